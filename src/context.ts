@@ -1,0 +1,205 @@
+import { homedir } from 'node:os'
+import { fstatSync, readSync } from 'node:fs'
+import { FileError, Interrupted, OutputClosed, exitCodes } from './errors.ts'
+
+/** What stands behind standard input; only a pipe can be open and silent. */
+export type InputKind = 'terminal' | 'file' | 'pipe' | 'empty'
+
+export interface Input {
+  readonly kind: InputKind
+  /** The bytes, as they come, to the end. */
+  read(): AsyncIterable<Uint8Array>
+  /** Stops reading, so that an open pipe does not keep the program alive. */
+  release(): void
+  /** The stream itself, for a library that asks questions on the terminal. */
+  readonly stream: NodeJS.ReadStream | undefined
+}
+
+/** Standard output or standard error. Writes never throw; `drain` tells what became of them. */
+export interface Sink {
+  readonly isTerminal: boolean
+  /** Width in characters; 80 when it is not known. */
+  readonly columns: number
+  write(chunk: string | Uint8Array): void
+  /** True once more is buffered than the reader takes: then `drain` should be awaited. */
+  readonly needsDrain: boolean
+  /**
+   * Waits until everything written has been handed to the system.
+   * @throws OutputClosed when the reader has gone, FileError when the system refused (`ENOSPC`, …)
+   */
+  drain(): Promise<void>
+  /** The stream itself, for a library that draws on the terminal. */
+  readonly stream: NodeJS.WriteStream | undefined
+}
+
+export interface Timer {
+  cancel(): void
+}
+
+/** Time and chance, so that tests can own both. All durations are milliseconds. */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. */
+  now(): number
+  /** Monotonic clock, milliseconds. */
+  monotonic(): number
+  /** Calls back once after `ms`; keeps the process alive until then. */
+  timer(ms: number, callback: () => void): Timer
+  /** A number in [0, 1). */
+  random(): number
+}
+
+/** The program's only door to the process. */
+export interface Context {
+  readonly stdin: Input
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly home: string
+  readonly platform: NodeJS.Platform
+  readonly clock: Clock
+  /** Aborted with an `Interrupted` on a signal, with an `OutputClosed` when standard output is closed. */
+  readonly signal: AbortSignal
+  /** The words that start this program, for hints that can be pasted. */
+  readonly program: string
+}
+
+/** Sleeps on the given clock; rejects with the signal's reason when aborted. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error)
+    const onAbort = () => {
+      timer.cancel()
+      reject(signal?.reason as Error)
+    }
+    const timer = clock.timer(ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  timer(ms, callback) {
+    // setTimeout overflows above 2^31 - 1 ms and would fire at once.
+    const handle = setTimeout(callback, Math.min(ms, 2_147_483_647))
+    return { cancel: () => clearTimeout(handle) }
+  },
+  random: () => Math.random(),
+}
+
+const signals = { SIGHUP: 'hangup', SIGINT: 'interrupt', SIGTERM: 'terminate' } as const
+
+/** The context of the real process. Installs the signal handlers; a second signal ends the process at once. */
+export function systemContext(): Context {
+  const controller = new AbortController()
+  for (const [name, exit] of Object.entries(signals)) {
+    process.on(name, () => {
+      if (controller.signal.reason instanceof Interrupted) process.exit(exitCodes[exit].code)
+      controller.abort(new Interrupted(exit))
+    })
+  }
+  return {
+    stdin: systemInput(),
+    stdout: systemSink(process.stdout, (reason) => controller.abort(reason)),
+    // Nobody reading the messages is no reason to stop.
+    stderr: systemSink(process.stderr, () => {}),
+    env: process.env,
+    cwd: process.cwd(),
+    home: safeHome(),
+    platform: process.platform,
+    clock: systemClock,
+    signal: controller.signal,
+    program: 'modelgate',
+  }
+}
+
+function safeHome(): string {
+  try {
+    return homedir()
+  } catch {
+    return process.cwd()
+  }
+}
+
+function systemInput(): Input {
+  return {
+    kind: inputKind(),
+    async *read() {
+      // Regular files are read directly: process.stdin would open a stream that cannot be released early.
+      if (inputKind() === 'file') yield* readDescriptor(0)
+      else for await (const chunk of process.stdin) yield chunk as Uint8Array
+    },
+    release() {
+      process.stdin.destroy()
+    },
+    get stream() {
+      return process.stdin as NodeJS.ReadStream
+    },
+  }
+}
+
+function inputKind(): InputKind {
+  try {
+    const stat = fstatSync(0)
+    if (stat.isFile()) return 'file'
+    if (stat.isCharacterDevice()) return process.stdin.isTTY ? 'terminal' : 'empty'
+    return 'pipe'
+  } catch {
+    // A closed descriptor has nothing to read.
+    return 'empty'
+  }
+}
+
+function* readDescriptor(descriptor: number): Generator<Uint8Array> {
+  for (;;) {
+    const buffer = Buffer.allocUnsafe(65_536)
+    const length = readSync(descriptor, buffer)
+    if (length === 0) return
+    yield buffer.subarray(0, length)
+  }
+}
+
+function systemSink(stream: NodeJS.WriteStream, onClosed: (reason: OutputClosed) => void): Sink {
+  let failure: OutputClosed | FileError | undefined
+  let pending = 0
+  const waiting = new Set<() => void>()
+  const wake = () => {
+    for (const resolve of waiting) resolve()
+    waiting.clear()
+  }
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    failure ??= error.code === 'EPIPE' ? new OutputClosed() : outputError(error)
+    if (failure instanceof OutputClosed) onClosed(failure)
+    wake()
+  })
+  return {
+    isTerminal: stream.isTTY,
+    get columns() {
+      return stream.columns || 80
+    },
+    get needsDrain() {
+      return failure !== undefined || stream.writableNeedDrain
+    },
+    write(chunk) {
+      if (failure !== undefined) return
+      pending++
+      stream.write(chunk, () => {
+        if (--pending === 0) wake()
+      })
+    },
+    async drain() {
+      while (pending > 0 && failure === undefined) await new Promise<void>((resolve) => waiting.add(resolve))
+      if (failure !== undefined) throw failure
+    },
+    stream,
+  }
+}
+
+function outputError(error: NodeJS.ErrnoException): FileError {
+  const reason = error.code === 'ENOSPC' ? 'no space left' : (error.code ?? error.message)
+  return new FileError('output_failed', `Standard output cannot be written: ${reason}.`, { cause: error })
+}

@@ -1,0 +1,162 @@
+import * as v from 'valibot'
+import type { Endpoint, Field, JsonType } from './field.ts'
+
+/** One way in which a request body breaks the contract. */
+export interface Violation {
+  /** Where, in the body's own names: `generationConfig.topP`, `tools.0.type`. */
+  readonly path: string
+  readonly kind: 'required' | 'value' | 'unknown' | 'exclusive' | 'requires'
+  /** A clause that follows the field's name: "must be at most 2, not 3". */
+  readonly problem: string
+  /** The other field of an exclusive pair or a requirement. */
+  readonly other?: string
+}
+
+type Schema = v.GenericSchema<unknown>
+
+/**
+ * Holds a request body against an endpoint's table and yields every violation, not only the first.
+ * Names the table does not know are violations at the top level and let through inside objects,
+ * whose inner shapes the specification leaves open.
+ */
+export function checkBody(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
+  const violations: Violation[] = []
+  for (const [name, field] of Object.entries(endpoint.fields)) {
+    const value = body[name]
+    if (value === undefined) {
+      if (field.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
+      continue
+    }
+    const result = v.safeParse(schemaOf(field), value)
+    for (const issue of result.issues ?? []) {
+      const inner = v.getDotPath(issue)
+      violations.push({
+        path: inner === null ? name : `${name}.${inner}`,
+        kind: issue.received === 'undefined' ? 'required' : 'value',
+        problem: issue.received === 'undefined' ? 'is required' : issue.message,
+      })
+    }
+  }
+  for (const name of Object.keys(body)) {
+    if (!Object.hasOwn(endpoint.fields, name) && body[name] !== undefined) {
+      violations.push({ path: name, kind: 'unknown', problem: 'is not a field of this request' })
+    }
+  }
+  return [...violations, ...brokenRules(endpoint, body)]
+}
+
+function brokenRules(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
+  const given = (name: string) => body[name] !== undefined && body[name] !== null
+  return endpoint.rules.flatMap((rule): Violation[] => {
+    if (rule.kind === 'exclusive') {
+      const [path, other] = rule.fields
+      return given(path) && given(other) ? [{ path, kind: 'exclusive', problem: rule.about, other }] : []
+    }
+    return given(rule.field) && body[rule.other] !== rule.value
+      ? [{ path: rule.field, kind: 'requires', problem: rule.about, other: rule.other }]
+      : []
+  })
+}
+
+function schemaOf(field: Field): Schema {
+  const types = typeof field.type === 'string' ? [field.type] : field.type
+  const options = types.map((type) => typedSchema(type, field))
+  const schema: Schema = options.length === 1 ? options[0]! : v.lazy((value) => pick(types, options, value))
+  return field.nullable ? v.nullable(schema) : schema
+}
+
+/** Of several allowed types, the one the value has (else the first), so that the message is about that one. */
+function pick(types: readonly JsonType[], options: readonly Schema[], value: unknown): Schema {
+  const type = Array.isArray(value) ? 'array' : typeof value
+  const index = types.indexOf(type as JsonType)
+  return index === -1
+    ? v.custom(() => false, wanted(types.map((t) => nouns[t]).join(' or ')))
+    : options[index]!
+}
+
+const nouns: Readonly<Record<JsonType, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+}
+
+const wanted = (noun: string) => (issue: v.BaseIssue<unknown>) => `must be ${noun}, not ${shown(issue.input)}`
+
+/** A short rendering of a wrong value; long text is cut, so that a prompt never fills an error message. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 40 ? `${text.slice(0, 37)}…` : text
+}
+
+function typedSchema(type: JsonType, field: Field): Schema {
+  switch (type) {
+    case 'string':
+      return field.values === undefined
+        ? v.pipe(v.string(wanted(nouns.string)), lengthCheck(field, 'characters'))
+        : v.picklist(field.values, wanted(`one of ${field.values.join(', ')}`))
+    case 'integer':
+    case 'number':
+      return v.pipe(
+        v.number(wanted(nouns[type])),
+        v.check((value) => type === 'number' || Number.isSafeInteger(value), wanted(nouns[type])),
+        v.check((value) => inRange(value, field), wanted(rangeText(field))),
+      )
+    case 'boolean':
+      return v.boolean(wanted(nouns.boolean))
+    case 'array':
+      return v.pipe(
+        v.array(field.items === undefined ? v.unknown() : schemaOf(field.items), wanted(nouns.array)),
+        lengthCheck(field, 'entries'),
+      )
+    case 'object':
+      return objectSchema(field)
+  }
+}
+
+function objectSchema(field: Field): Schema {
+  const entries = Object.entries(field.fields ?? {}).map(([name, inner]) => {
+    const schema = schemaOf(inner)
+    return [name, inner.required ? schema : v.optional(schema)] as const
+  })
+  return v.pipe(
+    v.custom<object>(
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      wanted(nouns.object),
+    ),
+    v.looseObject(Object.fromEntries(entries)),
+  )
+}
+
+function inRange(value: number, { min = -Infinity, max = Infinity }: Field): boolean {
+  return value >= min && value <= max
+}
+
+function rangeText({ min, max }: Field): string {
+  if (min === undefined) return `at most ${max}`
+  return max === undefined ? `at least ${min}` : `from ${min} to ${max}`
+}
+
+/** Length in characters (code points, as the specification counts) or entries. */
+function lengthCheck<Value extends string | unknown[]>(
+  { minLength = 0, maxLength = Infinity }: Field,
+  unit: string,
+) {
+  return v.check<Value, (issue: v.CheckIssue<Value>) => string>(
+    (value) => {
+      // The cheap bound first: counting the code points of a 100 MB prompt would be slow.
+      if (value.length <= maxLength) return value.length >= minLength
+      return lengthOf(value) <= maxLength
+    },
+    ({ input }) =>
+      lengthOf(input) < minLength
+        ? `must have at least ${minLength} ${unit}, not ${lengthOf(input)}`
+        : `must have at most ${maxLength} ${unit}, not ${lengthOf(input)}`,
+  )
+}
+
+function lengthOf(value: string | readonly unknown[]): number {
+  return typeof value === 'string' ? [...value].length : value.length
+}

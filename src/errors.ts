@@ -1,0 +1,172 @@
+/**
+ * Every way a command can end, and the errors that lead there.
+ * An error knows its exit code where it is born; `main` only reads it.
+ */
+
+export interface ExitCode {
+  readonly code: number
+  readonly meaning: string
+  /** What a script may do about it. */
+  readonly advice: string
+}
+
+/** The exit codes of the program. New codes may be added; scripts treat an unknown code as failure. */
+export const exitCodes = {
+  ok: { code: 0, meaning: 'done, everything verified', advice: '' },
+  bug: { code: 1, meaning: 'a bug in the program', advice: 'report it' },
+  usage: {
+    code: 2,
+    meaning: 'usage, invalid input or configuration; nothing was sent',
+    advice: 'fix the call',
+  },
+  key: {
+    code: 3,
+    meaning: 'key missing or refused (401, 403, and a 400 that says the key is bad)',
+    advice: 'fix the key',
+  },
+  rejected: {
+    code: 4,
+    meaning: 'the gateway rejected the request (other 4xx, spent quota)',
+    advice: 'fix the request',
+  },
+  later: {
+    code: 5,
+    meaning: 'try later: 429, 503, 529, 408, 425 after retries; a GET that kept failing',
+    advice: 'wait, run again',
+  },
+  notSent: { code: 6, meaning: 'not sent: DNS, connect, TLS, proxy', advice: 'run again safely' },
+  unknown: {
+    code: 7,
+    meaning:
+      'outcome unknown: sent, then lost, cut or stalled, or 500/502/504 on a create; may have been billed',
+    advice: 'check before running again',
+  },
+  contract: { code: 8, meaning: 'the reply breaks the contract or a size limit', advice: 'report it' },
+  failed: {
+    code: 9,
+    meaning: 'the generation failed: `failed`, `cancelled`, blocked, an error event, nothing generated',
+    advice: 'change the prompt',
+  },
+  io: {
+    code: 10,
+    meaning: 'local I/O: unreadable, exists, no space, no permission',
+    advice: 'fix the disk',
+  },
+  running: {
+    code: 11,
+    meaning: 'the remote job is still running (its id is printed)',
+    advice: 'look it up later by its id',
+  },
+  partial: { code: 12, meaning: 'some of several items failed', advice: 'see the report' },
+  schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: 'change prompt or schema' },
+  hangup: { code: 129, meaning: 'SIGHUP', advice: '' },
+  interrupt: { code: 130, meaning: 'SIGINT (Ctrl-C)', advice: '' },
+  terminate: { code: 143, meaning: 'SIGTERM', advice: '' },
+} as const satisfies Record<string, ExitCode>
+
+export type ExitName = keyof typeof exitCodes
+
+/** Whether the call may have cost money. */
+export type Billed = 'no' | 'maybe' | 'yes'
+
+/** How far the command had come. */
+export type Phase =
+  | 'input'
+  | 'config'
+  | 'connect'
+  | 'send'
+  | 'wait'
+  | 'reply'
+  | 'stream'
+  | 'result'
+  | 'output'
+
+/** What an error tells beyond its message; every field is optional. */
+export interface ErrorFacts {
+  readonly phase?: Phase
+  readonly httpStatus?: number
+  readonly requestId?: string
+  /** Seconds the gateway asked to wait. */
+  readonly retryAfterS?: number
+  readonly billed?: Billed
+  /** What to do next, as a sentence or a command to run. */
+  readonly hint?: string
+  /** Id of the remote response or job. */
+  readonly remoteId?: string
+  readonly cause?: unknown
+}
+
+/** The one error class that `main` knows; the subclasses only fix the exit code. */
+export class ModelgateError extends Error {
+  override readonly name: string = 'ModelgateError'
+  readonly exit: ExitName
+  /** A stable word for programs, in snake_case: `rate_limited`, `file_exists`. */
+  readonly code: string
+  readonly facts: ErrorFacts
+
+  constructor(exit: ExitName, code: string, message: string, facts: ErrorFacts = {}) {
+    super(message, { cause: facts.cause })
+    this.exit = exit
+    this.code = code
+    this.facts = facts
+  }
+
+  get exitCode(): number {
+    return exitCodes[this.exit].code
+  }
+}
+
+/** The call is wrong: nothing was sent. Lists every problem at once. */
+export class UsageError extends ModelgateError {
+  override readonly name = 'UsageError'
+
+  constructor(problems: string | readonly string[], facts: ErrorFacts & { readonly code?: string } = {}) {
+    const message = typeof problems === 'string' ? problems : problems.join('\n')
+    super('usage', facts.code ?? 'usage', message, { phase: 'input', billed: 'no', ...facts })
+  }
+}
+
+/** A file or stream of this machine cannot be read or written. */
+export class FileError extends ModelgateError {
+  override readonly name = 'FileError'
+
+  constructor(code: string, message: string, facts: ErrorFacts = {}) {
+    super('io', code, message, { phase: 'output', ...facts })
+  }
+}
+
+/** The reply is not what the contract promises, or larger than the limits allow. */
+export class ContractError extends ModelgateError {
+  override readonly name = 'ContractError'
+
+  constructor(code: string, message: string, facts: ErrorFacts = {}) {
+    super('contract', code, message, { phase: 'reply', billed: 'maybe', ...facts })
+  }
+}
+
+/** The gateway answered, and the answer is that nothing usable was generated. */
+export class GenerationError extends ModelgateError {
+  override readonly name = 'GenerationError'
+
+  constructor(code: string, message: string, facts: ErrorFacts = {}) {
+    super('failed', code, message, { phase: 'result', billed: 'maybe', ...facts })
+  }
+}
+
+/** A signal ended the command. */
+export class Interrupted extends ModelgateError {
+  override readonly name = 'Interrupted'
+
+  constructor(exit: 'hangup' | 'interrupt' | 'terminate') {
+    super(exit, 'interrupted', { hangup: 'Hung up.', interrupt: 'Stopped.', terminate: 'Terminated.' }[exit])
+  }
+}
+
+/** Whoever read standard output has gone: the program ends quietly (exit 0). */
+export class OutputClosed extends ModelgateError {
+  override readonly name = 'OutputClosed'
+
+  constructor() {
+    super('ok', 'output_closed', 'standard output was closed by its reader', { phase: 'output' })
+  }
+}

@@ -1,0 +1,20 @@
+import type { ModelgateError } from '../errors.ts'
+import type { OutputEvent, TextDocument } from '../contract/text-event.ts'
+
+export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
+
+/**
+ * Where a command's events go. One renderer is chosen when the command starts,
+ * and nothing else in the program asks whether it is JSON or a terminal.
+ */
+export interface Output {
+  event(event: OutputEvent): void
+  /** The gateway's own JSON, as it came: one document, or one event of a stream. Only `--raw` shows it. */
+  raw(text: string): void
+  /** Waits for a slow reader. Called once for every chunk from the network. */
+  flush(): Promise<void>
+  /** The command is done. */
+  end(document: TextDocument): Promise<void>
+  /** The command failed; `partial` is what had arrived by then. */
+  error(error: ModelgateError, partial?: TextDocument): Promise<void>
+}
