@@ -1,0 +1,55 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../src/context.ts'
+
+export interface FakeClock extends Clock {
+  /**
+   * Moves time forward, calls every timer that falls due in order, and lets the promises that hang on each settle
+   * before the next one fires. Timers set meanwhile count too.
+   */
+  advance(ms: number): Promise<void>
+  /** Timers that have been set and neither fired nor cancelled. */
+  readonly pendingTimers: number
+}
+
+interface PendingTimer {
+  readonly due: number
+  readonly callback: () => void
+}
+
+/** A clock that stands still until told to move. Starts at 2026-01-01T00:00:00Z; chance is always one half. */
+export function fakeClock({ start = Date.UTC(2026, 0, 1), random = () => 0.5 } = {}): FakeClock {
+  const timers = new Set<PendingTimer>()
+  let elapsed = 0
+  return {
+    now: () => start + elapsed,
+    monotonic: () => elapsed,
+    random,
+    timer(ms, callback) {
+      const timer = { due: elapsed + Math.max(0, ms), callback }
+      timers.add(timer)
+      return { cancel: () => void timers.delete(timer) }
+    },
+    get pendingTimers() {
+      return timers.size
+    },
+    async advance(ms) {
+      const until = elapsed + ms
+      await setImmediate()
+      for (let next = earliest(timers, until); next !== undefined; next = earliest(timers, until)) {
+        timers.delete(next)
+        elapsed = Math.max(elapsed, next.due)
+        next.callback()
+        await setImmediate()
+      }
+      elapsed = until
+    },
+  }
+}
+
+function earliest(timers: Iterable<PendingTimer>, until: number): PendingTimer | undefined {
+  let first: PendingTimer | undefined
+  for (const timer of timers) {
+    if (timer.due <= until && (first === undefined || timer.due < first.due)) first = timer
+  }
+  return first
+}

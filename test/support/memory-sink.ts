@@ -1,0 +1,64 @@
+import type { Sink } from '../../src/context.ts'
+
+/** A stream kept in memory. */
+export interface MemorySink extends Sink {
+  /** Everything written, decoded. */
+  readonly text: string
+  readonly bytes: Buffer
+  /** How many times `write` was called. */
+  readonly writes: number
+  /** How many times `drain` was called. */
+  readonly drains: number
+  /** From now on the reader takes nothing: `needsDrain` is true and `drain` waits for `release`. */
+  hold(): void
+  release(): void
+  /** From now on every write is lost and `drain` throws, as after `EPIPE` or `ENOSPC`. */
+  fail(error: Error): void
+}
+
+/** A sink in memory; not a terminal unless told so. */
+export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySink {
+  const chunks: Buffer[] = []
+  let drains = 0
+  let failure: Error | undefined
+  let gate: PromiseWithResolvers<void> | undefined
+  return {
+    isTerminal,
+    columns,
+    stream: undefined,
+    write(chunk) {
+      if (failure === undefined) chunks.push(Buffer.from(chunk as string))
+    },
+    get needsDrain() {
+      return gate !== undefined || failure !== undefined
+    },
+    async drain() {
+      drains++
+      await gate?.promise
+      if (failure !== undefined) throw failure
+    },
+    hold() {
+      gate ??= Promise.withResolvers()
+    },
+    release() {
+      gate?.resolve()
+      gate = undefined
+    },
+    fail(error) {
+      failure = error
+      gate?.resolve()
+    },
+    get text() {
+      return Buffer.concat(chunks).toString('utf8')
+    },
+    get bytes() {
+      return Buffer.concat(chunks)
+    },
+    get writes() {
+      return chunks.length
+    },
+    get drains() {
+      return drains
+    },
+  }
+}
