@@ -1,0 +1,64 @@
+import type { Context } from '../context.ts'
+import { createJsonOutput } from './json-output.ts'
+import { createJsonLinesOutput } from './jsonl-output.ts'
+import { createMessageCleaner } from './message-cleaner.ts'
+import { createNotices } from './notices.ts'
+import { outputToFile } from './output-to-file.ts'
+import type { Output, OutputMode } from './output.ts'
+import { createRawOutput } from './raw-output.ts'
+import { sanitise } from './sanitise.ts'
+import { createScreen } from './screen.ts'
+import type { Screen } from './screen.ts'
+import type { TextFile } from './text-file.ts'
+import { createTextOutput } from './text-output.ts'
+
+export interface OutputOptions {
+  /** What a flag asked for; otherwise the text itself, for a terminal or plain. */
+  readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
+  /** Nothing on standard error but errors. */
+  readonly quiet: boolean
+  /** Print the token counts on standard error at the end, even when quiet. */
+  readonly usage: boolean
+  /** Where the model's text goes instead of (text modes) or besides (others) standard output. */
+  readonly file?: TextFile | undefined
+  /** What must never appear on standard error, as a last line of defence: the key. */
+  readonly secrets?: readonly string[] | undefined
+}
+
+/** Chooses the renderer, once. Nothing else in the program asks whether it is JSON or a terminal. */
+export function createOutput(context: Context, options: OutputOptions): Output {
+  const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
+  const cleaner = createMessageCleaner(context, options.secrets ?? [])
+  const screen = createScreen(context, cleaner, options.quiet)
+  const output = createRenderer(context, options, screen, mode)
+  const textOnly = mode === 'terminal' || mode === 'plain'
+  return options.file === undefined ? output : outputToFile(output, options.file, textOnly)
+}
+
+function createRenderer(
+  context: Context,
+  { quiet, usage }: OutputOptions,
+  screen: Screen,
+  mode: OutputMode,
+): Output {
+  const { stdout, stderr, env } = context
+  const warningsOnly = mode === 'json' || mode === 'jsonl'
+  const notices = createNotices(screen, { quiet, usage, warningsOnly })
+  const parts = { screen, notices, stdout, stderr }
+  switch (mode) {
+    case 'json':
+      return createJsonOutput(parts)
+    case 'jsonl':
+      return createJsonLinesOutput(parts)
+    case 'raw':
+      return createRawOutput(parts)
+    case 'terminal':
+    case 'plain': {
+      // A CI runner reads commands from whole lines, which streamed words cannot promise to avoid.
+      const inCi = Boolean(env.GITHUB_ACTIONS || env.CI)
+      const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi
+      const show = mode === 'terminal' ? sanitise : (text: string) => text
+      return createTextOutput({ screen, notices, show, showReasoning })
+    }
+  }
+}

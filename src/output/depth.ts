@@ -1,0 +1,62 @@
+import { ContractError } from '../errors.ts'
+import type { OutputEvent, TextDocument } from '../contract/text-event.ts'
+
+/** How deep a value from the gateway may be nested; `JSON.stringify` itself fails at some thousands. */
+export const maxDepth = 512
+
+/** Whether arrays and objects are nested deeper than `limit` levels. Uses no recursion, so that nothing can be too deep. */
+export function exceedsDepth(value: unknown, limit = maxDepth): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limit) return true
+    const next: unknown[] = []
+    for (const container of level) {
+      if (typeof container !== 'object' || container === null) continue
+      for (const inner of Object.values(container)) {
+        if (typeof inner === 'object' && inner !== null) next.push(inner)
+      }
+    }
+    level = next
+  }
+  return false
+}
+
+/** @throws ContractError when the gateway's part of a document is nested too deeply to be printed */
+export function checkDocumentDepth(document: TextDocument): void {
+  const parts = [document.response, ...document.tool_calls.map((call) => call.arguments)]
+  if (parts.some((part) => exceedsDepth(part))) throw tooDeep()
+}
+
+/** @throws ContractError, see `checkDocumentDepth` */
+export function checkEventDepth(event: OutputEvent): void {
+  if (exceedsDepth(openPart(event))) throw tooDeep()
+}
+
+/** What had arrived, without the parts that cannot be printed: an error's report must not fail itself. */
+export function withoutDeepParts(document: TextDocument): TextDocument {
+  return {
+    ...document,
+    response: exceedsDepth(document.response) ? null : document.response,
+    tool_calls: document.tool_calls.filter((call) => !exceedsDepth(call.arguments)),
+  }
+}
+
+/** The part of an event whose shape the gateway decides. */
+function openPart(event: OutputEvent): unknown {
+  switch (event.type) {
+    case 'tool-call':
+      return event.call.arguments
+    case 'item-add':
+      return event.item
+    case 'safety-report':
+      return event.ratings
+    default:
+      return undefined
+  }
+}
+
+function tooDeep(): ContractError {
+  return new ContractError('reply_too_deep', `The reply is nested more than ${maxDepth} levels deep.`, {
+    hint: 'Use --raw to see the reply as it came.',
+  })
+}

@@ -1,0 +1,37 @@
+import type { Sink } from '../context.ts'
+import { OutputClosed } from '../errors.ts'
+import { checkDocumentDepth, withoutDeepParts } from './depth.ts'
+import { errorDocument } from './error-document.ts'
+import { documentText } from './json-text.ts'
+import type { Notices } from './notices.ts'
+import type { Output } from './output.ts'
+import type { Screen } from './screen.ts'
+
+export interface JsonOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  readonly stdout: Sink
+  readonly stderr: Sink
+}
+
+/** `--json`: one document when the command ends; a failure is one document on standard error, with what had arrived. */
+export function createJsonOutput({ screen, notices, stdout, stderr }: JsonOutputParts): Output {
+  return {
+    event: (event) => notices.event(event),
+    raw() {},
+    async flush() {},
+    async end(document) {
+      checkDocumentDepth(document)
+      screen.text(`${documentText(document, stdout)}\n`)
+      notices.end(document.usage)
+      await screen.close()
+    },
+    async error(error, partial) {
+      if (!(error instanceof OutputClosed)) {
+        const rest = partial === undefined ? {} : { partial: withoutDeepParts(partial) }
+        screen.json(documentText({ ...errorDocument(error), ...rest }, stderr))
+      }
+      await screen.closeAfterError()
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import type { Sink } from '../context.ts'
+import { OutputClosed } from '../errors.ts'
+import type { OutputEvent } from '../contract/text-event.ts'
+import { checkDocumentDepth, checkEventDepth } from './depth.ts'
+import { errorDocument } from './error-document.ts'
+import { documentLine, documentText } from './json-text.ts'
+import type { Notices } from './notices.ts'
+import type { Output } from './output.ts'
+import type { Screen } from './screen.ts'
+
+export interface JsonLinesOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  readonly stdout: Sink
+  readonly stderr: Sink
+}
+
+/**
+ * `--jsonl`: every event is a line, `start` the first; exactly one line, `end` or `error`, is the last.
+ * Events of the reply are written by `flush`, together; those that precede a wait at once.
+ */
+export function createJsonLinesOutput({ screen, notices, stdout, stderr }: JsonLinesOutputParts): Output {
+  let pending = ''
+  let started = false
+  let closed = false
+  const beforeStart: OutputEvent[] = []
+
+  const write = () => {
+    screen.text(pending)
+    pending = ''
+  }
+  const add = (event: OutputEvent) => {
+    checkEventDepth(event)
+    pending += documentLine(event, stdout)
+    if (commandEvents.has(event.type)) write()
+  }
+  const last = (document: object) => {
+    if (!closed) pending += documentLine(document, stdout)
+    closed = true
+    write()
+  }
+  return {
+    event(event) {
+      notices.event(event)
+      if (closed) return
+      if (!started && event.type !== 'start') {
+        beforeStart.push(event)
+        return
+      }
+      started = true
+      add(event)
+      for (const earlier of beforeStart.splice(0)) add(earlier)
+    },
+    raw() {},
+    async flush() {
+      write()
+      await screen.settle()
+    },
+    async end(document) {
+      checkDocumentDepth(document)
+      last({ type: 'end', ...document })
+      notices.end(document.usage)
+      await screen.close()
+    },
+    async error(error) {
+      if (error instanceof OutputClosed) return screen.closeAfterError()
+      last({ type: 'error', ...errorDocument(error) })
+      // Where standard output has gone or is full, the failure is told on the other stream.
+      await screen.close().catch(() => {
+        screen.json(documentText(errorDocument(error), stderr))
+      })
+    },
+  }
+}
+
+const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
+  'start',
+  'file-save',
+  'retry-wait',
+  'warning-add',
+])

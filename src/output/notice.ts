@@ -1,0 +1,83 @@
+import type { OutputEvent, Usage } from '../contract/text-event.ts'
+import { exceedsDepth } from './depth.ts'
+
+/** One line about an event, for a person. Warnings stay where information is left out because a document has it. */
+export interface Notice {
+  readonly level: 'information' | 'warning'
+  readonly text: string
+}
+
+/** What to say about an event on standard error; nothing about those that are shown otherwise. */
+export function noticeOf(event: OutputEvent): Notice | undefined {
+  switch (event.type) {
+    case 'warning-add':
+      return { level: 'warning', text: `warning: ${event.message}` }
+    case 'retry-wait':
+      return { level: 'warning', text: retryText(event) }
+    case 'tool-call':
+      return information(`tool call: ${event.call.name}(${shortJson(event.call.arguments)})`)
+    case 'code-run':
+      return information(`code (${event.language}): ${event.code}`)
+    case 'code-result':
+      return information(`code result (${event.outcome}): ${event.output}`)
+    case 'citation-add':
+      return information(`citation: ${citationText(event.citation)}`)
+    case 'item-add':
+      return information(`${event.kind}: ${event.summary}`)
+    case 'safety-report':
+      return information(`safety: ${event.ratings.map(ratingText).join(', ')}`)
+    case 'prompt-block':
+      return information(
+        `prompt blocked (${event.reason})${event.message === null ? '' : `: ${event.message}`}`,
+      )
+    case 'file-save':
+      return information(`saved ${event.file.path} (${event.file.bytes} bytes)`)
+    case 'image-data':
+      return event.partial ? undefined : information(`image (${event.mime_type})`)
+    default:
+      return undefined
+  }
+}
+
+/** One line of token counts for `--usage`. */
+export function usageText(usage: Usage | null): string {
+  if (usage === null) return 'tokens: not reported'
+  const counts = [
+    ...count(usage.input_tokens, 'in'),
+    ...count(usage.cached_tokens, 'of them cached'),
+    ...count(usage.output_tokens, 'out'),
+    ...count(usage.reasoning_tokens, 'of them reasoning'),
+    ...count(usage.total_tokens, 'in all'),
+  ]
+  return `tokens: ${counts.length === 0 ? 'not reported' : counts.join(', ')}`
+}
+
+function count(tokens: number | null, what: string): string[] {
+  return tokens === null ? [] : [`${tokens} ${what}`]
+}
+
+function information(text: string): Notice {
+  return { level: 'information', text }
+}
+
+function retryText(event: Extract<OutputEvent, { type: 'retry-wait' }>): string {
+  const status = event.http_status === null ? '' : ` (HTTP ${event.http_status})`
+  const seconds = Math.round(event.wait_s * 10) / 10
+  return `retry ${event.attempt} in ${seconds} s: ${event.reason}${status}`
+}
+
+function citationText({ title, url }: { title: string | null; url: string | null }): string {
+  const parts = [title, title === null || url === null ? url : `<${url}>`].filter((part) => part !== null)
+  return parts.length === 0 ? 'without title or address' : parts.join(' ')
+}
+
+/** Ratings come as the gateway sends them: usually a category and a probability. */
+function ratingText(rating: unknown): string {
+  const { category, probability } = (rating ?? {}) as { category?: unknown; probability?: unknown }
+  return typeof category === 'string' ? `${category} ${String(probability ?? '')}`.trim() : shortJson(rating)
+}
+
+function shortJson(value: unknown): string {
+  if (typeof value === 'string') return value
+  return exceedsDepth(value) ? '…' : (JSON.stringify(value) ?? '')
+}

@@ -1,0 +1,63 @@
+import { OutputClosed } from '../errors.ts'
+import type { ModelgateError } from '../errors.ts'
+import type { OutputEvent, Usage } from '../contract/text-event.ts'
+import { errorLines } from './error-text.ts'
+import { noticeOf, usageText } from './notice.ts'
+import type { Screen } from './screen.ts'
+
+/** What every renderer says on standard error. */
+export interface Notices {
+  event(event: OutputEvent): void
+  /** The last words of a command that got an answer. */
+  end(usage: Usage | null): void
+  /** The failure, for a person. Silent when it is only that the reader has gone. */
+  error(error: ModelgateError): void
+}
+
+export interface NoticeOptions {
+  readonly quiet: boolean
+  /** Print the token counts at the end. */
+  readonly usage: boolean
+  /** Leave out what the document on standard output tells anyway. */
+  readonly warningsOnly: boolean
+}
+
+/** An error's message and its hint may hold a command to paste: cut only what cannot be meant for reading. */
+const errorLimit = 4_000
+
+export function createNotices(screen: Screen, options: NoticeOptions): Notices {
+  let refusal = ''
+  const endRefusal = () => {
+    if (refusal !== '' && !options.quiet && !options.warningsOnly) {
+      screen.line(`refusal: ${refusal}`, 'warning', errorLimit)
+    }
+    refusal = ''
+  }
+  return {
+    event(event) {
+      if (event.type === 'start') {
+        screen.wait(`waiting for ${event.model}`)
+        return
+      }
+      if (event.type === 'refusal-delta') {
+        refusal += event.text
+        return
+      }
+      if (options.quiet) return
+      const notice = noticeOf(event)
+      if (notice?.level === 'warning') screen.line(notice.text, 'warning')
+      else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')
+    },
+    end(usage) {
+      endRefusal()
+      if (options.usage) screen.line(usageText(usage), 'plain')
+    },
+    error(error) {
+      endRefusal()
+      if (error instanceof OutputClosed) return
+      const { problems, remarks } = errorLines(error)
+      for (const problem of problems) screen.line(problem, 'error', errorLimit)
+      for (const remark of remarks) screen.line(remark, 'plain', errorLimit)
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import type { Context } from '../context.ts'
+import type { MessageCleaner } from './message-cleaner.ts'
+import { createProgress } from './progress.ts'
+import { loadStyles } from './styles.ts'
+import type { Styles, Tone } from './styles.ts'
+
+/**
+ * Both output streams as one person may see them: on one terminal, where the text on standard output and
+ * the lines on standard error must not run into each other.
+ */
+export interface Screen {
+  /** The result, on standard output, exactly as given. */
+  text(text: string): void
+  /** Words beside the result, as they come, on standard error. */
+  aside(words: string): void
+  /** One line on standard error. On a terminal it waits for the end of the text's line. */
+  line(text: string, tone: Tone, limit?: number): void
+  /** A JSON document on standard error. */
+  json(text: string): void
+  /** Says, after a moment, what is being waited for, until something is written. */
+  wait(text: string): void
+  /**
+   * Waits for a slow reader of standard output.
+   * @throws what `Sink.drain` throws
+   */
+  settle(): Promise<void>
+  /** The same, to the end of everything written. */
+  close(): Promise<void>
+  /** The same after a failure, which outranks whatever becomes of the output now. */
+  closeAfterError(): Promise<void>
+}
+
+/** Longer lines say nothing more to a person. */
+const defaultLimit = 500
+
+export function createScreen(context: Context, cleaner: MessageCleaner, quiet: boolean): Screen {
+  const { stdout, stderr } = context
+  const styles = loadStyles(context)
+  const progress = quiet ? undefined : createProgress(context)
+  // Is there an unfinished line, of the text or of the words beside it?
+  let textOpen = false
+  let asideOpen = false
+  let waiting: string | undefined
+  const deferredLines: string[] = []
+  const queue: ((ready: Styles) => void)[] = []
+
+  /** Keeps the order of everything written while the colours are still being loaded. */
+  const whenStyled = (task: (ready: Styles) => void) => {
+    if (styles.current !== undefined && queue.length === 0) return task(styles.current)
+    if (queue.push(task) === 1) {
+      void styles.ready.then(() => {
+        for (const next of queue.splice(0)) next(styles.current!)
+      })
+    }
+  }
+  const endOpenLine = () => {
+    progress?.stop()
+    if (asideOpen || textOpen) stderr.write('\n')
+    asideOpen = textOpen = false
+  }
+  const putText = (text: string) => {
+    progress?.stop()
+    if (asideOpen) stderr.write('\n')
+    asideOpen = false
+    stdout.write(text)
+    textOpen = Boolean(stdout.isTerminal) && !text.endsWith('\n')
+  }
+  const putLines = (lines: readonly string[]) => {
+    endOpenLine()
+    if (lines.length > 0) stderr.write(lines.map((line) => `${line}\n`).join(''))
+    if (waiting !== undefined) progress?.start(waiting)
+  }
+  const putTextAndDeferred = (text: string) => {
+    waiting = undefined
+    const lineEnd = deferredLines.length === 0 ? -1 : text.indexOf('\n')
+    if (lineEnd === -1) return putText(text)
+    putText(text.slice(0, lineEnd + 1))
+    putLines(deferredLines.splice(0))
+    if (lineEnd + 1 < text.length) putText(text.slice(lineEnd + 1))
+  }
+  const close = async () => {
+    waiting = undefined
+    if (queue.length > 0) await styles.ready
+    progress?.stop()
+    if (asideOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
+    await stdout.drain()
+  }
+
+  return {
+    text(text) {
+      if (text === '') return
+      if (queue.length === 0) putTextAndDeferred(text)
+      else whenStyled(() => putTextAndDeferred(text))
+    },
+    aside(words) {
+      if (words === '') return
+      const clean = cleaner.words(words)
+      whenStyled((ready) => {
+        waiting = undefined
+        if (asideOpen) progress?.stop()
+        else endOpenLine()
+        stderr.write(ready.dim(clean))
+        asideOpen = !clean.endsWith('\n')
+      })
+    },
+    line(text, tone, limit = defaultLimit) {
+      const clean = cleaner.line(text, limit)
+      whenStyled((ready) => {
+        const line = ready[tone](clean)
+        if (textOpen) deferredLines.push(line)
+        else putLines([line])
+      })
+    },
+    json(text) {
+      whenStyled(() => {
+        waiting = undefined
+        putLines([cleaner.json(text)])
+      })
+    },
+    wait(text) {
+      waiting = cleaner.line(text, defaultLimit)
+      progress?.start(waiting)
+    },
+    async settle() {
+      if (queue.length > 0) await styles.ready
+      if (stdout.needsDrain) await stdout.drain()
+    },
+    close,
+    closeAfterError: () => close().catch(() => {}),
+  }
+}
