@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import type { TextFile } from '../files/text-file.ts'
 import { createJsonOutput } from './json-output.ts'
 import { createJsonLinesOutput } from './jsonl-output.ts'
 import { createMessageCleaner } from './message-cleaner.ts'
@@ -9,7 +10,6 @@ import { createRawOutput } from './raw-output.ts'
 import { sanitise } from './sanitise.ts'
 import { createScreen } from './screen.ts'
 import type { Screen } from './screen.ts'
-import type { TextFile } from './text-file.ts'
 import { createTextOutput } from './text-output.ts'
 
 export interface OutputOptions {

@@ -1,7 +1,7 @@
 import { OutputClosed } from '../errors.ts'
+import type { TextFile } from '../files/text-file.ts'
 import { createCandidateText } from './candidate-text.ts'
 import type { Output } from './output.ts'
-import type { TextFile } from './text-file.ts'
 
 /**
  * Puts the model's text into a file (`-o FILE`), exactly, and leaves everything else to another renderer.
@@ -43,7 +43,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
         // What went wrong first is the news; a temporary file left behind is not.
         await file.discard().catch(() => {})
         if (kept.size > 0 && !(error instanceof OutputClosed)) {
-          const message = 'the file was not written; the text that had arrived is on standard output'
+          const message = `${file.path} was not finished; the text that had arrived is on standard output`
           other.event({ type: 'warning-add', message })
         }
         for (const [index, part] of kept) other.event({ type: 'text-delta', index, text: part })

@@ -1,0 +1,25 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import type { OutputSchemaName } from '../contract/output-schema.ts'
+
+/** What can be printed; a test compares it with the schemas themselves, which are loaded only when asked for. */
+export const schemaNames = ['output', 'events', 'error'] as const satisfies readonly OutputSchemaName[]
+
+/** `modelgate schema [output|events|error]`: describes what the program prints for programs. */
+export function registerSchema(program: Command, context: Context): void {
+  const command = program
+    .command('schema')
+    .description('Print the JSON Schema of what --json and --jsonl print')
+  const name = command
+    .createArgument('[name]', 'output: --json; events: a line of --jsonl; error: --json when a command fails')
+    .choices(schemaNames)
+    .default('output')
+  command.addArgument(name).action((chosen: OutputSchemaName) => printSchema(context, chosen))
+}
+
+/** @throws what `Sink.drain` throws */
+async function printSchema({ stdout }: Context, name: OutputSchemaName): Promise<void> {
+  const { outputSchemas } = await import('../contract/output-schema.ts')
+  stdout.write(`${JSON.stringify(outputSchemas[name], undefined, 2)}\n`)
+  await stdout.drain()
+}
