@@ -1,0 +1,106 @@
+import { dirname } from 'node:path'
+import { FileError, UsageError } from '../errors.ts'
+import type { ModelgateError, Phase } from '../errors.ts'
+
+interface Reason {
+  readonly code: string
+  /** Ends the sentence that names the file. */
+  readonly clause: string
+  readonly hint?: string
+}
+
+const noSpace: Reason = {
+  code: 'no_space',
+  clause: 'there is no space left',
+  hint: 'Free some space, or choose another folder.',
+}
+
+const denied: Reason = {
+  code: 'permission_denied',
+  clause: 'permission denied',
+  hint: 'Change its permissions, or choose another place.',
+}
+
+const tooMany: Reason = {
+  code: 'too_many_files',
+  clause: 'too many files are open on this machine',
+  hint: 'Raise the limit with: ulimit -n 4096',
+}
+
+const reasons: Readonly<Record<string, Reason>> = {
+  ENOSPC: noSpace,
+  EDQUOT: { ...noSpace, clause: 'the disk quota is used up' },
+  EACCES: denied,
+  EPERM: denied,
+  EROFS: {
+    code: 'read_only',
+    clause: 'the file system is read-only',
+    hint: 'Choose a folder that can be written.',
+  },
+  EISDIR: { code: 'is_folder', clause: 'it is a folder', hint: 'Name a file.' },
+  ENOTDIR: { code: 'not_a_folder', clause: 'a part of its path is a file, not a folder' },
+  ENOENT: { code: 'not_found', clause: 'it does not exist' },
+  ENAMETOOLONG: { code: 'name_too_long', clause: 'its name is too long', hint: 'Choose a shorter name.' },
+  ELOOP: { code: 'link_loop', clause: 'its symbolic links lead in a circle' },
+  EMFILE: tooMany,
+  ENFILE: tooMany,
+}
+
+/** Says what kept a file from being written. The error of the system is its cause. */
+export function writeError(cause: unknown, path: string): FileError {
+  const { code, clause, hint } = reasonOf(cause, 'write_failed')
+  return new FileError(code, `${shownPath(path)} cannot be written: ${clause}.`, withHint(hint, cause))
+}
+
+/** Says what kept a file from being read. What exists and cannot be read is the disk's fault (exit 10), not the call's. */
+export function readError(cause: unknown, path: string): ModelgateError {
+  const { code, clause, hint } = reasonOf(cause, 'read_failed')
+  const facts = { ...withHint(hint, cause), phase: 'input' as Phase }
+  const message = `${shownPath(path)} cannot be read: ${clause}.`
+  const isMistake = ['not_found', 'is_folder', 'not_a_folder', 'name_too_long'].includes(code)
+  return isMistake ? new UsageError(message, { ...facts, code }) : new FileError(code, message, facts)
+}
+
+/** The target exists and may not be replaced. */
+export function fileExists(path: string, cause?: unknown): FileError {
+  return new FileError('file_exists', `${shownPath(path)} exists already.`, {
+    hint: 'Choose another name, or add --force to replace it.',
+    cause,
+  })
+}
+
+/** The folder of the target is missing: found before anything is sent. */
+export function folderMissing(path: string, cause?: unknown): UsageError {
+  const folder = dirname(path)
+  return new UsageError(
+    `${shownPath(path)} cannot be written: the folder ${shownPath(folder)} does not exist.`,
+    {
+      code: 'folder_missing',
+      hint: `Create the folder first: mkdir -p ${shellWord(folder)}`,
+      cause,
+    },
+  )
+}
+
+/** The code of an error of the system (`ENOENT`), if it is one. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+}
+
+/** A path in quotes for a message; what was mistaken for a path may be long. */
+export function shownPath(path: string): string {
+  return path.length > 300 ? `"${path.slice(0, 120)}…"` : `"${path}"`
+}
+
+function reasonOf(cause: unknown, otherwise: string): Reason {
+  const code = systemCode(cause) ?? ''
+  if (Object.hasOwn(reasons, code)) return reasons[code]!
+  return { code: otherwise, clause: code || (cause instanceof Error ? cause.message : String(cause)) }
+}
+
+const withHint = (hint: string | undefined, cause: unknown) =>
+  hint === undefined ? { cause } : { hint, cause }
+
+function shellWord(text: string): string {
+  return /^[\w./~@%+=:,\\-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,43 @@
+// Longer names are refused by some systems once a suffix and a folder are added.
+const maxBytes = 120
+
+// Windows opens a device for these, with any extension, in any folder.
+const deviceName = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i
+
+/**
+ * Makes any text (a response id, a model's name) usable as one file name on every system: letters, digits,
+ * dots, dashes and underscores only, no leading dot or dash, no device name, at most 121 bytes of UTF-8.
+ * Never empty, never a path. Different texts may give one name: whoever writes must not overwrite.
+ */
+export function safeFileName(text: string): string {
+  const cleaned = text
+    .slice(0, 4 * maxBytes)
+    .normalize('NFC')
+    .replaceAll(/[^\p{L}\p{N}\p{M}._-]+/gu, '-')
+    .replace(/^[.-]+/, '')
+  const trimmed = cutBytes(cleaned, maxBytes).replace(/[.-]+$/, '')
+  if (trimmed === '') return 'file'
+  return deviceName.test(trimmed) ? `_${trimmed}` : trimmed
+}
+
+/** Cuts text to a number of UTF-8 bytes, between characters. */
+export function cutBytes(text: string, bytes: number): string {
+  let length = 0
+  let end = 0
+  for (const character of text) {
+    length += Buffer.byteLength(character)
+    if (length > bytes) break
+    end += character.length
+  }
+  return text.slice(0, end)
+}
+
+/**
+ * The name, without number and extension, of files that come with a text reply:
+ * `modelgate-<response id>`, or `modelgate-<UTC time>` for a reply without an id.
+ * @param now milliseconds since 1970
+ */
+export function resultFileStem(responseId: string | undefined, now: number): string {
+  const time = new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  return safeFileName(`modelgate-${responseId || time}`)
+}

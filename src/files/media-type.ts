@@ -1,0 +1,100 @@
+/** Where a format's fixed bytes stand. `.` in a pattern matches any byte. */
+interface Signature {
+  readonly mediaType: string
+  readonly offset: number
+  readonly pattern: string
+}
+
+// Written as latin-1 text, one character a byte. The first that fits wins, so longer ones come first.
+const signatures: readonly Signature[] = [
+  { mediaType: 'image/png', offset: 0, pattern: '\x89PNG\r\n\x1a\n' },
+  { mediaType: 'image/jpeg', offset: 0, pattern: '\xff\xd8\xff' },
+  { mediaType: 'image/gif', offset: 0, pattern: 'GIF87a' },
+  { mediaType: 'image/gif', offset: 0, pattern: 'GIF89a' },
+  { mediaType: 'image/webp', offset: 0, pattern: 'RIFF....WEBP' },
+  { mediaType: 'image/bmp', offset: 0, pattern: 'BM....\0\0\0\0' },
+  { mediaType: 'image/tiff', offset: 0, pattern: 'II*\0' },
+  { mediaType: 'image/tiff', offset: 0, pattern: 'MM\0*' },
+  { mediaType: 'audio/wav', offset: 0, pattern: 'RIFF....WAVE' },
+  { mediaType: 'video/x-msvideo', offset: 0, pattern: 'RIFF....AVI ' },
+  { mediaType: 'audio/ogg', offset: 0, pattern: 'OggS' },
+  { mediaType: 'audio/flac', offset: 0, pattern: 'fLaC' },
+  { mediaType: 'audio/mpeg', offset: 0, pattern: 'ID3' },
+  { mediaType: 'application/pdf', offset: 0, pattern: '%PDF-' },
+  { mediaType: 'application/zip', offset: 0, pattern: 'PK\x03\x04' },
+  { mediaType: 'application/zip', offset: 0, pattern: 'PK\x05\x06' },
+  { mediaType: 'application/gzip', offset: 0, pattern: '\x1f\x8b\x08' },
+]
+
+/** Brands of the ISO base media container (`ftyp` box). A brand not listed here is some kind of MP4. */
+const brands: Readonly<Record<string, string>> = {
+  avif: 'image/avif',
+  avis: 'image/avif',
+  heic: 'image/heic',
+  heix: 'image/heic',
+  heim: 'image/heic',
+  heis: 'image/heic',
+  hevc: 'image/heic',
+  hevx: 'image/heic',
+  mif1: 'image/heif',
+  msf1: 'image/heif',
+  'M4A ': 'audio/mp4',
+  'M4B ': 'audio/mp4',
+  'qt  ': 'video/quicktime',
+}
+
+/**
+ * The media type that the first bytes of a file (4 KiB are plenty) tell, or `text/plain` for UTF-8 text,
+ * or undefined. Names and declared types are not asked: gateways refuse parts whose type is not that of the bytes.
+ */
+export function sniffMediaType(head: Uint8Array): string | undefined {
+  const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')
+  const signature = signatures.find(({ offset, pattern }) => fits(start, offset, pattern))
+  return signature?.mediaType ?? isoMedia(start) ?? matroska(start) ?? mpegAudio(head) ?? text(head)
+}
+
+function fits(start: string, offset: number, pattern: string): boolean {
+  if (start.length < offset + pattern.length) return false
+  for (let at = 0; at < pattern.length; at++) {
+    if (pattern[at] !== '.' && pattern[at] !== start[offset + at]) return false
+  }
+  return true
+}
+
+/** The major brand stands at byte 8; the compatible ones, which tell AVIF from HEIF, from byte 16 on. */
+function isoMedia(start: string): string | undefined {
+  if (!fits(start, 4, 'ftyp') || start.length < 12) return undefined
+  const length = Math.min(Buffer.from(start.slice(0, 4), 'latin1').readUInt32BE(), start.length)
+  const found = [start.slice(8, 12)]
+  for (let at = 16; at + 4 <= length; at += 4) found.push(start.slice(at, at + 4))
+  const types = found.flatMap((brand) => (Object.hasOwn(brands, brand) ? [brands[brand]!] : []))
+  if (types[0] === 'image/heif') return types.find((type) => type !== 'image/heif') ?? 'image/heif'
+  return Object.hasOwn(brands, found[0]!) ? types[0] : 'video/mp4'
+}
+
+/** WebM is Matroska with another document type, which stands somewhere in the first header. */
+function matroska(start: string): string | undefined {
+  if (!fits(start, 0, '\x1aE\xdf\xa3')) return undefined
+  return start.slice(0, 64).includes('webm') ? 'video/webm' : 'video/x-matroska'
+}
+
+/** MPEG audio without a tag starts with a frame header: eleven set bits, then version and layer. */
+function mpegAudio(head: Uint8Array): string | undefined {
+  const [first = 0, second = 0, third = 0xff] = head
+  if (first !== 0xff || (second & 0xe0) !== 0xe0) return undefined
+  const layer = (second >> 1) & 3
+  // Layer bits 0 are reserved here and mark AAC in its own framing.
+  if (layer === 0) return (second & 0xf6) === 0xf0 ? 'audio/aac' : undefined
+  return ((second >> 3) & 3) !== 1 && third >> 4 !== 15 ? 'audio/mpeg' : undefined
+}
+
+/** Text is valid UTF-8 without the control characters that no text file has. The last character may be cut. */
+function text(head: Uint8Array): string | undefined {
+  if (head.length === 0) return undefined
+  try {
+    const decoded = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
+    return /[\0-\x07\x0e-\x1a\x1c-\x1f]/.test(decoded) ? undefined : 'text/plain'
+  } catch {
+    return undefined
+  }
+}
