@@ -1,0 +1,78 @@
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Context } from '../../context.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import { extensionOf, mediaTypeOfName, refineZip } from '../../files/file-extension.ts'
+import { sniffMediaType } from '../../files/media-type.ts'
+import { readInputFile } from '../../files/read-input-file.ts'
+import { readStandardInputBytes } from './standard-input.ts'
+
+/** A file whose bytes go into the request. */
+export interface FileAttachment {
+  readonly kind: 'file'
+  /** The last part of its path; `stdin.png` and the like for standard input. */
+  readonly name: string
+  /** From its bytes; `application/octet-stream` when they tell nothing. */
+  readonly mediaType: string
+  /** Its size. */
+  readonly bytes: number
+  base64(): string
+}
+
+/** A URL that the gateway fetches. */
+export interface UrlAttachment {
+  readonly kind: 'url'
+  readonly url: string
+  /** Guessed from the extension, undefined when there is none that is known. */
+  readonly mediaType: string | undefined
+}
+
+export type Attachment = FileAttachment | UrlAttachment
+
+/**
+ * Reads what `-a` names: a file, `-` for standard input, or a URL (http, https, gs), which is passed on and not fetched.
+ * @throws UsageError for a missing or empty file and for an invalid URL, FileError for an unreadable file
+ */
+export async function readAttachment(context: Context, argument: string): Promise<Attachment> {
+  if (/^(?:https?|gs):/i.test(argument)) return urlAttachment(argument)
+  if (argument === '-') {
+    const content = await readStandardInputBytes(context, '-a -')
+    if (content.length === 0) {
+      throw new UsageError('-a -: standard input is empty.', { code: 'empty_file' })
+    }
+    const { mediaType } = fileAttachment('', content)
+    return fileAttachment(`stdin.${extensionOf(mediaType)}`, content)
+  }
+  const path = /^file:\/\//i.test(argument) ? pathOf(argument) : argument
+  const content = await readInputFile(context, path)
+  if (content instanceof ModelgateError) throw ofAttachment(content)
+  return fileAttachment(basename(path), content)
+}
+
+function fileAttachment(name: string, content: Buffer): FileAttachment {
+  const mediaType = refineZip(sniffMediaType(content.subarray(0, 4096)) ?? 'application/octet-stream', name)
+  return { kind: 'file', name, mediaType, bytes: content.length, base64: () => content.toString('base64') }
+}
+
+function urlAttachment(url: string): UrlAttachment {
+  const parsed = URL.parse(url)
+  if (parsed === null || parsed.hostname === '') {
+    throw new UsageError(`-a ${JSON.stringify(url.slice(0, 100))} is not a valid URL.`, { code: 'bad_url' })
+  }
+  return { kind: 'url', url, mediaType: mediaTypeOfName(parsed.pathname) }
+}
+
+function pathOf(url: string): string {
+  try {
+    return fileURLToPath(url)
+  } catch (cause) {
+    throw new UsageError(`-a ${JSON.stringify(url.slice(0, 100))} is not a valid file URL.`, {
+      code: 'bad_url',
+      cause,
+    })
+  }
+}
+
+function ofAttachment({ exit, code, message, facts }: ModelgateError): ModelgateError {
+  return new ModelgateError(exit, code, `-a: ${message}`, facts)
+}

@@ -1,0 +1,32 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { parseJson } from '../../files/parse-json.ts'
+import { readFlagValue } from './flag-value.ts'
+
+/**
+ * The value of a flag that takes JSON: inline, `@file` or `@-`.
+ * A key `__proto__` in it is an ordinary own key; never copy the value with `Object.assign`.
+ * @param flag with its dashes: `--tools`
+ * @throws UsageError `invalid_json` with line and column; UsageError and FileError as `readFlagValue` does
+ */
+export async function parseJsonFlag(context: Context, flag: string, value: string): Promise<unknown> {
+  const { text, place, isInline } = await readFlagValue(context, flag, value)
+  const { value: parsed, problem } = parseJson(text)
+  if (problem === undefined) return parsed
+  const looksLikeFile = isInline && (await isFile(resolve(context.cwd, value)))
+  throw new UsageError(`${place} ${problem}.`, {
+    code: 'invalid_json',
+    ...(isInline ? { hint: looksLikeFile ? fileHint(flag, value) : fileHint(flag, 'FILE') } : {}),
+  })
+}
+
+const fileHint = (flag: string, file: string) => `To read JSON from a file: ${flag} @${file}`
+
+async function isFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}

@@ -1,0 +1,33 @@
+import { ModelgateError } from '../../errors.ts'
+
+/**
+ * Throws one problem as it is, several as one error that lists them all with their hints; nothing when there are none.
+ * A mistake in the call (exit 2) outranks an unreadable file (exit 10): it has to be corrected in any case.
+ */
+export function throwProblems(problems: readonly ModelgateError[]): void {
+  const [first, ...others] = problems
+  if (first === undefined) return
+  if (others.length === 0) throw first
+  const { exit, code } = problems.find((problem) => problem.exit === 'usage') ?? first
+  const lines = problems.map(({ message, facts }) =>
+    facts.hint === undefined ? message : `${message} ${facts.hint}`,
+  )
+  throw new ModelgateError(exit, code, lines.join('\n'), { phase: 'input', billed: 'no' })
+}
+
+/**
+ * Waits for all of several inputs and throws all their problems together.
+ * An error that is no problem of the input (a signal, a bug) is thrown alone.
+ */
+export async function allInputs<Value>(inputs: readonly Promise<Value>[]): Promise<Value[]> {
+  const settled = await Promise.allSettled(inputs)
+  const errors = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
+  const other = errors.find((error) => !isInputProblem(error))
+  if (other !== undefined) throw other
+  throwProblems(errors.filter(isInputProblem))
+  return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+}
+
+function isInputProblem(error: unknown): error is ModelgateError {
+  return error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'io')
+}
