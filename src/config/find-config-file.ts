@@ -1,0 +1,121 @@
+import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
+import type { Context } from '../context.ts'
+import { packageKey, packageSection, readFirst, type ConfigFile } from './explorer.ts'
+import { configFolder, homeFolder } from './paths.ts'
+import { configError } from './problem.ts'
+
+const largestBytes = 1_048_576
+
+const dataFormats = ['json', 'yaml', 'yml'] as const
+
+/** Data only: nothing here is ever code. */
+const projectPlaces: readonly string[] = [
+  `.${packageKey}rc`,
+  ...dataFormats.map((format) => `.${packageKey}rc.${format}`),
+  ...dataFormats.map((format) => `${packageKey}.config.${format}`),
+  ...dataFormats.map((format) => join('.config', `${packageKey}rc.${format}`)),
+  'package.json',
+]
+
+const userPlaces = ['config.yaml', 'config.yml', 'config.json']
+
+export interface FoundFile extends ConfigFile {
+  /** The folder that was searched; relative paths in the file start here. */
+  readonly folder: string
+}
+
+/**
+ * The project file: the first one found from the working directory up to the home directory or the repository root.
+ * @throws UsageError when it cannot be read
+ */
+export async function findProjectFile(context: Context): Promise<FoundFile | undefined> {
+  for (const folder of foldersUpwards(context)) {
+    const found = await readFrom(folder, projectPlaces)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** @throws UsageError when it is there and cannot be read */
+export async function findUserFile(context: Context): Promise<FoundFile | undefined> {
+  const folder = configFolder(context)
+  return folder === undefined ? undefined : readFrom(folder, userPlaces)
+}
+
+/** Looks with `stat` first: the packages that read files cost more than all the rest of a start without any. */
+async function readFrom(folder: string, places: readonly string[]): Promise<FoundFile | undefined> {
+  // Joined by hand: normalising a hundred paths takes longer than asking for the files.
+  const present = places.filter((place) => isCandidate(`${folder}${sep}${place}`))
+  if (present.length === 0) return undefined
+  const file = await readFirst(folder, present)
+  return file === undefined ? undefined : { ...file, folder }
+}
+
+function isCandidate(file: string): boolean {
+  // existsSync, unlike statSync, costs no exception for a folder that may not be searched.
+  if (!existsSync(file)) return false
+  const stat = statSync(file)
+  if (stat.isDirectory()) return false
+  if (file.endsWith('package.json')) return stat.isFile() && stat.size <= largestBytes && concernsUs(file)
+  // A device or a pipe would never end.
+  if (!stat.isFile()) throw configError(`${file}: not a regular file.`)
+  if (stat.size > largestBytes) throw configError(`${file}: larger than 1 MiB.`)
+  try {
+    accessSync(file, constants.R_OK)
+  } catch (error) {
+    throw configError(
+      `${file}: the configuration file cannot be read.`,
+      'Allow yourself to read it, or move it away.',
+      error,
+    )
+  }
+  return true
+}
+
+/** Whether a package.json has settings of ours. A broken one is other people's affair unless it seems to hold ours. */
+function concernsUs(file: string): boolean {
+  const text = contents(file)
+  if (!text.includes(`"${packageKey}"`)) return false
+  try {
+    return packageSection(JSON.parse(text)) !== undefined
+  } catch {
+    return new RegExp(`"${packageKey}"\\s*:\\s*\\{`).test(text)
+  }
+}
+
+function* foldersUpwards(context: Context): Generator<string> {
+  const home = homeFolder(context)
+  const last = new Set([home, home === undefined ? undefined : realPath(home)])
+  for (let folder = context.cwd; ; folder = dirname(folder)) {
+    if (folder === context.cwd || !isOpenToAll(folder, context.platform)) yield folder
+    if (last.has(folder) || existsSync(join(folder, '.git')) || folder === dirname(folder)) return
+  }
+}
+
+/** Above the working directory, a folder that anyone may write to (`/tmp`) is not part of a project. */
+function isOpenToAll(folder: string, platform: NodeJS.Platform): boolean {
+  // Windows has no such mode; every folder there shows all bits.
+  if (platform === 'win32') return false
+  try {
+    return (statSync(folder).mode & 0o002) !== 0
+  } catch {
+    return true
+  }
+}
+
+function contents(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

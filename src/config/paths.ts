@@ -1,0 +1,58 @@
+import { posix, win32 } from 'node:path'
+import type { Context } from '../context.ts'
+
+type Surroundings = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
+
+/**
+ * The folder of the user's own configuration and credentials: `MODELGATE_CONFIG_DIR`,
+ * else `$XDG_CONFIG_HOME/modelgate` (default `~/.config`), on Windows `%AppData%\modelgate`.
+ * Undefined when the machine names no home: then the program runs without configuration.
+ */
+export function configFolder(context: Surroundings): string | undefined {
+  const { env, cwd, platform } = context
+  const explicit = env['MODELGATE_CONFIG_DIR']
+  if (explicit) return paths(platform).resolve(cwd, explicit)
+  return platform === 'win32'
+    ? below(context, env['APPDATA'], ['AppData', 'Roaming'])
+    : below(context, env['XDG_CONFIG_HOME'], ['.config'])
+}
+
+/** What must outlive a command, such as job records: `$XDG_STATE_HOME/modelgate`, default `~/.local/state`. */
+export function stateFolder(context: Surroundings): string | undefined {
+  return context.platform === 'win32'
+    ? below(context, context.env['LOCALAPPDATA'], ['AppData', 'Local'], 'State')
+    : below(context, context.env['XDG_STATE_HOME'], ['.local', 'state'])
+}
+
+/** What can be deleted at any time: `$XDG_CACHE_HOME/modelgate`, default `~/.cache`. */
+export function cacheFolder(context: Surroundings): string | undefined {
+  return context.platform === 'win32'
+    ? below(context, context.env['LOCALAPPDATA'], ['AppData', 'Local'], 'Cache')
+    : below(context, context.env['XDG_CACHE_HOME'], ['.cache'])
+}
+
+/** The home directory, if the machine really names one. */
+export function homeFolder({ env, home, cwd, platform }: Surroundings): string | undefined {
+  if (!paths(platform).isAbsolute(home)) return undefined
+  // Where no home is known the context may offer the working directory instead. A repository must
+  // never pass for the user's own configuration, which may name commands to run.
+  const named = env['HOME'] ?? env['USERPROFILE']
+  return home === cwd && !named ? undefined : home
+}
+
+function below(
+  context: Surroundings,
+  base: string | undefined,
+  fallback: readonly string[],
+  ...inner: string[]
+): string | undefined {
+  const { join, isAbsolute } = paths(context.platform)
+  // The XDG specification: a relative path is invalid and to be ignored.
+  if (base && isAbsolute(base)) return join(base, 'modelgate', ...inner)
+  const home = homeFolder(context)
+  return home === undefined ? undefined : join(home, ...fallback, 'modelgate', ...inner)
+}
+
+function paths(platform: NodeJS.Platform) {
+  return platform === 'win32' ? win32 : posix
+}
