@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import { OutputClosed } from '../../src/errors.ts'
+import type { OutputEvent } from '../../src/contract/text-event.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import type { OutputOptions } from '../../src/output/create-output.ts'
+import { sampleEvents } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+type Settings = Partial<OutputOptions> & { readonly terminal?: boolean }
+
+/** Every event on its own through a renderer: `>` standard output, `!` standard error, with marks for line ends. */
+async function table({ terminal = false, ...options }: Settings): Promise<string> {
+  const rows: string[] = []
+  for (const event of Object.values(sampleEvents) as OutputEvent[]) {
+    const context = testContext({ terminal, env: { NO_COLOR: '1' } })
+    const output = createOutput(context, { quiet: false, usage: false, ...options })
+    if (options.mode === 'jsonl' && event.type !== 'start') output.event(sampleEvents.start)
+    const before = context.stdout.text.length
+    output.event(event)
+    await output.flush()
+    await output.error(closed)
+    const [out, err] = [context.stdout.text.slice(before), context.stderr.text]
+    if (out !== '') rows.push(`${event.type} > ${visible(out)}`)
+    if (err !== '') rows.push(`${event.type} ! ${visible(err)}`)
+  }
+  return `\n${rows.join('\n')}\n`
+}
+
+const closed = new OutputClosed()
+const visible = (text: string) => text.replaceAll('\n', '⏎')
+
+test('plain: the text alone on standard output, a line about the rest', async () => {
+  expect(await table({})).toMatchInlineSnapshot(`
+    "
+    text-delta > Hello
+    refusal-delta ! refusal: I cannot.⏎
+    tool-call ! tool call: weather({"city":"Paris"})⏎
+    code-run ! code (python): x = 1 print(x)⏎
+    code-result ! code result (ok): 1⏎
+    citation-add ! citation: Example <https://example.com/>⏎
+    item-add ! web search: rivers⏎
+    safety-report ! safety: HARM_CATEGORY_HARASSMENT MEDIUM⏎
+    prompt-block ! prompt blocked (SAFETY)⏎
+    image-data ! image (image/png)⏎
+    file-save ! saved a.png (8 bytes)⏎
+    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    warning-add ! warning: user is deprecated⏎
+    "
+  `)
+})
+
+test('terminal: as plain, with the reasoning on standard error', async () => {
+  expect(await table({ terminal: true })).toMatchInlineSnapshot(`
+    "
+    text-delta > Hello
+    reasoning-delta ! They greet.⏎
+    refusal-delta ! refusal: I cannot.⏎
+    tool-call ! tool call: weather({"city":"Paris"})⏎
+    code-run ! code (python): x = 1 print(x)⏎
+    code-result ! code result (ok): 1⏎
+    citation-add ! citation: Example <https://example.com/>⏎
+    item-add ! web search: rivers⏎
+    safety-report ! safety: HARM_CATEGORY_HARASSMENT MEDIUM⏎
+    prompt-block ! prompt blocked (SAFETY)⏎
+    image-data ! image (image/png)⏎
+    file-save ! saved a.png (8 bytes)⏎
+    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    warning-add ! warning: user is deprecated⏎
+    "
+  `)
+})
+
+test('json: only warnings are told before the document', async () => {
+  expect(await table({ mode: 'json' })).toMatchInlineSnapshot(`
+    "
+    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    warning-add ! warning: user is deprecated⏎
+    "
+  `)
+})
+
+test('jsonl: every event is a line', async () => {
+  expect(await table({ mode: 'jsonl' })).toMatchInlineSnapshot(`
+    "
+    start > {"type":"start","version":1,"command":"generate","model":"text-model"}⏎
+    text-delta > {"type":"text-delta","index":0,"text":"Hello"}⏎
+    reasoning-delta > {"type":"reasoning-delta","text":"They greet."}⏎
+    refusal-delta > {"type":"refusal-delta","text":"I cannot."}⏎
+    tool-delta > {"type":"tool-delta","index":0,"name":"weather","arguments":"{\\"ci"}⏎
+    tool-call > {"type":"tool-call","index":0,"call":{"id":"call_1","name":"weather","arguments":{"city":"Paris"}}}⏎
+    code-run > {"type":"code-run","language":"python","code":"x = 1\\nprint(x)"}⏎
+    code-result > {"type":"code-result","outcome":"ok","output":"1"}⏎
+    citation-add > {"type":"citation-add","citation":{"url":"https://example.com/","title":"Example","start":0,"end":5}}⏎
+    item-add > {"type":"item-add","kind":"web search","summary":"rivers","item":{"type":"web_search_call"}}⏎
+    safety-report > {"type":"safety-report","ratings":[{"category":"HARM_CATEGORY_HARASSMENT","probability":"MEDIUM"}]}⏎
+    prompt-block > {"type":"prompt-block","reason":"SAFETY","message":null}⏎
+    image-data > {"type":"image-data","mime_type":"image/png","base64":"iVBORw0KGgo=","partial":false}⏎
+    file-save > {"type":"file-save","file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png"}}⏎
+    retry-wait > {"type":"retry-wait","attempt":1,"wait_s":2,"http_status":429,"reason":"too many requests"}⏎
+    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    warning-add > {"type":"warning-add","message":"user is deprecated"}⏎
+    warning-add ! warning: user is deprecated⏎
+    "
+  `)
+})
+
+test('raw: no event reaches standard output', async () => {
+  expect(await table({ mode: 'raw' })).toMatchInlineSnapshot(`
+    "
+    refusal-delta ! refusal: I cannot.⏎
+    tool-call ! tool call: weather({"city":"Paris"})⏎
+    code-run ! code (python): x = 1 print(x)⏎
+    code-result ! code result (ok): 1⏎
+    citation-add ! citation: Example <https://example.com/>⏎
+    item-add ! web search: rivers⏎
+    safety-report ! safety: HARM_CATEGORY_HARASSMENT MEDIUM⏎
+    prompt-block ! prompt blocked (SAFETY)⏎
+    image-data ! image (image/png)⏎
+    file-save ! saved a.png (8 bytes)⏎
+    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    warning-add ! warning: user is deprecated⏎
+    "
+  `)
+})
+
+test.each([{}, { terminal: true }, { mode: 'json' }, { mode: 'raw' }, { mode: 'jsonl' }] as const)(
+  'quiet: nothing on standard error (%j)',
+  async (settings) => {
+    expect(await table({ ...settings, quiet: true })).not.toMatch(/^[a-z-]+ ! /m)
+  },
+)

@@ -1,0 +1,53 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { Interrupted } from '../../src/errors.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import { memorySink } from '../support/memory-sink.ts'
+import type { MemorySink } from '../support/memory-sink.ts'
+import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+/** Standard error as a terminal that a library could draw on. */
+function drawable({ isTerminal = true, columns = 80 } = {}): MemorySink {
+  const sink = memorySink({ isTerminal, columns })
+  const stream = Object.assign(new PassThrough(), { columns, isTTY: isTerminal })
+  return Object.defineProperty(sink, 'stream', { value: stream })
+}
+
+const loud = { quiet: false, usage: false }
+
+test('a spinner is due from the start until the first text', async () => {
+  const context = testContext({ stderr: drawable() })
+  const output = createOutput(context, loud)
+  output.event(sampleEvents.start)
+  expect(context.clock.pendingTimers).toBe(1)
+  output.event(textDelta('Hello'))
+  await output.flush()
+  expect(context.clock.pendingTimers).toBe(0)
+})
+
+test.each([
+  ['standard error is no terminal', {}, { isTerminal: false }, loud],
+  ['the terminal cannot move its cursor', { TERM: 'dumb' }, {}, loud],
+  ['it is a CI run', { CI: 'true' }, {}, loud],
+  ['the terminal has no width', {}, { columns: 0 }, loud],
+  ['it shall be quiet', {}, {}, { quiet: true, usage: false }],
+])('no spinner where %s', (_, env, terminal, options) => {
+  const context = testContext({ env, stderr: drawable(terminal) })
+  createOutput(context, options).event(sampleEvents.start)
+  expect(context.clock.pendingTimers).toBe(0)
+})
+
+test.each(['end', 'error', 'interrupt'])(
+  '%s leaves no timer that would keep the process alive',
+  async (how) => {
+    const context = testContext({ stderr: drawable() })
+    const output = createOutput(context, loud)
+    output.event(sampleEvents.start)
+    const reason = new Interrupted('interrupt')
+    if (how === 'end') await output.end(sampleDocument)
+    else if (how === 'error') await output.error(reason)
+    else context.abort(reason)
+    expect(context.clock.pendingTimers).toBe(0)
+  },
+)

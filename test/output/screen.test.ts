@@ -1,0 +1,136 @@
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { sampleEvents, textDelta } from '../support/output-samples.ts'
+import type { Step } from '../support/play-output.ts'
+import { runOnScreen } from '../support/screen.ts'
+import type { ScreenOptions, ScreenResult } from '../support/screen.ts'
+
+const player = fileURLToPath(new URL('../support/play-output.ts', import.meta.url))
+
+const flush: Step = { type: 'flush' }
+const end: Step = { type: 'end' }
+const fail: Step = { type: 'fail' }
+const key: Step = { type: 'key' }
+/** Presses the key that the step above waits for, as soon as the spinner is seen. */
+const whenWaiting: ScreenOptions = { type: [{ when: 'waiting for text-model', keys: ' ' }] }
+
+async function play(steps: readonly Step[], options: ScreenOptions = {}): Promise<ScreenResult> {
+  const result = await runOnScreen(player, [JSON.stringify(steps)], options)
+  expect(result.exitCode).toBe(0)
+  return result
+}
+
+const conversation: readonly Step[] = [
+  sampleEvents.start,
+  sampleEvents['retry-wait'],
+  sampleEvents['reasoning-delta'],
+  flush,
+  textDelta('The longest river'),
+  flush,
+  sampleEvents['citation-add'],
+  textDelta(' of all\nis the Nile.'),
+  flush,
+  sampleEvents['tool-call'],
+  end,
+]
+
+test('text, reasoning and notices keep to lines of their own at 80 columns', async () => {
+  const { lines } = await play(conversation)
+  expect(lines).toMatchInlineSnapshot(`
+    [
+      "retry 1 in 2 s: too many requests (HTTP 429)",
+      "They greet.",
+      "The longest river of all",
+      "citation: Example <https://example.com/>",
+      "is the Nile.",
+      "tool call: weather({"city":"Paris"})",
+      "tokens: 3 in, 0 of them cached, 5 out, 8 in all",
+    ]
+  `)
+})
+
+test('the same at 20 columns is wrapped by the terminal and still readable', async () => {
+  const { lines } = await play(conversation, { columns: 20 })
+  expect(lines).toMatchInlineSnapshot(`
+    [
+      "retry 1 in 2 s: too ",
+      "many requests (HTTP ",
+      "429)",
+      "They greet.",
+      "The longest river of",
+      " all",
+      "citation: Example <h",
+      "ttps://example.com/>",
+      "is the Nile.",
+      "tool call: weather({",
+      ""city":"Paris"})",
+      "tokens: 3 in, 0 of t",
+      "hem cached, 5 out, 8",
+      " in all",
+    ]
+  `)
+})
+
+test('a failure ends the line of the text before it speaks', async () => {
+  const { lines } = await play([textDelta('Half a sen'), flush, fail], { columns: 20 })
+  expect(lines).toMatchInlineSnapshot(`
+    [
+      "Half a sen",
+      "modelgate: The gener",
+      "ation failed.",
+      "  hint: Change the p",
+      "rompt.",
+      "  request id: req_1",
+      "  The request may ha",
+      "ve been billed.",
+    ]
+  `)
+})
+
+test('reasoning is dimmed, errors are red; NO_COLOR and TERM=dumb turn both off', async () => {
+  const steps = [sampleEvents['reasoning-delta'], flush, fail]
+  const { bytes } = await play(steps)
+  expect(bytes).toContain('\u001b[2mThey greet.\u001b[22m')
+  expect(bytes).toContain('\u001b[31mmodelgate: The generation failed.\u001b[39m')
+  for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+    expect((await play(steps, { env })).bytes).not.toContain('\u001b')
+  }
+  expect((await play(steps, { env: { NO_COLOR: '' } })).bytes).toContain('\u001b[2m')
+})
+
+test('a long wait shows a spinner, which is gone when the text comes', async () => {
+  const { lines } = await play([sampleEvents.start, key, textDelta('Hello'), flush, end], whenWaiting)
+  expect(lines).toEqual(['Hello', 'tokens: 3 in, 0 of them cached, 5 out, 8 in all'])
+})
+
+test('a notice during the wait stands above the spinner', async () => {
+  const steps = [sampleEvents.start, key, sampleEvents['warning-add'], end]
+  const { lines } = await play(steps, whenWaiting)
+  expect(lines[0]).toBe('warning: user is deprecated')
+  expect(lines.join('\n')).not.toContain('waiting')
+})
+
+test('what could act on the terminal is shown, also when cut between deltas', async () => {
+  const { lines } = await play([
+    textDelta('safe \u001b'),
+    flush,
+    textDelta(']0;title\u0007 \u001b[2J\rgone\u009b31m\u202e'),
+    textDelta('one\r'),
+    flush,
+    textDelta('\ntwo'),
+    end,
+  ])
+  expect(lines).toMatchInlineSnapshot(`
+    [
+      "safe ␛]0;title␇ ␛[2J␍gone\\u{9b}31m\\u{202e}one",
+      "two",
+      "tokens: 3 in, 0 of them cached, 5 out, 8 in all",
+    ]
+  `)
+})
+
+test('a terminal of two columns breaks nothing', async () => {
+  const steps = [sampleEvents.start, key, textDelta('ab'), flush, fail]
+  const { lines } = await play(steps, { ...whenWaiting, columns: 2 })
+  expect(lines.join('').slice(0, 12)).toBe('abmodelgate:')
+})

@@ -1,0 +1,56 @@
+import type { OutputEvent, TextDocument } from '../../src/contract/text-event.ts'
+
+/** One of every event. */
+export const sampleEvents = {
+  start: { type: 'start', version: 1, command: 'generate', model: 'text-model' },
+  'text-delta': { type: 'text-delta', index: 0, text: 'Hello' },
+  'reasoning-delta': { type: 'reasoning-delta', text: 'They greet.' },
+  'refusal-delta': { type: 'refusal-delta', text: 'I cannot.' },
+  'tool-delta': { type: 'tool-delta', index: 0, name: 'weather', arguments: '{"ci' },
+  'tool-call': {
+    type: 'tool-call',
+    index: 0,
+    call: { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } },
+  },
+  'code-run': { type: 'code-run', language: 'python', code: 'x = 1\nprint(x)' },
+  'code-result': { type: 'code-result', outcome: 'ok', output: '1' },
+  'citation-add': {
+    type: 'citation-add',
+    citation: { url: 'https://example.com/', title: 'Example', start: 0, end: 5 },
+  },
+  'item-add': { type: 'item-add', kind: 'web search', summary: 'rivers', item: { type: 'web_search_call' } },
+  'safety-report': {
+    type: 'safety-report',
+    ratings: [{ category: 'HARM_CATEGORY_HARASSMENT', probability: 'MEDIUM' }],
+  },
+  'prompt-block': { type: 'prompt-block', reason: 'SAFETY', message: null },
+  'image-data': { type: 'image-data', mime_type: 'image/png', base64: 'iVBORw0KGgo=', partial: false },
+  'file-save': {
+    type: 'file-save',
+    file: { path: 'a.png', bytes: 8, sha256: 'ab'.repeat(32), mime_type: 'image/png' },
+  },
+  'retry-wait': { type: 'retry-wait', attempt: 1, wait_s: 2, http_status: 429, reason: 'too many requests' },
+  'warning-add': { type: 'warning-add', message: 'user is deprecated' },
+} as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
+
+export const sampleDocument: TextDocument = {
+  version: 1,
+  command: 'generate',
+  model: 'text-model',
+  text: 'Hello',
+  finish_reason: 'stop',
+  tool_calls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
+  usage: { input_tokens: 3, cached_tokens: 0, output_tokens: 5, reasoning_tokens: null, total_tokens: 8 },
+  request_id: 'req_1',
+  response: { candidates: [] },
+  reasoning: '',
+  refusal: '',
+  candidates: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
+  citations: [],
+  files: [],
+  warnings: [],
+}
+
+export function textDelta(text: string, index = 0): OutputEvent {
+  return { type: 'text-delta', index, text }
+}

@@ -1,0 +1,59 @@
+import { spawn } from '@lydell/node-pty'
+import { Terminal } from '@xterm/headless'
+
+export interface ScreenOptions {
+  readonly columns?: number
+  readonly rows?: number
+  /** The whole environment of the program; `TERM` is set unless given. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** Keys to press once the screen shows a text. */
+  readonly type?: readonly { readonly when: string; readonly keys: string }[]
+}
+
+export interface ScreenResult {
+  /** The lines as a person sees them at the end, scrolled-off ones included, without trailing blanks. */
+  readonly lines: string[]
+  /** Everything the program wrote. */
+  readonly bytes: string
+  readonly exitCode: number
+}
+
+/** Runs a Node script in a pseudo-terminal to its end and reads the screen of a real terminal emulator. */
+export async function runOnScreen(
+  script: string,
+  args: readonly string[] = [],
+  { columns = 80, rows = 24, env = {}, cwd, type = [] }: ScreenOptions = {},
+): Promise<ScreenResult> {
+  const terminal = new Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })
+  const keystrokes = [...type]
+  let bytes = ''
+  const program = spawn(process.execPath, [script, ...args], {
+    cols: columns,
+    rows,
+    env: { TERM: 'xterm-256color', ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  })
+  program.onData((data) => {
+    bytes += data
+    terminal.write(data)
+    const next = keystrokes[0]
+    if (next !== undefined && bytes.includes(next.when)) {
+      keystrokes.shift()
+      program.write(next.keys)
+    }
+  })
+  const exitCode = await new Promise<number>((resolve) => {
+    program.onExit((exit) => resolve(exit.exitCode))
+  })
+  await new Promise<void>((resolve) => terminal.write('', resolve))
+  return { lines: linesOf(terminal), bytes, exitCode }
+}
+
+function linesOf(terminal: Terminal): string[] {
+  const { active } = terminal.buffer
+  const lines = Array.from({ length: active.length }, (_, index) => {
+    return active.getLine(index)?.translateToString(true) ?? ''
+  })
+  return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
+}
