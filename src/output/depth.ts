@@ -7,7 +7,7 @@ export const maxDepth = 512
 /** Whether arrays and objects are nested deeper than `limit` levels. Uses no recursion, so that nothing can be too deep. */
 export function exceedsDepth(value: unknown, limit = maxDepth): boolean {
   let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
+  for (let depth = 1; level.length > 0; depth++) {
     if (depth > limit) return true
     const next: unknown[] = []
     for (const container of level) {

@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest'
+import { ContractError, FileError, GenerationError, OutputClosed } from '../../src/errors.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import { reportError } from '../../src/output/report-error.ts'
+import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+const failure = new GenerationError('failed', 'The generation failed.', { requestId: 'req_1' })
+
+function outputOf(mode: 'json' | 'jsonl' | 'raw', terminal = false) {
+  const context = testContext({ terminal, env: { NO_COLOR: '1' } })
+  return { context, output: createOutput(context, { mode, quiet: false, usage: false }) }
+}
+
+/** An object nested to the given depth. */
+function nested(depth: number): unknown {
+  let value: unknown = 'bottom'
+  for (let level = 0; level < depth; level++) value = level % 2 === 0 ? { a: value } : [value]
+  return value
+}
+
+test('json: one document at the end, on one line in a pipe', async () => {
+  const { context, output } = outputOf('json')
+  output.event(sampleEvents.start)
+  output.event(textDelta('Hello'))
+  await output.flush()
+  expect(context.stdout.text).toBe('')
+  await output.end(sampleDocument)
+  expect(context.stdout.text).toBe(`${JSON.stringify(sampleDocument)}\n`)
+  expect(context.stderr.text).toBe('')
+})
+
+test('json: indented on a terminal, where nothing in it can act; still the same document', async () => {
+  const { context, output } = outputOf('json', true)
+  const document = { ...sampleDocument, text: 'a\u001b[2J\u009b1m\u202e\u{e0041}\u007f é' }
+  await output.end(document)
+  expect(context.stdout.text).toContain('\n  "text": "a\\u001b[2J\\u009b1m\\u202e\\udb40\\udc41\\u007f é",\n')
+  expect(JSON.parse(context.stdout.text)).toEqual(document)
+})
+
+test('json: a failure is one document on standard error, with what had arrived', async () => {
+  const { context, output } = outputOf('json')
+  output.event(textDelta('Hello'))
+  await output.error(failure, sampleDocument)
+  expect(context.stdout.text).toBe('')
+  expect(JSON.parse(context.stderr.text)).toMatchInlineSnapshot(`
+    {
+      "error": {
+        "billed": "maybe",
+        "code": "failed",
+        "exit_code": 9,
+        "hint": null,
+        "http_status": null,
+        "message": "The generation failed.",
+        "phase": "result",
+        "remote_id": null,
+        "request_id": "req_1",
+        "retry_after_s": null,
+      },
+      "partial": {
+        "candidates": [
+          {
+            "finish_reason": "stop",
+            "index": 0,
+            "text": "Hello",
+          },
+        ],
+        "citations": [],
+        "command": "generate",
+        "files": [],
+        "finish_reason": "stop",
+        "model": "text-model",
+        "reasoning": "",
+        "refusal": "",
+        "request_id": "req_1",
+        "response": {
+          "candidates": [],
+        },
+        "text": "Hello",
+        "tool_calls": [
+          {
+            "arguments": {
+              "city": "Paris",
+            },
+            "id": "call_1",
+            "name": "weather",
+          },
+        ],
+        "usage": {
+          "cached_tokens": 0,
+          "input_tokens": 3,
+          "output_tokens": 5,
+          "reasoning_tokens": null,
+          "total_tokens": 8,
+        },
+        "version": 1,
+        "warnings": [],
+      },
+    }
+  `)
+})
+
+test('jsonl: start is first, one line is last, and nothing follows it', async () => {
+  const { context, output } = outputOf('jsonl')
+  output.event(sampleEvents['warning-add'])
+  output.event(sampleEvents.start)
+  output.event(textDelta('Hello'))
+  await output.flush()
+  await output.end(sampleDocument)
+  output.event(textDelta('too late'))
+  await output.flush()
+  await output.error(failure)
+  const lines = context.stdout.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines.map((line) => line.type)).toEqual(['start', 'warning-add', 'text-delta', 'end'])
+  expect(lines.at(-1)).toEqual({ type: 'end', ...sampleDocument })
+})
+
+test('jsonl: what precedes a wait is written at once, not with the next chunk', () => {
+  const { context, output } = outputOf('jsonl')
+  output.event(sampleEvents.start)
+  output.event(sampleEvents['retry-wait'])
+  expect(context.stdout.text.split('\n')).toHaveLength(3)
+})
+
+test('jsonl: a failure is the last line on standard output', async () => {
+  const { context, output } = outputOf('jsonl')
+  output.event(sampleEvents.start)
+  output.event(textDelta('Hel'))
+  await output.error(failure)
+  const lines = context.stdout.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines.map((line) => line.type)).toEqual(['start', 'text-delta', 'error'])
+  expect(lines[2].error).toMatchObject({ code: 'failed', exit_code: 9, request_id: 'req_1' })
+  expect(context.stderr.text).toBe('')
+})
+
+test('jsonl: with standard output gone a failure is told on standard error', async () => {
+  const { context, output } = outputOf('jsonl')
+  context.stdout.fail(new FileError('output_failed', 'Standard output cannot be written.'))
+  await output.error(failure)
+  expect(JSON.parse(context.stderr.text).error.code).toBe('failed')
+})
+
+test.each(['json', 'jsonl', 'raw'] as const)('%s: nothing is said when the reader has gone', async (mode) => {
+  const { context, output } = outputOf(mode)
+  await output.error(new OutputClosed())
+  expect([context.stdout.text, context.stderr.text]).toEqual(['', ''])
+})
+
+test.each([1_000, 10_000, 100_000, 1_000_000])(
+  'a reply %d levels deep is exit 8, not a crash',
+  async (depth) => {
+    for (const mode of ['json', 'jsonl'] as const) {
+      const { context, output } = outputOf(mode)
+      const document = { ...sampleDocument, response: nested(depth) }
+      const error = await output.end(document).catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(ContractError)
+      await output.error(error as ContractError, document)
+      expect(context.stdout.text + context.stderr.text).toContain('"exit_code":8')
+    }
+  },
+)
+
+test('512 levels are printed, 513 are not', async () => {
+  await outputOf('json').output.end({ ...sampleDocument, response: nested(512) })
+  await expect(outputOf('json').output.end({ ...sampleDocument, response: nested(513) })).rejects.toThrow(
+    '512',
+  )
+})
+
+test('a deep tool call is refused as an event and shortened as a notice', () => {
+  const call = { id: null, name: 'deep', arguments: nested(5_000) }
+  const lines = outputOf('jsonl')
+  lines.output.event(sampleEvents.start)
+  expect(() => lines.output.event({ type: 'tool-call', index: 0, call })).toThrow(ContractError)
+  const raw = outputOf('raw')
+  raw.output.event({ type: 'tool-call', index: 0, call })
+  expect(raw.context.stderr.text).toBe('tool call: deep(…)\n')
+})
+
+test('raw: each piece as it came, each ending in one newline', async () => {
+  const { context, output } = outputOf('raw')
+  output.raw('{ "a":1 }')
+  output.event(textDelta('unseen'))
+  output.raw('{"b":"\u202e"}\n')
+  await output.flush()
+  await output.end(sampleDocument)
+  expect(context.stdout.text).toBe('{ "a":1 }\n{"b":"\u202e"}\n')
+})
+
+test('raw: on a terminal nothing in it can act', async () => {
+  const { context, output } = outputOf('raw', true)
+  output.raw('<html>\u001b[2J')
+  await output.end(sampleDocument)
+  expect(context.stdout.text).toBe('<html>␛[2J\n')
+})
+
+test.each([
+  ['json', 'stderr'],
+  ['jsonl', 'stdout'],
+  [undefined, 'stderr'],
+] as const)('an error before there is an output (%s) is told on %s alone', async (json, stream) => {
+  const context = testContext()
+  await reportError(context, failure, { json, quiet: true })
+  const other = stream === 'stdout' ? 'stderr' : 'stdout'
+  expect(context[other].text).toBe('')
+  expect(context[stream].text).toContain('The generation failed.')
+})

@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import type { SavedFile } from '../../src/contract/text-event.ts'
+import { FileError, GenerationError, OutputClosed } from '../../src/errors.ts'
+import type { TextFile } from '../../src/files/text-file.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import type { OutputOptions } from '../../src/output/create-output.ts'
+import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+interface MemoryFile extends TextFile {
+  text: string
+  state: 'open' | 'committed' | 'discarded'
+}
+
+const saved: SavedFile = { path: 'a.txt', bytes: 5, sha256: 'ab'.repeat(32), mime_type: 'text/plain' }
+const failure = new GenerationError('failed', 'The generation failed.', { billed: 'no' })
+
+function memoryFile(refusal?: FileError): MemoryFile {
+  return {
+    path: 'a.txt',
+    text: '',
+    state: 'open',
+    write(text) {
+      this.text += text
+    },
+    async flush() {},
+    async commit() {
+      if (refusal !== undefined) throw refusal
+      this.state = 'committed'
+      return saved
+    },
+    async discard() {
+      this.state = 'discarded'
+    },
+  }
+}
+
+function outputTo(file: TextFile, options: Partial<OutputOptions> = {}) {
+  const context = testContext()
+  return { context, output: createOutput(context, { quiet: false, usage: false, file, ...options }) }
+}
+
+test('the file gets exactly the text, standard output nothing', async () => {
+  const file = memoryFile()
+  const { context, output } = outputTo(file)
+  output.event(textDelta('Hel\ud83d'))
+  await output.flush()
+  output.event(textDelta('\ude00'))
+  await output.end(sampleDocument)
+  expect([file.text, file.state]).toEqual(['Hel😀', 'committed'])
+  expect([context.stdout.text, context.stderr.text]).toEqual(['', 'saved a.txt (5 bytes)\n'])
+})
+
+test('several candidates stand below one another in the file', async () => {
+  const file = memoryFile()
+  const { output } = outputTo(file)
+  output.event(textDelta('second', 1))
+  output.event(textDelta('first', 0))
+  await output.end(sampleDocument)
+  expect(file.text).toBe('first\nsecond')
+})
+
+test('after a failure there is no file, and the text that was paid for is on standard output', async () => {
+  const file = memoryFile()
+  const { context, output } = outputTo(file)
+  output.event(textDelta('Hel'))
+  await output.flush()
+  await output.error(failure)
+  expect(file.state).toBe('discarded')
+  expect(context.stdout.text).toBe('Hel\n')
+  expect(context.stderr.text).toBe(
+    'warning: a.txt was not finished; the text that had arrived is on standard output\n' +
+      'modelgate: The generation failed.\n',
+  )
+})
+
+test('a file that cannot take its name loses no text either', async () => {
+  const refusal = new FileError('file_exists', 'a.txt exists already.', { billed: 'yes' })
+  const file = memoryFile(refusal)
+  const { context, output } = outputTo(file)
+  output.event(textDelta('Hello'))
+  await expect(output.end(sampleDocument)).rejects.toBe(refusal)
+  await output.error(refusal, sampleDocument)
+  expect([context.stdout.text, file.state]).toEqual(['Hello\n', 'discarded'])
+})
+
+test('a file that is in place stays, whatever fails afterwards', async () => {
+  const file = memoryFile()
+  const { context, output } = outputTo(file)
+  output.event(textDelta('Hello'))
+  context.stdout.fail(new OutputClosed())
+  await expect(output.end(sampleDocument)).rejects.toThrow(OutputClosed)
+  await output.error(new OutputClosed())
+  expect(file.state).toBe('committed')
+})
+
+test.each([
+  ['json', [undefined]],
+  ['jsonl', ['start', 'text-delta', 'file-save', 'end']],
+] as const)('--%s names the file and keeps the text', async (mode, types) => {
+  const { context, output } = outputTo(memoryFile(), { mode })
+  output.event(sampleEvents.start)
+  output.event(textDelta('Hello'))
+  await output.end(sampleDocument)
+  const lines = context.stdout.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines.map((line) => line.type)).toEqual(types)
+  expect(lines.at(-1)).toMatchObject({ text: 'Hello', files: [saved] })
+})

@@ -1,0 +1,175 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { FileError, GenerationError, Interrupted, OutputClosed } from '../../src/errors.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+const settings = { quiet: false, usage: false }
+const failure = new GenerationError('failed', 'The generation failed.')
+
+/** Any string of UTF-16 units, surrogates without partner included, and where it is cut. */
+const anyText = fc.string({ unit: fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), loneSurrogate()) })
+const cutText = anyText.chain((text) =>
+  fc.array(fc.nat(text.length), { maxLength: 8 }).map((cuts) => {
+    const edges = [0, ...cuts.sort((a, b) => a - b), text.length]
+    return { text, pieces: edges.slice(1).map((edge, index) => text.slice(edges[index], edge)) }
+  }),
+)
+
+function loneSurrogate(): fc.Arbitrary<string> {
+  return fc.integer({ min: 0xd800, max: 0xdfff }).map((unit) => String.fromCharCode(unit))
+}
+
+function withNewline(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
+}
+
+test('plain: exactly the bytes of the text, however it was cut, and one newline if there is none', async () => {
+  await fc.assert(
+    fc.asyncProperty(cutText, fc.boolean(), async ({ text, pieces }, flushEach) => {
+      const context = testContext()
+      const output = createOutput(context, settings)
+      for (const piece of pieces) {
+        output.event(textDelta(piece))
+        if (flushEach) await output.flush()
+      }
+      await output.end(sampleDocument)
+      expect(context.stdout.bytes).toEqual(Buffer.from(withNewline(text)))
+      expect(context.stderr.text).toBe('')
+    }),
+  )
+})
+
+test('plain: after a failure the output is a prefix of the text and one newline', async () => {
+  await fc.assert(
+    fc.asyncProperty(cutText, fc.nat(8), async ({ pieces }, arrived) => {
+      const context = testContext()
+      const output = createOutput(context, settings)
+      const prefix = pieces.slice(0, arrived).join('')
+      for (const piece of pieces.slice(0, arrived)) output.event(textDelta(piece))
+      await output.error(failure)
+      // Half a character at the end would not be a prefix of the text's bytes.
+      const whole = prefix.replace(/[\ud800-\udbff]$/, '')
+      expect(context.stdout.bytes).toEqual(Buffer.from(withNewline(whole)))
+      expect(context.stderr.text).toContain('modelgate: The generation failed.\n')
+    }),
+  )
+})
+
+test('a character cut in two by the failure is left out', async () => {
+  const context = testContext()
+  const output = createOutput(context, settings)
+  output.event(textDelta('ab\ud83d'))
+  await output.error(failure)
+  expect(context.stdout.text).toBe('ab\n')
+})
+
+test('all events of one network chunk are one write', async () => {
+  const context = testContext()
+  const output = createOutput(context, settings)
+  for (let index = 0; index < 1000; index++) output.event(textDelta('word '))
+  expect(context.stdout.writes).toBe(0)
+  await output.flush()
+  expect(context.stdout.writes).toBe(1)
+  expect(context.stdout.drains).toBe(0)
+})
+
+test('other candidates follow the first, by index, each on a new line', async () => {
+  const context = testContext()
+  const output = createOutput(context, settings)
+  for (const [text, index] of [
+    ['two ', 2],
+    ['ze', 0],
+    ['one\n', 1],
+    ['words', 2],
+    ['ro', 0],
+  ] as const) {
+    output.event(textDelta(text, index))
+  }
+  await output.flush()
+  expect(context.stdout.text).toBe('zero')
+  await output.end(sampleDocument)
+  expect(context.stdout.text).toBe('zero\none\ntwo words\n')
+})
+
+test('no text at all prints no empty line', async () => {
+  const context = testContext()
+  await createOutput(context, settings).end(sampleDocument)
+  expect(context.stdout.bytes).toHaveLength(0)
+})
+
+test('a slow reader holds back the flush, and nothing is lost', async () => {
+  const context = testContext()
+  const output = createOutput(context, settings)
+  context.stdout.hold()
+  output.event(textDelta('Hello'))
+  let flushed = false
+  const flushing = output.flush().then(() => (flushed = true))
+  await context.clock.advance(0)
+  expect(flushed).toBe(false)
+  context.stdout.release()
+  await flushing
+  expect(context.stdout.text).toBe('Hello')
+})
+
+test.each([new OutputClosed(), new FileError('output_failed', 'Standard output cannot be written.')])(
+  'a standard output that fails is told by flush and by end: $code',
+  async (reason) => {
+    const context = testContext()
+    const output = createOutput(context, settings)
+    context.stdout.fail(reason)
+    output.event(textDelta('Hello'))
+    await expect(output.flush()).rejects.toBe(reason)
+    await expect(output.end(sampleDocument)).rejects.toBe(reason)
+  },
+)
+
+test('a reader that has gone is no news; a failure is, even then', async () => {
+  const context = testContext()
+  const output = createOutput(context, settings)
+  context.stdout.fail(new OutputClosed())
+  await output.error(new OutputClosed())
+  expect(context.stderr.text).toBe('')
+  await output.error(failure)
+  expect(context.stderr.text).toContain('modelgate: The generation failed.')
+})
+
+test('a closed standard error stops nothing', async () => {
+  const context = testContext()
+  context.stderr.fail(new OutputClosed())
+  const output = createOutput(context, settings)
+  output.event(sampleEvents['warning-add'])
+  output.event(textDelta('Hello'))
+  await output.end(sampleDocument)
+  expect(context.stdout.text).toBe('Hello\n')
+})
+
+test('an interrupt keeps what has arrived and says no more than that', async () => {
+  const context = testContext()
+  const output = createOutput(context, settings)
+  output.event(textDelta('Hel'))
+  await output.error(new Interrupted('interrupt'), sampleDocument)
+  expect([context.stdout.text, context.stderr.text]).toEqual(['Hel\n', 'modelgate: Stopped.\n'])
+})
+
+test('--usage prints one line of counts, after the text and after an error', async () => {
+  for (const end of ['end', 'error']) {
+    const context = testContext()
+    const output = createOutput(context, { quiet: true, usage: true })
+    if (end === 'end') await output.end(sampleDocument)
+    else await output.error(new Interrupted('interrupt'), sampleDocument)
+    expect(context.stderr.text).toMatch(/^tokens: 3 in, 0 of them cached, 5 out, 8 in all$/m)
+  }
+})
+
+test('notices keep the order in which they came while colours are being loaded', async () => {
+  const context = testContext({ terminal: true })
+  const output = createOutput(context, settings)
+  output.event(sampleEvents['retry-wait'])
+  output.event(sampleEvents['warning-add'])
+  output.event(textDelta('Hello'))
+  await output.end(sampleDocument)
+  expect(context.stderr.text).toMatch(/retry 1[^]*warning: user/)
+  expect(context.stdout.text).toBe('Hello\n')
+})
