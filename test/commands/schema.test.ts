@@ -1,0 +1,37 @@
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { registerSchema, schemaNames } from '../../src/commands/schema.ts'
+import { outputSchemas } from '../../src/contract/output-schema.ts'
+import type { OutputSchemaName } from '../../src/contract/output-schema.ts'
+import { OutputClosed } from '../../src/errors.ts'
+import { testContext } from '../support/test-context.ts'
+
+async function run(...argv: string[]) {
+  const context = testContext()
+  const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
+  registerSchema(program, context)
+  await program.parseAsync(argv, { from: 'user' })
+  return context.stdout.text
+}
+
+test.each<[string[], OutputSchemaName]>([
+  [['schema'], 'output'],
+  [['schema', 'output'], 'output'],
+  [['schema', 'events'], 'events'],
+  [['schema', 'error'], 'error'],
+])('%j prints the schema %s', async (argv, name) => {
+  expect(JSON.parse(await run(...argv))).toEqual(outputSchemas[name])
+})
+
+test('every schema can be asked for, and no other', async () => {
+  expect(schemaNames).toEqual(Object.keys(outputSchemas))
+  await expect(run('schema', 'input')).rejects.toThrow('Allowed choices are output, events, error')
+})
+
+test('a reader that has gone is reported', async () => {
+  const context = testContext()
+  context.stdout.fail(new OutputClosed())
+  const program = new Command('modelgate').exitOverride()
+  registerSchema(program, context)
+  await expect(program.parseAsync(['schema'], { from: 'user' })).rejects.toThrow(OutputClosed)
+})

@@ -1,0 +1,75 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, test } from 'vitest'
+import { eventTypes, outputSchemas } from '../../src/contract/output-schema.ts'
+import type { OutputSchemaName } from '../../src/contract/output-schema.ts'
+import type { OutputEvent } from '../../src/contract/text-event.ts'
+import { GenerationError } from '../../src/errors.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+/** The schema as published; or closed, so that a field which it does not know is an error. */
+function validator(name: OutputSchemaName, { closed = false } = {}) {
+  const schema = JSON.stringify(outputSchemas[name])
+  const closedSchema = schema.replaceAll('"type":"object",', '"type":"object","additionalProperties":false,')
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true })
+  return ajv.compile(JSON.parse(closed ? closedSchema : schema) as object)
+}
+
+async function linesOf(mode: 'json' | 'jsonl', end: 'end' | 'error'): Promise<unknown[]> {
+  const context = testContext()
+  const output = createOutput(context, { mode, quiet: true, usage: false })
+  for (const event of Object.values(sampleEvents) as OutputEvent[]) output.event(event)
+  const failure = new GenerationError('failed', 'The generation failed.')
+  const file = sampleEvents['file-save'].file
+  const citation = sampleEvents['citation-add'].citation
+  const document = { ...sampleDocument, files: [file], citations: [citation], warnings: ['odd'] }
+  if (end === 'end') await output.end(document)
+  else await output.error(failure, document)
+  const text = context.stdout.text + context.stderr.text
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown)
+}
+
+test.each(['end', 'error'] as const)(
+  'every line of --jsonl that ends with %s is described, whole',
+  async (end) => {
+    const validate = validator('events', { closed: true })
+    const lines = await linesOf('jsonl', end)
+    expect(lines).toHaveLength(eventTypes.length + 1)
+    expect(lines.filter((line) => !validate(line))).toEqual([])
+  },
+)
+
+test('the document of --json and the error document are described, whole', async () => {
+  for (const [name, end] of [
+    ['output', 'end'],
+    ['error', 'error'],
+  ] as const) {
+    const validate = validator(name, { closed: true })
+    const [document] = await linesOf('json', end)
+    expect([validate(document), validate.errors]).toEqual([true, null])
+  }
+})
+
+test('the samples hold one of every event', () => {
+  expect(Object.keys(sampleEvents).sort()).toEqual([...eventTypes].sort())
+})
+
+test('a field that a later version adds is accepted, one that is missing is not', () => {
+  const validate = validator('output')
+  expect(validate({ ...sampleDocument, added: 1 })).toBe(true)
+  for (const name of Object.keys(sampleDocument)) {
+    expect(validate({ ...sampleDocument, [name]: undefined })).toBe(false)
+  }
+  expect(validate({ ...sampleDocument, finish_reason: 'tired' })).toBe(false)
+})
+
+test('a line of --jsonl is exactly one kind of event', () => {
+  const validate = validator('events')
+  expect(validate(textDelta('a'))).toBe(true)
+  expect(validate({ type: 'text-delta', text: 'a' })).toBe(false)
+  expect(validate({ type: 'unheard-of' })).toBe(false)
+})

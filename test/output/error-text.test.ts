@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { Interrupted, ModelgateError, UsageError } from '../../src/errors.ts'
+import type { Billed, ErrorFacts, ExitName } from '../../src/errors.ts'
+import { errorDocument } from '../../src/output/error-document.ts'
+import { reportError } from '../../src/output/report-error.ts'
+import { testContext } from '../support/test-context.ts'
+
+async function told(error: ModelgateError): Promise<string> {
+  const context = testContext()
+  await reportError(context, error, { quiet: false })
+  expect(context.stdout.text).toBe('')
+  return context.stderr.text
+}
+
+test('every problem has a line, what helps comes after', async () => {
+  const problems = ['--top-p must be at most 1, not 3.', '--seed must be a whole number.']
+  expect(await told(new UsageError(problems, { hint: 'See modelgate help generate.' })))
+    .toMatchInlineSnapshot(`
+    "modelgate: --top-p must be at most 1, not 3.
+    modelgate: --seed must be a whole number.
+      hint: See modelgate help generate.
+    "
+  `)
+})
+
+test('an unknown outcome tells the ids and what it may have cost', async () => {
+  const facts = { requestId: 'req_1', remoteId: 'resp_1', hint: 'Look at the account before running again.' }
+  const error = new ModelgateError('unknown', 'connection_lost', 'The connection was lost.', facts)
+  expect(await told(error)).toMatchInlineSnapshot(`
+    "modelgate: The connection was lost.
+      hint: Look at the account before running again.
+      request id: req_1
+      remote id: resp_1
+      The request may have been billed.
+    "
+  `)
+})
+
+test('what was billed for certain is said so', async () => {
+  const error = new ModelgateError('schema', 'schema_mismatch', 'The answer does not match.', {
+    billed: 'yes',
+  })
+  expect(await told(error)).toBe('modelgate: The answer does not match.\n  The request was billed.\n')
+})
+
+test.each<[ExitName, ErrorFacts, Billed]>([
+  ['usage', {}, 'no'],
+  ['key', {}, 'no'],
+  ['rejected', {}, 'no'],
+  ['later', {}, 'no'],
+  ['notSent', {}, 'no'],
+  ['unknown', {}, 'maybe'],
+  ['contract', {}, 'maybe'],
+  ['io', { phase: 'input' }, 'no'],
+  ['io', { phase: 'output' }, 'maybe'],
+  ['later', { billed: 'maybe' }, 'maybe'],
+])('%s %j: billed %s', (exit, facts, billed) => {
+  expect(errorDocument(new ModelgateError(exit, 'code', 'Message.', facts)).error.billed).toBe(billed)
+})
+
+test('every fact has its place in the document', () => {
+  const error = new ModelgateError('later', 'rate_limited', 'Too many requests.', {
+    phase: 'reply',
+    httpStatus: 429,
+    requestId: 'req_1',
+    retryAfterS: 300,
+    hint: 'Wait.',
+    remoteId: 'resp_1',
+  })
+  expect(errorDocument(error)).toMatchInlineSnapshot(`
+    {
+      "error": {
+        "billed": "no",
+        "code": "rate_limited",
+        "exit_code": 5,
+        "hint": "Wait.",
+        "http_status": 429,
+        "message": "Too many requests.",
+        "phase": "reply",
+        "remote_id": "resp_1",
+        "request_id": "req_1",
+        "retry_after_s": 300,
+      },
+    }
+  `)
+})
+
+test('a signal is one word', async () => {
+  expect(await told(new Interrupted('terminate'))).toBe('modelgate: Terminated.\n')
+})

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { GenerationError } from '../../src/errors.ts'
+import type { ErrorFacts } from '../../src/errors.ts'
+import type { OutputEvent } from '../../src/contract/text-event.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import { sampleEvents } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+const commands = [
+  'add-mask',
+  'stop-commands',
+  'error',
+  'warning',
+  'set-env name=a',
+  'set-output name=a',
+  'group',
+  'debug',
+]
+const starts = ['', ' ', '\n', '\r', '\r\n', 'text\n', '\t', '\u001b', '\u2028']
+const payloads = starts.flatMap((start) =>
+  commands.flatMap((command) => [`${start}::${command}::x`, `${start}##[${command}]x`]),
+)
+
+/** Every string inside an event or a set of facts replaced. */
+function poison<Value>(value: Value, payload: string): Value {
+  return JSON.parse(JSON.stringify(value), (name, inner: unknown) =>
+    typeof inner === 'string' && name !== 'type' ? payload : inner,
+  ) as Value
+}
+
+test.each([
+  ['GITHUB_ACTIONS', undefined],
+  ['CI', undefined],
+  ['CI', 'json'],
+  ['CI', 'jsonl'],
+  ['CI', 'raw'],
+] as const)('with %s set no line is a command to the runner (%s)', async (variable, mode) => {
+  const facts: ErrorFacts = { hint: 'hint', requestId: 'id', remoteId: 'id', billed: 'maybe' }
+  const bad: string[] = []
+  for (const payload of payloads) {
+    const context = testContext({ env: { [variable]: 'true' } })
+    const output = createOutput(context, { mode, quiet: false, usage: false })
+    for (const event of Object.values(sampleEvents) as OutputEvent[]) output.event(poison(event, payload))
+    await output.error(new GenerationError('failed', payload, poison(facts, payload)))
+    const lines = context.stderr.text.split(/[\r\n]/)
+    bad.push(...lines.filter((line) => line.trimStart().startsWith('::') || line.includes('##[')))
+  }
+  expect(bad).toEqual([])
+})
+
+test('outside CI the words stay as they are', () => {
+  const context = testContext()
+  const output = createOutput(context, { quiet: false, usage: false })
+  output.event({ type: 'warning-add', message: '::a ##[b' })
+  expect(context.stderr.text).toBe('warning: ::a ##[b\n')
+})
+
+test('standard error is sanitised although it is no terminal', () => {
+  const context = testContext()
+  const output = createOutput(context, { quiet: false, usage: false })
+  output.event({ type: 'warning-add', message: 'a\u001b[2J\nb\u202e' })
+  expect(context.stderr.text).toBe('warning: a␛[2J b\\u{202e}\n')
+})
+
+test('a line too long to be read is cut, not in the middle of a character', () => {
+  const context = testContext()
+  const output = createOutput(context, { quiet: false, usage: false })
+  output.event({ type: 'warning-add', message: '😀'.repeat(1_000_000) })
+  expect(context.stderr.text).toMatch(/^warning: 😀{200,250}…\n$/u)
+})
+
+test('a million blanks in a message take no time', () => {
+  const context = testContext()
+  const output = createOutput(context, { quiet: false, usage: false })
+  output.event({ type: 'warning-add', message: `a${' '.repeat(1_000_000)}b` })
+  expect(context.stderr.text.length).toBeLessThan(1_000)
+})

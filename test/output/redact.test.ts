@@ -1,0 +1,60 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { GenerationError } from '../../src/errors.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import { redact } from '../../src/output/redact.ts'
+import { sampleDocument, sampleEvents } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+const key = 'sk-Test/+canary=0123456789?é'
+
+test.each([
+  ['as it is', key],
+  ['percent-encoded', encodeURIComponent(key)],
+  ['percent-encoded in small letters', encodeURIComponent(key).toLowerCase()],
+  ['in JSON', JSON.stringify({ key })],
+])('a key %s is removed', (_, text) => {
+  const clean = redact(`before ${text} after`, [key])
+  expect(clean).toContain('[hidden]')
+  expect(clean.toLowerCase()).not.toContain('canary')
+})
+
+test('a key inside base64 is removed, whatever stands before it', () => {
+  fc.assert(
+    fc.property(
+      fc.string(),
+      fc.string(),
+      fc.constantFrom('base64', 'base64url'),
+      (before, after, encoding) => {
+        const encoded = Buffer.from(before + key + after).toString(encoding)
+        const clean = redact(encoded, [key])
+        expect(clean).toContain('[hidden]')
+        expect(Buffer.from(clean.replace('[hidden]', ''), encoding).toString()).not.toContain('canary')
+      },
+    ),
+  )
+})
+
+test('nothing is removed without a secret, and an empty one is none', () => {
+  expect(redact('a text', [])).toBe('a text')
+  expect(redact('a text', [''])).toBe('a text')
+})
+
+test.each(['json', 'jsonl', 'raw', undefined] as const)(
+  'no line on standard error holds the key (%s)',
+  async (mode) => {
+    const context = testContext()
+    const output = createOutput(context, { mode, quiet: false, usage: true, secrets: [key] })
+    output.event(sampleEvents.start)
+    // The key at the place where a line is cut must not survive in part.
+    for (let length = 440; length < 500; length++) {
+      output.event({ type: 'warning-add', message: `${'x'.repeat(length)}${key}` })
+    }
+    const facts = { hint: `Try ${key}`, requestId: key, remoteId: encodeURIComponent(key) }
+    await output.error(new GenerationError('failed', `Bad key ${key}`, facts), {
+      ...sampleDocument,
+      response: { key },
+    })
+    expect(context.stderr.text).not.toMatch(/sk-|canary/)
+  },
+)
