@@ -170,3 +170,14 @@ export class OutputClosed extends ModelgateError {
     super('ok', 'output_closed', 'standard output was closed by its reader', { phase: 'output' })
   }
 }
+
+/** The command failed and has already said so; only the exit code is left to pass on. */
+export class Ended extends Error {
+  override readonly name = 'Ended'
+  readonly exitCode: number
+
+  constructor(error: ModelgateError) {
+    super(error.message, { cause: error })
+    this.exitCode = error.exitCode
+  }
+}

@@ -26,8 +26,8 @@ export interface Field {
   readonly default?: string | number | boolean
   /** What to use instead of a deprecated field. */
   readonly deprecated?: string
-  /** The flag's name, where it is not the field's name with dashes. */
-  readonly flag?: string
+  /** The flag's name, where it is not the field's name with dashes; false for none of its own. */
+  readonly flag?: string | false
 }
 
 export type Fields = Readonly<Record<string, Field>>

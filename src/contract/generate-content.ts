@@ -82,10 +82,11 @@ export const generationConfigFields: Fields = {
 
 /** An item of `contents`, and `systemInstruction`: parts are required (specification, endpoint 1). */
 const contentFields: Fields = {
-  role: { type: 'string', known: ['user', 'model'], about: 'who speaks' },
+  role: { type: 'string', flag: false, known: ['user', 'model'], about: 'who speaks' },
   parts: {
     type: 'array',
     required: true,
+    flag: false,
     items: { type: 'object', about: 'a part', fields: { text: { type: 'string', about: 'text' } } },
     about: 'the parts of the message',
   },
@@ -111,9 +112,15 @@ export const generateContentEndpoint: Endpoint = {
       fields: {
         functionCallingConfig: {
           type: 'object',
+          flag: false,
           about: 'when functions are called',
           fields: {
-            mode: { type: 'string', known: ['AUTO', 'ANY', 'NONE', 'VALIDATED'], about: 'calling mode' },
+            mode: {
+              type: 'string',
+              flag: 'function-calling-mode',
+              known: ['AUTO', 'ANY', 'NONE', 'VALIDATED'],
+              about: 'when functions are called',
+            },
             allowedFunctionNames: {
               type: 'array',
               items: { type: 'string', about: 'a function name' },

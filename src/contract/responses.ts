@@ -125,7 +125,7 @@ export const responseFields: Fields = {
           type: {
             type: 'string',
             required: true,
-            flag: 'text-format-type',
+            flag: false,
             known: ['text', 'json_schema', 'json_object'],
             about: 'kind of format',
           },

@@ -1,0 +1,96 @@
+/** How far an exchange had come: not connected, sending, waiting for an answer, reading the answer. */
+export type Stage = 'connect' | 'send' | 'wait' | 'body'
+
+export type ExchangeFault =
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'certificate'
+  | 'proxy'
+  | 'timeout'
+  /** The time for the whole command is over. */
+  | 'deadline'
+  | 'reset'
+  | 'protocol'
+  | 'limit'
+  /** The request's own body could not be produced. */
+  | 'source'
+
+/** An exchange that did not end with a whole reply. */
+export class ExchangeError extends Error {
+  override readonly name = 'ExchangeError'
+  readonly stage: Stage
+  readonly fault: ExchangeFault
+
+  constructor(stage: Stage, fault: ExchangeFault, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.stage = stage
+    this.fault = fault
+  }
+}
+
+/** Why a request is aborted when the time for the whole command (`--timeout`) is over. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed'
+}
+
+/** Everything an error was caused by, flattened: Happy Eyeballs wraps several errors into one. */
+function causes(error: unknown, depth = 0): { code: string; message: string }[] {
+  if (typeof error !== 'object' || error === null || depth > 8) return []
+  const { code, message, cause, errors } = error as Record<string, unknown>
+  return [
+    { code: typeof code === 'string' ? code : '', message: typeof message === 'string' ? message : '' },
+    ...(Array.isArray(errors) ? errors.flatMap((inner) => causes(inner, depth + 1)) : []),
+    ...causes(cause, depth + 1),
+  ]
+}
+
+const certificateCode =
+  /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|INVALID_CA|HOSTNAME_MISMATCH)/
+const resetCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
+const unreachableCodes = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ETIMEDOUT',
+  'EADDRNOTAVAIL',
+])
+
+/**
+ * Names what went wrong from the error codes in the cause chain, never from message texts alone.
+ * The codes are those that Node and undici were seen to give (faults A1 to B9).
+ */
+export function classifyFault(stage: Stage, host: string, error: unknown): ExchangeError {
+  const chain = causes(error)
+  const has = (test: (code: string) => boolean) => chain.find(({ code }) => test(code))
+  const fail = (fault: ExchangeFault, message: string) => new ExchangeError(stage, fault, message, error)
+
+  const certificate = has((code) => certificateCode.test(code))
+  if (certificate)
+    return fail('certificate', `The certificate of ${host} is not trusted (${certificate.code}).`)
+  const tls = has((code) => code.startsWith('ERR_SSL_') || code === 'EPROTO')
+  if (tls) return fail('tls', `${host} does not speak TLS on this port (${tls.code}).`)
+  const dns = has((code) => code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_FAIL')
+  if (dns) return fail('dns', `The host ${host} cannot be found (${dns.code}).`)
+  const unreachable = stage === 'connect' && has((code) => unreachableCodes.has(code))
+  if (unreachable) return fail('connect', `${host} cannot be reached (${unreachable.code}).`)
+  if (has((code) => code === 'UND_ERR_HEADERS_OVERFLOW')) {
+    return fail('limit', 'The headers of the reply are larger than 16 KiB.')
+  }
+  if (has((code) => code.startsWith('HPE_') || code.includes('CONTENT_LENGTH_MISMATCH'))) {
+    return fail('protocol', `${host} does not answer in valid HTTP.`)
+  }
+  if (chain.some(({ message }) => /proxy/i.test(message))) {
+    return fail('proxy', `The proxy did not open a connection to ${host}.`)
+  }
+  if (stage === 'connect') return fail('connect', `The connection to ${host} failed${codeText(chain)}.`)
+  if (has((code) => resetCodes.has(code)))
+    return fail('reset', `${host} closed the connection${codeText(chain)}.`)
+  return fail('protocol', `The reply of ${host} cannot be read${codeText(chain)}.`)
+}
+
+function codeText(chain: readonly { code: string }[]): string {
+  const code = chain.find((entry) => entry.code !== '')?.code
+  return code === undefined ? '' : ` (${code})`
+}

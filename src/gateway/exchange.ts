@@ -1,0 +1,199 @@
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../context.ts'
+import { openConnection, type ConnectionOptions } from './connection.ts'
+import { DeadlinePassed, ExchangeError, classifyFault, type Stage } from './exchange-error.ts'
+import { createWatchdog } from './watchdog.ts'
+
+/** The limits of one exchange in milliseconds; undefined means no limit. */
+export interface TimeLimits {
+  readonly connect: number | undefined
+  readonly firstByte: number | undefined
+  /** Between two chunks, in either direction. */
+  readonly idle: number | undefined
+}
+
+/** A body that can be sent again: its length in bytes, and its chunks from the beginning. */
+export interface RequestBody {
+  readonly length: number
+  chunks(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+}
+
+export interface ExchangeRequest {
+  readonly method: 'GET' | 'POST'
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: RequestBody
+}
+
+export type ReplyHeaders = Readonly<Record<string, string>>
+
+export interface Reply {
+  readonly status: number
+  /** Names in lower case; repeated headers are joined with a comma. */
+  readonly headers: ReplyHeaders
+  /** The bytes as they come. Ends only after a complete body; throws ExchangeError otherwise. */
+  readonly body: AsyncIterable<Uint8Array>
+  /** Ends the exchange now; what has not been read is dropped. Safe to call more than once. */
+  close(): void
+}
+
+export interface ExchangeOptions extends ConnectionOptions {
+  readonly clock: Clock
+  readonly limits: TimeLimits
+  readonly signal: AbortSignal
+}
+
+/** Chunks in memory before the sender is asked to pause. */
+const pauseAbove = 16
+/** A server may send informational replies (103), but not for ever (fault B11). */
+const maxInformational = 100
+
+/**
+ * One HTTP exchange on a connection of its own: no redirects, no retries, no decompression.
+ * @throws ExchangeError with the stage that was reached (also for a DeadlinePassed); else the signal's reason.
+ */
+export async function exchange(request: ExchangeRequest, options: ExchangeOptions): Promise<Reply> {
+  const { clock, limits, signal } = options
+  signal.throwIfAborted()
+  const host = request.url.host
+  const dispatcher = await openConnection(request.url.origin, options)
+  const watchdog = createWatchdog(clock)
+  const queue: Uint8Array[] = []
+  let stage: Stage = 'connect'
+  let controller: Dispatcher.DispatchController | undefined
+  let failure: Error | undefined
+  let ended = false
+  let informational = 0
+  let wakeReader = () => {}
+
+  return new Promise<Reply>((resolve, reject) => {
+    const finish = () => {
+      watchdog.stop()
+      signal.removeEventListener('abort', onAbort)
+      // Destroying rather than closing: nothing more is wanted from this connection.
+      void dispatcher.destroy().catch(() => {})
+    }
+    const fail = (error: Error) => {
+      if (failure !== undefined || ended) return
+      failure = error
+      finish()
+      reject(error)
+      wakeReader()
+    }
+    const onAbort = () => {
+      const reason = signal.reason as Error
+      fail(reason instanceof DeadlinePassed ? new ExchangeError(stage, 'deadline', reason.message) : reason)
+    }
+    const expire = (limit: number | undefined, what: string) =>
+      watchdog.watch(limit, () =>
+        fail(new ExchangeError(stage, 'timeout', `${what} within ${(limit ?? 0) / 1000} s from ${host}.`)),
+      )
+    const expireIdle = () => expire(limits.idle, 'No further byte')
+    signal.addEventListener('abort', onAbort, { once: true })
+    expire(limits.connect, 'No connection')
+
+    async function* sendBody(body: RequestBody): AsyncGenerator<Uint8Array> {
+      expire(limits.idle, 'No progress in sending the request')
+      try {
+        for await (const chunk of body.chunks()) {
+          yield chunk
+          watchdog.touch()
+        }
+      } catch (error) {
+        // A file that cannot be read any more is our fault, not the gateway's.
+        fail(error as Error)
+        throw error
+      }
+      bodyHandedOver()
+    }
+    const bodyHandedOver = () => {
+      // The answer may come before the request has gone out whole (an early 413).
+      if (stage !== 'send') return
+      stage = 'wait'
+      expire(limits.firstByte, 'No reply')
+    }
+
+    async function* readBody(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) {
+          if (queue.length > 0) {
+            const chunk = queue.shift()!
+            if (queue.length === 0 && controller?.paused) {
+              expireIdle()
+              controller.resume()
+            }
+            yield chunk
+          } else if (failure !== undefined) throw failure
+          else if (ended) return
+          else await new Promise<void>((wake) => (wakeReader = wake))
+        }
+      } finally {
+        close()
+      }
+    }
+    const close = () => {
+      ended = true
+      finish()
+      wakeReader()
+    }
+
+    dispatcher.dispatch(
+      {
+        origin: request.url.origin,
+        path: request.url.pathname + request.url.search,
+        method: request.method,
+        headers: {
+          ...request.headers,
+          ...(request.body === undefined ? {} : { 'content-length': String(request.body.length) }),
+        },
+        body: (request.body === undefined ? null : sendBody(request.body)) as never,
+        reset: true,
+      },
+      {
+        onRequestStart(started) {
+          controller = started
+          if (failure !== undefined) return started.abort(failure)
+          stage = 'send'
+          if (request.body === undefined) bodyHandedOver()
+        },
+        onResponseStart(_, status, headers) {
+          if (status < 200) {
+            if (++informational > maxInformational) {
+              fail(new ExchangeError(stage, 'protocol', `${host} sends only informational replies.`))
+            }
+            return
+          }
+          stage = 'body'
+          expireIdle()
+          resolve({ status, headers: plainHeaders(headers), body: readBody(), close })
+        },
+        onResponseData(_, chunk) {
+          watchdog.touch()
+          queue.push(chunk)
+          if (queue.length > pauseAbove) {
+            // While our own reader is slow, the sender's silence is our doing.
+            watchdog.stop()
+            controller?.pause()
+          }
+          wakeReader()
+        },
+        onResponseEnd() {
+          ended = true
+          finish()
+          wakeReader()
+        },
+        onResponseError(_, error) {
+          fail(error instanceof ExchangeError ? error : classifyFault(stage, host, error))
+        },
+      },
+    )
+  })
+}
+
+function plainHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): ReplyHeaders {
+  const plain: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) plain[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return plain
+}

@@ -1,0 +1,235 @@
+import { sleep, type Clock } from '../context.ts'
+import { ContractError, FileError, ModelgateError } from '../errors.ts'
+import type { ConnectionOptions } from './connection.ts'
+import { DeadlinePassed, ExchangeError } from './exchange-error.ts'
+import { exchange, type ExchangeRequest, type Reply, type RequestBody, type TimeLimits } from './exchange.ts'
+import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from './retry.ts'
+import { requestIdOf, statusError, type RequestKind } from './status-error.ts'
+import { createTrace, type Trace } from './trace.ts'
+import { startTotalLimit } from './total-limit.ts'
+
+/** What a command tells the request core once. */
+export interface Gateway extends ConnectionOptions {
+  readonly baseUrl: URL
+  readonly key: string
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly policy: RetryPolicy
+  readonly limits: TimeLimits & {
+    /** Between two events that mean something, milliseconds. */
+    readonly progress: number | undefined
+    /** For the whole request with its retries, milliseconds. */
+    readonly total: number | undefined
+  }
+  readonly onRetry: (retry: RetryNotice) => void
+  /** One line of a debug trace, without secrets. */
+  readonly trace?: (line: string) => void
+}
+
+export interface RetryNotice {
+  /** The attempt that failed, from 1. */
+  readonly attempt: number
+  readonly wait_s: number
+  readonly http_status: number | null
+  readonly reason: string
+}
+
+export interface GatewayRequest {
+  readonly method: 'GET' | 'POST'
+  readonly url: URL
+  readonly kind: RequestKind
+  readonly contentType?: string
+  readonly accept: string
+  readonly body?: RequestBody
+  /** Minted once per command and sent with every attempt. */
+  readonly idempotencyKey?: string
+}
+
+export interface GatewayReply extends Reply {
+  readonly requestId: string | null
+}
+
+/** An error body is read up to this size, for at most this long (fault C27). */
+const errorBodyBytes = 1_048_576
+const errorBodyMs = 5_000
+
+/**
+ * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299.
+ * @throws ModelgateError with the exit code of product.md for everything that can go wrong
+ */
+export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
+  const limit = startTotalLimit(gateway)
+  try {
+    return limit.guard(await sendWithRetries(gateway, request, limit.signal))
+  } catch (error) {
+    limit.end()
+    throw error
+  }
+}
+
+async function sendWithRetries(
+  gateway: Gateway,
+  request: GatewayRequest,
+  signal: AbortSignal,
+): Promise<GatewayReply> {
+  const { policy, clock } = gateway
+  const trace = createTrace(gateway)
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await attemptOnce(gateway, request, signal, trace)
+    if (!(outcome instanceof Failure)) return outcome
+    const asked = outcome.error.facts.retryAfterS
+    if (!outcome.repeatable || attempt >= policy.maxRetries) throw outcome.error
+    if (asked !== undefined && asked > longestWaitS) throw tooLong(outcome.error, asked)
+    const waitS = waitBefore(attempt, asked, clock.random())
+    gateway.onRetry({
+      attempt: attempt + 1,
+      wait_s: Math.round(waitS * 1000) / 1000,
+      http_status: outcome.error.facts.httpStatus ?? null,
+      reason: outcome.error.message,
+    })
+    await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
+      throw reason instanceof DeadlinePassed ? outcome.error : reason
+    })
+  }
+}
+
+class Failure {
+  readonly error: ModelgateError
+  readonly repeatable: boolean
+
+  constructor(error: ModelgateError, repeatable: boolean) {
+    this.error = error
+    this.repeatable = repeatable
+  }
+}
+
+async function attemptOnce(
+  gateway: Gateway,
+  request: GatewayRequest,
+  signal: AbortSignal,
+  trace: Trace,
+): Promise<GatewayReply | Failure> {
+  const { policy } = gateway
+  const wire = wireRequest(gateway, request)
+  trace.request(wire)
+  let reply: Reply
+  try {
+    reply = await exchange(wire, { ...gateway, signal })
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error
+    trace.failure(error)
+    return new Failure(brokenError(error, request.kind), mayRepeatBroken(error, request.kind, policy))
+  }
+  trace.reply(reply)
+  if (reply.status >= 200 && reply.status < 300) {
+    refuseEncoding(reply)
+    return { ...reply, requestId: requestIdOf(reply.headers) ?? null }
+  }
+  const text = await readErrorText(reply, gateway.clock)
+  trace.errorBody(text)
+  const error = statusError(reply.status, reply.headers, text, request.kind, gateway.clock.now())
+  return new Failure(error, mayRepeatAnswered(error, reply.headers, request.kind, policy))
+}
+
+/** The request as it goes over the wire. The key goes to the base URL's origin and nowhere else. */
+export function wireRequest(
+  gateway: Pick<Gateway, 'baseUrl' | 'key'>,
+  request: GatewayRequest,
+): ExchangeRequest {
+  return {
+    method: request.method,
+    url: request.url,
+    headers: {
+      ...(request.url.origin === gateway.baseUrl.origin ? { authorization: `Bearer ${gateway.key}` } : {}),
+      accept: request.accept,
+      // Truncated compressed bodies can pass as whole (faults, finding 1).
+      'accept-encoding': 'identity',
+      'user-agent': `modelgate/${__VERSION__}`,
+      ...(request.contentType === undefined ? {} : { 'content-type': request.contentType }),
+      ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
+    },
+    ...(request.body === undefined ? {} : { body: request.body }),
+  }
+}
+
+/** A JSON value as a request body. */
+export function jsonBody(value: unknown): RequestBody {
+  const bytes = Buffer.from(JSON.stringify(value))
+  return { length: bytes.length, chunks: () => [bytes] }
+}
+
+function refuseEncoding({ headers, close }: Reply): void {
+  const encoding: string | undefined = headers['content-encoding']
+  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return
+  close()
+  throw new ContractError(
+    'encoded_reply',
+    `The reply is encoded (${encoding.slice(0, 40)}) although that was not asked for.`,
+  )
+}
+
+/** What an exchange that broke off means for the user: not sent (6), unknown (7), or a broken reply (8). */
+export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
+  const { stage, fault, message } = error
+  const phase = stage === 'body' ? 'stream' : stage
+  if (fault === 'source')
+    return new FileError('source_changed', message, { phase: 'send', billed: 'no', cause: error })
+  if (fault === 'protocol' || fault === 'limit') {
+    return new ContractError(`reply_${fault}`, message, { phase, cause: error })
+  }
+  if (stage === 'connect' || stage === 'send') {
+    return new ModelgateError('notSent', `not_sent_${fault}`, `${message} Nothing was sent.`, {
+      phase,
+      billed: 'no',
+      hint: notSentHint(fault),
+      cause: error,
+    })
+  }
+  if (kind === 'read')
+    return new ModelgateError('later', `read_${fault}`, message, {
+      phase,
+      billed: 'no',
+      hint: 'Run it again later.',
+      cause: error,
+    })
+  return new ModelgateError('unknown', `outcome_${fault}`, message, {
+    phase,
+    billed: 'maybe',
+    hint: 'Check your usage before you run it again; --retry always repeats such requests.',
+    cause: error,
+  })
+}
+
+function notSentHint(fault: ExchangeError['fault']): string {
+  if (fault === 'certificate') return 'Name the certificate authority with --ca-file or NODE_EXTRA_CA_CERTS.'
+  if (fault === 'tls') return 'Does the base URL need http:// instead of https:// ?'
+  if (fault === 'proxy') return 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
+  return 'Check the base URL (--base-url) and the network; running it again is safe.'
+}
+
+function tooLong(error: ModelgateError, seconds: number): ModelgateError {
+  return new ModelgateError('later', error.code, error.message, {
+    ...error.facts,
+    hint: `The gateway asks to wait ${Math.ceil(seconds)} s, longer than the ${longestWaitS} s this program waits. Run it again then.`,
+  })
+}
+
+async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
+  const decoder = new TextDecoder()
+  const timer = clock.timer(errorBodyMs, () => reply.close())
+  let text = ''
+  let bytes = 0
+  try {
+    for await (const chunk of reply.body) {
+      text += decoder.decode(chunk, { stream: true })
+      if ((bytes += chunk.length) > errorBodyBytes) break
+    }
+  } catch (error) {
+    // The status alone suffices; what was read of the body may help.
+    if (!(error instanceof ExchangeError)) throw error
+  } finally {
+    timer.cancel()
+    reply.close()
+  }
+  return text
+}

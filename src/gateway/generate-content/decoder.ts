@@ -1,0 +1,249 @@
+import { GenerationError, ModelgateError } from '../../errors.ts'
+import type { Citation, TextResult, ToolCall, Usage } from '../../contract/text-event.ts'
+import { readErrorValue } from '../error-body.ts'
+import { isObject, numberOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
+import {
+  finishError,
+  notUnderstood,
+  positionOf,
+  truncatedError,
+  type DecoderOptions,
+  type TextDecoder,
+} from '../text-decoder.ts'
+import { finishReasonOf } from './finish-reason.ts'
+import { createChunkMerger } from './merge-chunks.ts'
+import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
+
+interface CandidateState {
+  text: string
+  finish: string | undefined
+}
+
+/** Decodes the chunks of streaming content generation (specification, endpoint 1; wire facts, section 1). */
+export function createContentDecoder({ emit, keepResponse }: DecoderOptions): TextDecoder {
+  const candidates = new Map<number, CandidateState>()
+  const toolCalls: ToolCall[] = []
+  const citations: Citation[] = []
+  const merger = keepResponse ? createChunkMerger() : undefined
+  let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
+  let reasoning = ''
+  let block: string | undefined
+  let usage: Usage | null = null
+  let responseId: string | null = null
+  let model: string | null = null
+  let otherOutput = false
+  let understood = false
+
+  const message = (value: unknown) => {
+    if (Array.isArray(value)) return value.forEach(message)
+    if (!isObject(value)) return
+    if (value['error']) throw errorInReply(value)
+    merger?.add(value)
+    readFeedback(objectOf(value['promptFeedback']))
+    for (const candidate of objectsOf(value['candidates'])) readCandidate(candidate)
+    usage = readUsage(value['usageMetadata']) ?? usage
+    responseId = stringOf(value['responseId']) ?? responseId
+    model = stringOf(value['modelVersion']) ?? model
+  }
+
+  const readFeedback = (feedback: JsonObject) => {
+    const reason = stringOf(feedback['blockReason'])
+    if (reason === undefined || /^BLOCK(ED)?_REASON_UNSPECIFIED$/.test(reason)) return
+    block = reason
+    understood = true
+    emit({ type: 'prompt-block', reason, message: stringOf(feedback['blockReasonMessage']) ?? null })
+  }
+
+  const readCandidate = (candidate: JsonObject) => {
+    const index = positionOf(candidate['index'])
+    const state = candidates.get(index) ?? { text: '', finish: undefined }
+    candidates.set(index, state)
+    const parts = objectOf(candidate['content'])['parts']
+    if (Array.isArray(parts)) understood = true
+    for (const part of objectsOf(parts)) readPart(part, index, state)
+    const finish = stringOf(candidate['finishReason'])
+    if (finish !== undefined && finish !== '') {
+      state.finish = finish
+      understood = true
+      endToolCall()
+    }
+    readCitations(candidate)
+    reportSafety(candidate['safetyRatings'])
+  }
+
+  const readPart = (part: JsonObject, index: number, state: CandidateState) => {
+    const text = stringOf(part['text'])
+    if (text !== undefined && text !== '') {
+      if (part['thought'] === true) {
+        reasoning += text
+        emit({ type: 'reasoning-delta', text })
+      } else {
+        state.text += text
+        emit({ type: 'text-delta', index, text })
+      }
+    }
+    if (isObject(part['functionCall'])) readFunctionCall(part['functionCall'])
+    else if (text === undefined) readOtherPart(part)
+  }
+
+  const readFunctionCall = (call: JsonObject) => {
+    const name = stringOf(call['name'])
+    const id = stringOf(call['id']) ?? null
+    if (name !== undefined && call['willContinue'] !== true && call['partialArgs'] === undefined) {
+      endToolCall()
+      return addToolCall({ id, name, arguments: call['args'] ?? {} })
+    }
+    if (name !== undefined) {
+      endToolCall()
+      open = { name, id, arguments: createPartialArguments() }
+    }
+    if (open === undefined) return
+    open.arguments.add(call['partialArgs'])
+    if (call['partialArgs'] !== undefined) {
+      const pieces = JSON.stringify(call['partialArgs'])
+      emit({ type: 'tool-delta', index: toolCalls.length, name: open.name, arguments: pieces })
+    }
+    // A piece without any argument and without `willContinue` closes the call.
+    if (call['willContinue'] !== true && call['partialArgs'] === undefined) endToolCall()
+  }
+
+  const endToolCall = () => {
+    if (open === undefined) return
+    const { name, id, arguments: args } = open
+    open = undefined
+    addToolCall({ id, name, arguments: args.value })
+  }
+
+  const addToolCall = (call: ToolCall) => {
+    emit({ type: 'tool-call', index: toolCalls.length, call })
+    toolCalls.push(call)
+  }
+
+  const readOtherPart = (part: JsonObject) => {
+    const data = objectOf(part['inlineData'] ?? part['inline_data'])
+    const code = objectOf(part['executableCode'])
+    const result = objectOf(part['codeExecutionResult'])
+    if (typeof data['data'] === 'string') {
+      otherOutput = true
+      const mime = stringOf(data['mimeType']) ?? stringOf(data['mime_type']) ?? 'application/octet-stream'
+      emit({ type: 'image-data', mime_type: mime, base64: data['data'], partial: false })
+    } else if (typeof code['code'] === 'string') {
+      otherOutput = true
+      emit({ type: 'code-run', language: stringOf(code['language']) ?? '', code: code['code'] })
+    } else if (stringOf(result['outcome']) !== undefined) {
+      const output = stringOf(result['output']) ?? ''
+      emit({ type: 'code-result', outcome: stringOf(result['outcome'])!, output })
+    } else {
+      const kind = Object.keys(part).find((key) => !/^thought/.test(key))
+      if (kind === undefined) return
+      otherOutput = true
+      emit({ type: 'item-add', kind, summary: `${kind} part`, item: part })
+    }
+  }
+
+  const readCitations = (candidate: JsonObject) => {
+    const metadata = objectOf(candidate['citationMetadata'])
+    for (const source of objectsOf(metadata['citationSources'] ?? metadata['citations'])) {
+      addCitation(source['uri'], source['title'], source['startIndex'], source['endIndex'])
+    }
+    for (const chunk of objectsOf(objectOf(candidate['groundingMetadata'])['groundingChunks'])) {
+      const source = objectOf(chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps'])
+      addCitation(source['uri'], source['title'], undefined, undefined)
+    }
+  }
+
+  const addCitation = (url: unknown, title: unknown, start: unknown, end: unknown) => {
+    const citation = {
+      url: stringOf(url) ?? null,
+      title: stringOf(title) ?? null,
+      start: numberOf(start),
+      end: numberOf(end),
+    }
+    if (citation.url === null && citation.title === null) return
+    // Grounding is repeated in every chunk.
+    if (citations.some((known) => JSON.stringify(known) === JSON.stringify(citation))) return
+    citations.push(citation)
+    emit({ type: 'citation-add', citation })
+  }
+
+  const reportSafety = (ratings: unknown) => {
+    const telling = objectsOf(ratings).filter(
+      ({ probability, blocked }) => blocked === true || probability === 'MEDIUM' || probability === 'HIGH',
+    )
+    if (telling.length > 0) emit({ type: 'safety-report', ratings: telling })
+  }
+
+  const allFinished = () =>
+    candidates.size > 0 && [...candidates.values()].every(({ finish }) => finish !== undefined)
+
+  const result = (): TextResult => {
+    const ordered = [...candidates].sort(([a], [b]) => a - b)
+    const called = toolCalls.length > 0
+    const list = ordered.map(([index, { text, finish }]) => ({
+      index,
+      text,
+      finish_reason: block === undefined ? finishReasonOf(finish ?? '', called) : ('content_filter' as const),
+    }))
+    // One good answer makes the reply a good one.
+    const best =
+      list.find(({ finish_reason: reason }) => reason === 'stop' || reason === 'tool_calls') ?? list[0]
+    const raw = block ?? ordered.find(([index]) => index === best?.index)?.[1].finish ?? null
+    return {
+      text: list[0]?.text ?? '',
+      reasoning,
+      refusal: '',
+      candidates: list,
+      finish_reason: block === undefined ? (best?.finish_reason ?? 'unknown') : 'content_filter',
+      raw_finish_reason: raw,
+      tool_calls: toolCalls,
+      citations,
+      usage,
+      response_id: responseId,
+      model,
+      response: merger?.value ?? null,
+    }
+  }
+
+  return {
+    message,
+    get state() {
+      return block !== undefined || allFinished() ? 'settled' : 'open'
+    },
+    result,
+    verdict(marked) {
+      endToolCall()
+      const whole = result()
+      const anyText = whole.candidates.some(({ text }) => text !== '')
+      if (!understood) return notUnderstood()
+      if (block === undefined && !allFinished() && !marked) return truncatedError(whole)
+      return finishError(whole, anyText || toolCalls.length > 0 || otherOutput)
+    },
+  }
+}
+
+function readUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined
+  const candidates = numberOf(value['candidatesTokenCount'])
+  const thoughts = numberOf(value['thoughtsTokenCount'])
+  return {
+    input_tokens: numberOf(value['promptTokenCount']),
+    cached_tokens: numberOf(value['cachedContentTokenCount']),
+    // Thoughts are not inside candidatesTokenCount (recorded: 7 + 51 + 45 = 103).
+    output_tokens: candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0),
+    reasoning_tokens: thoughts,
+    total_tokens: numberOf(value['totalTokenCount']),
+  }
+}
+
+/** An error object where a chunk was expected: the reply's own failure, whatever the HTTP status was. */
+function errorInReply(value: JsonObject): ModelgateError {
+  const { message, code } = readErrorValue(value)
+  return new GenerationError(
+    'error_in_reply',
+    `The gateway reported an error: ${message ?? code ?? 'no reason given'}`,
+    {
+      phase: 'stream',
+      ...(code === undefined ? {} : { hint: `The gateway's own code is ${code}.` }),
+    },
+  )
+}

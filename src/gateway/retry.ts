@@ -1,0 +1,54 @@
+import type { ModelgateError } from '../errors.ts'
+import type { ExchangeError } from './exchange-error.ts'
+import type { ReplyHeaders } from './exchange.ts'
+import type { RequestKind } from './status-error.ts'
+
+export interface RetryPolicy {
+  /** `safe` repeats only what the gateway cannot have accepted; `always` whatever failed; `never` nothing. */
+  readonly mode: 'never' | 'safe' | 'always'
+  readonly maxRetries: number
+  /** The gateway is known to honour `Idempotency-Key`: then a repeated request is not a second order. */
+  readonly idempotencyHonoured: boolean
+}
+
+/** A longer wait than this is not waited for (product, "Money"). */
+export const longestWaitS = 120
+
+/** Refused before any work was done (product, "Money"). */
+const refused = new Set([408, 425, 429, 503, 522, 529])
+/** Failed, perhaps after the work was done. */
+const failed = new Set([500, 502, 504, 520, 521, 523, 524])
+
+/** Whether an exchange that broke off may be sent again (product, "Money"; faults, section 3). */
+export function mayRepeatBroken(error: ExchangeError, kind: RequestKind, policy: RetryPolicy): boolean {
+  if (policy.mode === 'never') return false
+  if (['certificate', 'tls', 'proxy', 'protocol', 'limit', 'source', 'deadline'].includes(error.fault))
+    return false
+  // Until the whole request was handed over, no server can have accepted it.
+  if (error.stage === 'connect' || error.stage === 'send' || kind === 'read') return true
+  return policy.mode === 'always' || policy.idempotencyHonoured
+}
+
+/** Whether a request that was answered with this error may be sent again. */
+export function mayRepeatAnswered(
+  error: ModelgateError,
+  headers: ReplyHeaders,
+  kind: RequestKind,
+  policy: RetryPolicy,
+): boolean {
+  if (policy.mode === 'never') return false
+  const wish = headers['x-should-retry']
+  if (wish === 'true') return true
+  if (wish === 'false') return false
+  // A spent quota and an unknown model come with retryable statuses, too.
+  if (error.exit === 'rejected' || error.exit === 'key') return false
+  const status = error.facts.httpStatus ?? 0
+  if (refused.has(status)) return true
+  return failed.has(status) && (kind !== 'create' || policy.mode === 'always' || policy.idempotencyHonoured)
+}
+
+/** Seconds before the next attempt: what the gateway asks for, else exponential with jitter, at most 8 s. */
+export function waitBefore(attempt: number, asked: number | undefined, random: number): number {
+  if (asked !== undefined) return asked
+  return Math.min(8, 0.5 * 2 ** attempt) * (1 - random / 2)
+}

@@ -1,0 +1,144 @@
+import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '../errors.ts'
+import { readErrorBody, type ErrorBody } from './error-body.ts'
+import type { ReplyHeaders } from './exchange.ts'
+import { waitHint } from './wait-hint.ts'
+
+/** Whether a request creates something that costs money, and may be repeated. */
+export type RequestKind = 'text' | 'create' | 'read'
+
+const badKeyWords = new Set([
+  'api_key_invalid',
+  'invalid_api_key',
+  'api_key_expired',
+  'invalid_authentication',
+])
+const badKeyMessage =
+  /\b(incorrect|invalid|expired|missing|wrong|bad) api[ -]?key|api[ -]?key (not valid|is invalid|expired)/i
+/** Words for a quota that waiting does not refill; Gemini's RESOURCE_EXHAUSTED is a rate limit. */
+const spentQuotaWords = new Set([
+  'insufficient_quota',
+  'insufficient_user_quota',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+  'credits_exhausted',
+  'quota_exceeded',
+])
+
+/** 520 to 524 are Cloudflare's; 522 could not connect to the gateway, the others lost it (faults C21 to C23). */
+const laterStatus = new Set([408, 425, 429, 503, 522, 529])
+const unknownStatus = new Set([500, 502, 504, 520, 521, 523, 524])
+
+/** Turns an HTTP error into the error with the right exit code (product, "Exit codes"). Never called for 2xx. */
+export function statusError(
+  status: number,
+  headers: ReplyHeaders,
+  bodyText: string,
+  kind: RequestKind,
+  now: number,
+): ModelgateError {
+  const body = readErrorBody(bodyText)
+  if (status < 200 || (status >= 300 && status < 400) || status > 599)
+    return unexpectedStatus(status, headers)
+  const exit = exitOf(status, body, kind)
+  const retryAfterS = waitHint(headers, body.retryAfterS, now)
+  const requestId = requestIdOf(headers) ?? body.requestId
+  const facts: ErrorFacts = {
+    phase: 'reply',
+    httpStatus: status,
+    billed: exit === 'unknown' ? 'maybe' : 'no',
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+    ...hintFor(exit, status, body, retryAfterS),
+  }
+  return new ModelgateError(
+    exit,
+    codeOf(exit, status, body),
+    `${verdict(exit, kind)} (HTTP ${status}${said(body)}`,
+    facts,
+  )
+}
+
+function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
+  const words = body.words.map((word) => word.toLowerCase())
+  if (words.some((word) => spentQuotaWords.has(word)) || status === 402) return 'rejected'
+  if (status === 401 || status === 403) return 'key'
+  if (
+    status === 400 &&
+    (words.some((word) => badKeyWords.has(word)) || badKeyMessage.test(body.message ?? ''))
+  )
+    return 'key'
+  // Relays answer 503 when no channel serves the model (wire facts, "Status codes"): waiting does not help.
+  if (status === 503 && words.includes('model_not_found')) return 'rejected'
+  if (laterStatus.has(status)) return 'later'
+  if (unknownStatus.has(status)) return kind === 'read' ? 'later' : 'unknown'
+  if (status === 501 || status < 500) return 'rejected'
+  return kind === 'read' ? 'later' : 'unknown'
+}
+
+function verdict(exit: ExitName, kind: RequestKind): string {
+  if (exit === 'key') return 'The gateway refused the key'
+  if (exit === 'later') return 'The gateway cannot answer now'
+  if (exit === 'rejected') return 'The gateway rejected the request'
+  return kind === 'read'
+    ? 'The gateway failed'
+    : 'The gateway failed, and may have done the work all the same'
+}
+
+function said({ message, param }: ErrorBody): string {
+  if (message === undefined) return ').'
+  const about = param === undefined || message.includes(param) ? '' : ` [${param}]`
+  return `): ${message}${about}`
+}
+
+function codeOf(exit: ExitName, status: number, body: ErrorBody): string {
+  const word = body.code
+    ?.toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+  return word && !/^\d+$/.test(word) ? word.slice(0, 60) : exit === 'key' ? 'key_refused' : `http_${status}`
+}
+
+function hintFor(exit: ExitName, status: number, body: ErrorBody, retryAfterS?: number): { hint?: string } {
+  if (exit === 'key')
+    return { hint: 'Check the key and what it may be used for (MODELGATE_API_KEY, --api-key-file).' }
+  if (exit === 'later') {
+    return retryAfterS === undefined
+      ? { hint: 'Run it again later.' }
+      : { hint: `Run it again in ${Math.ceil(retryAfterS)} s.` }
+  }
+  if (exit === 'unknown')
+    return { hint: 'Check your usage before you run it again; --retry always repeats such requests.' }
+  if (status === 404 && /invalid url|not found|no route/i.test(body.message ?? 'not found')) {
+    return { hint: 'Check the model (-m) and the base URL (--base-url).' }
+  }
+  if (status === 413) return { hint: 'Send less: a shorter prompt or smaller attachments.' }
+  return {}
+}
+
+function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError {
+  if (status < 300 || status >= 400)
+    return new ContractError('unexpected_status', `The gateway answered with HTTP ${status}.`, {
+      httpStatus: status,
+    })
+  return new ContractError(
+    'unexpected_redirect',
+    `The gateway answered with a redirect (HTTP ${status}) to ${originOf(headers['location'])}; it is not followed, so that neither key nor prompt goes elsewhere.`,
+    {
+      httpStatus: status,
+      billed: 'no',
+      hint: 'Set the address it points to as the base URL (--base-url), if you trust it.',
+    },
+  )
+}
+
+function originOf(location: string | undefined): string {
+  if (location === undefined) return 'nowhere'
+  return URL.canParse(location) ? new URL(location).origin : 'the same host'
+}
+
+/** The request id that a gateway gives in its headers, under any of the usual names. */
+export function requestIdOf(headers: ReplyHeaders): string | undefined {
+  const id =
+    headers['x-request-id'] ?? headers['request-id'] ?? headers['x-oneapi-request-id'] ?? headers['cf-ray']
+  return id === undefined ? undefined : id.replaceAll(/[^\x21-\x7e]/g, '').slice(0, 200) || undefined
+}

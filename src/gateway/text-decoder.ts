@@ -1,0 +1,102 @@
+import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
+import type { FinishReason, TextEvent, TextResult } from '../contract/text-event.ts'
+
+/**
+ * Turns the messages of one text style into events and a result.
+ * `open`: more is expected. `settled`: everything needed has come, a late message is still welcome.
+ * `done`: the gateway said that this is the end.
+ */
+export interface TextDecoder {
+  /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
+  message(value: unknown): void
+  readonly state: 'open' | 'settled' | 'done'
+  /** What has come so far; after the end of the stream, the whole. */
+  result(): TextResult
+  /**
+   * The error that the reply amounts to, if it is not a success; call when the stream has ended.
+   * @param marked whether the stream ended with `[DONE]`, which stands for an end that the messages do not tell
+   */
+  verdict(marked: boolean): ModelgateError | undefined
+}
+
+export interface DecoderOptions {
+  /** Receives events as messages are decoded. */
+  readonly emit: (event: TextEvent) => void
+  /** Whether `result().response` is wanted: keeping a merged stream costs memory. */
+  readonly keepResponse: boolean
+}
+
+const failedReasons: Partial<Record<FinishReason, string>> = {
+  content_filter: 'The gateway blocked the answer',
+  refusal: 'The model refused to answer',
+  cancelled: 'The generation was cancelled',
+  error: 'The generation failed',
+  other: 'The generation ended abnormally',
+}
+
+/**
+ * The error for a finish reason that is not a success, and for a success without any result (product, exit code 9).
+ * @param generated whether anything usable came: text, a tool call, media, an output item
+ */
+export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {
+  const reason = result.finish_reason
+  const told = result.raw_finish_reason === null ? '' : ` (${result.raw_finish_reason.slice(0, 80)})`
+  const facts = {
+    billed: 'yes',
+    ...(result.response_id === null ? {} : { remoteId: result.response_id }),
+  } as const
+  const failed = failedReasons[reason]
+  if (failed !== undefined) {
+    return new GenerationError(`finish_${reason}`, `${failed}${told}.`, {
+      ...facts,
+      hint: 'Change the prompt.',
+    })
+  }
+  if (reason === 'length' && result.text === '') {
+    return new GenerationError(
+      'no_text_before_limit',
+      `The token limit was reached before any text${told}.`,
+      {
+        ...facts,
+        hint: 'Raise --max-output-tokens, or lower the reasoning effort.',
+      },
+    )
+  }
+  if (!generated) return new GenerationError('nothing_generated', `Nothing was generated${told}.`, facts)
+  return undefined
+}
+
+/** The stream ended in an orderly way, but before the generation did. */
+export function truncatedError(result: TextResult): ModelgateError {
+  return new ModelgateError(
+    'unknown',
+    'stream_truncated',
+    'The stream ended before the answer was complete.',
+    {
+      phase: 'stream',
+      billed: 'maybe',
+      hint: 'Check your usage before you run it again.',
+      ...(result.response_id === null ? {} : { remoteId: result.response_id }),
+    },
+  )
+}
+
+/** A reply in which nothing of the contract was found. */
+export function notUnderstood(): ContractError {
+  return new ContractError(
+    'reply_not_understood',
+    'The reply holds neither text nor an end of the generation.',
+    {
+      hint: 'Look at it with --raw.',
+    },
+  )
+}
+
+/** A position in the reply that is used to join pieces: bounded, whatever the gateway sends (fault E21). */
+export function positionOf(value: unknown): number {
+  if (value === undefined || value === null) return 0
+  const position = typeof value === 'string' ? Number(value) : value
+  if (typeof position === 'number' && Number.isInteger(position) && position >= 0 && position < 1024)
+    return position
+  throw new ContractError('bad_index', 'The reply numbers its parts in a way that makes no sense.')
+}

@@ -1,0 +1,44 @@
+import { DeadlinePassed } from './exchange-error.ts'
+import type { Gateway, GatewayReply } from './gateway.ts'
+
+/** The limit on a request with all its retries and its whole body. */
+export interface TotalLimit {
+  /** Aborted by the command's own signal, or with a DeadlinePassed. */
+  readonly signal: AbortSignal
+  /** Keeps the limit until the reply's body has been read. */
+  guard(reply: GatewayReply): GatewayReply
+  end(): void
+}
+
+/** Starts the clock of `--timeout`; without it there is no total limit. */
+export function startTotalLimit({
+  clock,
+  signal,
+  limits,
+}: Pick<Gateway, 'clock' | 'signal' | 'limits'>): TotalLimit {
+  const limitMs = limits.total
+  if (limitMs === undefined) return { signal, guard: (reply) => reply, end() {} }
+  const controller = new AbortController()
+  const onAbort = () => controller.abort(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  const timer = clock.timer(limitMs, () => {
+    controller.abort(new DeadlinePassed(`The request took longer than ${limitMs / 1000} s (--timeout).`))
+  })
+  const end = () => {
+    timer.cancel()
+    signal.removeEventListener('abort', onAbort)
+  }
+  return {
+    signal: controller.signal,
+    guard: (reply) => ({ ...reply, body: endAfter(reply.body, end) }),
+    end,
+  }
+}
+
+async function* endAfter(body: AsyncIterable<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } finally {
+    end()
+  }
+}
