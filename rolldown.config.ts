@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { defineConfig } from 'rolldown'
+
+const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+/** Modules that libraries load at start for things this program never does; each costs milliseconds. */
+const unused: Readonly<Record<string, string>> = {
+  // commander runs subcommands as executables with it; ours are functions.
+  'commander>node:child_process': 'export const spawn = undefined; export default {}',
+  // The connection speaks HTTP/1.1 only (allowH2: false).
+  'undici>./client-h2.js':
+    'module.exports = function connectH2() { throw new Error("HTTP/2 is not part of this build") }',
+  // An experimental second parser.
+  'undici>./parser-h1.js': 'module.exports = {}',
+}
+
+export default defineConfig({
+  input: { main: 'src/main.ts' },
+  platform: 'node',
+  transform: { define: { __VERSION__: JSON.stringify(version) } },
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    cleanDir: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    minify: { compress: true, mangle: false },
+  },
+  plugins: [
+    {
+      name: 'leave-out-unused',
+      resolveId(source, importer) {
+        const owner = /node_modules\/(commander|undici)\//.exec(importer ?? '')?.[1]
+        const key = `${owner}>${source}`
+        return key in unused ? `\0${key}.${key.startsWith('undici') ? 'cjs' : 'mjs'}` : null
+      },
+      load(id) {
+        if (!id.startsWith('\0')) return null
+        return unused[id.slice(1).replace(/\.[cm]js$/, '')] ?? null
+      },
+    },
+  ],
+})

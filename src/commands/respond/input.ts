@@ -1,0 +1,37 @@
+import { UsageError } from '../../errors.ts'
+import type { Attachment } from '../shared/attachments.ts'
+import type { Body } from '../shared/request-body.ts'
+
+/**
+ * Adds the user's message to the input: as plain text when that is all there is, else as a message after the others.
+ * @throws UsageError when the input is a text already and a prompt comes on top
+ */
+export function addInput(body: Body, attachments: readonly Attachment[], prompt: string | undefined): void {
+  const before = body['input']
+  if (prompt === undefined && attachments.length === 0) return
+  if (typeof before === 'string') {
+    throw new UsageError(
+      '--input is a text already; give either it or a prompt, or make --input an array of messages.',
+    )
+  }
+  if (before === undefined && attachments.length === 0) {
+    body['input'] = prompt
+    return
+  }
+  const text = prompt === undefined ? [] : [{ type: 'input_text', text: prompt }]
+  const message = { role: 'user', content: [...attachments.map(attachmentContent), ...text] }
+  body['input'] = [...(Array.isArray(before) ? (before as unknown[]) : []), message]
+}
+
+/** `input_image` for pictures, `input_file` for everything else (wire facts, section 2, "Input"). */
+function attachmentContent(attachment: Attachment): unknown {
+  const isImage = attachment.mediaType?.startsWith('image/') ?? false
+  if (attachment.kind === 'url') {
+    const { url } = attachment
+    return isImage ? { type: 'input_image', image_url: url } : { type: 'input_file', file_url: url }
+  }
+  const data = `data:${attachment.mediaType};base64,${attachment.base64()}`
+  return isImage
+    ? { type: 'input_image', image_url: data }
+    : { type: 'input_file', filename: attachment.name, file_data: data }
+}

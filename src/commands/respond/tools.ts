@@ -1,0 +1,46 @@
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { isObject } from '../../gateway/json-access.ts'
+import { parseJsonFlag } from '../shared/json-value.ts'
+
+/** Tools that a name is enough for (wire facts, section 2, "Input"). */
+const plain: Readonly<Record<string, unknown>> = {
+  web_search: { type: 'web_search' },
+  web_search_preview: { type: 'web_search_preview' },
+  image_generation: { type: 'image_generation' },
+  code_interpreter: { type: 'code_interpreter', container: { type: 'auto' } },
+  local_shell: { type: 'local_shell' },
+}
+
+/**
+ * One `--tool` in its short form: a name, `file_search:ID[,ID]`, `mcp:LABEL=URL`, `connector:LABEL=ID`, or JSON (`@file`).
+ * @throws UsageError for anything else
+ */
+export async function readResponseTool(context: Context, text: string): Promise<unknown> {
+  if (Object.hasOwn(plain, text)) return plain[text]
+  if (/^\s*[{@]/.test(text)) return asFunction(await parseJsonFlag(context, '--tool', text))
+  const [kind, rest = ''] = splitOnce(text, ':')
+  if (kind === 'file_search' && rest !== '') return { type: 'file_search', vector_store_ids: rest.split(',') }
+  const [label, target = ''] = splitOnce(rest, '=')
+  if (label !== '' && target !== '') {
+    if (kind === 'mcp') return { type: 'mcp', server_label: label, server_url: target }
+    if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
+  }
+  throw new UsageError(
+    `--tool ${JSON.stringify(text)} is none of ${Object.keys(plain).join(', ')}, file_search:ID, mcp:LABEL=URL, connector:LABEL=ID, JSON or @file.`,
+  )
+}
+
+/** A function may be given bare, nested as in the older chat style, or as a whole tool. */
+function asFunction(value: unknown): unknown {
+  if (!isObject(value)) return value
+  if (isObject(value['function'])) return { type: 'function', ...value['function'] }
+  return typeof value['name'] === 'string' && value['type'] === undefined
+    ? { type: 'function', ...value }
+    : value
+}
+
+function splitOnce(text: string, separator: string): [string, string?] {
+  const at = text.indexOf(separator)
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { resolveKey } from '../../config/key.ts'
+import { resolveSettings, type Settings } from '../../config/settings.ts'
+import { proxiesFrom } from '../../gateway/connection.ts'
+import type { Gateway, RetryNotice } from '../../gateway/gateway.ts'
+import type { CommonOptions } from './common-options.ts'
+
+/** Where a command's requests go, and what must be closed when it is done. */
+export interface OpenGateway {
+  readonly gateway: Gateway
+  close(): Promise<void>
+}
+
+/** First byte: a stream starts soon, a whole answer may take minutes (product, "Time"). */
+const firstByteS = { streamed: 120, whole: 600 }
+
+/** The sandbox takes any key; this one says what it is wherever it might show up. */
+const sandboxKey = 'sandbox-key'
+
+/** All settings of a call, from flags, environment, files and defaults. */
+export function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
+  return resolveSettings(context, {
+    ...options,
+    ...(options.quiet === undefined ? {} : { quiet: true }),
+  })
+}
+
+/**
+ * Opens the way to the gateway, or starts the sandbox (`--sandbox`).
+ * @param streamed whether the reply is expected as a stream
+ * @throws UsageError without a base URL; ModelgateError (exit 3) without a key
+ */
+export async function openGateway(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  streamed: boolean,
+  report: { onRetry(retry: RetryNotice): void; trace(line: string): void },
+): Promise<OpenGateway> {
+  const place = options.sandbox
+    ? await sandboxPlace(context)
+    : await configuredPlace(context, options, settings)
+  const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
+  const proxies = options.sandbox ? undefined : proxiesFrom(context.env)
+  const ca =
+    settings.caFile.value === undefined ? undefined : readCertificates(context, settings.caFile.value)
+  const gateway: Gateway = {
+    baseUrl: place.baseUrl,
+    key: place.key,
+    clock: context.clock,
+    signal: context.signal,
+    policy: {
+      mode: settings.retry.value,
+      maxRetries: settings.maxRetries.value,
+      idempotencyHonoured: settings.idempotencyHonoured.value,
+    },
+    limits: {
+      connect: milliseconds(settings.connectTimeout.value),
+      firstByte: milliseconds(
+        settings.firstByteTimeout.value ?? (streamed ? firstByteS.streamed : firstByteS.whole),
+      ),
+      idle: milliseconds(settings.idleTimeout.value),
+      progress: milliseconds(settings.progressTimeout.value),
+      total: milliseconds(settings.timeout.value),
+    },
+    onRetry: report.onRetry,
+    ...(options.debug ? { trace: report.trace } : {}),
+    ...(proxies === undefined ? {} : { proxies }),
+    ...(ca === undefined ? {} : { ca }),
+  }
+  return { gateway, close: place.close }
+}
+
+interface Place {
+  readonly baseUrl: URL
+  readonly key: string
+  close(): Promise<void>
+}
+
+async function sandboxPlace(context: Context): Promise<Place> {
+  const { startSandbox } = await import('../../sandbox/sandbox.ts')
+  const sandbox = await startSandbox({ clock: context.clock, latency: 'natural' })
+  return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
+}
+
+async function configuredPlace(context: Context, options: CommonOptions, settings: Settings): Promise<Place> {
+  const baseUrl = settings.baseUrl.value
+  if (baseUrl === undefined) {
+    throw new UsageError('No gateway is configured.', {
+      code: 'base_url_missing',
+      phase: 'config',
+      hint: 'Set MODELGATE_BASE_URL or --base-url, or try --sandbox, which needs neither gateway nor key.',
+    })
+  }
+  const dry = options.dryRun || options.curl
+  const key = dry ? 'key' : (await resolveKey(context, settings)).value
+  return { baseUrl, key, close: async () => {} }
+}
+
+function readCertificates(context: Context, path: string): string {
+  try {
+    return readFileSync(resolve(context.cwd, path), 'utf8')
+  } catch (cause) {
+    throw new UsageError(`The certificate authority file ${path} cannot be read.`, {
+      code: 'ca_unreadable',
+      phase: 'config',
+      hint: 'Check --ca-file.',
+      cause,
+    })
+  }
+}

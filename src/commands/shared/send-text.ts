@@ -1,0 +1,179 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { Ended, ModelgateError, UsageError } from '../../errors.ts'
+import {
+  outputVersion,
+  type SavedFile,
+  type TextDocument,
+  type TextEvent,
+} from '../../contract/text-event.ts'
+import { openTextFile } from '../../files/text-file.ts'
+import { jsonBody, type GatewayRequest } from '../../gateway/gateway.ts'
+import { streamText } from '../../gateway/stream-text.ts'
+import type { DecoderOptions, TextDecoder } from '../../gateway/text-decoder.ts'
+import { endpointUrl } from '../../gateway/url.ts'
+import { createOutput } from '../../output/create-output.ts'
+import type { Output } from '../../output/output.ts'
+import { compileAnswerSchema } from './answer-schema.ts'
+import type { CommonOptions } from './common-options.ts'
+import { isDryRun, printRequest } from './dry-run.ts'
+import { openGateway } from './open-gateway.ts'
+import type { Body } from './request-body.ts'
+import { createImageSaver } from './save-image.ts'
+
+/** A text request, ready to be sent; what `generate` and `respond` differ in. */
+export interface TextRequest {
+  readonly command: 'generate' | 'respond'
+  readonly model: string
+  /** Path below the base URL. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body: Body
+  readonly streamed: boolean
+  /** What the answer must match, from `--schema`. */
+  readonly answerSchema?: unknown
+  readonly warnings: readonly string[]
+  readonly createDecoder: (options: DecoderOptions) => TextDecoder
+}
+
+/** Sends a text request and shows the answer in the form that was asked for. */
+export async function sendText(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  request: TextRequest,
+): Promise<void> {
+  const answer =
+    request.answerSchema === undefined ? undefined : await compileAnswerSchema(request.answerSchema)
+  const file =
+    options.output === undefined || isDryRun(options)
+      ? undefined
+      : await openTextFile(context, options.output, { force: options.force === true })
+  let output: Output | undefined
+  const { gateway, close } = await openGateway(context, options, settings, request.streamed, {
+    onRetry: (retry) => output?.event({ type: 'retry-wait', ...retry }),
+    trace: (line) => context.stderr.write(`${line}\n`),
+  })
+  const wire: GatewayRequest = {
+    method: 'POST',
+    url: endpointUrl(gateway.baseUrl, request.path, request.query),
+    kind: 'text',
+    accept: request.streamed ? 'text/event-stream' : 'application/json',
+    contentType: 'application/json',
+    idempotencyKey: crypto.randomUUID(),
+    body: jsonBody(request.body),
+  }
+  try {
+    if (isDryRun(options)) return await printRequest(context, options, gateway, wire, request.body)
+    output = createOutput(context, {
+      mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
+      quiet: settings.quiet.value,
+      usage: options.usage === true,
+      file,
+      secrets: [gateway.key],
+    })
+    await receive(context, options, request, {
+      output,
+      answer,
+      gateway,
+      wire,
+      folder: settings.outputDir.value ?? '.',
+    })
+  } finally {
+    await close()
+  }
+}
+
+interface Receiving {
+  readonly output: Output
+  readonly answer: { check(text: string): void } | undefined
+  readonly gateway: Parameters<typeof streamText>[0]
+  readonly wire: GatewayRequest
+  readonly folder: string
+}
+
+async function receive(
+  context: Context,
+  options: CommonOptions,
+  request: TextRequest,
+  { output, answer, gateway, wire, folder }: Receiving,
+): Promise<void> {
+  const { command, model } = request
+  const files: SavedFile[] = []
+  const warnings: string[] = []
+  let requestId: string | null = null
+  const warn = (message: string) => {
+    warnings.push(message)
+    output.event({ type: 'warning-add', message })
+  }
+  const images = createImageSaver(
+    context,
+    folder,
+    () => decoder.result().response_id,
+    (saved) => {
+      files.push(saved)
+      output.event({ type: 'file-save', file: saved })
+    },
+  )
+  const decoder = request.createDecoder({
+    keepResponse: options.json === true || options.jsonl === true,
+    emit(event: TextEvent) {
+      if (event.type === 'image-data') images.add(event)
+      else output.event(event)
+    },
+  })
+  const document = (): TextDocument => {
+    const { raw_finish_reason: _, response_id: __, model: ___, ...result } = decoder.result()
+    return { version: outputVersion, command, model, ...result, request_id: requestId, files, warnings }
+  }
+  try {
+    output.event({ type: 'start', version: outputVersion, command, model })
+    for (const message of request.warnings) warn(message)
+    await streamText(gateway, wire, decoder, {
+      raw: (text) => output.raw(text),
+      async flush() {
+        await images.saved()
+        await output.flush()
+      },
+      replied: (id) => (requestId = id),
+    })
+    await images.saved()
+    finish(options, decoder, answer, warn)
+    await output.end(document())
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    const known = withRequestId(error, requestId)
+    await output.error(known, document())
+    throw new Ended(known)
+  }
+}
+
+/** What is still to be judged when the whole answer is there. */
+function finish(
+  options: CommonOptions,
+  decoder: TextDecoder,
+  answer: Receiving['answer'],
+  warn: (message: string) => void,
+): void {
+  const result = decoder.result()
+  if (result.finish_reason === 'length') {
+    const message = 'The answer was cut short by the token limit.'
+    if (options.strict)
+      throw new ModelgateError('failed', 'finish_length', message, {
+        phase: 'result',
+        billed: 'yes',
+        hint: 'Raise --max-output-tokens.',
+      })
+    warn(`${message} Raise --max-output-tokens for more.`)
+  } else if (result.finish_reason === 'unknown') {
+    warn(
+      `The gateway ended the answer with a word that is not known here: ${result.raw_finish_reason ?? 'none'}.`,
+    )
+  }
+  answer?.check(result.text)
+}
+
+function withRequestId(error: ModelgateError, requestId: string | null): ModelgateError {
+  if (requestId === null || error.facts.requestId !== undefined || error instanceof UsageError) return error
+  return new ModelgateError(error.exit, error.code, error.message, { ...error.facts, requestId })
+}

@@ -1,0 +1,56 @@
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { askText, canAsk } from './ask.ts'
+import type { CommonOptions } from './common-options.ts'
+import { readPrompt } from './standard-input.ts'
+import { parseTextFlag } from './text-value.ts'
+
+/**
+ * The prompt from the command line, standard input, or the person at the terminal.
+ * Undefined only when the request already has its content and nothing was added.
+ * @param hasContent whether the body already holds a conversation; then standard input is read only when `-` asks for it
+ * @throws UsageError when there is no prompt, or an empty one
+ */
+export async function readTextPrompt(
+  context: Context,
+  words: readonly string[],
+  options: CommonOptions,
+  hasContent: boolean,
+): Promise<string | undefined> {
+  const given = words.length === 0 ? undefined : words.join(' ')
+  if (given === undefined && hasContent) return undefined
+  if (given?.trim() === '') throw emptyPrompt()
+  const argument =
+    given === undefined || given === '-' ? given : await parseTextFlag(context, 'The prompt', given)
+  const prompt = await readPrompt(context, {
+    argument,
+    noStdin: !options.stdin,
+    ...(options.stdinTimeout === undefined ? {} : { stdinTimeout: secondsOf(options.stdinTimeout) }),
+    notice: (line) => context.stderr.write(`modelgate: ${line}\n`),
+  })
+  if (prompt === undefined) return askForPrompt(context, options)
+  if (prompt.trim() === '') throw emptyPrompt()
+  return prompt
+}
+
+async function askForPrompt(context: Context, options: CommonOptions): Promise<string> {
+  if (canAsk(context, !options.input)) {
+    const answer = await askText(context, 'Prompt:')
+    if (answer.trim() !== '') return answer
+  }
+  throw new UsageError('No prompt was given.', {
+    code: 'prompt_missing',
+    hint: 'Give it as words, pipe it in, or use "-" to read standard input.',
+  })
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text)
+  if (text.trim() === '' || !(seconds >= 0))
+    throw new UsageError('--stdin-timeout must be a number of seconds.')
+  return seconds
+}
+
+function emptyPrompt(): UsageError {
+  return new UsageError('The prompt is empty.', { code: 'empty_prompt' })
+}

@@ -1,0 +1,38 @@
+import { systemContext, type Context } from './context.ts'
+import { Ended, ModelgateError, OutputClosed, exitCodes } from './errors.ts'
+import { runProgram } from './program.ts'
+
+export { systemContext }
+
+/**
+ * Runs one command and resolves with the exit code of the process. The only catch of the program:
+ * commands throw, and each error knows its code.
+ */
+export async function main(argv: readonly string[], context: Context): Promise<number> {
+  try {
+    await runProgram(argv, context)
+    await context.stdout.drain()
+    return exitCodes.ok.code
+  } catch (error) {
+    if (error instanceof Ended) return error.exitCode
+    if (error instanceof OutputClosed) return error.exitCode
+    const known = error instanceof ModelgateError ? error : bug(error, argv.includes('--debug'))
+    const { reportError } = await import('./output/report-error.ts')
+    await reportError(context, known, {
+      json: argv.includes('--jsonl') ? 'jsonl' : argv.includes('--json') ? 'json' : undefined,
+      quiet: argv.includes('--quiet') || argv.includes('-q'),
+    })
+    return known.exitCode
+  } finally {
+    context.stdin.release()
+  }
+}
+
+/** Whatever no one foresaw. The stack is for the report, so only `--debug` shows it. */
+function bug(error: unknown, debug: boolean): ModelgateError {
+  const reason = error instanceof Error ? (debug ? error.stack : error.message) : String(error)
+  return new ModelgateError('bug', 'internal_error', `This is a bug in modelgate: ${reason}`, {
+    hint: 'Please report it with what --debug prints; check it for private data first.',
+    cause: error,
+  })
+}

@@ -1,0 +1,111 @@
+import { Command, CommanderError } from 'commander'
+import type { Context } from './context.ts'
+import { UsageError } from './errors.ts'
+import { addCommonOptions } from './commands/shared/common-options.ts'
+
+/** Gives a command its arguments, options and action. */
+export type Register = (command: Command, context: Context) => void
+
+/** A command as the tree knows it before it is loaded. */
+export interface CommandEntry {
+  readonly name: string
+  readonly about: string
+  load(): Promise<Register>
+}
+
+/** Every command, in the order of `--help`. Each is loaded, with all it needs, when it is called. */
+export const commandEntries: readonly CommandEntry[] = [
+  {
+    name: 'generate',
+    about: 'Stream text, content-generation style',
+    load: async () => (await import('./commands/generate.ts')).registerGenerate,
+  },
+  {
+    name: 'respond',
+    about: 'Stream text, response-object style',
+    load: async () => (await import('./commands/respond.ts')).registerRespond,
+  },
+  {
+    name: 'sandbox',
+    about: 'Run the local gateway that obeys the same contract',
+    load: async () => (await import('./commands/sandbox.ts')).registerSandbox,
+  },
+  {
+    name: 'schema',
+    about: 'Print the JSON Schema of what --json and --jsonl print',
+    load: async () => (await import('./commands/schema.ts')).registerSchema,
+  },
+  {
+    name: 'completion',
+    about: 'Print a completion script for bash, zsh, fish or PowerShell',
+    load: async () => (await import('./commands/completion.ts')).registerCompletion,
+  },
+  {
+    name: 'help',
+    about: 'Show help for a command or a topic: exit-codes, environment',
+    load: async () => {
+      const { registerHelp } = await import('./commands/help.ts')
+      return (command, context) => registerHelp(command, context, (other) => loadCommand(other, context))
+    },
+  },
+]
+
+const examples = `Examples:
+  $ modelgate generate --sandbox "hello"                 try it, with nothing configured
+  $ modelgate generate -m MODEL "Name three rivers"      words as they arrive
+  $ git diff | modelgate respond -m MODEL "Review this"  piped text, then the prompt
+  $ modelgate respond -m MODEL --json "hi" | jq .usage   one JSON document
+
+`
+
+/**
+ * Parses the words of one call and runs the command they name.
+ * @throws UsageError for what the parser refuses; whatever the command throws
+ */
+export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
+  const program = createProgram(context)
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.code === 'commander.help') return context.stdout.write(program.helpInformation())
+    if (error.exitCode === 0) return
+    throw new UsageError(error.message.replace(/^error: /, '').replace('\n', ' '), {
+      code: error.code.replace('commander.', '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      hint: 'See modelgate --help.',
+    })
+  }
+}
+
+/** The command tree. A command's module is loaded just before its own words are parsed. */
+export function createProgram(context: Context): Command {
+  const program = new Command('modelgate')
+  program
+    .description('One program for a gateway to hosted generative models.')
+    .version(__VERSION__, '-V, --version', 'print the version')
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      // Errors are thrown and told in one place, main.
+      writeErr: () => {},
+      outputError: () => {},
+      getOutHelpWidth: () => context.stdout.columns,
+      getErrHelpWidth: () => context.stderr.columns,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .helpCommand(false)
+    .showSuggestionAfterError()
+    .addHelpText('before', examples)
+  addCommonOptions(program)
+  for (const { name, about } of commandEntries) program.command(name).description(about)
+  program.hook('preSubcommand', (_, command) => loadCommand(command, context))
+  return program
+}
+
+/** Loads what a command of the tree consists of. */
+export async function loadCommand(command: Command, context: Context): Promise<void> {
+  const entry = commandEntries.find(({ name }) => name === command.name())
+  if (entry !== undefined) (await entry.load())(command, context)
+}
