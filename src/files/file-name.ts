@@ -13,7 +13,7 @@ export function safeFileName(text: string): string {
   const cleaned = text
     .slice(0, 4 * maxBytes)
     .normalize('NFC')
-    .replaceAll(/[^\p{L}\p{N}\p{M}._-]+/gu, '-')
+    .replaceAll(/[^\p{L}\p{N}\p{M}._]+/gu, '-')
     .replace(/^[.-]+/, '')
   const trimmed = cutBytes(cleaned, maxBytes).replace(/[.-]+$/, '')
   if (trimmed === '') return 'file'

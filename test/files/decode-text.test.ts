@@ -1,0 +1,60 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decodeText, invalidTextClause } from '../../src/files/decode-text.ts'
+
+test.each<[string, string, Uint8Array]>([
+  ['UTF-8', 'aä😀\0', Buffer.from('aä😀\0')],
+  ['UTF-8 with a mark', 'aä', Buffer.from('\uFEFFaä')],
+  ['UTF-16 little-endian', 'aä😀', Buffer.from('\uFEFFaä😀', 'utf16le')],
+  ['UTF-16 big-endian', 'aä😀', Buffer.from('\uFEFFaä😀', 'utf16le').swap16()],
+  ['nothing', '', new Uint8Array()],
+])('%s is decoded', (_, text, bytes) => {
+  expect(decodeText(bytes)).toEqual({ text })
+})
+
+test.each<[string, number[], number]>([
+  ['a stray byte', [0x61, 0xff, 0x62], 1],
+  ['a continuation alone', [0x80], 0],
+  ['an overlong form', [0x61, 0xc0, 0x80], 1],
+  ['an overlong form of three', [0xe0, 0x80, 0x80], 0],
+  ['a surrogate', [0x61, 0x61, 0xed, 0xa0, 0x80], 2],
+  ['above U+10FFFF', [0xf4, 0x90, 0x80, 0x80], 0],
+  ['a character cut by the end', [0xc3, 0xa4, 0xf0, 0x9f, 0x98], 2],
+])('%s is placed', (_, bytes, offset) => {
+  expect(decodeText(new Uint8Array(bytes))).toEqual({
+    invalid: { encoding: 'UTF-8', offset, byte: bytes[offset] },
+  })
+})
+
+test('a message says which byte, or only which encoding', () => {
+  expect(invalidTextClause({ encoding: 'UTF-8', offset: 12, byte: 7 })).toBe(
+    'is not UTF-8 text (byte 0x07 at offset 12)',
+  )
+  const odd = decodeText(new Uint8Array([0xff, 0xfe, 0x61]))
+  expect(invalidTextClause(odd.invalid!)).toBe('is not UTF-16 text')
+})
+
+const utf8Like = fc
+  .array(
+    fc.oneof(
+      fc.uint8Array({ maxLength: 3 }),
+      fc.string({ unit: 'binary', maxLength: 3 }).map((text) => Buffer.from(text)),
+    ),
+    { maxLength: 8 },
+  )
+  .map((parts) => Buffer.concat(parts))
+  .filter((bytes) => (bytes[0] ?? 0) < 0xf5 && !bytes.includes('\uFFFD'))
+
+test('any bytes: valid exactly when the platform says so, and the place is that of the first replacement', () => {
+  fc.assert(
+    fc.property(utf8Like, (bytes) => {
+      const { text, invalid } = decodeText(bytes)
+      const replaced = bytes.toString('utf8')
+      const place = replaced.indexOf('\uFFFD')
+      const expected = place === -1 ? undefined : Buffer.byteLength(replaced.slice(0, place))
+      expect(invalid?.offset).toBe(expected)
+      expect(text).toBe(expected === undefined ? replaced.replace(/^\uFEFF/, '') : undefined)
+    }),
+    { numRuns: 5000 },
+  )
+})

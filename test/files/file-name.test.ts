@@ -1,0 +1,76 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { cutBytes, resultFileStem, safeFileName } from '../../src/files/file-name.ts'
+
+test.each([
+  ['resp_0a1b-2c.3', 'resp_0a1b-2c.3'],
+  ['../../etc/passwd', 'etc-passwd'],
+  ['/absolute', 'absolute'],
+  [String.raw`C:\windows\system32`, 'C-windows-system32'],
+  ['a:b', 'a-b'],
+  ['..', 'file'],
+  ['.', 'file'],
+  ['', 'file'],
+  ['\0', 'file'],
+  ['~', 'file'],
+  ['.hidden', 'hidden'],
+  ['-rf', 'rf'],
+  ['trailing. . ', 'trailing'],
+  ['CON', '_CON'],
+  ['aux.png', '_aux.png'],
+  ['com1', '_com1'],
+  ['LPT9.tar.gz', '_LPT9.tar.gz'],
+  ['con---', '_con'],
+  ['.nul', '_nul'],
+  ['console', 'console'],
+  ['a\u202Egnp.exe', 'a-gnp.exe'],
+  ['a\r\nb\x1b[31mc', 'a-b-31mc'],
+  ['$(rm -rf ~);`x`|y&z', 'rm-rf-x-y-z'],
+  ['%2e%2e%2f', '2e-2e-2f'],
+  ['e\u0301te\u0301', '\u00E9t\u00E9'],
+  ['\u2024\u2024\u2215x', 'x'],
+  ['日本', '日本'],
+])('%j becomes %j', (text, name) => {
+  expect(safeFileName(text)).toBe(name)
+})
+
+const hostile = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc
+    .array(fc.constantFrom('.', '/', '\\', 'con', 'COM¹', ' ', '-', '\0', 'ä', '😀', '\u0301', 'a'), {
+      maxLength: 200,
+    })
+    .map((parts) => parts.join('')),
+)
+
+test('every text gives a name that all systems accept', () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const name = safeFileName(text)
+      expect(name).toMatch(/^[\p{L}\p{N}\p{M}_][\p{L}\p{N}\p{M}._-]*$/u)
+      expect(name).not.toMatch(/[.-]$/)
+      expect(name).not.toMatch(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i)
+      expect(Buffer.byteLength(name)).toBeLessThanOrEqual(121)
+      expect(safeFileName(name)).toBe(name)
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+test('a very long text takes no long time to become a name', () => {
+  expect(safeFileName('.'.repeat(1e7))).toBe('file')
+  expect(safeFileName('ä'.repeat(1e7))).toBe('ä'.repeat(60))
+})
+
+test('text is cut between characters', () => {
+  expect(cutBytes('aä😀b', 7)).toBe('aä😀')
+  expect(cutBytes('aä😀b', 6)).toBe('aä')
+})
+
+test('files of a reply are named after its id, or after the time', () => {
+  const now = Date.UTC(2026, 7, 20, 10, 11, 12, 345)
+  expect(resultFileStem('resp_123', now)).toBe('modelgate-resp_123')
+  expect(resultFileStem('../x', now)).toBe('modelgate-..-x')
+  expect(resultFileStem(undefined, now)).toBe('modelgate-20260820T101112Z')
+  expect(resultFileStem('', now)).toBe('modelgate-20260820T101112Z')
+})

@@ -1,0 +1,33 @@
+// Writes a file with every file system call numbered, and does at one of them what it is told to.
+// node write-child.ts PATH force|keep ACTION STEP, where ACTION is kill-before, kill-after, or an error's code.
+// Prints {steps, saved, code, exit} as JSON.
+import process from 'node:process'
+import { openAtomicFile } from '../../src/files/atomic-file.ts'
+import { ModelgateError } from '../../src/errors.ts'
+import { hookFileSystem } from '../support/fs-faults.ts'
+import { testContext } from '../support/test-context.ts'
+
+const [path = '', force = 'keep', action = 'none', step = '-1'] = process.argv.slice(2)
+const steps: string[] = []
+
+await hookFileSystem(async (name, call) => {
+  const isChosen = steps.push(name) - 1 === Number(step)
+  if (!isChosen) return await call()
+  if (action === 'kill-before') process.kill(process.pid, 'SIGKILL')
+  // A handle is closed even when closing it reports an error.
+  if (action === 'kill-after' || name === 'handle.close') await call().catch(() => {})
+  if (action === 'kill-after') process.kill(process.pid, 'SIGKILL')
+  throw Object.assign(new Error(`${action}: injected`), { code: action })
+})
+
+let result: object
+try {
+  const file = await openAtomicFile(testContext(), path, { force: force === 'force' })
+  await file.write('new ')
+  await file.write('content')
+  result = { saved: await file.commit() }
+} catch (error) {
+  result =
+    error instanceof ModelgateError ? { code: error.code, exit: error.exit } : { code: `a bug: ${error}` }
+}
+process.stdout.write(JSON.stringify({ steps, ...result }))
