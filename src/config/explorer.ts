@@ -51,7 +51,7 @@ export async function readFirst(folder: string, places: readonly string[]): Prom
       '.yaml': reading(parseYaml),
       '.yml': reading(parseYaml),
       noExt: reading((file, text) =>
-        text.trimStart().startsWith('{') ? parseJson(file, text) : parseYaml(file, text),
+        /^\s*\{\s*["}]/.test(text) ? parseJson(file, text) : parseYaml(file, text),
       ),
     },
   })

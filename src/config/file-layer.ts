@@ -1,9 +1,9 @@
 import type { Context } from '../context.ts'
-import type { FoundFile } from './find-config-file.ts'
+import { userFilePath, type FoundFile } from './find-config-file.ts'
 import { addValue, type Found, type Layer, type Level } from './layer.ts'
 import { nearestName } from './nearest-name.ts'
 import { hasEnough, quoted, type Problem } from './problem.ts'
-import { isMapping, shown } from './setting-kind.ts'
+import { isMapping, kindOf } from './setting-kind.ts'
 import { settingNames, settingTable, type SettingName } from './setting-table.ts'
 
 /** What a configuration file says. */
@@ -45,7 +45,7 @@ export function userLayer(context: Context, file: FoundFile, problems: Problem[]
   const written = isMapping(file.content) ? file.content['profiles'] : undefined
   if (written !== undefined && !isMapping(written)) {
     problems.push({
-      message: `${placeOf(file, ['profiles'])} must map names to settings, not ${shown(written)}.`,
+      message: `${placeOf(file, ['profiles'])} must map names to settings, not ${kindOf(written)}.`,
     })
   }
   for (const [name, content] of isMapping(written) ? Object.entries(written) : []) {
@@ -60,7 +60,7 @@ function readSection(section: Section, content: unknown): Layer {
   const layer = new Map<SettingName, Found>()
   if (!isMapping(content)) {
     problems.push({
-      message: `${placeOf(file, trail)} must be a mapping of settings, not ${shown(content)}.`,
+      message: `${placeOf(file, trail)} must be a mapping of settings, not ${kindOf(content)}.`,
     })
     return layer
   }
@@ -71,7 +71,7 @@ function readSection(section: Section, content: unknown): Layer {
     const where = () => placeOf(file, [...trail, key])
     if (name === undefined) problems.push(unknownName(section, key))
     else if (level === 'project' && settingTable[name].project === 'never')
-      problems.push(closedToProjects(where()))
+      problems.push(closedToProjects(context, where()))
     else if (name === 'profile' && trail.length > 0)
       problems.push({ message: `${where()} cannot be set in a profile.` })
     else addValue(context, layer, name, value, { source, level, where, folder: file.folder }, problems)
@@ -79,10 +79,10 @@ function readSection(section: Section, content: unknown): Layer {
   return layer
 }
 
-function closedToProjects(where: string): Problem {
+function closedToProjects(context: Context, where: string): Problem {
   return {
     message: `${where} cannot be set in a project file, which may come from others.`,
-    hint: 'Set it in your own configuration file (see `modelgate help environment`) or in the environment.',
+    hint: `Set it in your own configuration file, ${userFilePath(context)}, or in the environment.`,
   }
 }
 
@@ -100,11 +100,15 @@ function unknownName({ file, trail, also }: Section, key: string): Problem {
   return { message: `${where} is not a setting.${suggestion}` }
 }
 
+/** A longer name makes a pattern that the regular expression engine may refuse. */
+const longestSought = 100
+
 /** `file:line: name`; the line is that of the first place where the names of the trail follow each other. */
 function placeOf(file: FoundFile, trail: readonly string[]): string {
-  const name = trail.map((part) => (/^\w+$/.test(part) ? part : quoted(part))).join('.')
+  const name = trail.map((part) => (/^\w{1,60}$/.test(part) ? part : quoted(part))).join('.')
   let offset = 0
   for (const part of trail) {
+    if (part.length > longestSought) return `${file.path}: ${name}`
     const escaped = part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
     const pattern = `(?:^|[\\s{,])["']?${escaped}["']?\\s*:`
     const found = new RegExp(pattern, 'm').exec(file.text.slice(offset))

@@ -43,6 +43,14 @@ export async function findUserFile(context: Context): Promise<FoundFile | undefi
   return folder === undefined ? undefined : readFrom(folder, userPlaces)
 }
 
+/** Where the user's own settings are, or would be: for hints. */
+export function userFilePath(context: Context): string {
+  const folder = configFolder(context)
+  if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
+  const present = userPlaces.find((place) => existsSync(join(folder, place)))
+  return join(folder, present ?? 'config.yaml')
+}
+
 /** Looks with `stat` first: the packages that read files cost more than all the rest of a start without any. */
 async function readFrom(folder: string, places: readonly string[]): Promise<FoundFile | undefined> {
   // Joined by hand: normalising a hundred paths takes longer than asking for the files.

@@ -1,11 +1,11 @@
 import type { Context } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
 import { credentialsPath, storedKey } from './credentials.ts'
+import { userFilePath } from './find-config-file.ts'
 import { checkKey } from './key-check.ts'
 import { runKeyCommand } from './key-command.ts'
 import { readKeyFile } from './key-file.ts'
 import type { Level } from './layer.ts'
-import { configFolder } from './paths.ts'
 import type { Settings } from './settings.ts'
 
 export interface ApiKey {
@@ -70,13 +70,12 @@ function credentialsKey(context: Context, { profile }: KeySettings): Unchecked |
 }
 
 function keyMissing(context: Context, profile: string): ModelgateError {
-  const folder = configFolder(context) ?? '$XDG_CONFIG_HOME/modelgate'
   const whose = profile === 'default' ? '' : ` for profile ${JSON.stringify(profile)}`
   return new ModelgateError('key', 'key_missing', `No API key was given${whose}.`, {
     phase: 'config',
     billed: 'no',
     hint:
       `Set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in ` +
-      `${folder}/config.yaml. With --sandbox no key is needed.`,
+      `${userFilePath(context)}. With --sandbox no key is needed.`,
   })
 }

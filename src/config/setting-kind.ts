@@ -87,8 +87,10 @@ export function parseValue<Value>(
   if (result.success) return { value: result.output }
   return {
     wrong: result.issues.map((issue) => {
-      const inner = issue.path?.map((item) => quoted(String(item.key))).join('.')
-      return `${inner === undefined ? '' : `(at ${inner}) `}${issue.message}, not ${shown(issue.input)}`
+      const inner = issue.path?.map(({ key }) =>
+        typeof key === 'number' ? `item ${key + 1}` : quoted(String(key)),
+      )
+      return `${inner === undefined ? '' : `(${inner.join(', ')}) `}${issue.message}, not ${shown(issue.input)}`
     }),
   }
 }
@@ -98,17 +100,24 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
 }
 
 /** Names a wrong value. Long text is not repeated: it may be a key that ended up in the wrong place. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return value.length <= 16 ? quoted(value) : 'a longer text'
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+function shown(value: unknown): string {
+  if (value === '') return 'empty'
+  if (typeof value === 'string' && value.length <= 16) return quoted(value)
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
+}
+
+/** Names what something is, without repeating it. */
+export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
-  return Array.isArray(value) ? 'a list' : 'a mapping'
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
+  return typeof value === 'string' ? 'text' : `a ${typeof value}`
 }
 
 function line(message: string) {
   return v.pipe(
     v.string(message),
-    v.check((value) => value.trim() !== '' && !/[\u0000-\u001f\u007f]/.test(value), `${message} in one line`),
+    v.check((value) => value.trim() !== '', message),
+    v.check((value) => !/[\u0000-\u001f\u007f]/.test(value), `${message} in one line`),
   )
 }
 

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { profileExists } from './credentials.ts'
 import { projectLayer, userLayer, type FileLayer } from './file-layer.ts'
-import { findProjectFile, findUserFile } from './find-config-file.ts'
+import { findProjectFile, findUserFile, userFilePath } from './find-config-file.ts'
 import { environmentLayer, flagLayer, type Found, type Layer, type Level } from './layer.ts'
 import { collecting, quoted, throwProblems, type Problem } from './problem.ts'
 import { settingNames, settingTable } from './setting-table.ts'
@@ -44,7 +44,7 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
   const layers = [flag, environment, project?.settings, user?.settings].filter((layer) => layer !== undefined)
   const profile = chosenProfile(context, firstOf(layers, 'profile'), user, problems)
   const values = winners(profile === undefined ? layers : withProfile(layers, profile))
-  const baseUrl = await collecting(problems, () => checkedBaseUrl(values))
+  const baseUrl = await collecting(problems, () => checkedBaseUrl(context, values))
   throwProblems(problems)
   return { ...values, baseUrl: { ...values.baseUrl, value: baseUrl } }
 }
@@ -95,10 +95,10 @@ function withProfile(layers: readonly Layer[], profile: Layer): Layer[] {
   return [...layers.slice(0, -1), profile, rest]
 }
 
-function checkedBaseUrl({ baseUrl, allowHttp, trustedOrigins }: Values): URL | undefined {
+function checkedBaseUrl(context: Context, { baseUrl, allowHttp, trustedOrigins }: Values): URL | undefined {
   const { value, source, level } = baseUrl
   if (value === undefined) return undefined
   const url = normaliseBaseUrl(value, source, allowHttp.value)
-  if (level === 'project') requireTrust(url, trustedOrigins.value, source)
+  if (level === 'project') requireTrust(url, trustedOrigins.value, source, userFilePath(context))
   return url
 }

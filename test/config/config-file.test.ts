@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { resolveSettings } from '../../src/config/settings.ts'
+import { configPlace, failureOf, type ConfigPlaceContent } from '../support/config-place.ts'
+
+const failure = async (content: ConfigPlaceContent) => {
+  const place = configPlace(content)
+  return place.scrub(await failureOf(() => resolveSettings(place.context)))
+}
+
+test('everything wrong with both files is reported at once, with the lines', async () => {
+  const user = [
+    'base-url: https://gateway.example',
+    'timout: 5',
+    'timeout: "5"',
+    'retry: perhaps',
+    'profiles:',
+    '  work:',
+    '    idle_timeout: -1',
+    '    profile: home',
+    '    "we\\u001bird": 1',
+    '  home: nothing',
+    'families:',
+    '  m: 3',
+    'trusted_origins: [https://a.example, nonsense]',
+    'text_model:',
+  ]
+  const project = '{\n  "quiet": "yes",\n  "max_retries": 2.5\n}'
+  expect(await failure({ user: user.join('\n'), project })).toMatchInlineSnapshot(`
+    "2 config_invalid (config)
+    HOME/project/.modelgaterc:2: quiet must be true or false, not "yes".
+    HOME/project/.modelgaterc:3: max_retries must be a whole number from 0 to 100, not 2.5.
+    HOME/.config/modelgate/config.yaml:1: "base-url" is not a setting. Did you mean base_url?
+    HOME/.config/modelgate/config.yaml:2: timout is not a setting. Did you mean timeout?
+    HOME/.config/modelgate/config.yaml:3: timeout must be a number of seconds greater than 0, not "5".
+    HOME/.config/modelgate/config.yaml:4: retry must be one of never, safe, always, not "perhaps".
+    HOME/.config/modelgate/config.yaml:11: families ("m") must be the name of a family, or none, not 3.
+    HOME/.config/modelgate/config.yaml:13: trusted_origins (item 2) must be an origin such as https://gateway.example, not "nonsense".
+    HOME/.config/modelgate/config.yaml:14: text_model has no value.
+    HOME/.config/modelgate/config.yaml:7: profiles.work.idle_timeout must be a number of seconds greater than 0, not -1.
+    HOME/.config/modelgate/config.yaml:8: profiles.work.profile cannot be set in a profile.
+    HOME/.config/modelgate/config.yaml: profiles.work."we\\u001bird" is not a setting.
+    HOME/.config/modelgate/config.yaml:10: profiles.home must be a mapping of settings, not text."
+  `)
+})
+
+test('a key in a configuration file is refused without being repeated', async () => {
+  const message = await failure({ user: 'api_key: sk-0123456789', project: 'api-key: sk-0123456789' })
+  expect(message).not.toContain('sk-0')
+  expect(message).toMatchInlineSnapshot(`
+    "2 config_invalid (config)
+    HOME/project/.modelgaterc:1: "api-key" is not a setting: keys do not belong in configuration files.
+    HOME/.config/modelgate/config.yaml:1: api_key is not a setting: keys do not belong in configuration files.
+    hint: Set MODELGATE_API_KEY, or name a file or a command with api_key_file or api_key_command."
+  `)
+})
+
+test.each([
+  ['{"timeout": 5,}', '.json'],
+  ['{"timeout": sk-0123456789}', '.json'],
+  ['{\n  "timeout": 5\n  "retry": "safe"\n}', '.json'],
+  ['timeout: 5\n\tretry: safe', '.yaml'],
+  ['timeout: *sk-0123456789', '.yaml'],
+  ['timeout: !<sk-0123456789> 5', '.yaml'],
+  ['timeout: 5\ntimeout: 6', '.yaml'],
+  ['timeout: !!js/function "f"', '.yaml'],
+  ['<<: { timeout: 5 }', '.yaml'],
+  ['timeout: 5\n---\ntimeout: 6', '.yaml'],
+  ['__proto__: { quiet: true }', '.yaml'],
+  ['{"__proto__": {"quiet": true}}', '.json'],
+  ['{"families": {"constructor": "x"}}', '.json'],
+  ['$import: ../../etc/settings.json', '.yaml'],
+  ['{"$import": ["./other.js"]}', '.json'],
+  ['[1, 2]', '.json'],
+  ['just words', '.yaml'],
+  ['"\u0000"', '.yaml'],
+])('%j in a %s file', async (content, extension) => {
+  const message = await failure({ files: { [`project/.modelgaterc${extension}`]: content } })
+  expect(message).not.toContain('sk-0')
+  expect(message).toMatchSnapshot()
+})
+
+test('settings in a package.json are held to the same rules, and the rest of it is not', async () => {
+  const ours = { modelgate: { $import: './x.js' }, constructor: 1 }
+  expect(await failure({ files: { 'project/package.json': JSON.stringify(ours) } })).toMatch(
+    '"$import" is not supported',
+  )
+  const wrong = { modelgate: 'on' }
+  expect(await failure({ files: { 'project/package.json': JSON.stringify(wrong) } })).toMatch(
+    'HOME/project/package.json: the file must be a mapping of settings, not text.',
+  )
+  const theirs = '{"__proto__": 1, "$import": "./x.js", "modelgate": {"timeout": 5}}'
+  const place = configPlace({ files: { 'project/package.json': theirs } })
+  expect((await resolveSettings(place.context)).timeout.value).toBe(5)
+  expect(await failure({ files: { 'project/package.json': '{"modelgate": {"timeout": 5},}' } })).toMatch(
+    'HOME/project/package.json:1:30: not valid JSON',
+  )
+})
+
+test('a file with thousands of problems gives a short answer soon', async () => {
+  const lines = Array.from({ length: 50_000 }, (_, index) => `setting_${index}: 1`)
+  const message = await failure({ project: lines.join('\n') })
+  expect(message.split('\n')).toHaveLength(22)
+  expect(message).toMatch('… and more.')
+})

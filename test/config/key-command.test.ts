@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { runKeyCommand } from '../../src/config/key-command.ts'
+import { Interrupted } from '../../src/errors.ts'
+import { configPlace, failureOf } from '../support/config-place.ts'
+
+const env = { PATH: '/usr/bin:/bin', GATE: 'work' }
+const source = 'user file config.yaml'
+
+test('what the command prints is the key, without the line break', async () => {
+  const { context } = configPlace({ env })
+  expect(await runKeyCommand(context, 'printf "%s\\n" "key-of-$GATE"', source)).toBe('key-of-work')
+})
+
+test('it starts in the home directory and gets no standard input', async () => {
+  const place = configPlace({ env })
+  expect(place.scrub(await runKeyCommand(place.context, 'pwd; cat', source))).toBe('HOME')
+})
+
+test.each([
+  ['exit 3'],
+  ['printf secret-key; echo secret-key >&2; exit 1'],
+  ['no-such-program-of-secret-key'],
+  ['kill -9 $$'],
+  ['head -c 100000 /dev/zero'],
+])('%s: the message holds neither the command nor what it printed', async (command) => {
+  const message = await failureOf(() => runKeyCommand(configPlace({ env }).context, command, source))
+  expect(message).not.toContain('secret-key')
+  expect(message).toMatchSnapshot()
+})
+
+test('a command that hangs is ended after ten seconds', async () => {
+  const { context } = configPlace({ env })
+  const failure = failureOf(() => runKeyCommand(context, 'exec sleep 1000', source))
+  await started(() => context.clock.pendingTimers === 1)
+  await context.clock.advance(9_999)
+  expect(context.clock.pendingTimers).toBe(1)
+  await context.clock.advance(1)
+  expect(await failure).toMatch(
+    'key_command_failed (config)\nThe command that should print the API key (user file config.yaml) took longer than 10 seconds.',
+  )
+})
+
+test('Ctrl-C ends it', async () => {
+  const { context } = configPlace({ env })
+  const run = runKeyCommand(context, 'exec sleep 1000', source).catch((error: unknown) => error)
+  await started(() => context.clock.pendingTimers === 1)
+  context.abort(new Interrupted('interrupt'))
+  expect(await run).toBeInstanceOf(Interrupted)
+  expect(context.clock.pendingTimers).toBe(0)
+})
+
+/** The command is started after its module has been loaded. */
+async function started(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}

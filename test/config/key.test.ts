@@ -1,0 +1,193 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { checkKey } from '../../src/config/key-check.ts'
+import { resolveKey, type ApiKey } from '../../src/config/key.ts'
+import { resolveSettings, type SettingFlags } from '../../src/config/settings.ts'
+import { configPlace, failureOf, type ConfigPlace, type ConfigPlaceContent } from '../support/config-place.ts'
+
+const keyOf = async ({ context }: ConfigPlace, flags: SettingFlags = {}): Promise<ApiKey> =>
+  resolveKey(context, await resolveSettings(context, flags))
+
+const failure = async (content: ConfigPlaceContent, flags: SettingFlags = {}) => {
+  const place = configPlace({ env: { PATH: '/usr/bin:/bin' }, ...content })
+  return place.scrub(await failureOf(() => keyOf(place, flags)))
+}
+
+/** Every place a key can come from, the first one first, each with a key of its own. */
+const places: {
+  env?: Record<string, string>
+  user?: string
+  credentials?: unknown
+  key: string
+  source: string
+}[] = [
+  { key: 'key-of-the-flag-file', source: 'file HOME/flag-key (flag --api-key-file)' },
+  {
+    env: { MODELGATE_API_KEY: 'key-of-environment' },
+    key: 'key-of-environment',
+    source: 'environment MODELGATE_API_KEY',
+  },
+  {
+    env: { MODELGATE_API_KEY_FILE: '../env-key' },
+    key: 'key-of-the-env-file',
+    source: 'file HOME/env-key (environment MODELGATE_API_KEY_FILE)',
+  },
+  {
+    env: { MODELGATE_API_KEY_COMMAND: 'echo key-of-env-command' },
+    key: 'key-of-env-command',
+    source: 'api_key_command (environment MODELGATE_API_KEY_COMMAND)',
+  },
+  {
+    user: 'api_key_file: ~/user-key',
+    key: 'key-of-the-user-file',
+    source: 'file HOME/user-key (user file HOME/.config/modelgate/config.yaml)',
+  },
+  {
+    user: 'api_key_command: echo key-of-user-command',
+    key: 'key-of-user-command',
+    source: 'api_key_command (user file HOME/.config/modelgate/config.yaml)',
+  },
+  {
+    credentials: { profiles: { default: { api_key: 'key-of-credentials' } } },
+    key: 'key-of-credentials',
+    source: 'credentials file HOME/.config/modelgate/credentials.json',
+  },
+]
+const files = {
+  'flag-key': 'key-of-the-flag-file',
+  'env-key': '\n key-of-the-env-file\r\n\n',
+  'user-key': '\uFEFFkey-of-the-user-file\n',
+}
+
+test.each(places.map((place, index) => [place.key, index] as const))(
+  '%s wins over all that come later',
+  async (_, index) => {
+    const present = places.slice(index)
+    const place = configPlace({
+      files,
+      env: Object.assign({ PATH: '/usr/bin:/bin' }, ...present.map(({ env }) => env)),
+      user: present.flatMap(({ user }) => user ?? []).join('\n'),
+      credentials: places.at(-1)?.credentials,
+    })
+    const key = await keyOf(place, index === 0 ? { apiKeyFile: '../flag-key' } : {})
+    expect([key.value, place.scrub(key.source)]).toEqual([places[index]?.key, places[index]?.source])
+  },
+)
+
+test.each([
+  ['abcdefghijkl', 'ijkl'],
+  ['abcdefghijk', ''],
+])('of %s only %j may be shown', async (key, lastFour) => {
+  expect((await keyOf(configPlace({ env: { MODELGATE_API_KEY: key } }))).lastFour).toBe(lastFour)
+})
+
+test('each profile has its own key, and never that of another', async () => {
+  const credentials = {
+    profiles: { default: { api_key: 'main-key-0123' }, work: { api_key: 'work-key-0123' } },
+  }
+  const place = configPlace({ credentials, user: 'profiles: { work: {}, lab: {} }' })
+  expect((await keyOf(place)).value).toBe('main-key-0123')
+  expect((await keyOf(place, { profile: 'work' })).value).toBe('work-key-0123')
+  expect(place.scrub(await failureOf(() => keyOf(place, { profile: 'lab' })))).toMatchInlineSnapshot(`
+    "3 key_missing (config)
+    No API key was given for profile "lab".
+    hint: Set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
+  `)
+})
+
+test('without a key the ways to give one are named', async () => {
+  expect(await failure({})).toMatchInlineSnapshot(`
+    "3 key_missing (config)
+    No API key was given.
+    hint: Set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
+  `)
+})
+
+test.each([
+  ['a newline inside', 'secret\nkey-part'],
+  ['a carriage return', 'secret\r'],
+  ['a space inside', 'secret key-part'],
+  ['a space around', ' secret'],
+  ['a tab', 'secret\tkey-part'],
+  ['a control character', 'secret\u0007'],
+  ['an escape', '\u001b[31msecret'],
+  ['an accent', 'secr\u00e9t-key-part'],
+  ['a zero-width space', 'secret\u200b'],
+  ['nothing', ''],
+])('a key with %s is refused without being shown', async (_, key) => {
+  const message = await failure({ env: { MODELGATE_API_KEY: key } })
+  expect(message).toMatch(
+    /^2 key_invalid \(config\)\nThe API key \(environment MODELGATE_API_KEY\) (contains|is empty)/,
+  )
+  expect(message).not.toMatch(/secr|key-part/)
+})
+
+test('whatever the key, it is accepted as printable ASCII or refused without a trace of it', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 6 }), (key) => {
+      let message = ''
+      try {
+        checkKey(key, 'here')
+      } catch (error) {
+        message = String(error)
+      }
+      expect(message === '').toBe(/^[!-~]+$/.test(key))
+      expect(message).not.toContain(key)
+    }),
+  )
+})
+
+test('a file for the key: white space around it is no part of it, inside it is refused', async () => {
+  expect(await failure({ files: { k: 'secret\nkey-part\n' } }, { apiKeyFile: '../k' }))
+    .toMatchInlineSnapshot(`
+    "2 key_invalid (config)
+    The API key (file HOME/k (flag --api-key-file)) contains a newline.
+    hint: Give the key alone, in one line, as the gateway issued it. It has not been sent."
+  `)
+  expect(await failure({ files: { k: ' \n' } }, { apiKeyFile: '../k' })).toMatch('is empty')
+})
+
+test.each([
+  ['that does not exist', '../none'],
+  ['that is a folder', '..'],
+  ['that never ends', '/dev/zero'],
+])('a file for the key %s', async (_, apiKeyFile) => {
+  expect(await failure({}, { apiKeyFile })).toMatchSnapshot()
+})
+
+test('a credentials file that others can read is refused, with the command to mend it', async () => {
+  const credentials = { profiles: { default: { api_key: 'secret-key-0123' } } }
+  for (const credentialsMode of [0o640, 0o604, 0o620, 0o666]) {
+    expect(await failure({ credentials, credentialsMode })).toBe(
+      '2 config_invalid (config)\n' +
+        'HOME/.config/modelgate/credentials.json: other users can read your keys.\n' +
+        'hint: Run: chmod 600 HOME/.config/modelgate/credentials.json',
+    )
+  }
+})
+
+test.each([
+  ['not JSON', '{"profiles": {"default": {"api_key": secret-key-0123}}}'],
+  ['cut short', '{"profiles": {"default": {"api_key": "secret-key-0123'],
+  ['without profiles', '{"api_key": "secret-key-0123"}'],
+  ['a list', '["secret-key-0123"]'],
+  ['a key that is no text', '{"profiles": {"default": {"api_key": ["secret-key-0123"]}}}'],
+  ['an entry that is no object', '{"profiles": {"default": "secret-key-0123"}}'],
+  ['a dangerous name', '{"profiles": {"__proto__": {"api_key": "secret-key-0123"}}}'],
+])('a credentials file that is %s', async (_, credentials) => {
+  const message = await failure({ credentials })
+  expect(message).not.toContain('secret')
+  expect(message).toMatchSnapshot()
+})
+
+test('where no home is known, a repository cannot pass for the user', async () => {
+  const place = configPlace({
+    files: {
+      'project/.config/modelgate/config.yaml': 'api_key_command: echo key-of-the-repository',
+      'project/.config/modelgate/credentials.json':
+        '{"profiles":{"default":{"api_key":"key-of-the-repository"}}}',
+    },
+  })
+  const nobody = { ...place, context: { ...place.context, home: place.project } }
+  expect(await failureOf(() => keyOf(nobody))).toMatch('key_missing')
+})
