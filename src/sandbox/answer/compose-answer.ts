@@ -1,0 +1,118 @@
+import { sampleOf } from '../schema/sample.ts'
+import type { Random } from '../seeded-random.ts'
+import { seededRandom } from '../seeded-random.ts'
+import type { Answer, AnswerPart, Ending, PlannedCall, Question } from './answer.ts'
+import { tinyPng } from './tiny-png.ts'
+import { tokensOf } from './tokens.ts'
+import { wordsAsked, writeText } from './write-text.ts'
+
+const imageTokens = 64
+const longWords = 6000
+/** Where the scenario `length` stops an answer that set no limit of its own. */
+const shortLimit = 24
+
+/** Decides what to say. The same question has the same answer. */
+export function composeAnswer(question: Question): Answer {
+  const random = seededRandom(...question.seed, question.prompt)
+  const limit = limitOf(question)
+  const thoughts = question.thinks ? tokensOf(thoughtsAbout(question)) : []
+  const visible = question.scenario === 'failure' ? [] : visibleParts(question, random)
+  const shown = cut(thoughts, limit)
+  const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
+  return {
+    thoughts: shown,
+    parts,
+    ending: endingOf(question, isCut || shown.length < thoughts.length),
+    thoughtTokens: shown.length,
+    visibleTokens: tokens,
+  }
+}
+
+function limitOf({ scenario, maxTokens = Infinity }: Question): number {
+  return scenario === 'length' ? Math.min(maxTokens, shortLimit) : maxTokens
+}
+
+function endingOf({ scenario }: Question, isCut: boolean): Ending {
+  switch (scenario) {
+    case 'refusal':
+    case 'block':
+    case 'failure':
+    case 'error':
+      return scenario
+    default:
+      return isCut ? 'length' : 'complete'
+  }
+}
+
+function thoughtsAbout({ calls }: Question): string {
+  const plan =
+    calls.length > 0 ? `call ${calls.map((call) => call.name).join(', ')}` : 'answer in a few plain sentences'
+  return `[sandbox] The request was read to its end. The plan is to ${plan}.`
+}
+
+function visibleParts(question: Question, random: Random): AnswerPart[] {
+  const { scenario, calls } = question
+  if (scenario === 'empty') return []
+  if (scenario === 'refusal')
+    return [textPart('refusal', '[sandbox] I’m sorry, but I cannot help with that.')]
+  if (calls.length > 0) return calls.map((call) => callPart(call, random))
+  const text = textPart('text', upToStop(wordsOf(question, random), question.stopSequences))
+  return question.wantsImage ? [text, { kind: 'image', base64: tinyPng(random).toString('base64') }] : [text]
+}
+
+function wordsOf(question: Question, random: Random): string {
+  const { prompt, schema, format, toolOutputs, scenario } = question
+  if (format === 'enum') return String(sampleOf(schema, random))
+  if (format === 'json') {
+    return JSON.stringify(
+      schema === undefined ? { sandbox: true, prompt: prompt.slice(0, 60) } : sampleOf(schema, random),
+    )
+  }
+  const text = writeText(prompt, random, scenario === 'long' ? longWords : wordsAsked(prompt))
+  if (toolOutputs.length === 0) return text
+  return `${text} The tool answered: ${toolOutputs.map((output) => output.slice(0, 200)).join(' and ')}.`
+}
+
+function upToStop(text: string, stopSequences: readonly string[]): string {
+  const places = stopSequences.map((stop) => text.indexOf(stop)).filter((place) => place !== -1)
+  return places.length === 0 ? text : text.slice(0, Math.min(...places))
+}
+
+function textPart(kind: 'text' | 'refusal', text: string): AnswerPart {
+  return { kind, text, tokens: tokensOf(text) }
+}
+
+function callPart(call: PlannedCall, random: Random): AnswerPart {
+  const value = call.custom
+    ? '[sandbox] input of a custom tool'
+    : sampleOf(call.parameters ?? {}, random, 'object')
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return { kind: 'call', call, arguments: text, tokens: tokensOf(text), value, whole: true }
+}
+
+function cutParts(parts: readonly AnswerPart[], limit: number) {
+  const kept: AnswerPart[] = []
+  let tokens = 0
+  for (const part of parts) {
+    const left = limit - tokens
+    const length = part.kind === 'image' ? imageTokens : part.tokens.length
+    if (length <= left) {
+      kept.push(part)
+      tokens += length
+      continue
+    }
+    if (part.kind === 'image' || left <= 0) return { parts: kept, tokens, isCut: true }
+    kept.push(shortened(part, part.tokens.slice(0, left)))
+    return { parts: kept, tokens: tokens + left, isCut: true }
+  }
+  return { parts: kept, tokens, isCut: false }
+}
+
+function shortened(part: Exclude<AnswerPart, { kind: 'image' }>, tokens: readonly string[]): AnswerPart {
+  const text = tokens.join('')
+  return part.kind === 'call' ? { ...part, tokens, arguments: text, whole: false } : { ...part, tokens, text }
+}
+
+function cut<Value>(values: readonly Value[], limit: number): readonly Value[] {
+  return values.length > limit ? values.slice(0, limit) : values
+}

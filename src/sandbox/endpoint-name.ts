@@ -1,0 +1,3 @@
+/** The names by which fault rules and counts know the sandbox's endpoints. */
+export const endpointNames = ['generate-content', 'responses', 'response-lookup', 'models'] as const
+export type EndpointName = (typeof endpointNames)[number]

@@ -1,0 +1,68 @@
+import type { EndpointName } from '../endpoint-name.ts'
+import { seededRandom } from '../seeded-random.ts'
+import type { FaultRule } from './rule.ts'
+
+/** What a rule can match on. */
+export interface FaultTarget {
+  readonly endpoint: EndpointName
+  readonly model: string | undefined
+  readonly idempotencyKey: string | undefined
+}
+
+/** A rule that knows its name. */
+export type NamedRule = FaultRule & { readonly id: string }
+
+/** Picks the fault for a request: of all rules that match and are due, the first. */
+export interface FaultChooser {
+  /** Rules that strike before the body is read. They cannot know the model of a request that names it in the body. */
+  beforeBody(target: FaultTarget): NamedRule | undefined
+  /** All other rules. */
+  afterBody(target: FaultTarget): NamedRule | undefined
+}
+
+/** Deterministic for a seed and an order of requests. */
+export function createFaultChooser(rules: readonly FaultRule[], seed: number): FaultChooser {
+  const trackers = rules.map((rule, index) => track({ ...rule, id: rule.id ?? `rule-${index + 1}` }, seed))
+  const choose = (target: FaultTarget, early: boolean) => {
+    let chosen: (typeof trackers)[number] | undefined
+    for (const tracker of trackers) {
+      if ((tracker.rule.at === 'before-body') !== early || !matches(tracker.rule, target)) continue
+      // Every rule counts the request, also behind one that strikes.
+      const isDue = tracker.meets(target)
+      if (isDue) chosen ??= tracker
+    }
+    chosen?.strike()
+    return chosen?.rule
+  }
+  return { beforeBody: (target) => choose(target, true), afterBody: (target) => choose(target, false) }
+}
+
+function matches(rule: FaultRule, { endpoint, model }: FaultTarget): boolean {
+  if (rule.endpoint !== undefined && rule.endpoint !== endpoint) return false
+  return rule.model === undefined || rule.model === model
+}
+
+function track(rule: NamedRule, seed: number) {
+  const random = seededRandom(seed, 'fault', rule.id)
+  const attempts = new Map<string, number>()
+  let seen = 0
+  let struck = 0
+  return {
+    rule,
+    meets({ idempotencyKey }: FaultTarget): boolean {
+      seen++
+      const attempt = idempotencyKey === undefined ? seen : (attempts.get(idempotencyKey) ?? 0) + 1
+      if (idempotencyKey !== undefined) attempts.set(idempotencyKey, attempt)
+      const isLucky = rule.probability === undefined || random() < rule.probability
+      return (
+        (rule.nth ?? seen) === seen &&
+        (rule.attempt ?? attempt) === attempt &&
+        struck < (rule.times ?? Infinity) &&
+        isLucky
+      )
+    },
+    strike() {
+      struck++
+    },
+  }
+}

@@ -1,0 +1,128 @@
+import * as v from 'valibot'
+import { UsageError } from '../../errors.ts'
+import { endpointNames } from '../endpoint-name.ts'
+import type { EndpointName } from '../endpoint-name.ts'
+import { faultActionNames, faultPoints } from './actions.ts'
+import type { FaultAction, FaultPoint } from './actions.ts'
+import { didYouMean } from './nearest-word.ts'
+
+/** A fault to inject: which requests it strikes, how often, and what it does to the reply. */
+export interface FaultRule {
+  /** Names the rule in logs and counts; `rule-1`, `rule-2`, … when left out. */
+  readonly id?: string | undefined
+  readonly endpoint?: EndpointName | undefined
+  readonly model?: string | undefined
+  /** Strikes only the n-th request with the same `Idempotency-Key`, or the n-th match of requests without one. */
+  readonly attempt?: number | undefined
+  /** Strikes only the n-th request that matches. */
+  readonly nth?: number | undefined
+  /** Strikes at most so often. */
+  readonly times?: number | undefined
+  /** Chance of striking, 0 to 1, drawn from the sandbox's seed. */
+  readonly probability?: number | undefined
+  readonly action: FaultAction
+  readonly at?: FaultPoint | undefined
+  /** Which event is struck, counted from 1 (default 3, or the last one if there are fewer). */
+  readonly event?: number | undefined
+  readonly status?: number | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Sent as it is when it is text, as JSON otherwise. */
+  readonly body?: unknown
+  readonly value?: string | undefined
+  /** Bytes in a piece. */
+  readonly size?: number | undefined
+  /** Milliseconds of a stall or between pieces. */
+  readonly ms?: number | undefined
+  /** Whether the request counts as a creation; decided by the action when left out. */
+  readonly accepted?: boolean | undefined
+}
+
+/** Rules in one file. */
+const maxRules = 1000
+
+const oneOf = <const Names extends readonly string[]>(names: Names, what: string) =>
+  v.picklist(names, (issue) => {
+    const given = String(issue.input)
+    return `is not ${what}: ${given}${didYouMean(given, names)}`
+  })
+const whole = (least: number) =>
+  v.pipe(
+    v.number('must be a number'),
+    v.integer('must be a whole number'),
+    v.minValue(least, `must be at least ${least}`),
+  )
+const text = v.string('must be text')
+
+const ruleSchema = v.strictObject(
+  {
+    id: v.optional(text),
+    endpoint: v.optional(oneOf(endpointNames, 'an endpoint')),
+    model: v.optional(text),
+    attempt: v.optional(whole(1)),
+    nth: v.optional(whole(1)),
+    times: v.optional(whole(1)),
+    probability: v.optional(
+      v.pipe(
+        v.number('must be a number'),
+        v.minValue(0, 'must be from 0 to 1'),
+        v.maxValue(1, 'must be from 0 to 1'),
+      ),
+    ),
+    action: oneOf(faultActionNames, 'an action'),
+    at: v.optional(
+      v.lazy((value) =>
+        typeof value === 'number' ? whole(0) : oneOf(faultPoints, 'a point or a byte number'),
+      ),
+    ),
+    event: v.optional(whole(1)),
+    status: v.optional(v.pipe(whole(200), v.maxValue(999, 'must be at most 999'))),
+    headers: v.optional(
+      v.record(
+        v.pipe(text, v.regex(/^[!#$%&'*+.^_`|~\w-]+$/, 'is not a header name')),
+        v.pipe(
+          v.union([v.string(), v.number()]),
+          v.transform(String),
+          v.regex(/^[\t\x20-\x7e]*$/, 'is not a header value'),
+        ),
+      ),
+    ),
+    body: v.optional(v.unknown()),
+    value: v.optional(text),
+    size: v.optional(whole(1)),
+    ms: v.optional(whole(0)),
+    accepted: v.optional(v.boolean('must be true or false')),
+  },
+  (issue) =>
+    issue.expected === 'never'
+      ? `is not a field of a rule`
+      : issue.expected === 'Object'
+        ? 'must be an object'
+        : 'is required',
+)
+
+/**
+ * Checks a list of fault rules, as it comes from a YAML or JSON file.
+ * @param source where the list comes from, for messages
+ * @throws UsageError with every problem, each naming its rule and field
+ */
+export function parseFaultRules(value: unknown, source: string): FaultRule[] {
+  if (!Array.isArray(value)) throw new UsageError(`${source}: the fault rules must be a list.`)
+  if (value.length > maxRules) throw new UsageError(`${source}: more than ${maxRules} fault rules.`)
+  const problems: string[] = []
+  const rules = value.flatMap((entry: unknown, index): FaultRule[] => {
+    const result = v.safeParse(ruleSchema, entry)
+    if (result.success) return [result.output]
+    for (const issue of result.issues) {
+      const path = v.getDotPath(issue)
+      problems.push(`${source}: rule ${index + 1}: ${path === null ? '' : `${path} `}${issue.message}.`)
+    }
+    return []
+  })
+  if (problems.length > 0) {
+    throw new UsageError(problems, {
+      code: 'invalid_fault_rules',
+      hint: `Actions are: ${faultActionNames.join(', ')}.`,
+    })
+  }
+  return rules
+}

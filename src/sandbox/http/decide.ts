@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http'
+import type { FaultTarget, NamedRule } from '../faults/choose.ts'
+import { replaceReply } from '../faults/replace-reply.ts'
+import type { JsonObject } from '../json-value.ts'
+import { textOf } from '../json-value.ts'
+import type { RequestEntry } from '../ledger.ts'
+import { authenticate } from './authenticate.ts'
+import { familyOf, problemReply } from './envelope.ts'
+import { assertLocal } from './guard.ts'
+import type { Exchanges, Handler } from './handler.ts'
+import { RequestProblem } from './problem.ts'
+import { parseBody, readBody } from './read-body.ts'
+import type { Reply } from './reply.ts'
+
+export interface Arrival {
+  readonly incoming: IncomingMessage
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly number: number
+  readonly handler: Handler | undefined
+  readonly entry: RequestEntry
+}
+
+export interface Decision {
+  readonly reply: Reply
+  /** The fault to play on the reply. */
+  readonly fault: NamedRule | undefined
+}
+
+/** What to answer: guard, key, early fault, body, fault, endpoint, in this order. Never rejects. */
+export async function decide(arrival: Arrival, shared: Exchanges): Promise<Decision> {
+  const { path, query } = arrival
+  const family = familyOf(path)
+  let struck: NamedRule | undefined
+  try {
+    const handler = admit(arrival)
+    const target = targetOf(handler, arrival)
+    struck = shared.faults.beforeBody(target)
+    if (struck !== undefined) return { fault: struck, reply: replaceReply(struck, family) ?? nothing }
+    const body = arrival.incoming.method === 'POST' ? await bodyOf(arrival.incoming, handler) : {}
+    const model = target.model ?? (textOf(body['model']) || undefined)
+    arrival.entry.update({ model })
+    struck = shared.faults.afterBody({ ...target, model })
+    return {
+      fault: struck,
+      reply: (struck && replaceReply(struck, family)) ?? handler.answer(requestOf(arrival, body, struck)),
+    }
+  } catch (error) {
+    const problem = error instanceof RequestProblem ? error : unexpected(error)
+    return { fault: struck, reply: problemReply(family, problem, query.get('alt') === 'sse') }
+  }
+}
+
+/** @throws RequestProblem 403, 401 or 404 */
+function admit({ incoming, path, query, handler }: Arrival): Handler {
+  assertLocal(incoming.headers)
+  authenticate(incoming.headers, query, familyOf(path))
+  if (handler === undefined) throw new RequestProblem(404, `Invalid URL (${incoming.method} ${path})`)
+  return handler
+}
+
+function targetOf({ endpoint, model }: Handler, { incoming, entry }: Arrival): FaultTarget {
+  const key = incoming.headers['idempotency-key']
+  const idempotencyKey = Array.isArray(key) ? key[0] : key
+  entry.update({ endpoint, model, idempotencyKey })
+  return { endpoint, model, idempotencyKey }
+}
+
+function requestOf({ incoming, query, number }: Arrival, body: JsonObject, struck: NamedRule | undefined) {
+  return { query, headers: incoming.headers, body, number, ignoresStream: struck?.action === 'ignore-stream' }
+}
+
+/** Look-ups and cancellations may come with an empty body. */
+async function bodyOf(incoming: IncomingMessage, { endpoint }: Handler): Promise<JsonObject> {
+  const bytes = await readBody(incoming)
+  return bytes.length === 0 && endpoint === 'response-lookup' ? {} : parseBody(bytes)
+}
+
+function unexpected(error: unknown): RequestProblem {
+  // The client left while its body was read; there is nobody to tell.
+  if ((error as NodeJS.ErrnoException).code === 'ECONNRESET')
+    return new RequestProblem(499, 'The client has gone.')
+  return new RequestProblem(500, `The sandbox failed: ${(error as Error).message}`)
+}
+
+const nothing: Reply = {
+  status: 200,
+  headers: {},
+  frames: [],
+  isWhole: true,
+  creates: false,
+  breakOff: () => [],
+}

@@ -1,0 +1,25 @@
+import type { EndpointName } from '../endpoint-name.ts'
+import type { FaultChooser } from '../faults/choose.ts'
+import type { Ledger, RequestRecord } from '../ledger.ts'
+import type { SandboxRequest, Surroundings } from '../request.ts'
+import type { LatencyProfile } from './pacing.ts'
+import type { Reply } from './reply.ts'
+
+/** One endpoint as the exchange sees it. */
+export interface Handler {
+  readonly endpoint: EndpointName
+  /** The model in the path, where it is there and not in the body. */
+  readonly model?: string
+  answer(request: SandboxRequest): Reply
+}
+
+/** What all exchanges of a sandbox share. */
+export interface Exchanges extends Surroundings {
+  readonly latency: LatencyProfile
+  readonly faults: FaultChooser
+  readonly ledger: Ledger
+  /** Aborted when the sandbox closes. */
+  readonly signal: AbortSignal
+  readonly onRequest: ((record: RequestRecord) => void) | undefined
+  nextNumber(): number
+}

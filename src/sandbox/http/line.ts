@@ -1,0 +1,36 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../../context.ts'
+import type { Pace } from './pacing.ts'
+
+/** The way back to one client. */
+export interface Line {
+  readonly outgoing: ServerResponse
+  readonly clock: Clock
+  readonly pace: Pace
+  /** Aborted when the client has gone or the sandbox closes. */
+  readonly signal: AbortSignal
+}
+
+/** Writes and waits while the client reads more slowly than the sandbox writes. */
+export async function write({ outgoing, signal }: Line, bytes: Uint8Array): Promise<void> {
+  if (bytes.length === 0 || signal.aborted || outgoing.write(bytes)) return
+  await settled(signal, (done) => outgoing.once('drain', done))
+}
+
+/** Writes and waits until the bytes have been handed to the system, so that they travel by themselves. */
+export async function writeThrough({ outgoing, signal }: Line, bytes: Uint8Array): Promise<void> {
+  if (bytes.length === 0 || signal.aborted) return
+  await settled(signal, (done) => outgoing.write(bytes, done))
+}
+
+/** Waits for something on the connection, or for the end of the connection. */
+function settled(signal: AbortSignal, start: (done: () => void) => void): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done, { once: true })
+    start(done)
+  })
+}

@@ -1,0 +1,39 @@
+import type { Scenario } from './answer/scenario.ts'
+
+/** A text model of the sandbox. Any other name is served like `sandbox-text`. */
+export interface SandboxModel {
+  readonly id: string
+  readonly about: string
+  /** Tokens of input it reads; the sandbox counts one token for every four characters. */
+  readonly contextWindow: number
+  readonly scenario?: Scenario
+}
+
+const standardWindow = 131_072
+
+export const textModels: readonly SandboxModel[] = [
+  { id: 'sandbox-text', about: 'answers every prompt', contextWindow: standardWindow },
+  { id: 'sandbox-small', about: 'has a small context window', contextWindow: 1024 },
+  {
+    id: 'sandbox-long',
+    about: 'writes thousands of events',
+    contextWindow: standardWindow,
+    scenario: 'long',
+  },
+  { id: 'sandbox-refusal', about: 'refuses', contextWindow: standardWindow, scenario: 'refusal' },
+  { id: 'sandbox-block', about: 'blocks the prompt', contextWindow: standardWindow, scenario: 'block' },
+  { id: 'sandbox-length', about: 'hits the token limit', contextWindow: standardWindow, scenario: 'length' },
+  { id: 'sandbox-empty', about: 'generates nothing', contextWindow: standardWindow, scenario: 'empty' },
+  { id: 'sandbox-failure', about: 'fails to generate', contextWindow: standardWindow, scenario: 'failure' },
+  {
+    id: 'sandbox-error',
+    about: 'breaks off with an error',
+    contextWindow: standardWindow,
+    scenario: 'error',
+  },
+]
+
+/** The model of that name, or one like `sandbox-text` for a name the table does not hold. */
+export function textModel(id: string): SandboxModel {
+  return textModels.find((model) => model.id === id) ?? { ...textModels[0]!, id }
+}

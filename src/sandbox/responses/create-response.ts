@@ -1,0 +1,130 @@
+import { responsesEndpoint } from '../../contract/responses.ts'
+import { composeAnswer } from '../answer/compose-answer.ts'
+import { countTokens } from '../answer/tokens.ts'
+import { assertValid, RequestProblem } from '../http/problem.ts'
+import { jsonReply } from '../http/reply.ts'
+import type { Reply } from '../http/reply.ts'
+import type { JsonObject } from '../json-value.ts'
+import { isObject, objectOf, textOf } from '../json-value.ts'
+import { textModel, textModels } from '../models.ts'
+import { scenarioHeader } from '../request.ts'
+import type { SandboxRequest, Surroundings } from '../request.ts'
+import { seededHex } from '../seeded-random.ts'
+import { fitContext } from './fit-context.ts'
+import { countItem, inputItems } from './items.ts'
+import { planResponse } from './plan-response.ts'
+import type { ResponsePlan } from './plan-response.ts'
+import { readQuestion } from './read-question.ts'
+import { breakOffEvents, eventFrames, responseEvents } from './response-events.ts'
+import type { ResponseStore } from './response-store.ts'
+
+/** Public practice: cached input is counted in steps of so many tokens. */
+const cacheStep = 128
+
+/**
+ * Endpoint 2: create a response, streamed, whole or in the background.
+ * @throws RequestProblem
+ */
+export function createResponse(
+  request: SandboxRequest,
+  store: ResponseStore,
+  { seed, clock }: Surroundings,
+): Reply {
+  const { body } = request
+  assertValid(responsesEndpoint, body)
+  const model = textModel(textOf(body['model']) || textModels[0]!.id)
+  const earlier = earlierItems(body, store)
+  const input = inputItems(body)
+  const fixed = countTokens(textOf(body['instructions'])) + countTools(body['tools'])
+  const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
+  const question = readQuestion(body, context.items, model, seed, scenarioHeader(request))
+  const answer = composeAnswer(question)
+  const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
+  const plan = planResponse(body, answer, {
+    id: `resp_${seededHex(48, seed, 'responses', request.number)}`,
+    model: model.id,
+    createdAt: Math.floor(clock.now() / 1000),
+    inputTokens: context.tokens,
+    cachedTokens: Math.min(Math.floor(known / cacheStep) * cacheStep, context.tokens),
+  })
+  const isStream = body['stream'] === true && !request.ignoresStream
+  if (!isStream && plan.breaksOff && body['background'] !== true) {
+    throw new RequestProblem(500, '[sandbox] Generation broke off.')
+  }
+  remember(plan, context.items, input, store)
+  if (isStream) return streamReply(plan)
+  const first = body['background'] === true ? plan.at('queued') : plan.final
+  return jsonReply(first, {
+    headers: requestId(plan),
+    creates: true,
+    pause: body['background'] === true ? 'none' : 'first',
+  })
+}
+
+/** The stream of a response, from its start or behind a sequence number. */
+export function streamReply(plan: ResponsePlan, after = -1): Reply {
+  const obfuscates = objectOf(plan.body['stream_options'])['include_obfuscation'] !== false
+  const options = { obfuscates, seed: plan.id, after }
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      ...requestId(plan),
+    },
+    frames: eventFrames(responseEvents(plan), options),
+    isWhole: false,
+    creates: after < 0,
+    breakOff: (sent) => eventFrames(breakOffEvents(plan), { ...options, first: sent }),
+  }
+}
+
+function requestId({ id }: ResponsePlan): Record<string, string> {
+  return { 'x-request-id': `req_${seededHex(32, id)}` }
+}
+
+/**
+ * What came before the input: the chain of responses, or the conversation.
+ * @throws RequestProblem 404 for a response that is not stored
+ */
+function earlierItems(body: JsonObject, store: ResponseStore): readonly JsonObject[] {
+  const previous = body['previous_response_id']
+  if (typeof previous === 'string') {
+    const stored = store.find(previous)
+    if (stored !== undefined) return [...stored.context, ...outputOf(stored.plan)]
+    throw new RequestProblem(404, `Previous response with id '${previous}' not found.`, {
+      param: 'previous_response_id',
+      code: 'previous_response_not_found',
+    })
+  }
+  const id = conversationId(body)
+  return id === undefined ? [] : store.conversation(id)
+}
+
+function remember(
+  plan: ResponsePlan,
+  context: readonly JsonObject[],
+  input: readonly JsonObject[],
+  store: ResponseStore,
+): void {
+  const { body } = plan
+  // A background response can only be looked up, so it is kept in any case.
+  if (body['store'] !== false || body['background'] === true) store.keep({ plan, context })
+  const id = conversationId(body)
+  // Only a complete response joins its conversation (specification, "States and transitions").
+  if (id !== undefined && plan.final['status'] === 'completed')
+    store.appendTo(id, [...input, ...outputOf(plan)])
+}
+
+function outputOf({ items }: ResponsePlan): readonly JsonObject[] {
+  return items.map(({ item }) => item)
+}
+
+function conversationId({ conversation }: JsonObject): string | undefined {
+  const id = isObject(conversation) ? conversation['id'] : conversation
+  return typeof id === 'string' ? id : undefined
+}
+
+function countTools(tools: unknown): number {
+  return tools === undefined ? 0 : countTokens(JSON.stringify(tools))
+}

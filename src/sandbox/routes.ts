@@ -1,0 +1,92 @@
+import type { HttpBindings } from '@hono/node-server'
+import type { Context as HonoContext, Hono } from 'hono'
+import { answerGenerateContent } from './generate-content/answer-request.ts'
+import { exchange } from './http/exchange.ts'
+import { assertLocal } from './http/guard.ts'
+import type { Exchanges, Handler } from './http/handler.ts'
+import { RequestProblem } from './http/problem.ts'
+import { jsonReply } from './http/reply.ts'
+import { modelCatalog, modelList } from './list-models.ts'
+import { createResponse } from './responses/create-response.ts'
+import { cancelResponse, deleteResponse, getResponse } from './responses/look-up.ts'
+import { createResponseStore } from './responses/response-store.ts'
+
+type App = Hono<{ Bindings: HttpBindings }>
+type Call = HonoContext<{ Bindings: HttpBindings }>
+
+/** Tells the server adapter that the reply has been written to Node's own response. */
+const alreadySent = () => new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
+
+const idOf = (call: Call) => call.req.param('id') ?? ''
+
+/** Puts the endpoints on their paths. Every reply is written to Node's own response, so that faults can reach it. */
+export function addRoutes(app: App, shared: Exchanges): void {
+  const store = createResponseStore(shared.clock)
+  const serve = (handlerOf: (call: Call) => Handler | undefined) => async (call: Call) => {
+    const { incoming, outgoing } = call.env
+    await exchange(incoming, outgoing, handlerOf(call), shared)
+    return alreadySent()
+  }
+
+  app.post(
+    '/v1beta/models/:action',
+    serve((call) => generateContentHandler(call, shared)),
+  )
+  app.get(
+    '/v1beta/models',
+    serve(() => ({ endpoint: 'models', answer: () => jsonReply(modelCatalog(), { pretty: true }) })),
+  )
+
+  app.post(
+    '/v1/responses',
+    serve(() => ({ endpoint: 'responses', answer: (request) => createResponse(request, store, shared) })),
+  )
+  app.get(
+    '/v1/responses/:id',
+    serve((call) => ({
+      endpoint: 'response-lookup',
+      answer: (request) => getResponse(request, idOf(call), store),
+    })),
+  )
+  app.post(
+    '/v1/responses/:id/cancel',
+    serve((call) => ({ endpoint: 'response-lookup', answer: () => cancelResponse(idOf(call), store) })),
+  )
+  app.delete(
+    '/v1/responses/:id',
+    serve((call) => ({ endpoint: 'response-lookup', answer: () => deleteResponse(idOf(call), store) })),
+  )
+  app.get(
+    '/v1/models',
+    serve(() => ({ endpoint: 'models', answer: () => jsonReply(modelList()) })),
+  )
+
+  app.get('/sandbox/stats', (call) => {
+    assertLocal(call.env.incoming.headers)
+    return call.json(shared.ledger.stats())
+  })
+  // Only a fault of the sandbox itself comes here: break the connection off rather than pretend an answer.
+  app.onError((error, call) => {
+    if (error instanceof RequestProblem) return call.json({ error: error.message }, 403)
+    call.env.outgoing.destroy()
+    return alreadySent()
+  })
+  app.all(
+    '*',
+    serve(() => undefined),
+  )
+}
+
+/** `{model}:{method}`: the model's name may hold colons itself. */
+function generateContentHandler(call: Call, shared: Exchanges): Handler | undefined {
+  const action = call.req.param('action') ?? ''
+  const colon = action.lastIndexOf(':')
+  const [model, method] = [action.slice(0, colon), action.slice(colon + 1)]
+  if (model === '' || (method !== 'streamGenerateContent' && method !== 'generateContent')) return undefined
+  const streams = method === 'streamGenerateContent'
+  return {
+    endpoint: 'generate-content',
+    model,
+    answer: (request) => answerGenerateContent(request, model, streams, shared),
+  }
+}
