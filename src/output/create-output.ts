@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { TextFile } from '../files/text-file.ts'
+import { inCi } from './in-ci.ts'
 import { createJsonOutput } from './json-output.ts'
 import { createJsonLinesOutput } from './jsonl-output.ts'
 import { createMessageCleaner } from './message-cleaner.ts'
@@ -55,8 +56,7 @@ function createRenderer(
     case 'terminal':
     case 'plain': {
       // A CI runner reads commands from whole lines, which streamed words cannot promise to avoid.
-      const inCi = Boolean(env.GITHUB_ACTIONS || env.CI)
-      const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi
+      const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const show = mode === 'terminal' ? sanitise : (text: string) => text
       return createTextOutput({ screen, notices, show, showReasoning })
     }

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { inCi } from './in-ci.ts'
 import { createRedactor } from './redact.ts'
 import { sanitise, sanitiseJson } from './sanitise.ts'
 
@@ -18,18 +19,18 @@ export interface MessageCleaner {
  */
 export function createMessageCleaner(context: Context, secrets: readonly string[]): MessageCleaner {
   const redact = createRedactor(secrets)
-  const inCi = Boolean(context.env.GITHUB_ACTIONS || context.env.CI)
+  const guarded = inCi(context.env)
   return {
     line(text, limit) {
       const line = cut(sanitise(redact(text).replace(/[\r\n]+/g, ' ')), limit)
-      return inCi
+      return guarded
         ? line.replaceAll('##[', '## [').replace(/^\s*::/, (start) => `${start.slice(0, -1)} :`)
         : line
     },
     words: (text) => sanitise(redact(text)),
     json(text) {
       const json = sanitiseJson(redact(text))
-      return inCi ? json.replaceAll('##[', '#\\u0023[') : json
+      return guarded ? json.replaceAll('##[', '#\\u0023[') : json
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Context, Timer } from '../context.ts'
+import { inCi } from './in-ci.ts'
 
 /** A sign of life while nothing else is on the screen. */
 export interface Progress {
@@ -14,7 +15,7 @@ const noProgress: Progress = { start() {}, stop() {} }
 export function createProgress(context: Context): Progress {
   const { stream, isTerminal } = context.stderr
   // In a terminal without width the spinner would clear lines for ever.
-  if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || context.env.CI) return noProgress
+  if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || inCi(context.env)) return noProgress
 
   let timer: Timer | undefined
   let spinner: { stop(): unknown } | undefined
