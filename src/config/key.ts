@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts'
 
 export interface ApiKey {
   readonly value: string
-  /** `environment MODELGATE_API_KEY`, `file PATH (flag --api-key-file)`, `api_key_command (user file PATH)`, … */
+  /** `environment MODELGATE_API_KEY`, `flag --api-key-file, file PATH`, `user file PATH, its command`, … */
   readonly source: string
   /** The last four characters; empty for a key so short that they would give it away. */
   readonly lastFour: string
@@ -53,11 +53,11 @@ async function configuredKey(
 ): Promise<Unchecked | undefined> {
   for (const level of levels) {
     if (apiKeyFile.value !== undefined && apiKeyFile.level === level) {
-      const source = `file ${apiKeyFile.value} (${apiKeyFile.source})`
+      const source = `${apiKeyFile.source}, file ${apiKeyFile.value}`
       return { value: await readKeyFile(apiKeyFile.value, apiKeyFile.source), source }
     }
     if (apiKeyCommand.value !== undefined && apiKeyCommand.level === level) {
-      const source = `api_key_command (${apiKeyCommand.source})`
+      const source = `${apiKeyCommand.source}, its command`
       return { value: await runKeyCommand(context, apiKeyCommand.value, apiKeyCommand.source), source }
     }
   }

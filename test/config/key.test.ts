@@ -21,7 +21,7 @@ const places: {
   key: string
   source: string
 }[] = [
-  { key: 'key-of-the-flag-file', source: 'file HOME/flag-key (flag --api-key-file)' },
+  { key: 'key-of-the-flag-file', source: 'flag --api-key-file, file HOME/flag-key' },
   {
     env: { MODELGATE_API_KEY: 'key-of-environment' },
     key: 'key-of-environment',
@@ -30,22 +30,22 @@ const places: {
   {
     env: { MODELGATE_API_KEY_FILE: '../env-key' },
     key: 'key-of-the-env-file',
-    source: 'file HOME/env-key (environment MODELGATE_API_KEY_FILE)',
+    source: 'environment MODELGATE_API_KEY_FILE, file HOME/env-key',
   },
   {
     env: { MODELGATE_API_KEY_COMMAND: 'echo key-of-env-command' },
     key: 'key-of-env-command',
-    source: 'api_key_command (environment MODELGATE_API_KEY_COMMAND)',
+    source: 'environment MODELGATE_API_KEY_COMMAND, its command',
   },
   {
     user: 'api_key_file: ~/user-key',
     key: 'key-of-the-user-file',
-    source: 'file HOME/user-key (user file HOME/.config/modelgate/config.yaml)',
+    source: 'user file HOME/.config/modelgate/config.yaml, file HOME/user-key',
   },
   {
     user: 'api_key_command: echo key-of-user-command',
     key: 'key-of-user-command',
-    source: 'api_key_command (user file HOME/.config/modelgate/config.yaml)',
+    source: 'user file HOME/.config/modelgate/config.yaml, its command',
   },
   {
     credentials: { profiles: { default: { api_key: 'key-of-credentials' } } },
@@ -140,10 +140,10 @@ test('whatever the key, it is accepted as printable ASCII or refused without a t
 test('a file for the key: white space around it is no part of it, inside it is refused', async () => {
   expect(await failure({ files: { k: 'secret\nkey-part\n' } }, { apiKeyFile: '../k' }))
     .toMatchInlineSnapshot(`
-    "2 key_invalid (config)
-    The API key (file HOME/k (flag --api-key-file)) contains a newline.
-    hint: Give the key alone, in one line, as the gateway issued it. It has not been sent."
-  `)
+      "2 key_invalid (config)
+      The API key (flag --api-key-file, file HOME/k) contains a newline.
+      hint: Give the key alone, in one line, as the gateway issued it. It has not been sent."
+    `)
   expect(await failure({ files: { k: ' \n' } }, { apiKeyFile: '../k' })).toMatch('is empty')
 })
 

@@ -32,6 +32,8 @@ test('without a configuration file no package that reads files is loaded', () =>
 })
 
 test('the YAML parser is loaded only for YAML', () => {
-  const place = configPlace({ files: { 'project/.modelgaterc.yaml': 'timeout: 5' } })
-  expect(packagesLoaded(place)).toEqual(expect.arrayContaining(['valibot', 'cosmiconfig', 'js-yaml']))
+  const yaml = configPlace({ files: { 'project/.modelgaterc.yaml': 'timeout: 5' } })
+  expect(packagesLoaded(yaml)).toEqual(['valibot', 'cosmiconfig', 'env-paths', 'js-yaml'])
+  const json = configPlace({ files: { 'project/.modelgaterc.json': '{"timeout": 5}' } })
+  expect(packagesLoaded(json)).toEqual(['valibot', 'cosmiconfig', 'env-paths'])
 })
