@@ -25,8 +25,8 @@ test.each<[string, TestOverrides, (string | undefined)[]]>([
   ],
   [
     'MODELGATE_CONFIG_DIR is the folder itself',
-    { home: '/home/ada', cwd: '/work', env: { MODELGATE_CONFIG_DIR: 'mine', XDG_CONFIG_HOME: '/c' } },
-    ['/work/mine', '/home/ada/.local/state/modelgate', '/home/ada/.cache/modelgate'],
+    { home: '/home/ada', cwd: '/project', env: { MODELGATE_CONFIG_DIR: 'mine', XDG_CONFIG_HOME: '/c' } },
+    ['/project/mine', '/home/ada/.local/state/modelgate', '/home/ada/.cache/modelgate'],
   ],
   [
     'the same on macOS',
