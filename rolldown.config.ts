@@ -12,14 +12,18 @@ const unused: Readonly<Record<string, string>> = {
   // The connection speaks HTTP/1.1 only (allowH2: false).
   'undici>./client-h2.js':
     'module.exports = function connectH2() { throw new Error("HTTP/2 is not part of this build") }',
-  // An experimental second parser.
-  'undici>./parser-h1.js': 'module.exports = {}',
 }
 
 export default defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  transform: { define: { __VERSION__: JSON.stringify(version) } },
+  transform: {
+    define: {
+      __VERSION__: JSON.stringify(version),
+      // undici's own switch for bundles: leaves out its experimental second parser.
+      esbuildDetection: '"bundle"',
+    },
+  },
   output: {
     dir: 'dist',
     format: 'esm',

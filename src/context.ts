@@ -117,11 +117,12 @@ export function systemContext(): Context {
   }
 }
 
+/** Empty when there is none: the working directory must never pass for the user's own. */
 function safeHome(): string {
   try {
     return homedir()
   } catch {
-    return process.cwd()
+    return ''
   }
 }
 

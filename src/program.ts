@@ -3,8 +3,11 @@ import type { Context } from './context.ts'
 import { UsageError } from './errors.ts'
 import { addCommonOptions } from './commands/shared/common-options.ts'
 
+/** Loads what a command of the tree consists of, for those that speak about other commands. */
+export type LoadCommand = (command: Command) => Promise<void>
+
 /** Gives a command its arguments, options and action. */
-export type Register = (command: Command, context: Context) => void
+export type Register = (command: Command, context: Context, load: LoadCommand) => void
 
 /** A command as the tree knows it before it is loaded. */
 export interface CommandEntry {
@@ -43,10 +46,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'help',
     about: 'Show help for a command or a topic: exit-codes, environment',
-    load: async () => {
-      const { registerHelp } = await import('./commands/help.ts')
-      return (command, context) => registerHelp(command, context, (other) => loadCommand(other, context))
-    },
+    load: async () => (await import('./commands/help.ts')).registerHelp,
   },
 ]
 
@@ -107,5 +107,5 @@ export function createProgram(context: Context): Command {
 /** Loads what a command of the tree consists of. */
 export async function loadCommand(command: Command, context: Context): Promise<void> {
   const entry = commandEntries.find(({ name }) => name === command.name())
-  if (entry !== undefined) (await entry.load())(command, context)
+  if (entry !== undefined) (await entry.load())(command, context, (other) => loadCommand(other, context))
 }

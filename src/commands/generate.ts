@@ -12,9 +12,8 @@ import { addContractFlags, applyContractFlags, flagsOf } from './shared/contract
 import { parseJsonFlag } from './shared/json-value.ts'
 import { readSettings } from './shared/open-gateway.ts'
 import { createProblemList } from './shared/problem-list.ts'
-import { applySets, startBody, validateBody, type Body } from './shared/request-body.ts'
+import { applySets, setField, startBody, validateBody, type Body } from './shared/request-body.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
-import { setPath } from './shared/set-path.ts'
 import { chooseTextModel } from './shared/text-model.ts'
 import { readTextPrompt } from './shared/text-prompt.ts'
 import { parseTextFlag } from './shared/text-value.ts'
@@ -77,7 +76,7 @@ async function buildRequest(
   const problems = createProblemList()
   const { step } = problems
   const body: Body = (await step(() => startBody(context, options))) ?? {}
-  await step(() => applyContractFlags(context, contractFlags, { ...options }, body))
+  await applyContractFlags(context, contractFlags, { ...options }, body, problems)
   await step(() => applyShortFlags(context, options, body))
   const schema = await step(() => applySchema(context, options, body))
   const attachments = await step(() =>
@@ -112,26 +111,22 @@ async function buildRequest(
 async function applyShortFlags(context: Context, options: GenerateOptions, body: Body): Promise<void> {
   const { system, history, safety, tool } = options
   if (system !== undefined) {
-    setPath(body, ['systemInstruction'], {
+    setField(body, ['systemInstruction'], {
       parts: [{ text: await parseTextFlag(context, '--system', system) }],
     })
   }
-  if (history !== undefined) setPath(body, ['contents'], await readHistory(context, history))
-  if (safety !== undefined) setPath(body, ['safetySettings'], safety.map(readSafety))
+  if (history !== undefined) setField(body, ['contents'], await readHistory(context, history))
+  if (safety !== undefined) setField(body, ['safetySettings'], safety.map(readSafety))
   if (tool !== undefined) {
     const tools = await allInputs(tool.map((text) => readContentTool(context, text)))
-    setPath(
-      body,
-      ['tools'],
-      [...(Array.isArray(body['tools']) ? (body['tools'] as unknown[]) : []), ...tools],
-    )
+    body['tools'] = [...(Array.isArray(body['tools']) ? (body['tools'] as unknown[]) : []), ...tools]
   }
 }
 
 async function applySchema(context: Context, { schema }: GenerateOptions, body: Body): Promise<unknown> {
   if (schema === undefined) return undefined
   const value = await parseJsonFlag(context, '--schema', /^\s*[[{@]/.test(schema) ? schema : `@${schema}`)
-  setPath(body, ['generationConfig', 'responseMimeType'], 'application/json')
-  setPath(body, ['generationConfig', 'responseJsonSchema'], value)
+  setField(body, ['generationConfig', 'responseMimeType'], 'application/json')
+  setField(body, ['generationConfig', 'responseJsonSchema'], value)
   return value
 }

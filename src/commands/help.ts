@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../config/nearest-name.ts'
+import type { LoadCommand } from '../program.ts'
 import { environmentTopic } from './help/environment.ts'
 import { exitCodesTopic } from './help/exit-codes.ts'
 
@@ -12,11 +13,7 @@ const topics: Readonly<Record<string, () => string>> = {
 }
 
 /** `modelgate help [command|topic]`. */
-export function registerHelp(
-  command: Command,
-  context: Context,
-  load: (command: Command) => Promise<void>,
-): void {
+export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
   command
     .argument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
     .action(async (name?: string) => {

@@ -66,7 +66,7 @@ async function buildRequest(
   const problems = createProblemList()
   const { step } = problems
   const body: Body = (await step(() => startBody(context, options))) ?? {}
-  await step(() => applyContractFlags(context, contractFlags, { ...options }, body))
+  await applyContractFlags(context, contractFlags, { ...options }, body, problems)
   await step(() => applyTexts(context, options, body))
   await step(() => applyTools(context, options, body))
   const schema = await step(() => applyAnswerSchema(context, options.schema, body))

@@ -1,4 +1,3 @@
-import type { Timer } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
 import { ExchangeError } from './exchange-error.ts'
@@ -16,7 +15,7 @@ export interface TextReceiver {
   replied?(requestId: string | null): void
 }
 
-/** How long a reply whose end has come may stay open, for what may still follow (usage, a late error). */
+/** How long a reply whose end has come may stay open, for what may still follow (fault E11). */
 const graceMs = 1_000
 
 /**
@@ -34,7 +33,7 @@ export async function streamText(
   receiver.replied?.(reply.requestId)
   const watchdog = createWatchdog(gateway.clock)
   let stalled: ModelgateError | undefined
-  let grace: Timer | undefined
+  const grace = createWatchdog(gateway.clock)
   watchdog.watch(gateway.limits.progress, () => {
     stalled = stalledError((gateway.limits.progress ?? 0) / 1000)
     reply.close()
@@ -50,8 +49,8 @@ export async function streamText(
     for await (const chunk of reply.body) {
       reader.push(chunk)
       await receiver.flush()
-      if (reader.done || decoder.state === 'done') break
-      if (decoder.state === 'settled') grace ??= gateway.clock.timer(graceMs, () => reply.close())
+      if (reader.done) break
+      grace.watch(decoder.state === 'settled' ? graceMs : undefined, () => reply.close())
     }
     if (stalled !== undefined) throw stalled
     reader.end()
@@ -60,7 +59,7 @@ export async function streamText(
     if (!(error instanceof ExchangeError) || decoder.state === 'open') throw translate(error, decoder)
   } finally {
     watchdog.stop()
-    grace?.cancel()
+    grace.stop()
     reply.close()
     await receiver.flush()
   }

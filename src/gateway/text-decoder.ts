@@ -3,13 +3,15 @@ import type { FinishReason, TextEvent, TextResult } from '../contract/text-event
 
 /**
  * Turns the messages of one text style into events and a result.
- * `open`: more is expected. `settled`: everything needed has come, a late message is still welcome.
- * `done`: the gateway said that this is the end.
  */
 export interface TextDecoder {
   /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
-  readonly state: 'open' | 'settled' | 'done'
+  /**
+   * `open`: more is expected. `settled`: everything that is needed has come. Then the gateway usually closes
+   * the connection; but usage, an error or a second response may still follow.
+   */
+  readonly state: 'open' | 'settled'
   /** What has come so far; after the end of the stream, the whole. */
   result(): TextResult
   /**

@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts'
 import { parseJsonFlag } from '../shared/json-value.ts'
-import type { Body } from '../shared/request-body.ts'
-import { setPath } from '../shared/set-path.ts'
+import { setField, type Body } from '../shared/request-body.ts'
 
 /**
  * Asks for an answer that follows the schema of `--schema` (`text.format`, wire facts, section 2, "Input"),
@@ -16,6 +15,6 @@ export async function applyAnswerSchema(
   const schema = await parseJsonFlag(context, '--schema', /^\s*[[{@]/.test(text) ? text : `@${text}`)
   const { title } = schema as { title?: unknown }
   const name = typeof title === 'string' ? title.replaceAll(/[^\w-]+/g, '_').slice(0, 64) : ''
-  setPath(body, ['text', 'format'], { type: 'json_schema', name: name || 'answer', schema })
+  setField(body, ['text', 'format'], { type: 'json_schema', name: name || 'answer', schema })
   return schema
 }

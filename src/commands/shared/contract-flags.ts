@@ -3,8 +3,8 @@ import type { Context } from '../../context.ts'
 import { flagName, type Field, type Fields } from '../../contract/field.ts'
 import { collect } from './common-options.ts'
 import { parseJsonFlag } from './json-value.ts'
-import { setPath } from './set-path.ts'
-import { allInputs } from './throw-problems.ts'
+import type { ProblemList } from './problem-list.ts'
+import { setField } from './request-body.ts'
 
 /** A flag that sets one field of the request body. */
 export interface ContractFlag {
@@ -39,21 +39,19 @@ export function addContractFlags(command: Command, flags: readonly ContractFlag[
   }
 }
 
-/**
- * Puts the given flags into the body, over what is there.
- * @throws UsageError with every flag whose JSON cannot be read
- */
+/** Puts the given flags into the body, over what is there; a flag whose JSON cannot be read becomes a problem. */
 export async function applyContractFlags(
   context: Context,
   flags: readonly ContractFlag[],
   options: Readonly<Record<string, unknown>>,
   body: Record<string, unknown>,
+  problems: ProblemList,
 ): Promise<void> {
-  const given = flags.filter(({ name }) => options[attribute(name)] !== undefined)
-  const values = await allInputs(
-    given.map(({ name, field }) => valueOf(context, `--${name}`, field, options[attribute(name)])),
-  )
-  for (const [index, { path }] of given.entries()) setPath(body, path, values[index])
+  for (const { name, path, field } of flags) {
+    const given = options[attribute(name)]
+    if (given === undefined) continue
+    await problems.step(async () => setField(body, path, await valueOf(context, `--${name}`, field, given)))
+  }
 }
 
 /** The name under which commander keeps a flag's value. */

@@ -20,11 +20,17 @@ export async function startBody(context: Context, options: CommonOptions): Promi
   return value as Body
 }
 
+/** Sets a place in the body, creating what lies on the way. @throws UsageError for a name that cannot be one */
+export function setField(body: Body, path: readonly string[], value: unknown): void {
+  const name = path[0]!
+  body[name] = setPath(body, path, value)[name]
+}
+
 /** Applies `--set`, which comes last and reaches anything. */
 export function applySets(options: CommonOptions, body: Body): void {
   for (const text of options.set ?? []) {
     const { path, value } = parseSet(text)
-    setPath(body, path, value)
+    setField(body, path, value)
   }
 }
 

@@ -30,6 +30,8 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
   let text = ''
+  /** The text of earlier responses in the same stream. */
+  let earlier = ''
   let refusal = ''
   let reasoning = ''
   /** The newest whole response object, as the gateway sent it. */
@@ -117,6 +119,13 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       case 'response.output_item.done':
         return item(objectOf(value['item']), itemAt(value), positionOf(value['output_index']))
       case 'response.created':
+        // A tool that runs at the gateway may make one stream of several responses (recorded), each numbered anew.
+        items.clear()
+        earlier = text
+        ended = false
+        status = undefined
+        if (isObject(value['response'])) response = value['response']
+        return
       case 'response.in_progress':
       case 'response.queued':
         if (isObject(value['response'])) response = value['response']
@@ -179,7 +188,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     const output = objectsOf(whole['output'])
     // Positions in the final list may differ from those in the stream: items are taken from it all together or not at all.
     const anyDone = [...items.values()].some(({ done }) => done)
-    const anyText = text !== '' || refusal !== ''
+    const anyText = text !== earlier || refusal !== ''
     for (const [index, entry] of output.entries()) {
       if (anyDone || (anyText && entry['type'] === 'message')) continue
       item(entry, itemAt({ output_index: index % 1024 }), index)
@@ -225,9 +234,8 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   return {
     message,
     get state() {
-      if (ended) return 'done'
       // `response.failed` follows an error event, if it comes at all.
-      return failure === undefined ? 'open' : 'settled'
+      return ended || failure !== undefined ? 'settled' : 'open'
     },
     result,
     verdict(marked) {
