@@ -28,6 +28,7 @@ test('the file holds exactly the text, however it was cut and flushed', async ()
         expect(saved).toMatchObject({ path: name, bytes: content.length, mime_type: 'text/plain' })
       },
     ),
+    { numRuns: 25 },
   )
 })
 

@@ -1,0 +1,118 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { ModelgateError } from '../../../src/errors.ts'
+import { parseSet, setPath } from '../../../src/commands/shared/set-path.ts'
+
+test.each<[string, string[], unknown]>([
+  ['temperature=0.5', ['temperature'], 0.5],
+  ['a.b.0.c="x=y"', ['a', 'b', '0', 'c'], 'x=y'],
+  ['a={"b": [1, null]}', ['a'], { b: [1, null] }],
+  [String.raw`a\.b.c\=d.e\\f=true`, ['a.b', 'c=d', String.raw`e\f`], true],
+  ['a= 1 ', ['a'], 1],
+  ['größe.日本=1', ['größe', '日本'], 1],
+])('%s', (text, path, value) => {
+  expect(parseSet(text)).toEqual({ path, value })
+})
+
+test.each([
+  ['temperature', '--set: "temperature" has no "=".', 'path.to.field=JSON'],
+  ['=1', '--set: "" has an empty name in its path.', undefined],
+  ['a..b=1', '--set: "a..b" has an empty name in its path.', undefined],
+  ['a.=1', '--set: "a." has an empty name in its path.', undefined],
+  ['reasoning.effort=high', 'is not valid JSON: line 1, column 1', `--set 'reasoning.effort="high"'`],
+  ['a={b: 1}', '--set: the value of "a" is not valid JSON: line 1, column 2', undefined],
+  ['a=', 'expected a value', undefined],
+  ['__proto__.polluted=1', 'the name "__proto__" is not allowed', undefined],
+  ['a.constructor.b=1', 'the name "constructor" is not allowed', undefined],
+  [String.raw`a.\prototype=1`, 'the name "prototype" is not allowed', undefined],
+  [`${'a.'.repeat(64)}a=1`, 'the path has 65 names', undefined],
+])('%s is refused', (text, message, hint) => {
+  const error = errorOf(() => parseSet(text))
+  expect(error).toMatchObject({ exitCode: 2, code: 'invalid_set', message: expect.stringContaining(message) })
+  expect(error?.facts.hint ?? '').toContain(hint ?? '')
+  expect(error?.facts.hint === undefined).toBe(hint === undefined)
+})
+
+function errorOf(call: () => unknown): ModelgateError | undefined {
+  try {
+    call()
+    return undefined
+  } catch (error) {
+    return error as ModelgateError
+  }
+}
+
+test.each<[object, string[], unknown, object]>([
+  [{}, ['a'], 1, { a: 1 }],
+  [{}, ['a', 'b', 'c'], 1, { a: { b: { c: 1 } } }],
+  [{ a: { b: 1 }, x: 2 }, ['a', 'c'], 3, { a: { b: 1, c: 3 }, x: 2 }],
+  [{}, ['tools', '0', 'type'], 'x', { tools: [{ type: 'x' }] }],
+  [{ tools: [{ type: 'x' }] }, ['tools', '1'], 'y', { tools: [{ type: 'x' }, 'y'] }],
+  [{ tools: [1, 2, 3] }, ['tools', '1'], 9, { tools: [1, 9, 3] }],
+  [{ a: {} }, ['a', '0'], 1, { a: { '0': 1 } }],
+  [{}, ['a', '1'], 1, { a: { '1': 1 } }],
+  [{ a: null }, ['a', 'b'], 1, { a: { b: 1 } }],
+  [{ a: 'text' }, ['a'], null, { a: null }],
+])('%j with %j set to %j', (body, path, value, expected) => {
+  const before = structuredClone(body)
+  expect(setPath({ ...body }, path, value)).toEqual(expected)
+  expect(body).toEqual(before)
+})
+
+test.each<[object, string[], string]>([
+  [{ a: 'text' }, ['a', 'b'], '"a" is neither an object nor an array'],
+  [{ a: { b: 5 } }, ['a', 'b', '0'], '"a.b" is neither an object nor an array'],
+  [{ a: [1] }, ['a', '2'], '"a" is an array of 1, so its index is 0 to 1, not "2"'],
+  [{ a: [1] }, ['a', 'length'], 'not "length"'],
+  [{ a: [1] }, ['a', '-1'], 'not "-1"'],
+  [{ a: [1] }, ['a', '00'], 'not "00"'],
+  [{}, ['__proto__', 'a'], 'the name "__proto__" is not allowed'],
+])('%j has no %j', (body, path, message) => {
+  expect(() => setPath({ ...body }, path, 1)).toThrow(message)
+})
+
+function readBack(body: unknown, path: readonly string[]): unknown {
+  return path.reduce(
+    (value, name) =>
+      Object.hasOwn(value as object, name) ? (value as Record<string, unknown>)[name] : undefined,
+    body,
+  )
+}
+
+const names = fc.oneof(
+  fc.constantFrom('__proto__', 'constructor', 'prototype', '0', '1', 'a', 'toString', 'hasOwnProperty'),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 5 }),
+)
+
+test('what was set can be read back, and no prototype ever changes', () => {
+  const prototypes = [Object.prototype, Array.prototype, Function.prototype]
+  const before = prototypes.map((prototype) => Reflect.ownKeys(prototype))
+  fc.assert(
+    fc.property(
+      fc.dictionary(names, fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<unknown>),
+      fc.array(names, { minLength: 1, maxLength: 5 }),
+      fc.integer(),
+      (body, path, value) => {
+        const error = errorOf(() => setPath(body, path, value))
+        expect(error?.code ?? 'invalid_set').toBe('invalid_set')
+        fc.pre(error === undefined)
+        expect(readBack(setPath(body, path, value), path)).toBe(value)
+      },
+    ),
+    { numRuns: 2000 },
+  )
+  expect(prototypes.map((prototype) => Reflect.ownKeys(prototype))).toEqual(before)
+})
+
+test('every path that is written with escapes is read as it was meant', () => {
+  const name = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 5 })
+    .filter((text) => !/^(__proto__|constructor|prototype)$/.test(text))
+  fc.assert(
+    fc.property(fc.array(name, { minLength: 1, maxLength: 8 }), (path) => {
+      const written = path.map((part) => part.replaceAll(/[\\.=]/g, String.raw`\$&`)).join('.')
+      expect(parseSet(`${written}=1`)).toEqual({ path, value: 1 })
+    }),
+    { numRuns: 2000 },
+  )
+})
