@@ -1,7 +1,9 @@
 import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
+import { fakeClock } from '../support/fake-clock.ts'
 import { memorySink } from '../support/memory-sink.ts'
 import type { MemorySink } from '../support/memory-sink.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
@@ -51,3 +53,20 @@ test.each(['end', 'error', 'interrupt'])(
     expect(context.clock.pendingTimers).toBe(0)
   },
 )
+
+test('a spinner whose library loads after the text has come is not started', async () => {
+  const due: (() => void)[] = []
+  const timer = (_: number, callback: () => void) => {
+    due.push(callback)
+    return { cancel() {} }
+  }
+  const context = testContext({ stderr: drawable(), clock: { ...fakeClock(), timer } })
+  const output = createOutput(context, loud)
+  output.event(sampleEvents.start)
+  for (const callback of due) callback()
+  output.event(textDelta('Hello'))
+  await output.flush()
+  await import('ora')
+  await setImmediate()
+  expect((context.stderr.stream as unknown as PassThrough).read()).toBeNull()
+})
