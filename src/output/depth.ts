@@ -2,7 +2,7 @@ import { ContractError } from '../errors.ts'
 import type { OutputEvent, TextDocument } from '../contract/text-event.ts'
 
 /** How deep a value from the gateway may be nested; `JSON.stringify` itself fails at some thousands. */
-export const maxDepth = 512
+const maxDepth = 512
 
 /** Whether arrays and objects are nested deeper than `limit` levels. Uses no recursion, so that nothing can be too deep. */
 export function exceedsDepth(value: unknown, limit = maxDepth): boolean {
