@@ -1,5 +1,6 @@
 import type { Sink } from '../context.ts'
 import { OutputClosed } from '../errors.ts'
+import type { TextDocument } from '../contract/text-event.ts'
 import { checkDocumentDepth, withoutDeepParts } from './depth.ts'
 import { errorDocument } from './error-document.ts'
 import { documentText } from './json-text.ts'
@@ -28,10 +29,17 @@ export function createJsonOutput({ screen, notices, stdout, stderr }: JsonOutput
     },
     async error(error, partial) {
       if (!(error instanceof OutputClosed)) {
-        const rest = partial === undefined ? {} : { partial: withoutDeepParts(partial) }
+        const rest =
+          partial !== undefined && hasContent(partial) ? { partial: withoutDeepParts(partial) } : {}
         screen.json(documentText({ ...errorDocument(error), ...rest }, stderr))
       }
       await screen.closeAfterError()
     },
   }
+}
+
+/** Whether anything had arrived that a reader may want to keep. */
+function hasContent(document: TextDocument): boolean {
+  const texts = [document.text, document.reasoning, document.refusal]
+  return [...texts, document.candidates, document.tool_calls, document.files].some((part) => part.length > 0)
 }

@@ -100,6 +100,12 @@ test('json: a failure is one document on standard error, with what had arrived',
   `)
 })
 
+test('json: a failure before anything arrived has no partial document', async () => {
+  const { context, output } = outputOf('json')
+  await output.error(failure, { ...sampleDocument, text: '', candidates: [], tool_calls: [] })
+  expect(Object.keys(JSON.parse(context.stderr.text))).toEqual(['error'])
+})
+
 test('jsonl: start is first, one line is last, and nothing follows it', async () => {
   const { context, output } = outputOf('jsonl')
   output.event(sampleEvents['warning-add'])
