@@ -4,7 +4,7 @@ import { openTemporary } from './temporary-file.ts'
 import { findTarget } from './write-target.ts'
 
 /** A file that has been written whole. */
-export interface WrittenFile {
+interface WrittenFile {
   /** As it was given, not resolved. */
   readonly path: string
   readonly bytes: number

@@ -2,7 +2,7 @@ import { findJsonError } from './json-error.ts'
 import type { JsonError } from './json-error.ts'
 
 /** Deeper values cannot be written out again without running out of stack, and no gateway reads them. */
-export const maxJsonDepth = 512
+const maxJsonDepth = 512
 
 export type ParsedJson =
   | { readonly value: unknown; readonly problem?: never }

@@ -55,7 +55,7 @@ export async function openTemporary(context: Context, path: string, target: File
 }
 
 /** The name is cut so that the longest legal target still has a legal temporary name (255 bytes). */
-export function temporaryName(name: string): string {
+function temporaryName(name: string): string {
   return `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`
 }
 

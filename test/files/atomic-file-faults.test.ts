@@ -3,12 +3,14 @@ import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { join } from 'node:path'
 import process from 'node:process'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { openAtomicFile } from '../../src/files/atomic-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
 const child = join(import.meta.dirname, 'write-child.ts')
+const windowsChild = join(import.meta.dirname, 'windows-child.ts')
 
 interface Report {
   readonly steps: readonly string[]
@@ -130,6 +132,19 @@ test.each(['EPERM', 'ENOTSUP'])(
     expect(await readdir(folder)).toEqual(['target'])
   },
 )
+
+test.each([
+  [5, { renames: 6, waited: 310, code: 'saved' }, 'new'],
+  [6, { renames: 6, waited: 310, code: 'permission_denied' }, 'old'],
+])('on Windows a file that is held for %i renames', async (count, result, content) => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'target')
+  await writeFile(path, 'old')
+  const { stdout } = await promisify(execFile)(process.execPath, [windowsChild, path, String(count)])
+  expect(JSON.parse(stdout)).toEqual(result)
+  expect(await contentOf(path)).toBe(content)
+  expect(await readdir(folder)).toEqual(['target'])
+})
 
 test('of two processes that write the same name, one wins wholly', async () => {
   const folder = temporaryFolder()

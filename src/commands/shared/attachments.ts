@@ -8,7 +8,7 @@ import { readInputFile } from '../../files/read-input-file.ts'
 import { readStandardInputBytes } from './standard-input.ts'
 
 /** A file whose bytes go into the request. */
-export interface FileAttachment {
+interface FileAttachment {
   readonly kind: 'file'
   /** The last part of its path; `stdin.png` and the like for standard input. */
   readonly name: string
@@ -20,7 +20,7 @@ export interface FileAttachment {
 }
 
 /** A URL that the gateway fetches. */
-export interface UrlAttachment {
+interface UrlAttachment {
   readonly kind: 'url'
   readonly url: string
   /** Guessed from the extension, undefined when there is none that is known. */
