@@ -7,7 +7,7 @@ import { addCommonOptions } from './commands/shared/common-options.ts'
 export type LoadCommand = (command: Command) => Promise<void>
 
 /** Gives a command its arguments, options and action. */
-export type Register = (command: Command, context: Context, load: LoadCommand) => void
+export type Register = (command: Command, context: Context) => void
 
 /** A command as the tree knows it before it is loaded. */
 export interface CommandEntry {
@@ -41,12 +41,12 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'completion',
     about: 'Print a completion script for bash, zsh, fish or PowerShell',
-    load: async () => (await import('./commands/completion.ts')).registerCompletion,
+    load: async () => withLoader((await import('./commands/completion.ts')).registerCompletion),
   },
   {
     name: 'help',
     about: 'Show help for a command or a topic: exit-codes, environment',
-    load: async () => (await import('./commands/help.ts')).registerHelp,
+    load: async () => withLoader((await import('./commands/help.ts')).registerHelp),
   },
 ]
 
@@ -107,5 +107,9 @@ export function createProgram(context: Context): Command {
 /** Loads what a command of the tree consists of. */
 export async function loadCommand(command: Command, context: Context): Promise<void> {
   const entry = commandEntries.find(({ name }) => name === command.name())
-  if (entry !== undefined) (await entry.load())(command, context, (other) => loadCommand(other, context))
+  if (entry !== undefined) (await entry.load())(command, context)
+}
+
+function withLoader(register: (command: Command, context: Context, load: LoadCommand) => void): Register {
+  return (command, context) => register(command, context, (other) => loadCommand(other, context))
 }
