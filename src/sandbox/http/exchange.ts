@@ -37,7 +37,8 @@ export async function exchange(
   if (created) ledger.countCreation(handler.endpoint)
   entry.update({ created, fault: fault?.id })
   await deliver(line, reply, fault)
-  shared.onRequest?.(entry.update({ status: outgoing.headersSent ? outgoing.statusCode : undefined }))
+  const record = entry.update({ status: outgoing.headersSent ? outgoing.statusCode : undefined })
+  shared.onRequest?.(record)
 }
 
 /** Path and query apart: a query may hold a key and is neither kept nor logged. */

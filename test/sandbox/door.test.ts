@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import { testContext } from '../support/test-context.ts'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { call, rawCall, respond, runningSandbox } from '../support/running-sandbox.ts'
+
+const contents = [{ parts: [{ text: 'hi' }] }]
+const generatePath = '/v1beta/models/sandbox-text:generateContent'
+const asPage = (path: string) => (path === generatePath ? { contents } : { input: 'hi' })
+
+test.for(['/v1/responses', generatePath])(
+  '%s refuses a missing, malformed or bad key with 401',
+  async (path) => {
+    const sandbox = await runningSandbox()
+    for (const authorization of ['', 'Basic abc', 'Bearer', 'Bearer invalid']) {
+      const { status, json, text } = await call(sandbox, path, asPage(path), { headers: { authorization } })
+      expect(status).toBe(401)
+      expect(text).not.toContain('Basic')
+      if (path === generatePath) expect(json.error).toMatchObject({ code: 401, status: 'UNAUTHENTICATED' })
+      else expect(json.error).toMatchObject({ type: 'invalid_request_error', param: null })
+    }
+    expect(sandbox.created()).toBe(0)
+  },
+)
+
+test('an OpenAI-style refusal of the key says invalid_api_key', async () => {
+  const sandbox = await runningSandbox()
+  const { json } = await respond(sandbox, 'hi', {})
+  expect(json.object).toBe('response')
+  const refused = await call(
+    sandbox,
+    '/v1/responses',
+    { input: 'hi' },
+    { headers: { authorization: 'Bearer invalid' } },
+  )
+  expect(refused.json.error.code).toBe('invalid_api_key')
+})
+
+test("Google's own ways to send a key work, on Google's paths alone", async () => {
+  const sandbox = await runningSandbox()
+  const byHeader = { headers: { authorization: '', 'x-goog-api-key': 'any' } }
+  expect((await call(sandbox, generatePath, { contents }, byHeader)).status).toBe(200)
+  const byQuery = { headers: { authorization: '' } }
+  expect((await call(sandbox, `${generatePath}?key=any`, { contents }, byQuery)).status).toBe(200)
+  expect((await call(sandbox, `${generatePath}?key=invalid`, { contents }, byQuery)).status).toBe(401)
+  expect((await call(sandbox, '/v1/responses?key=any', { input: 'hi' }, byQuery)).status).toBe(401)
+})
+
+test('no key appears in a reply, a request record or a log line', async () => {
+  const lines: string[] = []
+  const sandbox = await runningSandbox({ onRequest: (line) => lines.push(line) })
+  const key = 'canary-7f3a'
+  const replies = [
+    await call(sandbox, `${generatePath}?key=${key}`, { contents }, { headers: { authorization: '' } }),
+    await call(sandbox, `/v1/nothing?key=${key}`, { a: 1 }, { headers: { authorization: `Bearer ${key}` } }),
+    await call(sandbox, '/v1/responses', { input: 1 }, { headers: { authorization: `Bearer ${key}` } }),
+    await call(sandbox, '/sandbox/stats', undefined, { headers: { authorization: `Bearer ${key}` } }),
+  ]
+  const everything = JSON.stringify([replies.map(({ text }) => text), sandbox.requests(), lines])
+  expect(everything).not.toContain(key)
+  expect(lines).toHaveLength(3)
+})
+
+test('a foreign host name and a web page are refused, and no reply has CORS headers', async () => {
+  const sandbox = await runningSandbox()
+  const foreign = await rawCall(sandbox, '/v1/responses', { input: 'hi' }, { host: 'rebound.example.com' })
+    .over
+  expect(foreign.bytes).toMatch(/^HTTP\/1\.1 403 /)
+  const local = await rawCall(sandbox, '/v1/responses', { input: 'hi' }, { host: 'localhost:1' }).over
+  expect(local.bytes).toMatch(/^HTTP\/1\.1 200 /)
+  const page = await call(
+    sandbox,
+    '/v1/responses',
+    { input: 'hi' },
+    { headers: { origin: 'https://example.com' } },
+  )
+  expect(page.status).toBe(403)
+  const stats = await rawCall(sandbox, '/sandbox/stats', {}, { host: 'rebound.example.com' }).over
+  expect(stats.bytes).not.toContain('creations')
+  expect([...page.headers.keys()].join()).not.toContain('access-control')
+  expect(sandbox.created()).toBe(1)
+})
+
+test.for([
+  ['/v1/nothing', 'invalid_request_error'],
+  ['/v1beta/nothing', 'NOT_FOUND'],
+  ['/v1beta/models/m:countTokens', 'NOT_FOUND'],
+])('%s is 404 in the envelope of its family', async ([path, word]) => {
+  const sandbox = await runningSandbox()
+  const { status, text } = await call(sandbox, path!, {})
+  expect(status).toBe(404)
+  expect(text).toContain(word)
+})
+
+test.for(['{"input":', '[]', '"text"', 'null', '', '\ufffe', `${'['.repeat(9000)}${']'.repeat(9000)}`])(
+  'a body that is no JSON object (%#) is 400',
+  async (body) => {
+    const sandbox = await runningSandbox()
+    const { status, json } = await call(sandbox, '/v1/responses', body, { method: 'POST' })
+    expect(status).toBe(400)
+    expect(json.error.type).toBe('invalid_request_error')
+  },
+)
+
+test('a body that nests too deep is 400 and not a crash', async () => {
+  const sandbox = await runningSandbox()
+  const deep = `{"input":"hi","metadata":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`
+  const { status, json } = await call(sandbox, '/v1/responses', deep, { method: 'POST' })
+  expect(status).toBe(400)
+  expect(json.error.message).toContain('nests deeper')
+})
+
+test('a body above the size limit is 413 before it is sent', async () => {
+  const sandbox = await runningSandbox()
+  const { bytes } = await rawCall(sandbox, '/v1/responses', {}, { 'content-length': 300_000_000 }).over
+  expect(bytes).toMatch(/^HTTP\/1\.1 413 /)
+  expect(sandbox.created()).toBe(0)
+})
+
+test('an error of an alt=sse request is a JSON body under the event-stream content type', async () => {
+  const sandbox = await runningSandbox()
+  const path = '/v1beta/models/sandbox-text:streamGenerateContent?alt=sse'
+  const { status, headers, json } = await call(sandbox, path, {})
+  expect(status).toBe(400)
+  expect(headers.get('content-type')).toBe('text/event-stream')
+  expect(json.error.details[0].fieldViolations[0].field).toBe('contents')
+})
+
+test('another process can read how many creations were accepted', async () => {
+  const sandbox = await runningSandbox()
+  await respond(sandbox, 'hi')
+  await call(sandbox, generatePath, { contents })
+  await respond(sandbox, 'hi', { temperature: 9 })
+  const { json } = await call(sandbox, '/sandbox/stats', undefined, { headers: { authorization: '' } })
+  expect(json.creations).toEqual({ total: 2, responses: 1, 'generate-content': 1 })
+  expect([sandbox.created(), sandbox.created('responses')]).toEqual([2, 1])
+  expect(sandbox.requests().map(({ status, created }) => [status, created])).toEqual([
+    [200, true],
+    [200, true],
+    [400, false],
+  ])
+})
+
+test('a port in use is a usage error with a way out', async () => {
+  const sandbox = await runningSandbox()
+  const port = Number(new URL(sandbox.url).port)
+  await expect(startSandbox({ port, clock: testContext().clock })).rejects.toMatchObject({
+    exitCode: 2,
+    code: 'port_unavailable',
+  })
+})
+
+test('closing ends a request that is still streaming', async () => {
+  const sandbox = await startSandbox({ clock: testContext().clock, latency: 'natural' })
+  const waiting = fetch(`${sandbox.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x' },
+    body: '{"input":"hi","stream":true}',
+  }).then((response) => response.text())
+  while (sandbox.created() === 0) await new Promise((resolve) => setImmediate(resolve))
+  await sandbox.close()
+  await expect(waiting).rejects.toThrow('terminated')
+})
