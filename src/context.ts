@@ -178,7 +178,7 @@ function systemSink(stream: NodeJS.WriteStream, onClosed: (reason: OutputClosed)
     wake()
   })
   return {
-    isTerminal: stream.isTTY,
+    isTerminal: stream.isTTY === true,
     get columns() {
       return stream.columns || 80
     },

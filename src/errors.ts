@@ -181,3 +181,14 @@ export class Ended extends Error {
     this.exitCode = error.exitCode
   }
 }
+
+/** The error as one that knows its exit code: whatever no one foresaw is a bug (exit 1). */
+export function asModelgateError(error: unknown, debug: boolean): ModelgateError {
+  if (error instanceof ModelgateError) return error
+  // The stack is for the report, so only `--debug` shows it.
+  const reason = error instanceof Error ? (debug ? error.stack : error.message) : String(error)
+  return new ModelgateError('bug', 'internal_error', `This is a bug in modelgate: ${reason}`, {
+    hint: 'Please report it with what --debug prints; check it for private data first.',
+    cause: error,
+  })
+}

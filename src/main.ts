@@ -1,5 +1,5 @@
 import { systemContext, type Context } from './context.ts'
-import { Ended, ModelgateError, OutputClosed, exitCodes } from './errors.ts'
+import { Ended, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
 import { runProgram } from './program.ts'
 
 export { systemContext }
@@ -16,7 +16,7 @@ export async function main(argv: readonly string[], context: Context): Promise<n
   } catch (error) {
     if (error instanceof Ended) return error.exitCode
     if (error instanceof OutputClosed) return error.exitCode
-    const known = error instanceof ModelgateError ? error : bug(error, argv.includes('--debug'))
+    const known = asModelgateError(error, argv.includes('--debug'))
     const { reportError } = await import('./output/report-error.ts')
     await reportError(context, known, {
       json: argv.includes('--jsonl') ? 'jsonl' : argv.includes('--json') ? 'json' : undefined,
@@ -26,13 +26,4 @@ export async function main(argv: readonly string[], context: Context): Promise<n
   } finally {
     context.stdin.release()
   }
-}
-
-/** Whatever no one foresaw. The stack is for the report, so only `--debug` shows it. */
-function bug(error: unknown, debug: boolean): ModelgateError {
-  const reason = error instanceof Error ? (debug ? error.stack : error.message) : String(error)
-  return new ModelgateError('bug', 'internal_error', `This is a bug in modelgate: ${reason}`, {
-    hint: 'Please report it with what --debug prints; check it for private data first.',
-    cause: error,
-  })
 }

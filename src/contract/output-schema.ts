@@ -147,6 +147,7 @@ const eventFields: {
   'file-save': { file: reference('file') },
   'retry-wait': {
     attempt: count('number of the attempt'),
+    attempts_left: count('attempts that are left, the next one included'),
     wait_s: { type: 'number', minimum: 0, description: 'seconds until the next' },
     http_status: { type: ['integer', 'null'], description: 'status of the reply, if there was one' },
     reason: text('why'),

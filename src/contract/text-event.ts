@@ -91,6 +91,7 @@ export type CommandEvent =
   | {
       readonly type: 'retry-wait'
       readonly attempt: number
+      readonly attempts_left: number
       readonly wait_s: number
       readonly http_status: number | null
       readonly reason: string

@@ -29,6 +29,7 @@ export interface Gateway extends ConnectionOptions {
 export interface RetryNotice {
   /** The attempt that failed, from 1. */
   readonly attempt: number
+  readonly attempts_left: number
   readonly wait_s: number
   readonly http_status: number | null
   readonly reason: string
@@ -83,6 +84,7 @@ async function sendWithRetries(
     const waitS = waitBefore(attempt, asked, clock.random())
     gateway.onRetry({
       attempt: attempt + 1,
+      attempts_left: policy.maxRetries - attempt,
       wait_s: Math.round(waitS * 1000) / 1000,
       http_status: outcome.error.facts.httpStatus ?? null,
       reason: outcome.error.message,

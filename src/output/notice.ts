@@ -63,7 +63,7 @@ function information(text: string): Notice {
 function retryText(event: Extract<OutputEvent, { type: 'retry-wait' }>): string {
   const status = event.http_status === null ? '' : ` (HTTP ${event.http_status})`
   const seconds = Math.round(event.wait_s * 10) / 10
-  return `retry ${event.attempt} in ${seconds} s: ${event.reason}${status}`
+  return `retry in ${seconds} s (${event.attempts_left} left): ${event.reason}${status}`
 }
 
 function citationText({ title, url }: { title: string | null; url: string | null }): string {

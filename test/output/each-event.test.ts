@@ -43,7 +43,7 @@ test('plain: the text alone on standard output, a line about the rest', async ()
     prompt-block ! prompt blocked (SAFETY)⏎
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
-    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -64,7 +64,7 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
     prompt-block ! prompt blocked (SAFETY)⏎
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
-    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -73,7 +73,7 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
 test('json: only warnings are told before the document', async () => {
   expect(await table({ mode: 'json' })).toMatchInlineSnapshot(`
     "
-    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -96,8 +96,8 @@ test('jsonl: every event is a line', async () => {
     prompt-block > {"type":"prompt-block","reason":"SAFETY","message":null}⏎
     image-data > {"type":"image-data","mime_type":"image/png","base64":"iVBORw0KGgo=","partial":false}⏎
     file-save > {"type":"file-save","file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png"}}⏎
-    retry-wait > {"type":"retry-wait","attempt":1,"wait_s":2,"http_status":429,"reason":"too many requests"}⏎
-    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    retry-wait > {"type":"retry-wait","attempt":1,"attempts_left":2,"wait_s":2,"http_status":429,"reason":"too many requests"}⏎
+    retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     warning-add > {"type":"warning-add","message":"user is deprecated"}⏎
     warning-add ! warning: user is deprecated⏎
     "
@@ -117,7 +117,7 @@ test('raw: no event reaches standard output', async () => {
     prompt-block ! prompt blocked (SAFETY)⏎
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
-    retry-wait ! retry 1 in 2 s: too many requests (HTTP 429)⏎
+    retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)

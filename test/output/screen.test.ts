@@ -38,7 +38,7 @@ test('text, reasoning and notices keep to lines of their own at 80 columns', asy
   const { lines } = await play(conversation)
   expect(lines).toMatchInlineSnapshot(`
     [
-      "retry 1 in 2 s: too many requests (HTTP 429)",
+      "retry in 2 s (2 left): too many requests (HTTP 429)",
       "They greet.",
       "The longest river of all",
       "citation: Example <https://example.com/>",
@@ -53,9 +53,9 @@ test('the same at 20 columns is wrapped by the terminal and still readable', asy
   const { lines } = await play(conversation, { columns: 20 })
   expect(lines).toMatchInlineSnapshot(`
     [
-      "retry 1 in 2 s: too ",
-      "many requests (HTTP ",
-      "429)",
+      "retry in 2 s (2 left",
+      "): too many requests",
+      " (HTTP 429)",
       "They greet.",
       "The longest river of",
       " all",

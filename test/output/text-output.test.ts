@@ -170,6 +170,6 @@ test('notices keep the order in which they came while colours are being loaded',
   output.event(sampleEvents['warning-add'])
   output.event(textDelta('Hello'))
   await output.end(sampleDocument)
-  expect(context.stderr.text).toMatch(/retry 1[^]*warning: user/)
+  expect(context.stderr.text).toMatch(/retry in[^]*warning: user/)
   expect(context.stdout.text).toBe('Hello\n')
 })

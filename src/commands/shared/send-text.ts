@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { Ended, ModelgateError, UsageError } from '../../errors.ts'
+import { Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
 import {
   outputVersion,
   type SavedFile,
@@ -45,10 +45,6 @@ export async function sendText(
 ): Promise<void> {
   const answer =
     request.answerSchema === undefined ? undefined : await compileAnswerSchema(request.answerSchema)
-  const file =
-    options.output === undefined || isDryRun(options)
-      ? undefined
-      : await openTextFile(context, options.output, { force: options.force === true })
   let output: Output | undefined
   const { gateway, close } = await openGateway(context, options, settings, request.streamed, {
     onRetry: (retry) => output?.event({ type: 'retry-wait', ...retry }),
@@ -65,6 +61,10 @@ export async function sendText(
   }
   try {
     if (isDryRun(options)) return await printRequest(context, options, gateway, wire, request.body)
+    const file =
+      options.output === undefined
+        ? undefined
+        : await openTextFile(context, options.output, { force: options.force === true })
     output = createOutput(context, {
       mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
       quiet: settings.quiet.value,
@@ -141,8 +141,7 @@ async function receive(
     finish(options, decoder, answer, warn)
     await output.end(document())
   } catch (error) {
-    if (!(error instanceof ModelgateError)) throw error
-    const known = withRequestId(error, requestId)
+    const known = withRequestId(asModelgateError(error, options.debug === true), requestId)
     await output.error(known, document())
     throw new Ended(known)
   }
