@@ -39,10 +39,10 @@ test('the prompt comes from the command line, from standard input, or from both'
 test.each<InputKind>(['terminal', 'empty'])(
   'a %s is not read beside a prompt or without one',
   async (kind) => {
-    const stdin = pipedInput(kind)
-    expect(await prompt(stdin, { argument: 'asked' })).toBe('asked')
-    expect(await prompt(stdin)).toBeUndefined()
-    expect(stdin.reads).toBe(0)
+    const inputs = [pipedInput(kind), pipedInput(kind)] as const
+    expect(await prompt(inputs[0], { argument: 'asked' })).toBe('asked')
+    expect(await prompt(inputs[1])).toBeUndefined()
+    expect(inputs.map(({ reads }) => reads)).toEqual([0, 0])
   },
 )
 
