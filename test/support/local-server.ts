@@ -1,0 +1,203 @@
+import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { createServer as createTlsServer } from 'node:tls'
+import { expect, onTestFinished } from 'vitest'
+import type { ServerReply, Step } from './server-replies.ts'
+
+export interface ReceivedRequest {
+  /** `POST /v1/responses HTTP/1.1`; empty until the head has come. */
+  readonly line: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Whether as many bytes have come as `content-length` says. */
+  readonly complete: boolean
+}
+
+export interface LocalServer {
+  /** `http://127.0.0.1:…`, or https. */
+  readonly url: string
+  readonly port: number
+  /** One for each connection, in order. */
+  readonly requests: readonly ReceivedRequest[]
+  /** How many replies have been played to their last step, or given up because the client had gone. */
+  readonly played: number
+  readonly openSockets: number
+  /** Bytes written that the system has taken. */
+  readonly taken: number
+}
+
+export interface LocalServerOptions {
+  /** Speaks TLS with this key and certificate (PEM). */
+  readonly tls?: { readonly key: string; readonly cert: string }
+  /**
+   * Whether the end of the test checks that there were exactly as many connections as replies. Off only where
+   * the number of connections is what the test itself looks at.
+   */
+  readonly verify?: boolean
+}
+
+/**
+ * A server for one test: the first connection gets the first reply, and so on.
+ * When the test ends it is closed, and the test fails unless every reply was asked for, and none but these.
+ */
+export async function localServer(
+  replies: readonly ServerReply[],
+  { tls, verify = true }: LocalServerOptions = {},
+): Promise<LocalServer> {
+  const requests: ReceivedRequest[] = []
+  const sockets = new Set<Socket>()
+  const faults: unknown[] = []
+  let played = 0
+  let taken = 0
+  const accept = (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    const connection = createConnection(socket, (bytes) => (taken += bytes))
+    const reply = replies[requests.length]
+    requests.push(connection.request)
+    if (reply === undefined) return void socket.destroy()
+    connection
+      .play(reply)
+      .catch((error: unknown) => faults.push(error))
+      .finally(() => played++)
+  }
+  const options = { noDelay: true, allowHalfOpen: true }
+  const server = tls === undefined ? createPlainServer(options) : createTlsServer({ ...options, ...tls })
+  server.on(tls === undefined ? 'connection' : 'secureConnection', accept)
+  const port = await listen(server)
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => server.close(resolve))
+    expect(faults, 'what went wrong in the local server').toEqual([])
+    if (verify) expect(requests.length, 'connections to the local server').toBe(replies.length)
+  })
+  return {
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    port,
+    requests,
+    get played() {
+      return played
+    },
+    get openSockets() {
+      return sockets.size
+    },
+    get taken() {
+      return taken
+    },
+  }
+}
+
+/** A port on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createPlainServer()
+  const port = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+/** The client has gone before the reply was over: no fault of anybody. */
+class ClientGone extends Error {}
+
+function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
+  const chunks: Buffer[] = []
+  let gone = false
+  let wake = () => {}
+  const changed = () => new Promise<void>((resolve) => (wake = resolve))
+  socket.on('data', (bytes: Buffer) => {
+    chunks.push(bytes)
+    wake()
+  })
+  socket.on('error', () => {})
+  for (const event of ['end', 'close'] as const) {
+    socket.on(event, () => {
+      // A client of ours never closes only one half: FIN means that it has gone.
+      gone = true
+      socket.destroy()
+      wake()
+    })
+  }
+  const whole = () => Buffer.concat(chunks)
+  const request: ReceivedRequest = {
+    get line() {
+      return headOf(whole()).split('\r\n', 1)[0]!
+    },
+    get headers() {
+      return headersOf(headOf(whole()))
+    },
+    get body() {
+      const bytes = whole()
+      const at = bytes.indexOf('\r\n\r\n')
+      return at < 0 ? Buffer.alloc(0) : bytes.subarray(at + 4)
+    },
+    get complete() {
+      return request.line !== '' && request.body.length >= Number(request.headers['content-length'] ?? 0)
+    },
+  }
+  const until = async (condition: () => boolean) => {
+    while (!condition()) {
+      if (gone) throw new ClientGone()
+      await changed()
+    }
+  }
+  const send = async (bytes: string | Uint8Array) => {
+    if (gone) throw new ClientGone()
+    const error = await new Promise<Error | null | undefined>((resolve) => socket.write(bytes, resolve))
+    if (error) throw new ClientGone()
+    onTaken(Buffer.byteLength(bytes as string))
+    // Another turn of the loop, so that the client sees the writes one by one.
+    await setImmediate()
+  }
+  const perform = async (step: Step): Promise<unknown> => {
+    switch (step.step) {
+      case 'read':
+        return until(step.until === 'head' ? () => request.line !== '' : () => request.complete)
+      case 'write':
+        return send(step.bytes)
+      case 'flood':
+        for (;;) await send(step.bytes)
+      case 'hold':
+        return Promise.race([step.until, until(() => false)])
+      case 'stall':
+        return until(() => false)
+      case 'deaf':
+        return socket.pause()
+      case 'end':
+        return socket.end()
+      case 'reset':
+        return socket.resetAndDestroy()
+    }
+  }
+  return {
+    request,
+    async play(reply: ServerReply): Promise<void> {
+      try {
+        for (const step of reply) await perform(step)
+      } catch (error) {
+        if (!(error instanceof ClientGone)) throw error
+      }
+    },
+  }
+}
+
+function headOf(bytes: Buffer): string {
+  const at = bytes.indexOf('\r\n\r\n')
+  return at < 0 ? '' : bytes.subarray(0, at).toString('latin1')
+}
+
+function headersOf(head: string): Record<string, string> {
+  return Object.fromEntries(
+    head
+      .split('\r\n')
+      .slice(1)
+      .map((line) => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+  )
+}
