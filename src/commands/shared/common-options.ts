@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { suggestWords } from './suggested-words.ts'
 
 /** The options that every command understands, before or after its name. Numbers are still text: they are checked with all other settings. */
 export interface CommonOptions {
@@ -67,7 +68,11 @@ export function addCommonOptions(program: Command): void {
       new Option('--base-url <url>', 'address of the gateway'),
       new Option('--api-key-file <file>', 'file that holds the key'),
       new Option('--profile <name>', 'named profile of the configuration'),
-      new Option('--retry <mode>', 'what may be sent again: never, safe or always'),
+      suggestWords(new Option('--retry <mode>', 'what may be sent again: never, safe or always'), [
+        'never',
+        'safe',
+        'always',
+      ]),
       new Option('--max-retries <number>', 'how often (2)'),
       new Option('--timeout <seconds>', 'limit for the whole request (none)'),
       new Option('--connect-timeout <seconds>', 'limit for connecting (10)'),

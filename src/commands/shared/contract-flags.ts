@@ -5,6 +5,7 @@ import { collect } from './common-options.ts'
 import { parseJsonFlag } from './json-value.ts'
 import type { ProblemList } from './problem-list.ts'
 import { setField } from './request-body.ts'
+import { suggestWords } from './suggested-words.ts'
 
 /** A flag that sets one field of the request body. */
 export interface ContractFlag {
@@ -34,6 +35,7 @@ export function addContractFlags(command: Command, flags: readonly ContractFlag[
       const option = new Option(`--${name} <${placeholder(field)}>`, about).helpGroup(
         'Fields of the request:',
       )
+      suggestWords(option, wordsOf(field))
       command.addOption(isList(field) ? option.argParser(collect) : option)
     }
   }
@@ -96,8 +98,13 @@ function placeholder(field: Field): string {
   return field.values === undefined && field.known === undefined ? 'text' : 'word'
 }
 
+/** The words that a value may be, where the contract lists them. */
+function wordsOf(field: Field): readonly string[] | undefined {
+  return field.values ?? field.known ?? field.items?.values ?? field.items?.known
+}
+
 function describe(field: Field): string {
-  const words = field.values ?? field.known ?? field.items?.values ?? field.items?.known
+  const words = wordsOf(field)
   const facts = [
     ...(words === undefined || words.join(', ').length > 90 ? [] : [words.join(', ')]),
     ...(field.min === undefined || field.max === undefined ? [] : [`${field.min} to ${field.max}`]),

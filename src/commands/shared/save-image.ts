@@ -1,8 +1,5 @@
 import type { Context } from '../../context.ts'
 import type { SavedFile, TextEvent } from '../../contract/text-event.ts'
-import { safeFileName } from '../../files/file-name.ts'
-import { sniffMediaType } from '../../files/media-type.ts'
-import { saveNewFile } from '../../files/save-new-file.ts'
 
 type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
@@ -33,13 +30,25 @@ export function createImageSaver(
       if (waiting.length === 0) return
       const images = waiting
       waiting = []
+      const { safeFileName, sniffMediaType, saveNewFile } = await loadFiles()
       for (const { base64, mime_type: declared } of images) {
         const data = Buffer.from(base64, 'base64')
         const stem = safeFileName(`modelgate-${responseId() ?? context.clock.now()}-${++count}`)
         // The declared type may be wrong; the bytes are not (quirk 15).
-        const mediaType = sniffMediaType(data.subarray(0, 4096)) ?? declared
+        const sniffed = sniffMediaType(data.subarray(0, 4096))
+        const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
         onSaved(await saveNewFile(context, { folder, stem, mediaType, data }))
       }
     },
   }
+}
+
+/** Most replies hold no image: what saves one is loaded when the first comes. */
+async function loadFiles() {
+  const [name, type, file] = await Promise.all([
+    import('../../files/file-name.ts'),
+    import('../../files/media-type.ts'),
+    import('../../files/save-new-file.ts'),
+  ])
+  return { ...name, ...type, ...file }
 }

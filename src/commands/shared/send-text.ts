@@ -7,7 +7,8 @@ import {
   type TextDocument,
   type TextEvent,
 } from '../../contract/text-event.ts'
-import { openTextFile } from '../../files/text-file.ts'
+import type { TextFile } from '../../files/text-file.ts'
+import { mintIdempotencyKey } from '../../gateway/idempotency-key.ts'
 import { jsonBody, type GatewayRequest } from '../../gateway/gateway.ts'
 import { streamText } from '../../gateway/stream-text.ts'
 import type { DecoderOptions, TextDecoder } from '../../gateway/text-decoder.ts'
@@ -56,15 +57,12 @@ export async function sendText(
     kind: 'text',
     accept: request.streamed ? 'text/event-stream' : 'application/json',
     contentType: 'application/json',
-    idempotencyKey: crypto.randomUUID(),
+    idempotencyKey: mintIdempotencyKey(context.clock),
     body: jsonBody(request.body),
   }
   try {
     if (isDryRun(options)) return await printRequest(context, options, gateway, wire, request.body)
-    const file =
-      options.output === undefined
-        ? undefined
-        : await openTextFile(context, options.output, { force: options.force === true })
+    const file = await openOutputFile(context, options)
     output = createOutput(context, {
       mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
       quiet: settings.quiet.value,
@@ -82,6 +80,16 @@ export async function sendText(
   } finally {
     await close()
   }
+}
+
+/** Files are loaded only by who writes one: hashing alone costs milliseconds at the start. */
+async function openOutputFile(
+  context: Context,
+  { output, force }: CommonOptions,
+): Promise<TextFile | undefined> {
+  if (output === undefined) return undefined
+  const { openTextFile } = await import('../../files/text-file.ts')
+  return openTextFile(context, output, { force: force === true })
 }
 
 interface Receiving {
