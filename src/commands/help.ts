@@ -5,6 +5,7 @@ import { nearestName } from '../config/nearest-name.ts'
 import type { LoadCommand } from '../program.ts'
 import { environmentTopic } from './help/environment.ts'
 import { exitCodesTopic } from './help/exit-codes.ts'
+import { suggestWords } from './shared/suggested-words.ts'
 
 /** Help that belongs to no command. */
 const topics: Readonly<Record<string, () => string>> = {
@@ -14,22 +15,21 @@ const topics: Readonly<Record<string, () => string>> = {
 
 /** `modelgate help [command|topic]`. */
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
-  command
-    .argument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
-    .action(async (name?: string) => {
-      const program = command.parent!
-      if (name === undefined) return context.stdout.write(program.helpInformation())
-      const topic = Object.hasOwn(topics, name) ? topics[name] : undefined
-      if (topic !== undefined) return context.stdout.write(topic())
-      const found = program.commands.find((candidate) => candidate.name() === name)
-      if (found === undefined) throw unknownTopic(name, program)
-      if (found !== command) await load(found)
-      found.outputHelp()
-    })
+  const names = [...command.parent!.commands.map((other) => other.name()), ...Object.keys(topics)]
+  const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
+  command.addArgument(suggestWords(topic, names)).action(async (name?: string) => {
+    const program = command.parent!
+    if (name === undefined) return context.stdout.write(program.helpInformation())
+    const tell = Object.hasOwn(topics, name) ? topics[name] : undefined
+    if (tell !== undefined) return context.stdout.write(tell())
+    const found = program.commands.find((candidate) => candidate.name() === name)
+    if (found === undefined) throw unknownTopic(name, names)
+    if (found !== command) await load(found)
+    found.outputHelp()
+  })
 }
 
-function unknownTopic(name: string, program: Command): UsageError {
-  const names = [...program.commands.map((command) => command.name()), ...Object.keys(topics)]
+function unknownTopic(name: string, names: readonly string[]): UsageError {
   const near = nearestName(name, names)
   return new UsageError(
     `There is no help on ${JSON.stringify(name)}.${near === undefined ? '' : ` Did you mean ${near}?`}`,

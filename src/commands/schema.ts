@@ -6,10 +6,7 @@ import type { OutputSchemaName } from '../contract/output-schema.ts'
 export const schemaNames = ['output', 'events', 'error'] as const satisfies readonly OutputSchemaName[]
 
 /** `modelgate schema [output|events|error]`: describes what the program prints for programs. */
-export function registerSchema(program: Command, context: Context): void {
-  const command = program
-    .command('schema')
-    .description('Print the JSON Schema of what --json and --jsonl print')
+export function registerSchema(command: Command, context: Context): void {
   const name = command
     .createArgument('[name]', 'output: --json; events: a line of --jsonl; error: --json when a command fails')
     .choices(schemaNames)

@@ -9,7 +9,7 @@ import { testContext } from '../support/test-context.ts'
 async function run(...argv: string[]) {
   const context = testContext()
   const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
-  registerSchema(program, context)
+  registerSchema(program.command('schema'), context)
   await program.parseAsync(argv, { from: 'user' })
   return context.stdout.text
 }
@@ -32,6 +32,6 @@ test('a reader that has gone is reported', async () => {
   const context = testContext()
   context.stdout.fail(new OutputClosed())
   const program = new Command('modelgate').exitOverride()
-  registerSchema(program, context)
+  registerSchema(program.command('schema'), context)
   await expect(program.parseAsync(['schema'], { from: 'user' })).rejects.toThrow(OutputClosed)
 })

@@ -11,12 +11,17 @@ const others: readonly (readonly [string, string])[] = [
   ['XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME', 'where files of the user live'],
 ]
 
-/** `modelgate help environment`: every variable that is read, and the setting it stands for. */
-export function environmentTopic(): string {
+/** Every variable that is read, each with the setting it stands for. */
+export function environmentRows(): (readonly [string, string])[] {
   const settings = Object.values(settingTable).flatMap(({ env, file }) =>
     env === undefined ? [] : [[env, `setting ${file}`] as const],
   )
-  const rows = [...settings, ...others].map(([name, about]) => `  ${name.padEnd(34)} ${about}`)
+  return [...settings, ...others]
+}
+
+/** `modelgate help environment`. */
+export function environmentTopic(): string {
+  const rows = environmentRows().map(([name, about]) => `  ${name.padEnd(34)} ${about}`)
   return `Environment variables, below flags and above files:
 
 ${rows.join('\n')}

@@ -1,0 +1,109 @@
+# Completion of modelgate for bash, printed by: modelgate completion bash
+_modelgate() {
+  local cur prev word path='' flags words='' files='' rest='' index=1
+  COMPREPLY=()
+  cur=${COMP_WORDS[COMP_CWORD]}
+  prev=${COMP_WORDS[COMP_CWORD - 1]}
+  # bash makes words of their own of "=" and "@", but replaces the "@" with the word after it.
+  if [[ $cur == '=' ]]; then
+    cur=''
+  elif [[ $prev == '=' ]] && ((COMP_CWORD > 1)); then
+    prev=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  if [[ $prev == '@' ]] && ((COMP_CWORD > 1)); then
+    _modelgate_files "$cur" @
+    return
+  fi
+  while ((index < COMP_CWORD)); do
+    word=${COMP_WORDS[index]}
+    case "$path/$word" in
+      '/generate') path='generate' ;;
+      '/respond') path='respond' ;;
+      '/sandbox') path='sandbox' ;;
+      '/schema') path='schema' ;;
+      '/completion') path='completion' ;;
+      '/help') path='help' ;;
+    esac
+    case "$word" in
+      --) rest=yes ;;
+      -m|--model|--body|--set|-o|--output|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--port|--faults|--latency)
+        ((index++))
+        [[ ${COMP_WORDS[index]} == '=' ]] && ((index++))
+        ;;
+    esac
+    ((index++))
+  done
+  # What the option before the cursor takes.
+  if [[ -z $rest ]]; then
+    case "$path $prev" in
+      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'sandbox --port'|'sandbox --latency'|'sandbox --seed') : ;;
+      *' --body'|'generate -s'|'generate --system'|'generate --history'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options') files=at ;;
+      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'sandbox --faults') files=plain ;;
+      *' --retry') words='never safe always' ;;
+      'generate --function-calling-mode') words='AUTO ANY NONE VALIDATED' ;;
+      'generate --response-mime-type') words='text/plain application/json text/x.enum' ;;
+      'generate --response-modalities') words='TEXT IMAGE AUDIO' ;;
+      'generate --thinking-level') words='MINIMAL LOW MEDIUM HIGH' ;;
+      'generate --media-resolution') words='MEDIA_RESOLUTION_LOW MEDIA_RESOLUTION_MEDIUM MEDIA_RESOLUTION_HIGH' ;;
+      'respond --service-tier') words='default scale' ;;
+      'respond --reasoning-effort') words='none minimal low medium high xhigh' ;;
+      'respond --reasoning-summary') words='auto concise detailed' ;;
+      'respond --verbosity') words='low medium high' ;;
+      'respond --tool-choice') words='none auto required' files=at ;;
+      'respond --truncation') words='auto disabled' ;;
+      'respond --include') words='code_interpreter_call.outputs computer_call_output.output.image_url file_search_call.results message.input_image.image_url message.output_text.logprobs reasoning.encrypted_content web_search_call.action.sources' ;;
+      *) prev='' ;;
+    esac
+    if [[ $prev == -* ]]; then
+      _modelgate_value
+      return
+    fi
+  fi
+  flags='-V --version -m --model --body --set --no-validate --dry-run --curl --sandbox -o --output --force --json --jsonl --raw --usage --strict -q --quiet --debug --no-stdin --stdin-timeout --no-input --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file --allow-http -h --help'
+  if [[ -z $rest && $cur == -* ]]; then
+    case "$path" in
+      'generate') flags="$flags -s --system -a --attach --history --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --response-logprobs --logprobs --response-modalities --thinking-config --include-thoughts --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution" ;;
+      'respond') flags="$flags -a --attach --schema --tool --input --instructions --previous-response-id --conversation --metadata --top-logprobs --temperature --top-p --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --background --max-output-tokens --max-tool-calls --text --text-format --verbosity --tools --tool-choice --prompt --truncation --include --parallel-tool-calls --store --stream --stream-options --include-obfuscation" ;;
+      'sandbox') flags="$flags --port --faults --latency --seed" ;;
+    esac
+    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+    return
+  fi
+  case "$path" in
+    '') words='generate respond sandbox schema completion help' ;;
+    'generate') files=at ;;
+    'respond') files=at ;;
+    'sandbox') : ;;
+    'schema') words='output events error' ;;
+    'completion') words='bash zsh fish powershell' ;;
+    'help') words='generate respond sandbox schema completion help exit-codes environment' ;;
+  esac
+  _modelgate_value
+}
+
+# Completes one of $words, or the name of a file.
+_modelgate_value() {
+  [[ -n $words ]] && COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  if [[ $files == plain ]]; then
+    _modelgate_files "$cur" ''
+  elif [[ $files == at && $cur == @* ]]; then
+    _modelgate_files "${cur#@}" @
+  fi
+}
+
+# Completes the name of a file that may have spaces in it.
+_modelgate_files() {
+  local name
+  while IFS= read -r name; do
+    if [[ -n $2 ]]; then
+      # bash would quote the "@" as well.
+      [[ -d $name ]] && name=$name/ && compopt -o nospace 2>/dev/null
+      printf -v name '%q' "$name"
+    else
+      compopt -o filenames 2>/dev/null
+    fi
+    COMPREPLY[${#COMPREPLY[@]}]=$2$name
+  done < <(compgen -f -- "$1")
+}
+
+complete -F _modelgate modelgate

@@ -1,0 +1,192 @@
+# Completion of modelgate for PowerShell, printed by: modelgate completion powershell
+Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    # Commands and options by the words that lead to them, each with what the help says.
+    $commands = @{
+        '' = [ordered]@{
+            'generate' = 'Stream text, content-generation style'
+            'respond' = 'Stream text, response-object style'
+            'sandbox' = 'Run the local gateway that obeys the same contract'
+            'schema' = 'Print the JSON Schema of what --json and --jsonl print'
+            'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
+            'help' = 'Show help for a command or a topic: exit-codes, environment'
+        }
+    }
+    $flags = @{
+        '' = [ordered]@{
+            '--version' = 'print the version'
+            '--model' = 'model to use'
+            '--body' = 'whole request body to start from: JSON, @file or @-'
+            '--set' = 'set any field of the body (repeatable)'
+            '--no-validate' = 'send without checking against the documented limits'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--curl' = 'print the request as a curl command and send nothing'
+            '--sandbox' = 'use the built-in local gateway: no key, no cost'
+            '--output' = 'write the result to a file'
+            '--force' = 'overwrite an existing file'
+            '--json' = 'print one JSON document when done'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--raw' = 'print the gateway''s own JSON'
+            '--usage' = 'print the token counts on standard error'
+            '--strict' = 'treat an answer cut by the token limit as a failure (exit 9)'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--debug' = 'trace requests and replies on standard error, secrets hidden'
+            '--no-stdin' = 'do not read standard input'
+            '--stdin-timeout' = 'how long a silent pipe is waited for (10)'
+            '--no-input' = 'never ask; missing input is an error'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--retry' = 'what may be sent again: never, safe or always'
+            '--max-retries' = 'how often (2)'
+            '--timeout' = 'limit for the whole request (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
+            '--idle-timeout' = 'limit between bytes (60)'
+            '--progress-timeout' = 'limit between meaningful events (300)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
+            '--help' = 'show help'
+        }
+        'generate' = [ordered]@{
+            '--system' = 'system instruction as text, or @file'
+            '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
+            '--history' = 'earlier messages: JSON, @file or @-, the contents of a conversation'
+            '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
+            '--safety' = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
+            '--tool' = 'google_search, code_execution, url_context, or a function: @file, JSON (repeatable)'
+            '--contents' = 'conversation history'
+            '--tools' = 'tools available'
+            '--tool-config' = 'tool configuration'
+            '--function-calling-mode' = 'when functions are called (AUTO, ANY, NONE, VALIDATED)'
+            '--allowed-function-names' = 'functions that may be called'
+            '--safety-settings' = 'safety settings'
+            '--system-instruction' = 'system instruction'
+            '--generation-config' = 'generation parameters'
+            '--temperature' = 'randomness of the answer (0 to 2)'
+            '--top-p' = 'nucleus sampling: share of probability kept (0 to 1)'
+            '--top-k' = 'number of tokens considered at each step'
+            '--max-output-tokens' = 'upper bound of tokens in an answer'
+            '--stop-sequences' = 'texts that end the answer (up to 5)'
+            '--candidate-count' = 'how many answers to generate (1 to 8)'
+            '--seed' = 'seed for repeatable answers'
+            '--response-mime-type' = 'media type of the answer (text/plain, application/json, text/x.enum)'
+            '--response-schema' = 'schema of the answer (OpenAPI subset)'
+            '--response-json-schema' = 'schema of the answer (JSON Schema)'
+            '--presence-penalty' = 'penalty for tokens already used (-2 to 2)'
+            '--frequency-penalty' = 'penalty that grows with each use of a token (-2 to 2)'
+            '--response-logprobs' = 'return log probabilities'
+            '--logprobs' = 'how many log probabilities per token (0 to 20)'
+            '--response-modalities' = 'kinds of answer wanted (TEXT, IMAGE, AUDIO)'
+            '--thinking-config' = 'thinking configuration'
+            '--include-thoughts' = 'return summaries of the thoughts'
+            '--thinking-budget' = 'tokens for thinking (0 off, -1 the model decides)'
+            '--thinking-level' = 'how much to think (MINIMAL, LOW, MEDIUM, HIGH)'
+            '--image-config' = 'configuration of generated images'
+            '--aspect-ratio' = 'aspect ratio of images, such as 16:9'
+            '--image-size' = 'size of images, such as 1K'
+            '--speech-config' = 'voice configuration of spoken answers'
+            '--media-resolution' = 'resolution at which media input is read (MEDIA_RESOLUTION_LOW, MEDIA_RESOLUTION_MEDIUM, MEDIA_RESOLUTION_HIGH)'
+        }
+        'respond' = [ordered]@{
+            '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
+            '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
+            '--tool' = 'web_search, code_interpreter, image_generation, file_search:ID, mcp:LABEL=URL, or @file, JSON (repeatable)'
+            '--input' = 'text, image or file input'
+            '--instructions' = 'system or developer message; not carried over with --previous-response-id'
+            '--previous-response-id' = 'id of the response to continue; not together with --conversation'
+            '--conversation' = 'conversation that input and output items are appended to'
+            '--metadata' = 'names and values kept with the response'
+            '--top-logprobs' = 'log probabilities per token (0 to 20)'
+            '--temperature' = 'randomness of the answer; adjust this or --top-p, not both (0 to 2; default 1)'
+            '--top-p' = 'nucleus sampling: share of probability kept (0 to 1; default 1)'
+            '--user' = 'end-user identifier (deprecated: use --safety-identifier and --prompt-cache-key)'
+            '--safety-identifier' = 'stable end-user identifier; hash it'
+            '--prompt-cache-key' = 'cache-grouping key'
+            '--service-tier' = 'service tier (default, scale)'
+            '--reasoning' = 'reasoning configuration, for reasoning-capable models only'
+            '--reasoning-effort' = 'how much to reason (none, minimal, low, medium, high, xhigh)'
+            '--reasoning-summary' = 'summary of the reasoning (auto, concise, detailed)'
+            '--background' = 'run in the background (default false)'
+            '--max-output-tokens' = 'upper bound of visible and reasoning tokens'
+            '--max-tool-calls' = 'built-in tool calls allowed in all'
+            '--text' = 'text output configuration: plain or structured'
+            '--text-format' = 'format of the answer'
+            '--verbosity' = 'length of the answer (low, medium, high)'
+            '--tools' = 'tools the model may use'
+            '--tool-choice' = 'whether and which tool is called (none, auto, required)'
+            '--prompt' = 'prompt text'
+            '--truncation' = 'what happens when the input exceeds the context window (auto, disabled; default disabled)'
+            '--include' = 'extra output to return'
+            '--parallel-tool-calls' = 'allow parallel tool calls (default true)'
+            '--store' = 'keep the response for later retrieval (default true)'
+            '--stream' = 'send server-sent events (default false)'
+            '--stream-options' = 'stream options; only while streaming'
+            '--include-obfuscation' = 'pad events against traffic analysis'
+        }
+        'sandbox' = [ordered]@{
+            '--port' = 'port on 127.0.0.1 (any free one)'
+            '--faults' = 'fault rules: a YAML or JSON file'
+            '--latency' = 'none, natural, or milliseconds between events (natural)'
+            '--seed' = 'makes answers, ids and chances repeatable (1)'
+        }
+        'schema' = [ordered]@{
+
+        }
+        'completion' = [ordered]@{
+
+        }
+        'help' = [ordered]@{
+
+        }
+    }
+    # What an option or an argument may be.
+    $values = @{
+        ' --retry' = @('never', 'safe', 'always')
+        'generate --function-calling-mode' = @('AUTO', 'ANY', 'NONE', 'VALIDATED')
+        'generate --response-mime-type' = @('text/plain', 'application/json', 'text/x.enum')
+        'generate --response-modalities' = @('TEXT', 'IMAGE', 'AUDIO')
+        'generate --thinking-level' = @('MINIMAL', 'LOW', 'MEDIUM', 'HIGH')
+        'generate --media-resolution' = @('MEDIA_RESOLUTION_LOW', 'MEDIA_RESOLUTION_MEDIUM', 'MEDIA_RESOLUTION_HIGH')
+        'respond --service-tier' = @('default', 'scale')
+        'respond --reasoning-effort' = @('none', 'minimal', 'low', 'medium', 'high', 'xhigh')
+        'respond --reasoning-summary' = @('auto', 'concise', 'detailed')
+        'respond --verbosity' = @('low', 'medium', 'high')
+        'respond --tool-choice' = @('none', 'auto', 'required')
+        'respond --truncation' = @('auto', 'disabled')
+        'respond --include' = @('code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'file_search_call.results', 'message.input_image.image_url', 'message.output_text.logprobs', 'reasoning.encrypted_content', 'web_search_call.action.sources')
+        'schema' = @('output', 'events', 'error')
+        'completion' = @('bash', 'zsh', 'fish', 'powershell')
+        'help' = @('generate', 'respond', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
+    }
+    $takesValue = @('-m', '--model', '--body', '--set', '-o', '--output', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--port', '--faults', '--latency')
+
+    $path = ''
+    $previous = ''
+    foreach ($element in ($commandAst.CommandElements | Select-Object -Skip 1)) {
+        if ($element.Extent.EndOffset -ge $cursorPosition -and $wordToComplete -ne '') { break }
+        $word = $element.ToString()
+        if ($takesValue -cnotcontains $previous -and $commands.ContainsKey($path) -and $commands[$path].Contains($word)) {
+            $path = "$path $word".Trim()
+        }
+        $previous = $word
+    }
+
+    if ($takesValue -ccontains $previous) {
+        $found = @($values["$path $previous"]) + @($values[" $previous"])
+    } elseif ($wordToComplete.StartsWith('-')) {
+        $found = @($flags[$path].Keys) + @($flags[''].Keys)
+    } else {
+        $found = @($values[$path])
+        if ($commands.ContainsKey($path)) { $found += @($commands[$path].Keys) }
+    }
+
+    $found | Where-Object { $_ -and $_.StartsWith($wordToComplete) } | Select-Object -Unique | ForEach-Object {
+        $about = $_
+        foreach ($table in @($commands[$path], $flags[$path], $flags[''])) {
+            if ($table -and $table.Contains($_)) { $about = $table[$_]; break }
+        }
+        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $about)
+    }
+}

@@ -1,0 +1,129 @@
+import { allNodes, ownName, valueFlagNames, type CommandNode, type Flag, type Value } from './tree.ts'
+
+/** Works on bash 3.2, which macOS has, and needs no other completion script. */
+export function bashCompletion(root: CommandNode): string {
+  const nodes = allNodes(root)
+  const commands = nodes.flatMap(({ path, children }) =>
+    children.map((child) => `      '${path}/${ownName(child)}') path='${child.path}' ;;`),
+  )
+  const flags = nodes
+    .slice(1)
+    .filter((node) => node.flags.length > 0)
+    .map((node) => `      '${node.path}') flags="$flags ${namesOf(node.flags).join(' ')}" ;;`)
+  return `# Completion of modelgate for bash, printed by: modelgate completion bash
+_modelgate() {
+  local cur prev word path='' flags words='' files='' rest='' index=1
+  COMPREPLY=()
+  cur=\${COMP_WORDS[COMP_CWORD]}
+  prev=\${COMP_WORDS[COMP_CWORD - 1]}
+  # bash makes words of their own of "=" and "@", but replaces the "@" with the word after it.
+  if [[ $cur == '=' ]]; then
+    cur=''
+  elif [[ $prev == '=' ]] && ((COMP_CWORD > 1)); then
+    prev=\${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  if [[ $prev == '@' ]] && ((COMP_CWORD > 1)); then
+    _modelgate_files "$cur" @
+    return
+  fi
+  while ((index < COMP_CWORD)); do
+    word=\${COMP_WORDS[index]}
+    case "$path/$word" in
+${commands.join('\n')}
+    esac
+    case "$word" in
+      --) rest=yes ;;
+      ${valueFlagNames(root).join('|')})
+        ((index++))
+        [[ \${COMP_WORDS[index]} == '=' ]] && ((index++))
+        ;;
+    esac
+    ((index++))
+  done
+  # What the option before the cursor takes.
+  if [[ -z $rest ]]; then
+    case "$path $prev" in
+${optionCases(nodes).join('\n')}
+      *) prev='' ;;
+    esac
+    if [[ $prev == -* ]]; then
+      _modelgate_value
+      return
+    fi
+  fi
+  flags='${namesOf(root.flags).join(' ')}'
+  if [[ -z $rest && $cur == -* ]]; then
+    case "$path" in
+${flags.join('\n')}
+    esac
+    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+    return
+  fi
+  case "$path" in
+${nodes.map((node) => `    '${node.path}') ${assign(positionals(node))} ;;`).join('\n')}
+  esac
+  _modelgate_value
+}
+
+# Completes one of $words, or the name of a file.
+_modelgate_value() {
+  [[ -n $words ]] && COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  if [[ $files == plain ]]; then
+    _modelgate_files "$cur" ''
+  elif [[ $files == at && $cur == @* ]]; then
+    _modelgate_files "\${cur#@}" @
+  fi
+}
+
+# Completes the name of a file that may have spaces in it.
+_modelgate_files() {
+  local name
+  while IFS= read -r name; do
+    if [[ -n $2 ]]; then
+      # bash would quote the "@" as well.
+      [[ -d $name ]] && name=$name/ && compopt -o nospace 2>/dev/null
+      printf -v name '%q' "$name"
+    else
+      compopt -o filenames 2>/dev/null
+    fi
+    COMPREPLY[\${#COMPREPLY[@]}]=$2$name
+  done < <(compgen -f -- "$1")
+}
+
+complete -F _modelgate modelgate
+`
+}
+
+/** One line for all options that are completed in the same way. */
+function optionCases(nodes: readonly CommandNode[]): string[] {
+  const options = nodes.flatMap(({ path, flags }) => flags.flatMap((flag) => patterns(path, flag)))
+  return Object.entries(Object.groupBy(options, ({ assignment }) => assignment)).map(
+    ([assignment, same]) => `      ${same!.map(({ pattern }) => pattern).join('|')}) ${assignment} ;;`,
+  )
+}
+
+function patterns(path: string, { names, value }: Flag): { pattern: string; assignment: string }[] {
+  if (value === undefined) return []
+  // The program's own options are understood after every command.
+  return names.map((name) => ({
+    pattern: path === '' ? `*' ${name}'` : `'${path} ${name}'`,
+    assignment: assign(value),
+  }))
+}
+
+function assign({ words, files }: Pick<Value, 'words' | 'files'>): string {
+  const parts = [
+    ...(words.length === 0 ? [] : [`words='${words.join(' ')}'`]),
+    ...(files === 'none' ? [] : [`files=${files}`]),
+  ]
+  return parts.length === 0 ? ':' : parts.join(' ')
+}
+
+function positionals({ children, argument }: CommandNode): Pick<Value, 'words' | 'files'> {
+  const names = children.map(ownName)
+  return { words: [...names, ...(argument?.words ?? [])], files: argument?.files ?? 'none' }
+}
+
+function namesOf(flags: readonly Flag[]): string[] {
+  return flags.flatMap(({ names }) => names)
+}

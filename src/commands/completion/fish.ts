@@ -1,0 +1,80 @@
+import { allNodes, ownName, valueFlagNames, type CommandNode, type Flag, type Value } from './tree.ts'
+
+/** One `complete` line for each word; three functions find out where in the tree the cursor stands. */
+export function fishCompletion(root: CommandNode): string {
+  const nodes = allNodes(root)
+  const steps = nodes.flatMap(({ path, children }) =>
+    children.map(
+      (child) => `                    case '${path}/${ownName(child)}'
+                        set path '${child.path}'`,
+    ),
+  )
+  return `# Completion of modelgate for fish, printed by: modelgate completion fish
+
+# The command that the words before the cursor call.
+function __modelgate_path
+    set -l words (commandline -opc)
+    set -l path ''
+    set -l skip no
+    for word in $words[2..-1]
+        if test $skip = yes
+            set skip no
+            continue
+        end
+        switch $word
+            case ${valueFlagNames(root).join(' ')}
+                set skip yes
+            case '-*'
+            case '*'
+                switch "$path/$word"
+${steps.join('\n')}
+                end
+        end
+    end
+    echo $path
+end
+
+function __modelgate_is
+    set -l path (__modelgate_path)
+    test "$path" = "$argv"
+end
+
+# File names after an "@".
+function __modelgate_at_files
+    set -l word (commandline -ct)
+    string match -q '@*' -- $word; or return
+    for name in (__fish_complete_path (string sub -s 2 -- $word))
+        echo "@$name"
+    end
+end
+
+complete -c modelgate -f
+${nodes.flatMap((node) => linesOf(node, node === root)).join('\n')}
+`
+}
+
+function linesOf(node: CommandNode, isRoot: boolean): string[] {
+  const here = `complete -c modelgate -n '__modelgate_is ${node.path}'`
+  const { argument } = node
+  return [
+    ...node.children.map((child) => `${here} -a ${ownName(child)} -d ${quote(child.about)}`),
+    // Those of the program are understood everywhere.
+    ...node.flags.map((flag) => `${isRoot ? 'complete -c modelgate' : here}${flagWords(flag)}`),
+    ...(argument === undefined || isRoot ? [] : [`${here}${valueWords(argument)}`]),
+  ]
+}
+
+function flagWords({ names, about, value }: Flag): string {
+  const spelled = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
+  const takes = value === undefined ? '' : ` -r${value.files === 'plain' ? '' : ' -f'}${valueWords(value)}`
+  return ` ${spelled.join(' ')}${takes} -d ${quote(about)}`
+}
+
+function valueWords({ words, files }: Value): string {
+  const listed = [...words, ...(files === 'at' ? ['(__modelgate_at_files)'] : [])]
+  return `${files === 'plain' ? ' -F' : ''}${listed.length === 0 ? '' : ` -a '${listed.join(' ')}'`}`
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`
+}

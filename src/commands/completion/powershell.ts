@@ -1,0 +1,96 @@
+import { allNodes, ownName, valueFlagNames, type CommandNode, type Flag } from './tree.ts'
+
+/** A native argument completer for PowerShell 5 and 7; where it offers nothing, PowerShell completes file names. */
+export function powershellCompletion(root: CommandNode): string {
+  const nodes = allNodes(root)
+  return `# Completion of modelgate for PowerShell, printed by: modelgate completion powershell
+Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    # Commands and options by the words that lead to them, each with what the help says.
+    $commands = @{
+${nodes
+  .filter(({ children }) => children.length > 0)
+  .map(commandTable)
+  .join('\n')}
+    }
+    $flags = @{
+${nodes.map(flagTable).join('\n')}
+    }
+    # What an option or an argument may be.
+    $values = @{
+${nodes.flatMap(valueTable).join('\n')}
+    }
+    $takesValue = ${list(valueFlagNames(root))}
+
+    $path = ''
+    $previous = ''
+    foreach ($element in ($commandAst.CommandElements | Select-Object -Skip 1)) {
+        if ($element.Extent.EndOffset -ge $cursorPosition -and $wordToComplete -ne '') { break }
+        $word = $element.ToString()
+        if ($takesValue -cnotcontains $previous -and $commands.ContainsKey($path) -and $commands[$path].Contains($word)) {
+            $path = "$path $word".Trim()
+        }
+        $previous = $word
+    }
+
+    if ($takesValue -ccontains $previous) {
+        $found = @($values["$path $previous"]) + @($values[" $previous"])
+    } elseif ($wordToComplete.StartsWith('-')) {
+        $found = @($flags[$path].Keys) + @($flags[''].Keys)
+    } else {
+        $found = @($values[$path])
+        if ($commands.ContainsKey($path)) { $found += @($commands[$path].Keys) }
+    }
+
+    $found | Where-Object { $_ -and $_.StartsWith($wordToComplete) } | Select-Object -Unique | ForEach-Object {
+        $about = $_
+        foreach ($table in @($commands[$path], $flags[$path], $flags[''])) {
+            if ($table -and $table.Contains($_)) { $about = $table[$_]; break }
+        }
+        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $about)
+    }
+}
+`
+}
+
+function commandTable(node: CommandNode): string {
+  const rows = node.children.map((child) => `            ${quote(ownName(child))} = ${quote(child.about)}`)
+  return table(node.path, rows)
+}
+
+/** By the long names alone: keys of PowerShell's tables know no upper and lower case, so that -v would meet -V. */
+function flagTable(node: CommandNode): string {
+  const rows = node.flags.flatMap(({ names, about }) =>
+    names.filter((name) => name.startsWith('--')).map((name) => `            '${name}' = ${quote(about)}`),
+  )
+  return table(node.path, rows)
+}
+
+function table(path: string, rows: readonly string[]): string {
+  return `        '${path}' = [ordered]@{
+${rows.join('\n')}
+        }`
+}
+
+function valueTable({ path, flags, argument }: CommandNode): string[] {
+  const own = argument === undefined || argument.words.length === 0 ? [] : [row(path, argument.words)]
+  return [...own, ...flags.flatMap((flag) => flagValues(path, flag))]
+}
+
+function flagValues(path: string, { names, value }: Flag): string[] {
+  if (value === undefined || value.words.length === 0) return []
+  return names.filter((name) => name.startsWith('--')).map((name) => row(`${path} ${name}`, value.words))
+}
+
+function row(key: string, words: readonly string[]): string {
+  return `        '${key}' = ${list(words)}`
+}
+
+function list(words: readonly string[]): string {
+  return `@(${words.map(quote).join(', ')})`
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}

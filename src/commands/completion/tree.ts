@@ -1,0 +1,102 @@
+import type { Argument, Command, Option } from 'commander'
+import { collect } from '../shared/common-options.ts'
+import { wordsFor } from '../shared/suggested-words.ts'
+
+/** What may follow an option, or stand as an argument. */
+export interface Value {
+  /** What the help calls it: `file`, `seconds`. */
+  readonly name: string
+  /** Whether file names are completed: as they are, after an `@`, or not at all. */
+  readonly files: 'plain' | 'at' | 'none'
+  readonly words: readonly string[]
+}
+
+export interface Flag {
+  /** With dashes: `-o`, `--output`. */
+  readonly names: readonly string[]
+  readonly about: string
+  /** Whether it may be given more than once. */
+  readonly repeatable: boolean
+  /** Left out for a switch. */
+  readonly value?: Value
+}
+
+export interface CommandNode {
+  /** The words that call it, without the program's name; empty for the program itself. */
+  readonly path: string
+  readonly about: string
+  readonly children: readonly CommandNode[]
+  readonly flags: readonly Flag[]
+  /** All its arguments taken together; left out when it has none. */
+  readonly argument?: Value
+}
+
+/** Understood after every command, as the program's other options are. */
+const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable: false }
+
+/**
+ * Reads what can be completed from the program, whose commands must be loaded.
+ * @param path words that call `command`
+ */
+export function readTree(command: Command, path = ''): CommandNode {
+  const argument = readArguments(command.registeredArguments)
+  return {
+    path,
+    about: command.description(),
+    children: command.commands.map((child) => readTree(child, `${path} ${child.name()}`.trim())),
+    flags: [
+      ...command.options.filter(({ hidden }) => !hidden).map(readFlag),
+      ...(path === '' ? [helpFlag] : []),
+    ],
+    ...(argument === undefined ? {} : { argument }),
+  }
+}
+
+/** The program and every command below it, in the order of the help. */
+export function allNodes(root: CommandNode): CommandNode[] {
+  return [root, ...root.children.flatMap(allNodes)]
+}
+
+function readFlag(option: Option): Flag {
+  const names = [option.short, option.long].filter((name) => name != null)
+  const placeholder = /[<[](.+?)(?:\.\.\.)?[>\]]/.exec(option.flags)?.[1]
+  return {
+    names,
+    about: option.description,
+    repeatable: option.parseArg === collect,
+    ...(placeholder === undefined ? {} : { value: readValue(placeholder, option) }),
+  }
+}
+
+function readArguments(all: readonly Argument[]): Value | undefined {
+  const values = all.map((argument) => readValue(argument.name(), argument))
+  if (values.length === 0) return undefined
+  return {
+    name: values.map(({ name }) => name).join(' or '),
+    files: values.find(({ files }) => files !== 'none')?.files ?? 'none',
+    words: values.flatMap(({ words }) => words),
+  }
+}
+
+function readValue(name: string, target: Argument | Option): Value {
+  const kinds = name.split('|')
+  const plain = kinds.includes('file') || target.description.includes('a file name')
+  const at = kinds.includes('json') || target.description.includes('@file')
+  return {
+    name,
+    files: plain ? 'plain' : at ? 'at' : 'none',
+    // A word that a shell would have to quote is easier typed than completed.
+    words: wordsFor(target).filter((word) => /^[\w./-]+$/.test(word)),
+  }
+}
+
+/** The names of every option that takes a value, whatever the command. */
+export function valueFlagNames(root: CommandNode): string[] {
+  const flags = allNodes(root).flatMap((node) => node.flags)
+  return [...new Set(flags.flatMap(({ names, value }) => (value === undefined ? [] : names)))]
+}
+
+/** The last word of those that call a command. */
+export function ownName({ path }: CommandNode): string {
+  return path.split(' ').at(-1)!
+}

@@ -1,0 +1,105 @@
+import { allNodes, ownName, type CommandNode, type Flag, type Value } from './tree.ts'
+
+/** A function for zsh's completion system: as the file `_modelgate` in `$fpath`, or evaluated. */
+export function zshCompletion(root: CommandNode): string {
+  return `#compdef modelgate
+# Completion of modelgate for zsh, printed by: modelgate completion zsh
+
+${allNodes(root)
+  .map((node) => functionOf(node, root))
+  .join('\n')}
+# Completes one of the given words, or after an "@" the name of a file.
+_modelgate_at_file() {
+  if compset -P '@'; then
+    _files
+  elif (($#)); then
+    compadd -- "$@"
+  else
+    return 1
+  fi
+}
+
+if [[ $funcstack[1] == _modelgate ]]; then
+  _modelgate "$@"
+else
+  compdef _modelgate modelgate
+fi
+`
+}
+
+function functionOf(node: CommandNode, root: CommandNode): string {
+  const isRoot = node === root
+  const flags = (isRoot ? root.flags : node.flags).map((flag) => `    ${specification(flag)}`)
+  const name = functionName(node)
+  const intro = isRoot
+    ? `  local -a common_flags
+  common_flags=(
+${flags.join('\n')}
+  )`
+    : `  local -a flags
+  flags=(
+${flags.join('\n')}
+  )`
+  const all = isRoot ? '"${common_flags[@]}"' : '"${common_flags[@]}" "${flags[@]}"'
+  return `${name}() {
+  local curcontext=$curcontext state line
+  typeset -A opt_args
+${intro}
+${node.children.length === 0 ? leaf(node, all) : branch(node, all)}
+}
+`
+}
+
+function leaf({ argument }: CommandNode, flags: string): string {
+  const rest = argument === undefined ? '' : ` ${quote(`*:${message(argument)}`)}`
+  return `  _arguments -s -S ${flags}${rest}`
+}
+
+function branch(node: CommandNode, flags: string): string {
+  const commands = node.children.map(
+    (child) => `    ${quote(`${ownName(child)}:${child.about.replaceAll(':', '\\:')}`)}`,
+  )
+  const cases = node.children.map((child) => `    ${ownName(child)}) ${functionName(child)} ;;`)
+  return `  local -a commands
+  commands=(
+${commands.join('\n')}
+  )
+  _arguments -C -s -S ${flags} '1: :->command' '*:: :->rest' && return
+  case $state in
+    command) _describe command commands ;;
+    rest) case $words[1] in
+${cases.join('\n')}
+    esac ;;
+  esac`
+}
+
+/** One option in the words of `_arguments`. */
+function specification({ names, about, repeatable, value }: Flag): string {
+  // "=" and "+": the value may be the next word, or follow at once.
+  const signs =
+    value === undefined ? names : names.map((name) => `${name}${name.startsWith('--') ? '=' : '+'}`)
+  const exclusive = repeatable ? '*' : names.length > 1 ? `(${names.join(' ')})` : ''
+  const spelled = signs.length > 1 ? `{${signs.join(',')}}` : signs[0]
+  const explained = `[${about.replaceAll(/[\\[\]]/g, '\\$&')}]`
+  const rest = quote(value === undefined ? explained : `${explained}:${message(value)}`)
+  return `${exclusive === '' ? '' : quote(exclusive)}${spelled}${rest}`
+}
+
+function message({ name, words, files }: Value): string {
+  return `${name.replaceAll(':', '\\:')}:${action(words, files)}`
+}
+
+function action(words: readonly string[], files: Value['files']): string {
+  // A leading space keeps zsh from putting options of its own before the words.
+  if (files === 'at') return ` ${['_modelgate_at_file', ...words].join(' ')}`
+  if (files === 'plain') return '_files'
+  return words.length > 0 ? `(${words.join(' ')})` : ' '
+}
+
+function functionName({ path }: CommandNode): string {
+  return ['_modelgate', ...path.split(' ').filter((word) => word !== '')].join('_').replaceAll('-', '_')
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

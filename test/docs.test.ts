@@ -1,0 +1,33 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { markdownTable } from './support/markdown-table.ts'
+import { replaceBlocks } from './support/generated-blocks.ts'
+import { generatedFiles, projectRoot } from './support/generated-files.ts'
+
+describe('what is generated has not drifted', async () => {
+  test.each([...(await generatedFiles())])('%s', (path, content) => {
+    const file = new URL(path, projectRoot)
+    const kept = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    expect(kept === content, `${path} has drifted: run npm run generate`).toBe(true)
+  })
+})
+
+describe('generated blocks', () => {
+  const text = 'a\n<!-- generated:x -->\nold\n<!-- /generated -->\nb\n'
+
+  test('are replaced between their markers, again and again', () => {
+    const once = replaceBlocks(text, { x: 'new' })
+    expect(once).toBe('a\n<!-- generated:x -->\n\nnew\n\n<!-- /generated -->\nb\n')
+    expect(replaceBlocks(once, { x: 'new' })).toBe(once)
+  })
+
+  test('with an unknown name are refused', () => {
+    expect(() => replaceBlocks(text, { y: 'new' })).toThrow('No block is called x.')
+  })
+})
+
+test('tables keep their columns, whatever the cells contain', () => {
+  expect(markdownTable(['a', 'what'], [['long one', 'x|y']])).toBe(
+    ['| a        | what |', '| -------- | ---- |', '| long one | x\\|y |'].join('\n'),
+  )
+})

@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import { environmentRows } from '../../src/commands/help/environment.ts'
+import { exitCodes } from '../../src/errors.ts'
+import { markdownTable } from './markdown-table.ts'
+
+/** The parts of README.md that are written by the program itself, by the name in their marker. */
+export function generatedBlocks(program: Command): Readonly<Record<string, string>> {
+  return {
+    commands: markdownTable(['command', 'what it does'], commandRows(program, 'modelgate')),
+    'exit-codes': markdownTable(
+      ['code', 'meaning', 'what a script may do'],
+      Object.values(exitCodes).map(({ code, meaning, advice }) => [String(code), meaning, advice]),
+    ),
+    environment: markdownTable(
+      ['variable', 'what it is'],
+      environmentRows().map(([names, about]) => [names.replaceAll(/[A-Z][\w=]+/g, '`$&`'), about]),
+    ),
+  }
+}
+
+function commandRows(parent: Command, path: string): string[][] {
+  return parent.commands.flatMap((command) => {
+    const name = `${path} ${command.name()}`
+    if (command.commands.length > 0) return commandRows(command, name)
+    return [[`\`${name} ${command.usage()}\``, command.description()]]
+  })
+}
+
+/**
+ * Puts each block between `<!-- generated:NAME -->` and `<!-- /generated -->`.
+ * @throws when a marker has an unknown name
+ */
+export function replaceBlocks(text: string, blocks: Readonly<Record<string, string>>): string {
+  return text.replaceAll(
+    /(<!-- generated:([\w-]+) -->\n)[^]*?(<!-- \/generated -->)/g,
+    (_, start: string, name: string, end: string) => {
+      const block = blocks[name]
+      if (block === undefined) throw new Error(`No block is called ${name}.`)
+      return `${start}\n${block}\n\n${end}`
+    },
+  )
+}
