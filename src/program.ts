@@ -2,9 +2,7 @@ import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import { UsageError } from './errors.ts'
 import { addCommonOptions } from './commands/shared/common-options.ts'
-
-/** Loads what a command of the tree consists of, for those that speak about other commands. */
-export type LoadCommand = (command: Command) => Promise<void>
+import type { LoadCommand } from './commands/shared/load-command.ts'
 
 /** Gives a command its arguments, options and action. */
 export type Register = (command: Command, context: Context) => void

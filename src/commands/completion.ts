@@ -5,6 +5,7 @@ import { fishCompletion } from './completion/fish.ts'
 import { powershellCompletion } from './completion/powershell.ts'
 import { readTree, type CommandNode } from './completion/tree.ts'
 import { zshCompletion } from './completion/zsh.ts'
+import type { LoadCommand } from './shared/load-command.ts'
 
 /** A script for each shell: static, so that no TAB starts a process. */
 export const completionScripts = {
@@ -28,11 +29,7 @@ Examples:
  * `modelgate completion <shell>`: prints the completion script of a shell.
  * @param load loads what another command of the tree consists of
  */
-export function registerCompletion(
-  command: Command,
-  context: Context,
-  load: (command: Command) => Promise<void>,
-): void {
+export function registerCompletion(command: Command, context: Context, load: LoadCommand): void {
   const shell = command.createArgument('<shell>', 'the shell to complete in')
   command
     .addArgument(shell.choices(Object.keys(completionScripts)))

@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../config/nearest-name.ts'
-import type { LoadCommand } from '../program.ts'
 import { environmentTopic } from './help/environment.ts'
 import { exitCodesTopic } from './help/exit-codes.ts'
+import type { LoadCommand } from './shared/load-command.ts'
 import { suggestWords } from './shared/suggested-words.ts'
 
 /** Help that belongs to no command. */

@@ -1,0 +1,79 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { boundaryProblems } from './support/boundary-rules.ts'
+
+const source = join(import.meta.dirname, '../src')
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+  .map((name) => name.replaceAll('\\', '/'))
+  .sort()
+
+test('imports point one way, and only context.ts touches the process', () => {
+  expect(files).toContain('context.ts')
+  expect(files.flatMap((path) => boundaryProblems(path, readFileSync(join(source, path), 'utf8')))).toEqual(
+    [],
+  )
+})
+
+describe('the check sees', () => {
+  test.each<[string, string, string]>([
+    [
+      'gateway/a.ts',
+      `import { x } from '../output/x.ts'`,
+      'gateway/a.ts imports output/x.ts: gateway -> output',
+    ],
+    [
+      'output/a.ts',
+      `export { x } from '../gateway/x.ts'`,
+      'output/a.ts imports gateway/x.ts: output -> gateway',
+    ],
+    ['output/a.ts', `export * from '../main.ts'`, 'output/a.ts imports main.ts: output -> main'],
+    [
+      'commands/a/b.ts',
+      `import type { X } from '../../program.ts'`,
+      'commands/a/b.ts imports program.ts: commands -> program',
+    ],
+    ['files/a.ts', `await import('../config/x.ts')`, 'files/a.ts imports config/x.ts: files -> config'],
+    ['errors.ts', `type X = import('./files/x.ts').X`, 'errors.ts imports files/x.ts: errors -> files'],
+    ['new/a.ts', `import '../errors.ts'`, 'new/a.ts imports errors.ts: new -> errors'],
+    ['gateway/a.ts', `import { Command } from 'commander'`, 'imports commander, which gateway must not know'],
+    [
+      'commands/a.ts',
+      `import x from 'undici/lib/x.js'`,
+      'imports undici/lib/x.js, which commands must not know',
+    ],
+    ['commands/a.ts', `await import('ora')`, 'imports ora, which commands must not know'],
+    ['commands/a.ts', `await import('chalk')`, 'imports chalk, which commands must not know'],
+    ['sandbox/a.ts', `import x from '@new/thing/x'`, 'imports @new/thing/x, which sandbox must not know'],
+    ['config/a.ts', `import { env } from 'node:process'`, 'imports node:process; only context.ts may'],
+    ['config/a.ts', `const { env } = process`, 'uses process; only context.ts may'],
+    ['commands/a.ts', `process.exit(1)`, 'uses process; only context.ts may'],
+    ['output/a.ts', `console.log('x')`, 'uses console; only context.ts may'],
+    ['gateway/a.ts', `run({ fetch })`, 'uses fetch; only context.ts may'],
+    ['gateway/a.ts', `setTimeout(go, 5)`, 'uses setTimeout; only context.ts may'],
+    ['sandbox/a.ts', `const at = Date.now()`, 'uses Date.now; only context.ts may'],
+  ])('in %s: %s', (path, text, problem) => {
+    expect(boundaryProblems(path, text)).toEqual([expect.stringContaining(problem)])
+  })
+
+  test('a file that has grown too long', () => {
+    expect(boundaryProblems('sandbox/a.ts', 'x\n'.repeat(251))).toEqual([
+      'sandbox/a.ts has 251 lines, more than 250',
+    ])
+    expect(boundaryProblems('sandbox/a.ts', 'x\n'.repeat(250))).toEqual([])
+  })
+
+  test.each<[string, string]>([
+    ['commands/a.ts', `import { x } from '../gateway/x.ts'\nimport { y } from './shared/y.ts'`],
+    ['config/a.ts', `import { x } from '../files/x.ts'\nimport { join } from 'node:path'`],
+    ['context.ts', `process.exitCode = console.x + Date.now()`],
+    [
+      'output/a.ts',
+      `// process.exit()\nconst text = 'fetch(url)' + event.process + at({ console: 1 }).fetch`,
+    ],
+    ['gateway/a.ts', `new Date(0)\nDate.parse(text)`],
+  ])('nothing wrong in %s: %s', (path, text) => {
+    expect(boundaryProblems(path, text)).toEqual([])
+  })
+})

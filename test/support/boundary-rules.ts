@@ -1,0 +1,83 @@
+import { posix } from 'node:path'
+import { sourceFacts } from './source-facts.ts'
+
+/** What each part of src/ may import from; its own files always. A part that is not listed may import nothing. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  main: ['program', 'output', 'context', 'errors'],
+  program: ['commands', 'context', 'errors'],
+  commands: ['gateway', 'output', 'config', 'sandbox', 'files', 'contract', 'errors', 'context'],
+  gateway: ['files', 'contract', 'errors', 'context'],
+  output: ['files', 'contract', 'errors', 'context'],
+  config: ['files', 'contract', 'errors', 'context'],
+  sandbox: ['files', 'contract', 'errors', 'context'],
+  files: ['contract', 'errors', 'context'],
+  context: ['errors'],
+}
+
+/** The only parts that may know a package. A package that is not listed is known to none. */
+const packageOwners: Readonly<Record<string, readonly string[]>> = {
+  '@hono/node-server': ['sandbox'],
+  '@inquirer/prompts': ['commands'],
+  ajv: ['commands'],
+  chalk: ['output'],
+  commander: ['program', 'commands'],
+  cosmiconfig: ['config'],
+  'eventsource-parser': ['gateway'],
+  hono: ['sandbox'],
+  'js-yaml': ['config'],
+  ora: ['output'],
+  undici: ['gateway'],
+  valibot: ['config', 'contract', 'sandbox'],
+}
+
+/** Only src/context.ts is the door to the process, to time and to chance. */
+const contextOnly = [
+  'process',
+  'console',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'fetch',
+  'Date.now',
+  'Math.random',
+  'performance.now',
+]
+
+/** Lines of a file, above which it has more than one concern. */
+const maxLines = 250
+
+/**
+ * What is wrong with the place of one file in the whole, one sentence each.
+ * @param path below src/, with slashes: `gateway/retry.ts`
+ */
+export function boundaryProblems(path: string, text: string): string[] {
+  const { imports, names } = sourceFacts(text)
+  const lines = text.split('\n').length - 1
+  return [
+    ...imports.flatMap((name) => importProblem(path, name)),
+    ...contextOnly
+      .filter((name) => path !== 'context.ts' && names.includes(name))
+      .map((name) => `${path} uses ${name}; only context.ts may`),
+    ...(lines > maxLines ? [`${path} has ${lines} lines, more than ${maxLines}`] : []),
+  ]
+}
+
+function importProblem(path: string, name: string): string[] {
+  const from = areaOf(path)
+  if (name.startsWith('.')) {
+    const target = posix.join(posix.dirname(path), name)
+    const to = areaOf(target)
+    return to === from || mayImport[from]?.includes(to) ? [] : [`${path} imports ${target}: ${from} -> ${to}`]
+  }
+  if (/^node:(process|timers|console)/.test(name)) {
+    return path === 'context.ts' ? [] : [`${path} imports ${name}; only context.ts may`]
+  }
+  if (name.startsWith('node:')) return []
+  const owner = /^(?:@[^/]+\/)?[^/]+/.exec(name)![0]
+  return packageOwners[owner]?.includes(from) ? [] : [`${path} imports ${name}, which ${from} must not know`]
+}
+
+/** `gateway/retry.ts` and `gateway/events/…` are `gateway`; `main.ts` is `main`. */
+function areaOf(path: string): string {
+  return path.split('/')[0]!.replace(/\.ts$/, '')
+}
