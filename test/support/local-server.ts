@@ -107,11 +107,11 @@ class ClientGone extends Error {}
 function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
   const chunks: Buffer[] = []
   let gone = false
-  let wake = () => {}
+  let wake: (() => void) | undefined
   const changed = () => new Promise<void>((resolve) => (wake = resolve))
   socket.on('data', (bytes: Buffer) => {
     chunks.push(bytes)
-    wake()
+    wake?.()
   })
   socket.on('error', () => {})
   for (const event of ['end', 'close'] as const) {
@@ -119,7 +119,7 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
       // A client of ours never closes only one half: FIN means that it has gone.
       gone = true
       socket.destroy()
-      wake()
+      wake?.()
     })
   }
   const whole = () => Buffer.concat(chunks)
