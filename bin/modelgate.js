@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 
 const [major, minor, patch] = process.versions.node.split('.').map(Number)
 const newEnough =
@@ -21,6 +22,8 @@ if (!newEnough) {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   process.stdout.write(`${version}\n`)
 } else {
+  // A long stream makes only short-lived garbage. Growing the space for it would double the memory and gain no time.
+  setFlagsFromString('--semi-space-growth-factor=1')
   nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE ?? join(cacheFolder(), 'modelgate', 'code'))
   const { main, systemContext } = await import('../dist/main.js')
   process.exitCode = await main(process.argv.slice(2), systemContext())

@@ -21,11 +21,11 @@ const importing = new Set([
   'TSImportType',
 ])
 
-/** Reads a TypeScript file; comments and strings do not count. */
-export function sourceFacts(text: string): SourceFacts {
+/** Reads a TypeScript or JavaScript file; comments and strings do not count. */
+export function sourceFacts(text: string, language: 'ts' | 'js' = 'ts'): SourceFacts {
   const imports: string[] = []
   const names: string[] = []
-  visit(parseAst(text, { lang: 'ts' }) as unknown as SyntaxNode, (node) => {
+  visit(parseAst(text, { lang: language }) as unknown as SyntaxNode, (node) => {
     if (importing.has(node.type)) {
       const { value } = (node['source'] ?? {}) as { value?: unknown }
       if (typeof value === 'string') imports.push(value)

@@ -1,0 +1,97 @@
+/** Packs the package, installs it in an empty project without a network, and runs it there. `npm run package`. */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { runProgram } from './run-program.ts'
+import { sourceFacts } from './source-facts.ts'
+
+const root = join(import.meta.dirname, '../..')
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const folder = mkdtempSync(join(tmpdir(), 'modelgate-package-'))
+const project = join(folder, 'project')
+
+try {
+  const packed = pack()
+  checkFiles(packed.files.map(({ path }) => path))
+  install(join(folder, packed.filename))
+  checkImports(join(project, 'node_modules/modelgate/dist'))
+  checkRuns()
+  console.log(
+    `The package is right: ${packed.files.length} files, ${Math.round(packed.size / 1024)} KB packed.`,
+  )
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+interface Packed {
+  readonly filename: string
+  readonly size: number
+  readonly files: readonly { readonly path: string }[]
+}
+
+function pack(): Packed {
+  const output = run('npm', ['pack', '--json', '--pack-destination', folder], root)
+  // One object in an array, or by the package's name, depending on the version of npm.
+  const [packed] = Object.values(JSON.parse(output.slice(output.search(/^[[{]/m))) as Record<string, Packed>)
+  assert(packed !== undefined)
+  return packed
+}
+
+function checkFiles(paths: readonly string[]): void {
+  const wanted = [
+    'LICENSE',
+    'README.md',
+    'package.json',
+    'bin/modelgate.js',
+    'dist/main.js',
+    ...readdirSync(join(root, 'completions')).map((name) => `completions/${name}`),
+  ]
+  assert.deepEqual(
+    wanted.filter((path) => !paths.includes(path)),
+    [],
+    'missing from the package',
+  )
+  assert.deepEqual(
+    paths.filter((path) => !wanted.includes(path) && !/^dist\/[\w-]+\.js$/.test(path)),
+    [],
+    'does not belong into the package',
+  )
+}
+
+function install(tarball: string): void {
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{ "private": true }')
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], project)
+}
+
+/** Whatever is not in the bundle would be missing at the user's, even where no run below comes by. */
+function checkImports(dist: string): void {
+  const known = new Set(builtinModules)
+  const foreign = readdirSync(dist)
+    .flatMap((name) => sourceFacts(readFileSync(join(dist, name), 'utf8'), 'js').imports)
+    .filter((name) => !/^(\.\/|node:)/.test(name) && !known.has(name))
+  assert.deepEqual(foreign, [], 'imported by the bundle and not in it')
+}
+
+function checkRuns(): void {
+  const program = join(project, 'node_modules/.bin/modelgate')
+  assert.equal(run(program, ['--version'], project), `${version}\n`)
+  assert.match(run(program, ['--help'], project), /modelgate generate --sandbox/)
+  const document = JSON.parse(run(program, ['generate', '--sandbox', '--json', 'hello'], project)) as {
+    command: string
+    text: string
+  }
+  assert.equal(document.command, 'generate')
+  assert.notEqual(document.text, '')
+}
+
+/** Runs a program that must succeed, on the Node that runs this file, and returns what it printed. */
+function run(name: string, args: readonly string[], cwd: string): string {
+  const paths = [dirname(process.execPath), process.env['PATH']]
+  const env = { ...process.env, PATH: paths.join(process.platform === 'win32' ? ';' : ':'), HOME: folder }
+  const { code, stdout, stderr } = runProgram(name, args, { cwd, env })
+  assert.equal(code, 0, `${name} ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
+  return stdout
+}
