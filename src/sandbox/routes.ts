@@ -28,10 +28,9 @@ export function addRoutes(app: App, shared: Exchanges): void {
     return alreadySent()
   }
 
-  app.post(
-    '/v1beta/models/:action',
-    serve((call) => generateContentHandler(call, shared)),
-  )
+  const generate = serve((call) => generateContentHandler(call, shared))
+  app.post('/v1beta/models/:action', generate)
+  app.post('/v1/models/:action', generate)
   app.get(
     '/v1beta/models',
     serve(() => ({ endpoint: 'models', answer: () => jsonReply(modelCatalog(), { pretty: true }) })),

@@ -5,22 +5,21 @@ import { call, rawCall, respond, runningSandbox } from '../support/running-sandb
 
 const contents = [{ parts: [{ text: 'hi' }] }]
 const generatePath = '/v1beta/models/sandbox-text:generateContent'
-const asPage = (path: string) => (path === generatePath ? { contents } : { input: 'hi' })
+const bodyFor = (path: string) => (path === generatePath ? { contents } : { input: 'hi' })
 
-test.for(['/v1/responses', generatePath])(
-  '%s refuses a missing, malformed or bad key with 401',
-  async (path) => {
-    const sandbox = await runningSandbox()
-    for (const authorization of ['', 'Basic abc', 'Bearer', 'Bearer invalid']) {
-      const { status, json, text } = await call(sandbox, path, asPage(path), { headers: { authorization } })
-      expect(status).toBe(401)
-      expect(text).not.toContain('Basic')
-      if (path === generatePath) expect(json.error).toMatchObject({ code: 401, status: 'UNAUTHENTICATED' })
-      else expect(json.error).toMatchObject({ type: 'invalid_request_error', param: null })
-    }
-    expect(sandbox.created()).toBe(0)
-  },
-)
+test.for([
+  ['/v1/responses', { type: 'invalid_request_error', param: null }],
+  [generatePath, { code: 401, status: 'UNAUTHENTICATED' }],
+] as const)('%s refuses a missing, malformed or bad key with 401', async ([path, error]) => {
+  const sandbox = await runningSandbox()
+  for (const authorization of ['', 'Basic abc', 'Bearer', 'Bearer invalid']) {
+    const { status, json, text } = await call(sandbox, path, bodyFor(path), { headers: { authorization } })
+    expect(status).toBe(401)
+    expect(text).not.toContain('Basic')
+    expect(json.error).toMatchObject(error)
+  }
+  expect(sandbox.created()).toBe(0)
+})
 
 test('an OpenAI-style refusal of the key says invalid_api_key', async () => {
   const sandbox = await runningSandbox()

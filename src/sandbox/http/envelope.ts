@@ -4,9 +4,12 @@ import type { Reply } from './reply.ts'
 
 export type Family = Endpoint['envelope']
 
-/** Endpoints below `/v1beta` answer in Google's envelope, all others in OpenAI's. */
+/**
+ * Endpoints below `/v1beta` answer in Google's envelope, all others in OpenAI's. So does `/v1/models/{model}:method`:
+ * Google's own client asks there since its version 3.
+ */
 export function familyOf(path: string): Family {
-  return path === '/v1beta' || path.startsWith('/v1beta/') ? 'google' : 'openai'
+  return /^\/v1beta(\/|$)|^\/v1\/models\/[^/]+:[^/:]+$/.test(path) ? 'google' : 'openai'
 }
 
 /** google/rpc/code.proto, HTTP mapping (wire facts, "Status codes"). */

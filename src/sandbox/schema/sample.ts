@@ -32,11 +32,12 @@ export function sampleOf(schema: unknown, random: Random, fallback = 'string'): 
 
 function sample(schema: unknown, situation: Situation, fallback = 'string'): unknown {
   if (!isObject(schema)) return '[sandbox]'
-  const { random, depth, root } = situation
+  const { random, depth, root, budget } = situation
+  budget.left--
   const flat = flatten(schema, root, depth >= optionalDepth)
   if (flat['const'] !== undefined) return flat['const']
   if (Array.isArray(flat['enum']) && flat['enum'].length > 0) return pick(random, flat['enum'])
-  if (depth > deepest || situation.budget.left-- <= 0) return null
+  if (depth > deepest || budget.left < 0) return null
   switch (typeOf(flat, fallback)) {
     case 'object':
       return sampleObject(flat, situation)
@@ -90,8 +91,8 @@ function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
   const unnamed = [...required].filter((name) => typeof name === 'string' && !Object.hasOwn(properties, name))
   const all = [...chosen, ...(unnamed as string[])]
   const extra = isObject(schema['additionalProperties']) ? schema['additionalProperties'] : {}
-  for (let index = 1; all.length < (numberOf(schema['minProperties']) ?? 0); index++)
-    all.push(`extra_${index}`)
+  const least = Math.min(numberOf(schema['minProperties']) ?? 0, situation.budget.left)
+  for (let index = 1; all.length < least; index++) all.push(`extra_${index}`)
   return Object.fromEntries(
     all.map((name) => {
       const inner = Object.hasOwn(properties, name) ? properties[name] : extra

@@ -1,0 +1,215 @@
+import { inflateSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { call, eventsOf, generate, runningSandbox } from '../support/running-sandbox.ts'
+import type { Json } from '../support/running-sandbox.ts'
+
+const weather = {
+  name: 'get_weather',
+  description: 'Weather at a place',
+  parameters: {
+    type: 'OBJECT',
+    properties: { city: { type: 'STRING' }, days: { type: 'INTEGER', minimum: 1, maximum: 7 } },
+    required: ['city', 'days'],
+  },
+}
+
+const candidatesOf = (chunks: readonly Json[]): Json[] => chunks.flatMap((chunk) => chunk.candidates ?? [])
+const partsOf = (chunks: readonly Json[]): Json[] =>
+  candidatesOf(chunks).flatMap((candidate) => candidate.content.parts ?? [])
+const textOf = (chunks: readonly Json[]) =>
+  partsOf(chunks)
+    .filter((part) => part.thought !== true)
+    .map((part) => part.text ?? '')
+    .join('')
+
+test('a stream is CRLF data lines without names or [DONE], and ends with a finish reason', async () => {
+  const sandbox = await runningSandbox()
+  const answer = await generate(sandbox, 'Name three rivers')
+  expect(answer.headers.get('content-type')).toBe('text/event-stream')
+  expect(answer.text).toMatch(/^(data: \{.*\}\r\n\r\n)+$/)
+  const chunks = eventsOf(answer)
+  expect(chunks.length).toBeGreaterThan(10)
+  const reasons = candidatesOf(chunks).map((candidate) => candidate.finishReason)
+  expect(reasons.at(-1)).toBe('STOP')
+  expect(reasons.slice(0, -1).every((reason) => reason === undefined)).toBe(true)
+  expect(new Set(chunks.map((chunk) => chunk.responseId)).size).toBe(1)
+  expect(chunks.every((chunk) => chunk.modelVersion === 'sandbox-text')).toBe(true)
+})
+
+test('the text is marked, quotes the prompt and is of pleasant length', async () => {
+  const sandbox = await runningSandbox()
+  const text = textOf(eventsOf(await generate(sandbox, 'Name three rivers')))
+  expect(text).toMatch(/^\[sandbox\] You asked: “Name three rivers”\./)
+  const words = text.split(' ').length
+  expect(words).toBeGreaterThanOrEqual(40)
+  expect(words).toBeLessThanOrEqual(80)
+})
+
+test('without alt=sse the same chunks are one JSON array, and :generateContent is one document', async () => {
+  const sandbox = await runningSandbox()
+  const body = { contents: [{ parts: [{ text: 'Name three rivers' }] }] }
+  const events = eventsOf(await generate(sandbox, 'Name three rivers'))
+  const array = await call(sandbox, '/v1beta/models/sandbox-text:streamGenerateContent', body)
+  expect(array.headers.get('content-type')).toContain('application/json')
+  expect(textOf(array.json)).toBe(textOf(events))
+  expect(array.json).toHaveLength(events.length)
+  const whole = await call(sandbox, '/v1beta/models/sandbox-text:generateContent', body)
+  expect(textOf([whole.json])).toBe(textOf(events))
+  expect(whole.json.usageMetadata).toEqual(events.at(-1)!.usageMetadata)
+  expect(whole.json.candidates[0].finishReason).toBe('STOP')
+})
+
+test('the same request has the same text, another seed or candidate another', async () => {
+  const texts = await Promise.all(
+    [1, 1, 2].map(async (seed) =>
+      textOf(eventsOf(await generate(await runningSandbox({ seed }), 'Name a river'))),
+    ),
+  )
+  expect(texts[0]).toBe(texts[1])
+  expect(texts[0]).not.toBe(texts[2])
+  const sandbox = await runningSandbox()
+  const seeded = (seed: number) => generate(sandbox, 'Name a river', { generationConfig: { seed } })
+  expect(textOf(eventsOf(await seeded(7)))).not.toBe(textOf(eventsOf(await seeded(8))))
+})
+
+test('usage is cumulative and adds up in every chunk', async () => {
+  const sandbox = await runningSandbox()
+  const chunks = eventsOf(
+    await generate(sandbox, 'Think', { generationConfig: { thinkingConfig: { includeThoughts: true } } }),
+  )
+  let before = 0
+  for (const { usageMetadata: usage } of chunks) {
+    const sum = usage.promptTokenCount + usage.candidatesTokenCount + (usage.thoughtsTokenCount ?? 0)
+    expect(usage.totalTokenCount).toBe(sum)
+    expect(sum).toBeGreaterThan(before)
+    before = sum
+  }
+  expect(candidatesOf(chunks).at(-1).tokenCount).toBe(chunks.at(-1)!.usageMetadata.candidatesTokenCount)
+})
+
+test('thoughts are shown on request, counted in any case, and off with a budget of 0', async () => {
+  const sandbox = await runningSandbox()
+  const withThinking = async (thinkingConfig: Json) =>
+    eventsOf(await generate(sandbox, 'Think', { generationConfig: { thinkingConfig } }))
+  const shown = await withThinking({ includeThoughts: true })
+  expect(partsOf(shown)[0]).toMatchObject({ thought: true })
+  const hidden = await withThinking({ thinkingBudget: 100 })
+  expect(partsOf(hidden).some((part) => part.thought)).toBe(false)
+  expect(hidden.at(-1)!.usageMetadata.thoughtsTokenCount).toBeGreaterThan(0)
+  const off = await withThinking({ thinkingBudget: 0, includeThoughts: true })
+  expect(off.at(-1)!.usageMetadata.thoughtsTokenCount).toBeUndefined()
+})
+
+test('as many candidates as asked, with their index, texts of their own and a finish reason each', async () => {
+  const sandbox = await runningSandbox()
+  const chunks = eventsOf(await generate(sandbox, 'Vary', { generationConfig: { candidateCount: 3 } }))
+  const texts = [0, 1, 2].map((index) =>
+    candidatesOf(chunks)
+      .filter((candidate) => candidate.index === index)
+      .flatMap((candidate) => candidate.content.parts)
+      .map((part: Json) => part.text)
+      .join(''),
+  )
+  expect(new Set(texts).size).toBe(3)
+  expect(candidatesOf(chunks).filter((candidate) => candidate.finishReason === 'STOP')).toHaveLength(3)
+})
+
+test('mode ANY calls a function with arguments that satisfy its parameters', async () => {
+  const sandbox = await runningSandbox()
+  const more = {
+    tools: [{ functionDeclarations: [{ name: 'other' }, weather] }],
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['get_weather'] } },
+  }
+  const [part] = partsOf(eventsOf(await generate(sandbox, 'Hello', more)))
+  expect(part.functionCall).toMatchObject({ name: 'get_weather', args: { city: expect.any(String) } })
+  expect([1, 2, 3, 4, 5, 6, 7]).toContain(part.functionCall.args.days)
+})
+
+test('a function named in the prompt is called, its answer is then spoken about, and NONE forbids it', async () => {
+  const sandbox = await runningSandbox()
+  const tools = [{ functionDeclarations: [weather] }]
+  const [part] = partsOf(eventsOf(await generate(sandbox, 'Use get_weather', { tools })))
+  expect(part.functionCall.name).toBe('get_weather')
+  const contents = [
+    { role: 'user', parts: [{ text: 'Use get_weather' }] },
+    { role: 'model', parts: [part] },
+    { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: { sky: 'clear' } } }] },
+  ]
+  const after = await call(sandbox, '/v1beta/models/m:generateContent', { contents, tools })
+  expect(textOf([after.json])).toContain('{"sky":"clear"}')
+  const toolConfig = { functionCallingConfig: { mode: 'NONE' } }
+  const forbidden = partsOf(eventsOf(await generate(sandbox, 'Use get_weather', { tools, toolConfig })))
+  expect(forbidden.some((entry) => entry.functionCall)).toBe(false)
+})
+
+test('JSON is answered for a schema in either spelling, and for the media type alone', async () => {
+  const sandbox = await runningSandbox()
+  const ask = async (generationConfig: Json) =>
+    textOf(eventsOf(await generate(sandbox, 'Invent', { generationConfig })))
+  const upper = { type: 'OBJECT', properties: { age: { type: 'INTEGER' } }, required: ['age'] }
+  const google = JSON.parse(await ask({ responseMimeType: 'application/json', responseSchema: upper }))
+  expect(google.age).toBeTypeOf('number')
+  const lower = {
+    type: 'object',
+    properties: { tags: { type: 'array', items: { type: 'string' }, minItems: 2 } },
+  }
+  const plain = JSON.parse(await ask({ responseMimeType: 'application/json', responseJsonSchema: lower }))
+  expect(plain.tags).toHaveLength(2)
+  expect(JSON.parse(await ask({ responseMimeType: 'application/json' }))).toMatchObject({ sandbox: true })
+  const word = { type: 'STRING', enum: ['yes', 'no'] }
+  expect(['yes', 'no']).toContain(await ask({ responseMimeType: 'text/x.enum', responseSchema: word }))
+})
+
+test('the token limit cuts with MAX_TOKENS, and nothing is visible when thinking used it up', async () => {
+  const sandbox = await runningSandbox()
+  const ask = async (generationConfig: Json) =>
+    eventsOf(await generate(sandbox, 'Long', { generationConfig }))
+  const cut = await ask({ maxOutputTokens: 5 })
+  expect(candidatesOf(cut).at(-1).finishReason).toBe('MAX_TOKENS')
+  expect(cut.at(-1)!.usageMetadata.candidatesTokenCount).toBe(5)
+  const none = await ask({ maxOutputTokens: 3, thinkingConfig: { thinkingLevel: 'LOW' } })
+  expect(textOf(none)).toBe('')
+  expect(candidatesOf(none).at(-1).finishReason).toBe('MAX_TOKENS')
+})
+
+test('a stop sequence ends the text before it', async () => {
+  const sandbox = await runningSandbox()
+  const chunks = eventsOf(
+    await generate(sandbox, 'hi', { generationConfig: { stopSequences: ['never', '“hi'] } }),
+  )
+  expect(textOf(chunks)).toBe('[sandbox] You asked: ')
+  expect(candidatesOf(chunks).at(-1).finishReason).toBe('STOP')
+})
+
+test('an image comes as a valid PNG', async () => {
+  const sandbox = await runningSandbox()
+  const generationConfig = { responseModalities: ['TEXT', 'IMAGE'] }
+  const image = partsOf(eventsOf(await generate(sandbox, 'Draw', { generationConfig }))).at(-1)
+  const png = Buffer.from(image.inlineData.data, 'base64')
+  expect(image.inlineData.mimeType).toBe('image/png')
+  expect(png.subarray(1, 4).toString()).toBe('PNG')
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]
+  const dataAt = png.indexOf('IDAT') + 4
+  const pixels = inflateSync(png.subarray(dataAt, dataAt + png.readUInt32BE(dataAt - 8)))
+  expect(pixels).toHaveLength(height * (1 + 3 * width))
+})
+
+test('safety settings are rated, and a prompt above the context window is 400', async () => {
+  const sandbox = await runningSandbox()
+  const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
+  const chunks = eventsOf(await generate(sandbox, 'hi', { safetySettings }))
+  expect(candidatesOf(chunks).at(-1).safetyRatings).toEqual([
+    { category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE' },
+  ])
+  const long = await generate(sandbox, 'word '.repeat(1000), {}, 'sandbox-small')
+  expect(long.status).toBe(400)
+  expect(long.json.error.message).toContain('exceeds the maximum number of tokens allowed (1024)')
+})
+
+test('the prompt can ask for a size', async () => {
+  const sandbox = await runningSandbox()
+  const wordsFor = async (prompt: string) =>
+    textOf(eventsOf(await generate(sandbox, prompt))).split(' ').length
+  expect(await wordsFor('sandbox:short')).toBeLessThan(40)
+  expect(await wordsFor('sandbox:300-words')).toBeGreaterThanOrEqual(300)
+})

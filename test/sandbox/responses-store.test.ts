@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { fakeClock } from '../support/fake-clock.ts'
+import { call, eventsOf, respond, runningSandbox } from '../support/running-sandbox.ts'
+
+test('a stored response can be looked up and deleted; one that is not stored cannot', async () => {
+  const sandbox = await runningSandbox()
+  const { json } = await respond(sandbox, 'hi')
+  const found = await call(sandbox, `/v1/responses/${json.id}`)
+  expect(found.json).toEqual(json)
+  const gone = await call(sandbox, `/v1/responses/${json.id}`, undefined, { method: 'DELETE' })
+  expect(gone.json).toEqual({ id: json.id, object: 'response', deleted: true })
+  const unstored = await respond(sandbox, 'hi', { store: false })
+  for (const id of [json.id, unstored.json.id, 'resp_never']) {
+    const { status, json: body } = await call(sandbox, `/v1/responses/${id}`)
+    expect([status, body.error.type]).toEqual([404, 'invalid_request_error'])
+  }
+  expect(sandbox.created()).toBe(2)
+})
+
+test('a background response moves from queued over in_progress to completed with the clock', async () => {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const { json } = await respond(sandbox, 'hi', { background: true })
+  const look = async () => (await call(sandbox, `/v1/responses/${json.id}`)).json
+  expect([json.status, json.output]).toEqual(['queued', []])
+  expect((await look()).status).toBe('queued')
+  await clock.advance(600)
+  expect((await look()).status).toBe('in_progress')
+  await clock.advance(1500)
+  const ended = await look()
+  expect(ended.status).toBe('completed')
+  expect(ended.output[0].content[0].text).toContain('[sandbox]')
+})
+
+test('a background response can be cancelled, once; a synchronous one cannot', async () => {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const cancel = async (id: string) => call(sandbox, `/v1/responses/${id}/cancel`, {})
+  const running = await respond(sandbox, 'hi', { background: true })
+  expect((await cancel(running.json.id)).json.status).toBe('cancelled')
+  await clock.advance(10_000)
+  expect((await call(sandbox, `/v1/responses/${running.json.id}`)).json.status).toBe('cancelled')
+  const ended = await respond(sandbox, 'hi', { background: true })
+  await clock.advance(10_000)
+  expect((await cancel(ended.json.id)).json.status).toBe('completed')
+  const synchronous = await respond(sandbox, 'hi')
+  expect((await cancel(synchronous.json.id)).status).toBe(400)
+  expect((await cancel('resp_never')).status).toBe(404)
+})
+
+test('a streamed background response begins queued, and a stream can be resumed behind an event', async () => {
+  const sandbox = await runningSandbox()
+  const whole = eventsOf(await respond(sandbox, 'hi', { background: true, stream: true }))
+  expect(whole[0].type).toBe('response.queued')
+  const { id } = whole[0].response
+  const rest = await call(sandbox, `/v1/responses/${id}?stream=true&starting_after=5`)
+  expect(eventsOf(rest)).toEqual(whole.slice(6))
+  expect(sandbox.created()).toBe(1)
+})
+
+test('previous_response_id carries the conversation on, not the instructions', async () => {
+  const sandbox = await runningSandbox()
+  const first = await respond(sandbox, 'x'.repeat(4000), { instructions: 'y'.repeat(400) })
+  const second = await respond(sandbox, 'and then?', { previous_response_id: first.json.id })
+  expect(second.json.previous_response_id).toBe(first.json.id)
+  expect(second.json.instructions).toBeNull()
+  const { input_tokens, input_tokens_details } = second.json.usage
+  const carried = 1000 + Math.ceil(first.json.output[0].content[0].text.length / 4)
+  expect(input_tokens).toBe(carried + Math.ceil('and then?'.length / 4))
+  expect(input_tokens_details.cached_tokens).toBe(Math.floor(carried / 128) * 128)
+})
+
+test('an unknown previous response is 404 in the OpenAI envelope and creates nothing', async () => {
+  const sandbox = await runningSandbox()
+  const { status, json } = await respond(sandbox, 'hi', { previous_response_id: 'resp_never' })
+  expect(status).toBe(404)
+  expect(json.error).toMatchObject({ param: 'previous_response_id', code: 'previous_response_not_found' })
+  expect(sandbox.created()).toBe(0)
+})
+
+test.for([['conv_1'], [{ id: 'conv_1' }]])(
+  'a conversation (%j) gets input and output appended',
+  async ([conversation]) => {
+    const sandbox = await runningSandbox()
+    const first = await respond(sandbox, 'x'.repeat(400), { conversation })
+    expect(first.json.conversation).toEqual({ id: 'conv_1' })
+    const second = await respond(sandbox, 'next', { conversation })
+    expect(second.json.usage.input_tokens).toBeGreaterThan(first.json.usage.input_tokens + 1)
+  },
+)
+
+test('an incomplete response does not join its conversation', async () => {
+  const sandbox = await runningSandbox()
+  const short = await respond(sandbox, 'x'.repeat(400), { conversation: 'conv_1', max_output_tokens: 2 })
+  expect(short.json.status).toBe('incomplete')
+  const next = await respond(sandbox, 'next', { conversation: 'conv_1' })
+  expect(next.json.usage.input_tokens).toBe(1)
+})
+
+const say = (text: string) => ({ role: 'user', content: text })
+
+test('input above the context window is 400, or loses its oldest items with truncation auto', async () => {
+  const sandbox = await runningSandbox()
+  const input = [say('a'.repeat(4000)), say('b'.repeat(400)), say('latest words')]
+  const model = 'sandbox-small'
+  const refused = await respond(sandbox, input, { model })
+  expect(refused.status).toBe(400)
+  expect(refused.json.error).toMatchObject({ code: 'context_length_exceeded', param: 'input' })
+  const dropped = await respond(sandbox, input, { model, truncation: 'auto' })
+  expect(dropped.json.usage.input_tokens).toBe(103)
+  expect(dropped.json.output[0].content[0].text).toContain('latest words')
+  const hopeless = await respond(sandbox, 'z'.repeat(5000), { model, truncation: 'auto' })
+  expect(hopeless.status).toBe(400)
+  expect(sandbox.created()).toBe(1)
+})

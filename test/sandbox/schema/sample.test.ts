@@ -1,0 +1,165 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { sampleOf } from '../../../src/sandbox/schema/sample.ts'
+import { samplePattern } from '../../../src/sandbox/schema/sample-pattern.ts'
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+
+/** What is wrong with the samples of ten seeds; empty when all satisfy the schema. */
+function faultsOf(schema: object): unknown[] {
+  const validate = ajv.compile(schema)
+  return Array.from({ length: 10 }, (_, seed) => sampleOf(schema, seededRandom(seed)))
+    .filter((value) => !validate(value))
+    .map((value) => ({ value, errors: validate.errors }))
+}
+
+const node = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+
+test.for<readonly [string, object]>([
+  ['object', { type: 'object', properties: { a: { type: 'string' }, b: { type: 'null' } }, required: ['a'] }],
+  ['required without a schema', { type: 'object', required: ['anything'] }],
+  ['additional properties', { type: 'object', minProperties: 3, additionalProperties: { type: 'integer' } }],
+  [
+    'at most one property',
+    { properties: { a: { type: 'string' }, b: { type: 'string' } }, maxProperties: 1 },
+  ],
+  ['enum', { enum: ['a', 2, null] }],
+  ['const', { const: { a: [1] } }],
+  ['array', { type: 'array', items: { type: 'boolean' }, minItems: 3, maxItems: 3 }],
+  ['empty array', { type: 'array', maxItems: 0 }],
+  ['unique items', { type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 3, uniqueItems: true }],
+  [
+    'tuple',
+    { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false, minItems: 2 },
+  ],
+  ['contains', { type: 'array', contains: { const: 7 } }],
+  ['integer range', { type: 'integer', minimum: 3, maximum: 4 }],
+  ['negative integers', { type: 'integer', maximum: -5 }],
+  ['open integer range', { type: 'integer', exclusiveMinimum: 3, exclusiveMaximum: 5 }],
+  ['multiples', { type: 'integer', minimum: 1, maximum: 99, multipleOf: 7 }],
+  ['number range', { type: 'number', minimum: 0, maximum: 1 }],
+  ['narrow open range', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 0.001 }],
+  ['half steps', { type: 'number', multipleOf: 0.5, minimum: 2 }],
+  ['text lengths', { type: 'string', minLength: 30, maxLength: 32 }],
+  ['one character', { type: 'string', minLength: 1, maxLength: 1 }],
+  ['empty text', { type: 'string', maxLength: 0 }],
+  ['pattern', { type: 'string', pattern: '^[A-Z]{2}-\\d{3,5}(x|yy)?$' }],
+  ['pattern and length', { type: 'string', pattern: '^[a-z]+$', minLength: 12, maxLength: 20 }],
+  ['several types', { type: ['null', 'integer'], minimum: 5 }],
+  ['anyOf', { anyOf: [{ type: 'null' }, { type: 'string', maxLength: 5 }] }],
+  ['oneOf', { oneOf: [{ ...node, properties: { name: { const: 'x' } } }, { type: 'integer' }] }],
+  ['allOf', { allOf: [node, { properties: { age: { type: 'integer', minimum: 1 } }, required: ['age'] }] }],
+  [
+    'allOf on one property',
+    {
+      allOf: [
+        { properties: { a: { minimum: 5 } } },
+        { properties: { a: { type: 'integer', maximum: 6 } }, required: ['a'] },
+      ],
+    },
+  ],
+  ['a base beside anyOf', { ...node, anyOf: [{ required: ['b'], properties: { b: { type: 'boolean' } } }] }],
+  [
+    '$defs',
+    { $defs: { n: node }, type: 'object', properties: { n: { $ref: '#/$defs/n' } }, required: ['n'] },
+  ],
+  ['definitions with escapes', { definitions: { 'a/b': { type: 'integer' } }, $ref: '#/definitions/a~1b' }],
+  [
+    'a list that refers to itself',
+    {
+      $defs: {
+        list: {
+          type: 'object',
+          properties: {
+            value: { type: 'integer' },
+            next: { anyOf: [{ $ref: '#/$defs/list' }, { type: 'null' }] },
+          },
+          required: ['value', 'next'],
+          additionalProperties: false,
+        },
+      },
+      $ref: '#/$defs/list',
+    },
+  ],
+  [
+    'a tree without an end of its own',
+    { ...node, properties: { ...node.properties, kids: { type: 'array', items: { $ref: '#' } } } },
+  ],
+  ['no type at all', {}],
+])('%s', ([, schema]) => {
+  expect(faultsOf(schema)).toEqual([])
+})
+
+test("Google's spelling: upper-case types, nullable, property order", () => {
+  const schema = {
+    type: 'OBJECT',
+    properties: {
+      b: { type: 'INTEGER', format: 'int32', nullable: true },
+      a: { type: 'ARRAY', items: { type: 'STRING' } },
+    },
+    propertyOrdering: ['b', 'a'],
+    required: ['a', 'b'],
+  }
+  const value = sampleOf(schema, seededRandom(1)) as Record<string, unknown>
+  expect(Object.keys(value)).toEqual(['b', 'a'])
+  expect(value['b']).toBeTypeOf('number')
+  expect(value['a']).toEqual([expect.any(String)])
+})
+
+test.for([
+  ['date', /^\d{4}-\d\d-\d\d$/],
+  ['date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/],
+  ['email', /^[a-z]+@example\.com$/],
+  ['uuid', /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-8[\da-f]{3}-[\da-f]{12}$/],
+  ['uri', /^https:\/\/example\.com\//],
+  ['ipv4', /^192\.0\.2\.\d{1,2}$/],
+] as const)('format %s', ([format, expected]) => {
+  expect(sampleOf({ type: 'string', format }, seededRandom(3))).toMatch(expected)
+})
+
+test('text of a pattern matches the pattern', () => {
+  const patterns = fc.stringMatching(
+    /^([a-c]|\\d|\\w|\[a-f\]|\[\^x\]|\(a\|bc\)|a\?|b\*|c\+|d\{2,3\}|\\\.){1,8}$/,
+  )
+  fc.assert(
+    fc.property(patterns, fc.integer(), (pattern, seed) => {
+      expect(samplePattern(`^${pattern}$`, seededRandom(seed), 0)).toMatch(new RegExp(`^(${pattern})$`))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test.for<readonly [string, object]>([
+  [
+    'required recursion that doubles',
+    { properties: { a: { $ref: '#' }, b: { $ref: '#' } }, required: ['a', 'b'] },
+  ],
+  [
+    'a circle of references',
+    { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+  ],
+  ['an endless list', { type: 'array', items: { type: 'string' }, minItems: 1e9 }],
+  ['an endless list of one constant', { type: 'array', items: { const: 1 }, minItems: 1e9 }],
+  ['an endless text', { type: 'string', minLength: 1e12 }],
+  ['an endless pattern', { type: 'string', pattern: '((a{1000}){1000}){1000}' }],
+  ['an endless object', { type: 'object', minProperties: 1e9 }],
+])('a hostile schema comes to an end: %s', ([, schema]) => {
+  expect(JSON.stringify(sampleOf(schema, seededRandom(1)))?.length ?? 0).toBeLessThan(20_000_000)
+})
+
+test('any JSON as a schema gives a value and pollutes no prototype', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (schema) => {
+      sampleOf(schema, seededRandom(1))
+      return ({} as Record<string, unknown>)['polluted'] === undefined
+    }),
+    { numRuns: 2000 },
+  )
+  const names = ['__proto__', 'constructor', 'prototype']
+  const properties = Object.fromEntries(names.map((name) => [name, { const: { polluted: true } }]))
+  const value = sampleOf({ type: 'object', properties, required: names }, seededRandom(1))
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
+  expect(Object.keys(value as object).sort()).toEqual(names.sort())
+})
