@@ -3,6 +3,7 @@
 export type JsonObject = Readonly<Record<string, unknown>>
 
 const none: JsonObject = Object.freeze({})
+const emptyList: readonly unknown[] = Object.freeze([])
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -11,6 +12,11 @@ export function isObject(value: unknown): value is JsonObject {
 /** The value as an object; an empty one when it is something else. */
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : none
+}
+
+/** The value as an array; an empty one when it is something else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : emptyList
 }
 
 /** The objects in a value that should be an array of them. */

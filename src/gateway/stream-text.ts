@@ -38,9 +38,16 @@ export async function streamText(
     stalled = stalledError((gateway.limits.progress ?? 0) / 1000)
     reply.close()
   })
+  let meaningful = false
   const reader = createMessageReader({
+    skim(text) {
+      if (!decoder.skim?.(text)) return false
+      meaningful = true
+      receiver.raw(text)
+      return true
+    },
     onMessage(value, text) {
-      watchdog.touch()
+      meaningful = true
       receiver.raw(text)
       decoder.message(value)
     },
@@ -48,6 +55,8 @@ export async function streamText(
   try {
     for await (const chunk of reply.body) {
       reader.push(chunk)
+      if (meaningful) watchdog.touch()
+      meaningful = false
       await receiver.flush()
       if (reader.done) break
       grace.watch(decoder.state === 'settled' ? graceMs : undefined, () => reply.close())

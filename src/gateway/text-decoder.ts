@@ -7,6 +7,8 @@ import type { FinishReason, TextEvent, TextResult } from '../contract/text-event
 export interface TextDecoder {
   /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
+  /** Takes a message by its text if that is quicker than parsing; false when it has to be parsed. */
+  skim?(text: string): boolean
   /**
    * `open`: more is expected. `settled`: everything that is needed has come. Then the gateway usually closes
    * the connection; but usage, an error or a second response may still follow.

@@ -11,7 +11,7 @@ export function createLineBuffer(onLines: (text: string) => void): LineBuffer {
   let length = 0
   return {
     push(text) {
-      const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1
+      const end = endOfLastLine(text)
       if (end > 0) {
         const whole = end === text.length ? text : text.slice(0, end)
         onLines(held.length === 0 ? whole : held.join('') + whole)
@@ -27,4 +27,11 @@ export function createLineBuffer(onLines: (text: string) => void): LineBuffer {
       return length
     },
   }
+}
+
+/** Where the last unfinished line begins. Only what follows the last LF is searched for a CR: most streams have none. */
+function endOfLastLine(text: string): number {
+  const lineFeed = text.lastIndexOf('\n')
+  const carriageReturn = text.indexOf('\r', lineFeed + 1) === -1 ? -1 : text.lastIndexOf('\r')
+  return Math.max(lineFeed, carriageReturn) + 1
 }

@@ -14,6 +14,8 @@ export interface MessageReader {
 }
 
 export interface MessageHandlers {
+  /** Offered the text of a message before it is parsed; true when nothing more is needed of it. */
+  skim?(text: string): boolean
   /** A JSON value and its text as it came. */
   onMessage(value: unknown, text: string): void
   /** A sign of life that carries nothing: a comment, a ping. */
@@ -161,12 +163,20 @@ function eventReader(handlers: MessageHandlers, limit: number): TextReader {
     }
     // A comment that a relay passed on as data (quirk 4); an empty event is a ping.
     if (data === '' || data.startsWith(':')) return handlers.onComment?.()
+    if (pieces.length === 0 && handlers.skim?.(data)) return
     const text = pieces.length === 0 ? data : pieces.join('') + data
-    const value = tryParse(text)
-    if (value !== undefined) {
-      pieces = []
-      return handlers.onMessage(value.value, text)
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return keepPiece(data)
     }
+    pieces = []
+    handlers.onMessage(value, text)
+  }
+
+  /** What does not parse may be the first part of a message that was cut over several events. */
+  const keepPiece = (data: string) => {
     if (pieces.length === 0 && !/^\s*["[{]/.test(data)) throw plainFailure(data)
     if (pieces.length > 0 && tryParse(data) !== undefined) throw malformed()
     pieces.push(data)

@@ -1,7 +1,8 @@
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Citation, TextResult, ToolCall, Usage } from '../../contract/text-event.ts'
 import { readErrorValue } from '../error-body.ts'
-import { isObject, numberOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
+import { createGrowingText, type GrowingText } from '../growing-text.ts'
+import { isObject, listOf, numberOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import {
   finishError,
   notUnderstood,
@@ -15,7 +16,7 @@ import { createChunkMerger } from './merge-chunks.ts'
 import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
 
 interface CandidateState {
-  text: string
+  readonly text: GrowingText
   finish: string | undefined
 }
 
@@ -28,7 +29,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
   let reasoning = ''
   let block: string | undefined
-  let usage: Usage | null = null
+  let usage: unknown
   let responseId: string | null = null
   let model: string | null = null
   let otherOutput = false
@@ -39,9 +40,10 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     if (!isObject(value)) return
     if (value['error']) throw errorInReply(value)
     merger?.add(value)
-    readFeedback(objectOf(value['promptFeedback']))
-    for (const candidate of objectsOf(value['candidates'])) readCandidate(candidate)
-    usage = readUsage(value['usageMetadata']) ?? usage
+    if (value['promptFeedback']) readFeedback(objectOf(value['promptFeedback']))
+    for (const candidate of listOf(value['candidates'])) if (isObject(candidate)) readCandidate(candidate)
+    // Cumulative, and in every chunk: only the last one is ever read.
+    usage = value['usageMetadata'] ?? usage
     responseId = stringOf(value['responseId']) ?? responseId
     model = stringOf(value['modelVersion']) ?? model
   }
@@ -56,19 +58,19 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
 
   const readCandidate = (candidate: JsonObject) => {
     const index = positionOf(candidate['index'])
-    const state = candidates.get(index) ?? { text: '', finish: undefined }
+    const state = candidates.get(index) ?? { text: createGrowingText(), finish: undefined }
     candidates.set(index, state)
     const parts = objectOf(candidate['content'])['parts']
     if (Array.isArray(parts)) understood = true
-    for (const part of objectsOf(parts)) readPart(part, index, state)
+    for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
     const finish = stringOf(candidate['finishReason'])
     if (finish !== undefined && finish !== '') {
       state.finish = finish
       understood = true
       endToolCall()
     }
-    readCitations(candidate)
-    reportSafety(candidate['safetyRatings'])
+    if (candidate['citationMetadata'] || candidate['groundingMetadata']) readCitations(candidate)
+    if (candidate['safetyRatings']) reportSafety(candidate['safetyRatings'])
   }
 
   const readPart = (part: JsonObject, index: number, state: CandidateState) => {
@@ -78,7 +80,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
         reasoning += text
         emit({ type: 'reasoning-delta', text })
       } else {
-        state.text += text
+        state.text.add(text)
         emit({ type: 'text-delta', index, text })
       }
     }
@@ -181,7 +183,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     const called = toolCalls.length > 0
     const list = ordered.map(([index, { text, finish }]) => ({
       index,
-      text,
+      text: text.toString(),
       finish_reason: block === undefined ? finishReasonOf(finish ?? '', called) : ('content_filter' as const),
     }))
     // One good answer makes the reply a good one.
@@ -197,7 +199,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       raw_finish_reason: raw,
       tool_calls: toolCalls,
       citations,
-      usage,
+      usage: readUsage(usage) ?? null,
       response_id: responseId,
       model,
       response: merger?.value ?? null,

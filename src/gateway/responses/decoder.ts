@@ -1,6 +1,7 @@
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Citation, FinishReason, TextResult, ToolCall } from '../../contract/text-event.ts'
 import { readErrorValue } from '../error-body.ts'
+import { createGrowingText } from '../growing-text.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import {
   finishError,
@@ -12,6 +13,7 @@ import {
 } from '../text-decoder.ts'
 import { readCitation } from './citation.ts'
 import { summariseItem } from './item-summary.ts'
+import { skimTextDelta } from './skim-delta.ts'
 import { readToolCall } from './tool-call.ts'
 import { readResponseUsage } from './usage.ts'
 
@@ -29,7 +31,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   const items = new Map<number, ItemState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
-  let text = ''
+  const text = createGrowingText()
   /** The text of earlier responses in the same stream. */
   let earlier = ''
   let refusal = ''
@@ -42,8 +44,9 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   let otherOutput = false
   let understood = false
 
-  const itemAt = (event: JsonObject): ItemState => {
-    const index = positionOf(event['output_index'])
+  const itemAt = (event: JsonObject): ItemState => itemAtPosition(positionOf(event['output_index']))
+
+  const itemAtPosition = (index: number): ItemState => {
     const known = items.get(index)
     if (known !== undefined) return known
     const fresh: ItemState = { name: '', text: 0, refusal: 0, reasoning: 0, done: false }
@@ -54,7 +57,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   const addText = (item: ItemState, delta: string) => {
     if (delta === '') return
     item.text += delta.length
-    text += delta
+    text.add(delta)
     emit({ type: 'text-delta', index: 0, text: delta })
   }
   const addRefusal = (item: ItemState, delta: string) => {
@@ -121,7 +124,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       case 'response.created':
         // A tool that runs at the gateway may make one stream of several responses (recorded), each numbered anew.
         items.clear()
-        earlier = text
+        earlier = text.toString()
         ended = false
         status = undefined
         if (isObject(value['response'])) response = value['response']
@@ -188,7 +191,8 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     const output = objectsOf(whole['output'])
     // Positions in the final list may differ from those in the stream: items are taken from it all together or not at all.
     const anyDone = [...items.values()].some(({ done }) => done)
-    const anyText = text !== earlier || refusal !== ''
+    const streamed = text.toString()
+    const anyText = streamed !== earlier || refusal !== ''
     for (const [index, entry] of output.entries()) {
       if (anyDone || (anyText && entry['type'] === 'message')) continue
       item(entry, itemAt({ output_index: index % 1024 }), index)
@@ -197,8 +201,8 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       .filter(({ type }) => type === 'message')
       .flatMap(outputTexts)
       .join('')
-    if (full.length > text.length && full.startsWith(text)) addText(itemAt({}), full.slice(text.length))
-    if (output.length === 0 && text === '') addText(itemAt({}), stringOf(whole['output_text']) ?? '')
+    if (full.length > text.length && full.startsWith(streamed)) addText(itemAt({}), full.slice(text.length))
+    if (output.length === 0 && text.length === 0) addText(itemAt({}), stringOf(whole['output_text']) ?? '')
     const error = whole['error']
     if (status === 'failed' || isObject(error))
       failure = errorInReply({ error: isObject(error) ? error : whole['message'] })
@@ -211,16 +215,16 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     if (!ended) return 'unknown'
     if (status === 'cancelled') return 'cancelled'
     if (status === 'incomplete') return rawReason() === 'content_filter' ? 'content_filter' : 'length'
-    if (refusal !== '' && text === '') return 'refusal'
+    if (refusal !== '' && text.length === 0) return 'refusal'
     if (status !== 'completed' && status !== 'complete' && status !== undefined) return 'unknown'
     return toolCalls.length > 0 ? 'tool_calls' : 'stop'
   }
 
   const result = (): TextResult => ({
-    text,
+    text: text.toString(),
     reasoning,
     refusal,
-    candidates: [{ index: 0, text, finish_reason: finishReason() }],
+    candidates: [{ index: 0, text: text.toString(), finish_reason: finishReason() }],
     finish_reason: finishReason(),
     raw_finish_reason: rawReason(),
     tool_calls: toolCalls,
@@ -231,8 +235,17 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     response: response ?? null,
   })
 
+  const skim = (json: string): boolean => {
+    const found = skimTextDelta(json)
+    if (found === undefined || found.outputIndex > 1023) return false
+    understood = true
+    addText(itemAtPosition(found.outputIndex), found.delta)
+    return true
+  }
+
   return {
     message,
+    skim,
     get state() {
       // `response.failed` follows an error event, if it comes at all.
       return ended || failure !== undefined ? 'settled' : 'open'
@@ -244,7 +257,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       const whole = result()
       if (ended && (status === 'queued' || status === 'in_progress')) return stillRunning(whole, status)
       if (!ended && !marked) return truncatedError(whole)
-      return finishError(whole, text !== '' || refusal !== '' || otherOutput)
+      return finishError(whole, text.length > 0 || refusal !== '' || otherOutput)
     },
   }
 }
