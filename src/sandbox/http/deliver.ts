@@ -5,7 +5,7 @@ import { interruptionOf, isBeforeHeaders, strike } from '../faults/interruption.
 import type { Interruption } from '../faults/interruption.ts'
 import { rawReplyOf } from '../faults/raw-reply.ts'
 import type { FaultRule } from '../faults/rule.ts'
-import { write, writeThrough } from './line.ts'
+import { flush, write, writeThrough } from './line.ts'
 import type { Line } from './line.ts'
 import type { Frame, Reply } from './reply.ts'
 
@@ -73,7 +73,8 @@ async function send(
       continue
     }
     isDue = false
-    await writeThrough(line, bytes.subarray(0, offset))
+    await write(line, bytes.subarray(0, offset))
+    await flush(line)
     if ((await strike(line, interruption)) === 'over') return true
     await writePiece(bytes.subarray(offset))
   }
@@ -91,7 +92,8 @@ function headersOf(
   fault: FaultRule | undefined,
   length: number | undefined,
 ): Record<string, string> {
-  const headers: Record<string, string> = { ...reply.headers }
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(reply.headers)) headers[name.toLowerCase()] = value
   if (length !== undefined) headers['content-length'] = String(length)
   if (fault?.action === 'content-type') headers['content-type'] = fault.value ?? 'text/plain'
   for (const [name, value] of Object.entries(fault?.headers ?? {})) headers[name.toLowerCase()] = value

@@ -23,6 +23,13 @@ export async function writeThrough({ outgoing, signal }: Line, bytes: Uint8Array
   await settled(signal, (done) => outgoing.write(bytes, done))
 }
 
+/** Waits until everything written so far has been handed to the system. */
+export async function flush({ outgoing, signal }: Line): Promise<void> {
+  const { socket } = outgoing
+  // An empty write takes its turn behind all others.
+  if (socket !== null && !signal.aborted) await settled(signal, (done) => socket.write('', done))
+}
+
 /** Waits for something on the connection, or for the end of the connection. */
 function settled(signal: AbortSignal, start: (done: () => void) => void): Promise<void> {
   return new Promise((resolve) => {

@@ -1,0 +1,117 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { registerSandbox, runSandbox } from '../../src/commands/sandbox.ts'
+import type { SandboxSettings } from '../../src/commands/sandbox.ts'
+import { readFaults } from '../../src/commands/sandbox/faults.ts'
+import { Interrupted } from '../../src/errors.ts'
+import { testContext } from '../support/test-context.ts'
+import { until } from '../support/running-sandbox.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const plain: SandboxSettings = { port: 0, seed: 1, latency: 'none', faults: undefined, isQuiet: false }
+
+/** What a run ends with. */
+function endOf(run: Promise<never>): Promise<unknown> {
+  return run.catch((error: unknown) => error)
+}
+
+async function parsed(...argv: string[]): Promise<SandboxSettings | undefined> {
+  let settings: SandboxSettings | undefined
+  const program = new Command().option('-q, --quiet')
+  registerSandbox(program.command('sandbox'), testContext(), async (_, given) => {
+    settings = given
+    throw new Interrupted('interrupt')
+  })
+  await program.parseAsync(['sandbox', ...argv], { from: 'user' }).catch((error: unknown) => {
+    if (!(error instanceof Interrupted)) throw error
+  })
+  return settings
+}
+
+test.for<readonly [string[], Partial<SandboxSettings>]>([
+  [[], { port: 0, seed: 1, latency: 'natural', faults: undefined, isQuiet: false }],
+  [['--port', '8080', '--seed', '7'], { port: 8080, seed: 7 }],
+  [['--latency', 'none'], { latency: 'none' }],
+  [['--latency', '25', '--faults', 'f.yaml', '-q'], { latency: 25, faults: 'f.yaml', isQuiet: true }],
+])('%j', async ([argv, settings]) => {
+  expect(await parsed(...argv)).toMatchObject(settings)
+})
+
+test('all that is wrong with the flags is told at once', async () => {
+  const wrong = parsed('--port', '70000', '--seed', '-1', '--latency', 'slow')
+  await expect(wrong).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/--port.*\n--seed.*\n--latency/),
+  })
+  await expect(parsed('--port', '6000')).rejects.toMatchObject({ code: 'bad_port' })
+})
+
+test('prints its address first, serves, logs, and ends with the reason of the signal', async () => {
+  const context = testContext()
+  const ended = endOf(runSandbox(context, plain))
+  await until(() => context.stderr.text.includes('Ctrl-C'))
+  expect(context.stdout.text).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/)
+  const url = context.stdout.text.trim()
+  expect(context.stderr.text).toContain(`export MODELGATE_BASE_URL=${url} MODELGATE_API_KEY=any`)
+  const body = '{"input":"hi","model":"\\u001b[31mred"}'
+  const reply = await fetch(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x' },
+    body,
+  })
+  expect(reply.status).toBe(200)
+  await until(() => context.stderr.text.includes('POST /v1/responses 200'))
+  expect(context.stderr.text).not.toContain('\u001b')
+  context.abort(new Interrupted('interrupt'))
+  expect(await ended).toMatchObject({ exitCode: 130 })
+  await expect(fetch(url)).rejects.toThrow('fetch failed')
+})
+
+test('says nothing on standard error when quiet', async () => {
+  const context = testContext()
+  const ended = endOf(runSandbox(context, { ...plain, isQuiet: true }))
+  await until(() => context.stdout.text !== '')
+  await fetch(`${context.stdout.text.trim()}/v1/models`, { headers: { authorization: 'Bearer x' } })
+  context.abort(new Interrupted('terminate'))
+  expect(await ended).toMatchObject({ exitCode: 143 })
+  expect(context.stderr.text).toBe('')
+})
+
+test('plays the faults of a YAML file', async () => {
+  const cwd = temporaryFolder()
+  const rules =
+    '# busy once\nfaults:\n  - { id: busy, nth: 1, action: status, status: 429, headers: { retry-after: 1 } }\n'
+  await writeFile(join(cwd, 'faults.yaml'), rules)
+  const context = testContext({ cwd })
+  const ended = endOf(runSandbox(context, { ...plain, faults: 'faults.yaml' }))
+  await until(() => context.stdout.text !== '')
+  const url = `${context.stdout.text.trim()}/v1/models`
+  const ask = async () => (await fetch(url, { headers: { authorization: 'Bearer x' } })).status
+  expect([await ask(), await ask()]).toEqual([429, 200])
+  expect(context.stderr.text).toContain('GET /v1/models 429, fault busy')
+  context.abort(new Interrupted('hangup'))
+  expect(await ended).toMatchObject({ exitCode: 129 })
+})
+
+test.for<readonly [string, string | undefined, RegExp]>([
+  ['a missing file', undefined, /faults/],
+  ['neither YAML nor JSON', '[{', /not valid YAML/],
+  ['no list', 'action: reset', /must be a list/],
+  ['too deep', '['.repeat(5000), /faults/],
+  ['too many aliases', `- &a {action: cut}\n${'- *a\n'.repeat(200)}`, /faults/],
+])('a fault file is refused clearly: %s', async ([, text, message]) => {
+  const cwd = temporaryFolder()
+  if (text !== undefined) await writeFile(join(cwd, 'faults.yaml'), text)
+  await expect(readFaults(testContext({ cwd }), 'faults.yaml')).rejects.toMatchObject({
+    name: expect.stringMatching(/^(UsageError|FileError)$/),
+    message: expect.stringMatching(message),
+  })
+})
+
+test('a JSON file works as well', async () => {
+  const cwd = temporaryFolder()
+  await writeFile(join(cwd, 'faults.json'), '[\n\t{"action": "reset", "at": 17}\n]')
+  expect(await readFaults(testContext({ cwd }), 'faults.json')).toEqual([{ action: 'reset', at: 17 }])
+})
