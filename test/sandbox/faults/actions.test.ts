@@ -121,12 +121,14 @@ test.for<readonly [FaultRule, number]>([
 
 test('a drip waits between its pieces', async () => {
   const clock = fakeClock()
-  const { raw } = await struck({ action: 'drip', size: 10, ms: 100 }, { clock
-  expect(bodyOf(raw.bytes).sizes).toEqual([10, 10])
-})
-  await until(() => clock.pendingTimers === 1)
-  await clock.advance(250)
-  await until(() => bodyOf(raw.bytes).sizes.length === 2)
+  const { raw } = await struck({ action: 'drip', size: 10, ms: 100 }, { clock })
+  for (const pieces of [1, 2, 3]) {
+    await until(() => clock.pendingTimers === 1)
+    await clock.advance(99)
+    expect(bodyOf(raw.bytes).sizes).toHaveLength(pieces - 1)
+    await clock.advance(1)
+    await until(() => bodyOf(raw.bytes).sizes.length === pieces)
+  }
 })
 
 test.for<readonly [FaultRule, number, string, string]>([
