@@ -37,7 +37,7 @@ export function readQuestion(
 }
 
 /** The texts of a `Content`, a paragraph for each part. */
-export function textIn(content: JsonObject): string {
+function textIn(content: JsonObject): string {
   return objectsOf(content['parts'])
     .map((part) => textOf(part['text']))
     .filter((text) => text !== '')

@@ -4,7 +4,7 @@ import { isDeeperThan, isObject } from '../json-value.ts'
 import { RequestProblem } from './problem.ts'
 
 /** The largest request body: 256 MiB. The specification sets none; this one keeps a mistake from filling memory. */
-export const maxBodyBytes = 256 * 1024 * 1024
+const maxBodyBytes = 256 * 1024 * 1024
 const maxDepth = 512
 
 /**

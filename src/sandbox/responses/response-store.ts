@@ -3,8 +3,8 @@ import type { JsonObject } from '../json-value.ts'
 import type { ResponsePlan } from './plan-response.ts'
 
 /** A background response waits this long, then runs this long; milliseconds on the sandbox's clock. */
-export const queuedMs = 500
-export const runningMs = 1500
+const queuedMs = 500
+const runningMs = 1500
 
 /** Responses and conversations beyond this number push out the oldest. */
 const kept = 1000
