@@ -1,0 +1,28 @@
+/**
+ * Measures the program against baselines in the same run: `npm run bench`, `npm run bench -- --json FILE`.
+ * Ends with 1 when a bar is missed.
+ */
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { measureLatency } from './latency.ts'
+import { measureLongStreams } from './long-stream.ts'
+import { tableOf, type Measurement } from './measurement.ts'
+import { measureShortReply } from './short-reply.ts'
+import { measureStartup } from './startup.ts'
+import { withWorkbench } from './workbench.ts'
+
+const { values } = parseArgs({ options: { json: { type: 'string' } } })
+
+await withWorkbench(async (workbench) => {
+  const measurements: Measurement[] = [
+    measureStartup(workbench),
+    measureShortReply(workbench),
+    ...measureLongStreams(workbench),
+    ...(await measureLatency(workbench)),
+  ]
+  console.log(tableOf(measurements))
+  if (values.json !== undefined) {
+    writeFileSync(values.json, `${JSON.stringify({ node: process.version, measurements }, undefined, 2)}\n`)
+  }
+  if (measurements.some(({ isMet }) => !isMet)) process.exitCode = 1
+})

@@ -1,0 +1,28 @@
+import type { Measurement } from './measurement.ts'
+import { shortText } from './replies.ts'
+import { median, timeInTurns } from './timing.ts'
+import { baseline as words, modelgate, type Workbench } from './workbench.ts'
+
+const bar = 1.35
+
+/** A whole `generate` of one short reply, against a bare script that does the same; the compile cache is warm. */
+export function measureShortReply(workbench: Workbench): Measurement {
+  const output = `${shortText}\n`
+  const runs = timeInTurns(
+    workbench,
+    { words: modelgate('generate', '-m', 'bench-short', 'Name three rivers'), output },
+    { words: words('bare-http', workbench.url, 'bench-short', 'Name three rivers'), output },
+    21,
+  )
+  const [ours, baseline] = [median(runs.ours), median(runs.baseline)]
+  return {
+    name: 'generate, short reply / bare node:http',
+    unit: 'ms',
+    ours,
+    baseline,
+    figure: `${(ours / baseline).toFixed(2)} x`,
+    bar: `<= ${bar} x`,
+    isMet: ours <= bar * baseline,
+    runs,
+  }
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import type { Measurement } from './measurement.ts'
+import { median, timeInTurns } from './timing.ts'
+import { modelgate, type Workbench } from './workbench.ts'
+
+const bar = 1.25
+
+/** How long `--version` takes, against a Node that does nothing. */
+export function measureStartup(workbench: Workbench): Measurement {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  const runs = timeInTurns(
+    workbench,
+    { words: modelgate('--version'), output: `${version}\n` },
+    { words: [process.execPath, '-e', '0'], output: '' },
+    21,
+  )
+  const [ours, baseline] = [median(runs.ours), median(runs.baseline)]
+  return {
+    name: '--version / node -e 0',
+    unit: 'ms',
+    ours,
+    baseline,
+    figure: `${(ours / baseline).toFixed(2)} x`,
+    bar: `<= ${bar} x`,
+    isMet: ours <= bar * baseline,
+    runs,
+  }
+}

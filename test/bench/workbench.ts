@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What every measurement runs in: a gateway, and a user's home with nothing in it. */
+export interface Workbench {
+  /** Base URL of the gateway. */
+  readonly url: string
+  /** A new folder, removed in the end. */
+  readonly folder: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+const launcher = join(import.meta.dirname, '../../bin/modelgate.js')
+
+/** Words that start modelgate on the Node that runs this. */
+export function modelgate(...args: string[]): string[] {
+  return [process.execPath, launcher, ...args]
+}
+
+/** Words that start a baseline of `baselines/`. */
+export function baseline(name: string, ...args: string[]): string[] {
+  return [process.execPath, join(import.meta.dirname, 'baselines', `${name}.js`), ...args]
+}
+
+/** Starts the gateway, measures, and cleans up whatever happens. */
+export async function withWorkbench(measure: (workbench: Workbench) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-bench-'))
+  const gateway = spawn(process.execPath, [join(import.meta.dirname, 'gateway-child.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      gateway.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)))
+      gateway.stdout.once('data', (text: Buffer) => resolve(text.toString().trim()))
+    })
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: folder,
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      MODELGATE_BASE_URL: url,
+      MODELGATE_API_KEY: 'bench',
+    }
+    await measure({ url, folder, env })
+  } finally {
+    gateway.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
