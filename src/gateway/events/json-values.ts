@@ -1,8 +1,8 @@
 /** Cuts a stream of JSON text into its values. */
 export interface JsonValueSplitter {
   feed(text: string): void
-  /** The text of a value that has begun and not ended; empty when there is none. */
-  pending(): string
+  /** How many characters have come of a value that has begun and not ended; 0 when there is none. */
+  readonly pendingLength: number
 }
 
 const QUOTE = 34
@@ -25,6 +25,7 @@ export function createJsonValueSplitter(
   onStray: (text: string) => void,
 ): JsonValueSplitter {
   const kept: string[] = []
+  let keptLength = 0
   let depth = 0
   let inString = false
   let escaped = false
@@ -49,12 +50,15 @@ export function createJsonValueSplitter(
         kept.push(text.slice(start, at + 1))
         onValue(kept.length === 1 ? kept[0]! : kept.join(''))
         kept.length = 0
+        keptLength = 0
         start = -1
         strayFrom = at + 1
       }
     }
-    if (depth > 0) kept.push(text.slice(start))
-    else reportStray(text.slice(strayFrom))
+    if (depth > 0) {
+      kept.push(text.slice(start))
+      keptLength += text.length - start
+    } else reportStray(text.slice(strayFrom))
   }
 
   const reportStray = (text: string) => {
@@ -63,5 +67,10 @@ export function createJsonValueSplitter(
     if (stray !== '') onStray(text.trim())
   }
 
-  return { feed: scan, pending: () => kept.join('') }
+  return {
+    feed: scan,
+    get pendingLength() {
+      return keptLength
+    },
+  }
 }

@@ -25,6 +25,9 @@ export interface MessageHandlers {
 /** A single event may hold a 50 MB image as base64 (faults, section 1.5). */
 export const maxEventCharacters = 96 * 1_048_576
 
+/** How much of an HTML page is read to find its title. */
+const htmlHeadLength = 4096
+
 /**
  * Reads a reply as messages. The framing is found from the first character, since the content type
  * does not tell it (wire facts, second general rule): `{` or `[` is JSON, `<` is HTML, the rest is an event stream.
@@ -41,9 +44,14 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxEventC
   let head = ''
 
   const choose = (final: boolean): MessageReader | undefined => {
-    const first = /[^\s\uFEFF]/.exec(head)?.[0]
+    // Blanks before the reply may come for ever: none is kept.
+    head = head.replace(/^[\s\uFEFF]+/, '')
+    const first = head[0]
     if (first === undefined) return final ? emptyReader : undefined
-    if (first === '<') throw htmlReply(head)
+    if (first === '<') {
+      if (!final && head.length < htmlHeadLength && !/<\/title/i.test(head)) return undefined
+      throw htmlReply(head)
+    }
     return first === '{' || first === '[' ? jsonReader(handlers, limit) : eventReader(handlers, limit)
   }
   const feed = (text: string, final: boolean) => {
@@ -101,12 +109,8 @@ function malformed(): ContractError {
 }
 
 function jsonReader(handlers: MessageHandlers, limit: number): TextReader {
-  let size = 0
   const splitter = createJsonValueSplitter(
-    (text) => {
-      size = 0
-      handlers.onMessage(parse(text), text)
-    },
+    (text) => handlers.onMessage(parse(text, limit), text),
     () => {
       throw malformed()
     },
@@ -115,17 +119,17 @@ function jsonReader(handlers: MessageHandlers, limit: number): TextReader {
     push() {},
     pushText(text) {
       splitter.feed(text)
-      size = splitter.pending() === '' ? 0 : size + text.length
-      if (size > limit) throw tooLarge(limit)
+      if (splitter.pendingLength > limit) throw tooLarge(limit)
     },
     end() {
-      if (splitter.pending() !== '') throw cut()
+      if (splitter.pendingLength > 0) throw cut()
     },
     done: false,
   }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, limit: number): unknown {
+  if (text.length > limit) throw tooLarge(limit)
   try {
     return JSON.parse(text)
   } catch {
@@ -161,10 +165,11 @@ function eventReader(handlers: MessageHandlers, limit: number): TextReader {
       done = true
       return
     }
-    // A comment that a relay passed on as data (quirk 4); an empty event is a ping.
-    if (data === '' || data.startsWith(':')) return handlers.onComment?.()
+    if (isComment(data, pieces.length > 0)) return handlers.onComment?.()
+    if (data.length > limit) throw tooLarge(limit)
     if (pieces.length === 0 && handlers.skim?.(data)) return
     const text = pieces.length === 0 ? data : pieces.join('') + data
+    if (text.length > limit) throw tooLarge(limit)
     let value: unknown
     try {
       value = JSON.parse(text)
@@ -190,12 +195,13 @@ function eventReader(handlers: MessageHandlers, limit: number): TextReader {
       bare = createJsonValueSplitter(
         (text) => {
           bare = undefined
-          handlers.onMessage(parse(text), text)
+          handlers.onMessage(parse(text, limit), text)
         },
         () => {},
       )
     }
     bare.feed(`${line}\n`)
+    if (bare !== undefined && bare.pendingLength > limit) throw tooLarge(limit)
   }
 
   const parser = createParser({
@@ -220,18 +226,38 @@ function eventReader(handlers: MessageHandlers, limit: number): TextReader {
     end() {
       if (ending) return
       ending = true
-      const open = pieces.length > 0
+      const inLine = pieces.length === 0
       // A complete last event without its blank line still counts (quirk 7); a half one is a cut.
       lines.push('\n\n')
       if (done) return
-      if (bare !== undefined && bare.pending() !== '') throw cut()
-      if (pieces.length > 0) throw open ? malformed() : cut()
+      if (bare !== undefined && bare.pendingLength > 0) throw cut()
+      if (pieces.length > 0) throw inLine || isUnclosed(pieces.join('')) ? cut() : malformed()
     },
     get done() {
       return done
     },
   }
 }
+
+/** Words after a colon, as no JSON has them outside of a string. */
+const wordsAfterColon = /^:\s*[^\s"[{\-\dtfn][^"{}[\]\\]*$/
+
+/**
+ * A comment that a relay passed on as data (quirk 4); an empty event is a ping.
+ * In the middle of a message that was cut over two events, a colon may as well be the message's own.
+ */
+function isComment(data: string, inMessage: boolean): boolean {
+  return data === '' || (inMessage ? wordsAfterColon.test(data) : data.startsWith(':'))
+}
+
+/** Whether an object begins in the text and does not end (fault E17). */
+function isUnclosed(text: string): boolean {
+  const splitter = createJsonValueSplitter(ignore, ignore)
+  splitter.feed(text)
+  return splitter.pendingLength > 0
+}
+
+function ignore(): void {}
 
 function tryParse(text: string): { value: unknown } | undefined {
   try {

@@ -1,0 +1,116 @@
+import type { Outcome } from './outcome.ts'
+
+/** A small reply, and what a reader must make of it however it is cut. */
+export interface Corpus extends Outcome {
+  readonly name: string
+  readonly bytes: Buffer
+}
+
+const one = { a: 1 }
+const two = { b: '2' }
+
+const corpus = (name: string, bytes: string | Buffer, ...messages: unknown[]): Corpus => ({
+  name,
+  bytes: Buffer.from(bytes as string),
+  messages,
+  done: false,
+  error: undefined,
+})
+const done = (name: string, bytes: string, ...messages: unknown[]): Corpus => ({
+  ...corpus(name, bytes, ...messages),
+  done: true,
+})
+const failed = (name: string, error: string, bytes: string | Buffer, ...messages: unknown[]): Corpus => ({
+  ...corpus(name, bytes, ...messages),
+  error,
+})
+
+const line = 'data: {"a":1}'
+const next = 'data: {"b":"2"}'
+
+/** Framings and quirks of the replies that gateways and relays were seen to send (wire facts), and their ends. */
+export const corpora: readonly Corpus[] = [
+  corpus('LF', `${line}\n\n${next}\n\n`, one, two),
+  corpus('CRLF', `${line}\r\n\r\n${next}\r\n\r\n`, one, two),
+  corpus('CR', `${line}\r\r${next}\r\r`, one, two),
+  corpus('LF and CRLF mixed', `${line}\n\r\n${next}\r\n\n`, one, two),
+  corpus('CR and LF mixed', `${line}\r\n\r${next}\n\r\r\n`, one, two),
+  corpus('a byte order mark', `\uFEFF${line}\n\n${next}\n\n`, one, two),
+  corpus('a byte order mark before JSON', '\uFEFF {"a":1}', one),
+  corpus('data over several lines, LF', 'data: {"a":\ndata: 1}\n\n', one),
+  corpus('data over several lines, CRLF', 'data: {\r\ndata: "a":1\r\ndata: }\r\n\r\n', one),
+  corpus('data over several lines, CR', 'data:{"a":\rdata:1}\r\r', one),
+  corpus('no space after the colon', 'data:{"a":1}\n\ndata:{"b":"2"}\n\n', one, two),
+  corpus('event lines', `event: x\n${line}\n\nevent: y\n${next}\n\n`, one, two),
+  corpus(
+    'event names of the prototype',
+    `event: __proto__\n${line}\n\nevent:constructor\n${next}\n\n`,
+    one,
+    two,
+  ),
+  corpus('id and retry lines', `id: 7\nretry: 1e9\n${line}\n\nid\nretry: 10\n${next}\n\n`, one, two),
+  corpus('unknown fields', `foo: bar\n${line}\n\nfoo\nDATA: no\n${next}\n\n`, one, two),
+  corpus('comments', `: PING\n\n${line}\n\n:\n: keepalive\n${next}\n\n`, one, two),
+  corpus('a comment inside an event', 'data: {"a":\n: PING\ndata: 1}\n\n', one),
+  corpus(
+    'a comment passed on as data',
+    `data: : OPENROUTER PROCESSING\n\n${line}\n\ndata:\n\n${next}\n\n`,
+    one,
+    two,
+  ),
+  corpus('an event without data', `event: ping\n\n${line}\n\n`, one),
+  corpus('blank lines before the first event', `\n\r\n\n${line}\n\n`, one),
+  done('DONE', `${line}\n\ndata: [DONE]\n\n`, one),
+  done('DONE without its blank line', `${line}\r\n\r\ndata: [DONE]`, one),
+  done('data after DONE', `${line}\n\ndata:[DONE]\n\n${next}\n\nnonsense\n\ndata: {"c`, one),
+  failed('DONE with a tail', 'malformed_message', `${line}\n\ndata: [DONE]x\n\n${next}\n\n`, one),
+  corpus('no blank line after the last event', `${line}\n\n${next}\n`, one, two),
+  corpus('no line ending after the last event', `${line}\r\n\r\n${next}`, one, two),
+  corpus('an end in the middle of CRLF', `${line}\r\n\r\n${next}\r`, one, two),
+  corpus('a JSON object', '{"a":1}', one),
+  corpus('a JSON object with blanks around', ' \r\n\t{"a":1}\n\n', one),
+  corpus('pretty JSON', '{\n  "a": [\n    {},\n    "}]\\"{"\n  ]\n}\n', { a: [{}, '}]"{'] }),
+  corpus('an array of objects', '[{"a":1}\n,\n{"b":"2"}]', one, two),
+  corpus('a pretty array', '[\r\n  {\r\n    "a": 1\r\n  },\r\n  {"b":"2"}\r\n]\r\n', one, two),
+  corpus('an empty array', ' [ ]'),
+  corpus('a value on each line', '{"a":1}\n{"b":"2"}\n', one, two),
+  corpus('values without anything between', '{"a":1}{"b":"2"}', one, two),
+  corpus('record separators', '{"a":1}\n\u001e{"b":"2"}\n', one, two),
+  corpus('bare JSON after events', `${line}\n\n{"b":"2"}\n`, one, two),
+  corpus('bare pretty JSON after events', `${line}\r\n\r\n{\r\n  "b": "2"\r\n}\r\n`, one, two),
+  corpus('bare JSON without a line ending', `${line}\n\n{\n "b":"2"}`, one, two),
+  corpus('a bare array after events', `${line}\n\n[\n{"b":"2"}\n]\n`, one, two),
+  corpus('bare text after events', `${line}\n\nupstream went away\n`, one),
+  corpus('one message over two events', 'data: {"a"\n\ndata: :1}\n\n', one),
+  corpus('one message over two events with a comment between', 'data: {"a":\n\n: PING\n\ndata: 1}\n\n', one),
+  corpus('one message over three events', 'data: {"b"\n\ndata: :\n\ndata: "2"}\n\n', two),
+  corpus('line separators of Unicode', 'data: {"a":"\u2028\u2029\u0085"}\n\n', {
+    a: '\u2028\u2029\u0085',
+  }),
+  corpus('characters of two to four bytes', 'data: {"é":"€😀"}\n\ndata: "ü"\n\n', { é: '€😀' }, 'ü'),
+  corpus('characters of four bytes in bare JSON', '[{"😀":"𝄞"}]', { '😀': '𝄞' }),
+  corpus('halves of a surrogate pair', 'data: "\\ud83d"\n\ndata: "\\ude00"\n\n', '\ud83d', '\ude00'),
+  corpus('bytes that are not UTF-8', Buffer.from('data: "\xff\xc3("\n\n', 'latin1'), '\uFFFD\uFFFD('),
+  corpus('messages of every kind', 'data: null\n\ndata: 42\n\ndata: []\n\ndata: ""\n\n', null, 42, [], ''),
+  corpus('keys of the prototype', 'data: {"__proto__":{"a":1}}\n\n', JSON.parse('{"__proto__":{"a":1}}')),
+  corpus('nothing', ''),
+  corpus('only blanks', ' \r\n\n '),
+  corpus('only comments', ': PING\n\n: PING\n\n'),
+  failed('DONE with a tail at the end', 'malformed_message', `${line}\n\ndata: [DONE]x\n\n`, one),
+  failed('malformed JSON at the end', 'malformed_message', `${line}\n\ndata: {"b":oops}\n\n`, one),
+  failed('HTML', 'html_reply', '<!DOCTYPE html><title>Bad gateway</title><p>x'),
+  failed('HTML after blanks', 'html_reply', '\r\n <html><head></head></html>'),
+  failed('malformed JSON', 'malformed_message', `${line}\n\ndata: {"b":oops}\n\n${next}\n\n`, one),
+  failed('malformed JSON without framing', 'malformed_message', '{"a":1}{"b":oops}', one),
+  failed('text after JSON', 'malformed_message', '{"a":1} and so on', one),
+  failed('plain text as data', 'stream_error', `${line}\n\ndata: upstream error\n\n${next}\n\n`, one),
+  failed('an end in the middle of an event', 'stream_truncated', `${line}\n\ndata: {"b":"`, one),
+  failed('an end after half a message', 'stream_truncated', `${line}\n\ndata: {"b":"\n\n`, one),
+  failed(
+    'an end in the middle of a character',
+    'stream_truncated',
+    Buffer.from('data: "\xf0\x9f\x98', 'latin1'),
+  ),
+  failed('an end in the middle of JSON', 'stream_truncated', '[{"a":1},{"b":', one),
+  failed('an end in the middle of bare JSON', 'stream_truncated', `${line}\n\n{\n "b":`, one),
+]

@@ -1,0 +1,157 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
+import { inPieces } from '../../support/server-replies.ts'
+import { outcomeOf } from './outcome.ts'
+
+const limit = 1000
+
+/** Replies with one thing that is larger than the limit, in each place where text is kept. */
+const oversized = {
+  'an event': `data: "${'x'.repeat(2 * limit)}"\n\n`,
+  'a line without an end': `data: "${'x'.repeat(2 * limit)}`,
+  'a comment without an end': `: ${'x'.repeat(2 * limit)}`,
+  'an event of many lines': `data: [\n${'data: 1,\n'.repeat(limit)}`,
+  'a JSON object': `{"a":"${'x'.repeat(2 * limit)}"}`,
+  'a JSON object without an end': `{"a":"${'x'.repeat(2 * limit)}`,
+  'an object after others': `[{},{},{"a":"${'x'.repeat(2 * limit)}"}]`,
+  'bare JSON after events': `data: {}\n\n{\n${'"a": 1,\n'.repeat(limit)}`,
+  'a message over many events': `data: ["${'x'.repeat(limit / 2)}\n\n`.repeat(3),
+}
+
+test.for(Object.entries(oversized))('stops at the size limit: %s', ([, reply]) => {
+  for (const size of [1, 7, 64, reply.length]) {
+    expect(outcomeOf(inPieces(reply, size), limit).error, `in pieces of ${size}`).toBe('message_too_large')
+  }
+})
+
+test('counts each message by itself against the limit', () => {
+  const many = `data: {"a":"${'x'.repeat(limit / 2)}"}\n\n`.repeat(20)
+  const array = `[${`{"a":"${'x'.repeat(limit / 2)}"},`.repeat(20)}{}]`
+  for (const size of [1, 100, many.length]) {
+    expect(outcomeOf(inPieces(many, size), limit).messages).toHaveLength(20)
+    expect(outcomeOf(inPieces(array, size), limit).messages).toHaveLength(21)
+  }
+})
+
+test('keeps nothing of endless blanks', () => {
+  const blanks = Buffer.from(' \r\n'.repeat(10_000))
+  // Quadratic work would not end within the limit of this test.
+  const pieces = [...Array.from({ length: 3_000 }, () => blanks), Buffer.from('data: 1\n\n')]
+  expect(outcomeOf(pieces).messages).toEqual([1])
+})
+
+/** 8 MiB in pieces of 1 KiB: work that grows with the square would not end within the limit of this test. */
+const large = 'x'.repeat(8 * 1_048_576)
+test.for([
+  ['an event', `data: {"a":"${large}"}\n\n`],
+  ['a JSON object', `{"a":"${large}"}`],
+  ['an event of many lines', `data: {"a":[\n${'data: 1234,\n'.repeat(large.length / 12)}data: 1]}\n\n`],
+  ['bare JSON of many lines', `data: 1\n\n{"a":[\n${'    1234,\n'.repeat(large.length / 10)}1]}\n`],
+])('reads a large message in small pieces: %s', ([, reply]) => {
+  const { messages, error } = outcomeOf(inPieces(reply!, 1024))
+  expect(error).toBeUndefined()
+  expect(messages.at(-1)).toHaveProperty('a')
+})
+
+test('tells the title of an HTML page however it is cut', () => {
+  const page = '<html>\n<head><title>\n 502 Bad Gateway </title></head>'
+  for (const size of [1, 5, 1000]) {
+    const read = () => {
+      const reader = createMessageReader({ onMessage() {} })
+      for (const piece of inPieces(page, size)) reader.push(piece)
+      reader.end()
+    }
+    expect(read).toThrow('The gateway answered with an HTML page, "502 Bad Gateway".')
+  }
+})
+
+test('does not wait for the end of an endless HTML page', () => {
+  const reader = createMessageReader({ onMessage() {} })
+  const push = () => {
+    for (let count = 0; count < 1_000; count++) reader.push(Buffer.from('<p>no title here</p>'))
+  }
+  expect(push).toThrow('The gateway answered with an HTML page.')
+})
+
+test('repeats nothing of a message that cannot be read', () => {
+  for (const reply of [
+    'data: {"a":"my prompt" oops}\n\n',
+    '{"a":"my prompt" oops}',
+    'data: {"a":"my prompt\n\n',
+  ]) {
+    const reader = createMessageReader({ onMessage() {} })
+    const read = () => {
+      reader.push(Buffer.from(reply))
+      reader.end()
+    }
+    expect(read).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('my prompt') as string }),
+    )
+  }
+})
+
+test('joins a message cut anywhere over two events', () => {
+  const value = { 'a:b': [true, null, -1.5, { c: 'x: y' }], d: '[DONE]' }
+  const json = JSON.stringify(value)
+  for (let at = 1; at < json.length; at++) {
+    const reply = `data: ${json.slice(0, at)}\n\ndata: ${json.slice(at)}\n\n`
+    expect(outcomeOf([Buffer.from(reply)]), `cut at ${at}`).toEqual({
+      messages: [value],
+      done: false,
+      error: undefined,
+    })
+  }
+})
+
+test('reports comments as signs of life', () => {
+  let comments = 0
+  const reader = createMessageReader({ onMessage() {}, onComment: () => void comments++ })
+  reader.push(Buffer.from(': PING\n\ndata: : PING\n\ndata:\n\n'))
+  expect(comments).toBe(3)
+})
+
+test('can be told of the end more than once', () => {
+  const messages: unknown[] = []
+  const reader = createMessageReader({ onMessage: (value) => messages.push(value) })
+  reader.push(Buffer.from('data: 1'))
+  reader.end()
+  reader.end()
+  expect(messages).toEqual([1])
+})
+
+/** Pieces that framings are made of, so that random replies get past the first character. */
+const shard = fc.oneof(
+  fc.constantFrom(
+    'data: ',
+    'data:',
+    'event: ',
+    ': ',
+    '\n',
+    '\r',
+    '\r\n',
+    '\n\n',
+    '[DONE]',
+    '\uFEFF',
+    '<title>',
+  ),
+  fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', '{"a":1}', '[{},', 'null', '{"error":', '\u2028', '😀'),
+  fc.json(),
+  fc.string({ unit: 'binary' }),
+)
+
+test('fails on hostile bytes only with errors of ours, and alike however they are cut', () => {
+  const reply = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    fc.array(shard, { maxLength: 20 }).map((shards) => Buffer.from(shards.join(''))),
+  )
+  fc.assert(
+    fc.property(reply, fc.integer({ min: 1, max: 20 }), (bytes, size) => {
+      const whole = outcomeOf([bytes])
+      const pieces: Uint8Array[] = []
+      for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size))
+      expect(outcomeOf(pieces)).toEqual(whole)
+    }),
+    { numRuns: 10_000 },
+  )
+})
