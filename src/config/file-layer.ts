@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { userFilePath, type FoundFile } from './find-config-file.ts'
 import { addValue, type Found, type Layer, type Level } from './layer.ts'
-import { nearestName } from './nearest-name.ts'
+import { nearestName } from '../contract/nearest-name.ts'
 import { hasEnough, quoted, type Problem } from './problem.ts'
 import { isMapping, kindOf } from './setting-kind.ts'
 import { settingNames, settingTable, type SettingName } from './setting-table.ts'

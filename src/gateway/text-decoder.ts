@@ -85,6 +85,17 @@ export function truncatedError(result: TextResult): ModelgateError {
   )
 }
 
+/** The response goes on at the gateway (`background`): its id is all there is to print. */
+export function stillRunning({ response_id: id }: TextResult, status: string): ModelgateError {
+  const name = id === null ? 'The response' : `The response ${id}`
+  return new ModelgateError('running', 'response_running', `${name} is still running (${status}).`, {
+    phase: 'result',
+    billed: 'yes',
+    ...(id === null ? {} : { remoteId: id }),
+    hint: 'Keep the id: the gateway goes on with it in the background.',
+  })
+}
+
 /** A reply in which nothing of the contract was found. */
 export function notUnderstood(): ContractError {
   return new ContractError(

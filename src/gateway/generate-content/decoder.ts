@@ -1,8 +1,7 @@
-import { GenerationError, ModelgateError } from '../../errors.ts'
-import type { Citation, TextResult, ToolCall, Usage } from '../../contract/text-event.ts'
-import { readErrorValue } from '../error-body.ts'
+import type { Citation, TextResult, ToolCall } from '../../contract/text-event.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 import { isObject, listOf, numberOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
+import { replyError } from '../reply-error.ts'
 import {
   finishError,
   notUnderstood,
@@ -14,6 +13,7 @@ import {
 import { finishReasonOf } from './finish-reason.ts'
 import { createChunkMerger } from './merge-chunks.ts'
 import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
+import { readContentUsage } from './usage.ts'
 
 interface CandidateState {
   readonly text: GrowingText
@@ -38,7 +38,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   const message = (value: unknown) => {
     if (Array.isArray(value)) return value.forEach(message)
     if (!isObject(value)) return
-    if (value['error']) throw errorInReply(value)
+    if (value['error']) throw replyError(value)
     merger?.add(value)
     if (value['promptFeedback']) readFeedback(objectOf(value['promptFeedback']))
     for (const candidate of listOf(value['candidates'])) if (isObject(candidate)) readCandidate(candidate)
@@ -136,7 +136,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       const output = stringOf(result['output']) ?? ''
       emit({ type: 'code-result', outcome: stringOf(result['outcome'])!, output })
     } else {
-      const kind = Object.keys(part).find((key) => !/^thought/.test(key))
+      const kind = Object.keys(part).find((key) => !key.startsWith('thought'))
       if (kind === undefined) return
       otherOutput = true
       emit({ type: 'item-add', kind, summary: `${kind} part`, item: part })
@@ -199,7 +199,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       raw_finish_reason: raw,
       tool_calls: toolCalls,
       citations,
-      usage: readUsage(usage) ?? null,
+      usage: readContentUsage(usage),
       response_id: responseId,
       model,
       response: merger?.value ?? null,
@@ -221,31 +221,4 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       return finishError(whole, anyText || toolCalls.length > 0 || otherOutput)
     },
   }
-}
-
-function readUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined
-  const candidates = numberOf(value['candidatesTokenCount'])
-  const thoughts = numberOf(value['thoughtsTokenCount'])
-  return {
-    input_tokens: numberOf(value['promptTokenCount']),
-    cached_tokens: numberOf(value['cachedContentTokenCount']),
-    // Thoughts are not inside candidatesTokenCount (recorded: 7 + 51 + 45 = 103).
-    output_tokens: candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0),
-    reasoning_tokens: thoughts,
-    total_tokens: numberOf(value['totalTokenCount']),
-  }
-}
-
-/** An error object where a chunk was expected: the reply's own failure, whatever the HTTP status was. */
-function errorInReply(value: JsonObject): ModelgateError {
-  const { message, code } = readErrorValue(value)
-  return new GenerationError(
-    'error_in_reply',
-    `The gateway reported an error: ${message ?? code ?? 'no reason given'}`,
-    {
-      phase: 'stream',
-      ...(code === undefined ? {} : { hint: `The gateway's own code is ${code}.` }),
-    },
-  )
 }

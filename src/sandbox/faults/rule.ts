@@ -4,7 +4,7 @@ import { endpointNames } from '../endpoint-name.ts'
 import type { EndpointName } from '../endpoint-name.ts'
 import { faultActionNames, faultPoints } from './actions.ts'
 import type { FaultAction, FaultPoint } from './actions.ts'
-import { didYouMean } from './nearest-word.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
 
 /** A fault to inject: which requests it strikes, how often, and what it does to the reply. */
 export interface FaultRule {
@@ -43,7 +43,8 @@ const maxRules = 1000
 const oneOf = <const Names extends readonly string[]>(names: Names, what: string) =>
   v.picklist(names, (issue) => {
     const given = String(issue.input)
-    return `is not ${what}: ${given}${didYouMean(given, names)}`
+    const near = nearestName(given, names)
+    return `is not ${what}: ${given}${near === undefined ? '' : ` (did you mean "${near}"?)`}`
   })
 const whole = (least: number) =>
   v.pipe(

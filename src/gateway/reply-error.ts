@@ -1,0 +1,24 @@
+import { GenerationError } from '../errors.ts'
+import { readErrorValue } from './error-body.ts'
+
+/**
+ * An error inside a reply whose HTTP status said nothing of it: an error object or event, nested or flat.
+ * @param value the object that holds it
+ */
+export function replyError(value: unknown): GenerationError {
+  const { message, code } = readErrorValue(value)
+  return new GenerationError(
+    codeWord(code),
+    `The gateway reported an error: ${message ?? code ?? 'no reason given'}`,
+    {
+      phase: 'stream',
+    },
+  )
+}
+
+/** The gateway's own word as a stable one of ours; a number says nothing. */
+function codeWord(code: string | undefined): string {
+  if (code === undefined || /^\d+$/.test(code)) return 'error_in_reply'
+  const word = code.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
+  return word.slice(0, 60)
+}
