@@ -33,8 +33,8 @@ interface Packed {
 
 function pack(): Packed {
   const output = run('npm', ['pack', '--json', '--pack-destination', folder], root)
-  // One object in an array, or by the package's name, depending on the version of npm.
-  const [packed] = Object.values(JSON.parse(output.slice(output.search(/^[[{]/m))) as Record<string, Packed>)
+  // After what the build prints: one object in an array, or by the package's name, depending on npm's version.
+  const [packed] = Object.values(JSON.parse(output.slice(output.search(/^[[{]$/m))) as Record<string, Packed>)
   assert(packed !== undefined)
   return packed
 }
