@@ -4,6 +4,7 @@ import { inCi } from './in-ci.ts'
 import { createJsonOutput } from './json-output.ts'
 import { createJsonLinesOutput } from './jsonl-output.ts'
 import { createMessageCleaner } from './message-cleaner.ts'
+import type { MessageCleaner } from './message-cleaner.ts'
 import { createNotices } from './notices.ts'
 import { outputToFile } from './output-to-file.ts'
 import type { Output, OutputMode } from './output.ts'
@@ -31,7 +32,7 @@ export function createOutput(context: Context, options: OutputOptions): Output {
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
   const cleaner = createMessageCleaner(context, options.secrets ?? [])
   const screen = createScreen(context, cleaner, options.quiet)
-  const output = createRenderer(context, options, screen, mode)
+  const output = createRenderer(context, options, screen, cleaner, mode)
   const textOnly = mode === 'terminal' || mode === 'plain'
   return options.file === undefined ? output : outputToFile(output, options.file, textOnly)
 }
@@ -40,6 +41,7 @@ function createRenderer(
   context: Context,
   { quiet, usage }: OutputOptions,
   screen: Screen,
+  cleaner: MessageCleaner,
   mode: OutputMode,
 ): Output {
   const { stdout, stderr, env } = context
@@ -50,7 +52,7 @@ function createRenderer(
     case 'json':
       return createJsonOutput(parts)
     case 'jsonl':
-      return createJsonLinesOutput(parts)
+      return createJsonLinesOutput({ ...parts, cleaner })
     case 'raw':
       return createRawOutput(parts)
     case 'terminal':

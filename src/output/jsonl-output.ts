@@ -4,6 +4,7 @@ import type { OutputEvent } from '../contract/text-event.ts'
 import { checkDocumentDepth, checkEventDepth } from './depth.ts'
 import { errorDocument } from './error-document.ts'
 import { documentLine, documentText } from './json-text.ts'
+import type { MessageCleaner } from './message-cleaner.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
@@ -13,13 +14,20 @@ export interface JsonLinesOutputParts {
   readonly notices: Notices
   readonly stdout: Sink
   readonly stderr: Sink
+  readonly cleaner: MessageCleaner
 }
 
 /**
  * `--jsonl`: every event is a line, `start` the first; exactly one line, `end` or `error`, is the last.
  * Events of the reply are written by `flush`, together; those that precede a wait at once.
  */
-export function createJsonLinesOutput({ screen, notices, stdout, stderr }: JsonLinesOutputParts): Output {
+export function createJsonLinesOutput({
+  screen,
+  notices,
+  stdout,
+  stderr,
+  cleaner,
+}: JsonLinesOutputParts): Output {
   let pending = ''
   let started = false
   let closed = false
@@ -31,11 +39,13 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr }: JsonL
   }
   const add = (event: OutputEvent) => {
     checkEventDepth(event)
-    pending += documentLine(event, stdout)
-    if (commandEvents.has(event.type)) write()
+    const line = documentLine(event, stdout)
+    if (!commandEvents.has(event.type)) return void (pending += line)
+    pending += cleaner.json(line)
+    write()
   }
-  const last = (document: object) => {
-    if (!closed) pending += documentLine(document, stdout)
+  const last = (line: string) => {
+    if (!closed) pending += line
     closed = true
     write()
   }
@@ -58,13 +68,13 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr }: JsonL
     },
     async end(document) {
       checkDocumentDepth(document)
-      last({ type: 'end', ...document })
+      last(documentLine({ type: 'end', ...document }, stdout))
       notices.end(document.usage)
       await screen.close()
     },
     async error(error) {
       if (error instanceof OutputClosed) return screen.closeAfterError()
-      last({ type: 'error', ...errorDocument(error) })
+      last(cleaner.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))
       // Where standard output has gone or is full, the failure is told on the other stream.
       await screen.close().catch(() => {
         screen.json(documentText(errorDocument(error), stderr))
@@ -73,6 +83,7 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr }: JsonL
   }
 }
 
+/** The program's own words, which may quote the gateway. */
 const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'start',
   'file-save',

@@ -35,6 +35,15 @@ test('a key inside base64 is removed, whatever stands before it', () => {
   )
 })
 
+test('a key that was cut after twelve characters or more is removed as far as it goes', () => {
+  const form = fc.constantFrom(key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1))
+  fc.assert(
+    fc.property(form, fc.integer({ min: 12, max: 29 }), (text, length) => {
+      expect(redact(`before ${text.slice(0, length)}`, [key])).toBe('before [hidden]')
+    }),
+  )
+})
+
 test('nothing is removed without a secret, and an empty one is none', () => {
   expect(redact('a text', [])).toBe('a text')
   expect(redact('a text', [''])).toBe('a text')
