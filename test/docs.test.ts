@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { markdownTable } from './support/markdown-table.ts'
-import { replaceBlocks } from './support/generated-blocks.ts'
+import { generatedBlocks, replaceBlocks } from './support/generated-blocks.ts'
 import { generatedFiles, projectRoot } from './support/generated-files.ts'
+import { loadedProgram } from './support/program-tree.ts'
 
 describe('what is generated has not drifted', async () => {
   test.each([...(await generatedFiles())])('%s', (path, content) => {
@@ -10,6 +11,12 @@ describe('what is generated has not drifted', async () => {
     const kept = existsSync(file) ? readFileSync(file, 'utf8') : ''
     expect(kept === content, `${path} has drifted: run npm run generate`).toBe(true)
   })
+})
+
+test('README.md has a place for every generated block', async () => {
+  const readme = readFileSync(new URL('README.md', projectRoot), 'utf8')
+  const names = [...readme.matchAll(/<!-- generated:([\w-]+) -->/g)].map(([, name]) => name)
+  expect(names.toSorted()).toEqual(Object.keys(generatedBlocks(await loadedProgram())).toSorted())
 })
 
 describe('generated blocks', () => {
