@@ -1,5 +1,5 @@
 /** Events of a long stream: about 23 MB of them. */
-export const longEvents = 100_000
+const longEvents = 100_000
 
 /** What each event of a long stream adds to the text. */
 const word = 'river '
