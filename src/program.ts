@@ -2,6 +2,8 @@ import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import { UsageError } from './errors.ts'
 import { addCommonOptions } from './commands/shared/common-options.ts'
+import { addExamples, type Example } from './commands/shared/examples.ts'
+import { helpLayout } from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/shared/load-command.ts'
 
 /** Gives a command its arguments, options and action. */
@@ -48,13 +50,12 @@ export const commandEntries: readonly CommandEntry[] = [
   },
 ]
 
-const examples = `Examples:
-  $ modelgate generate --sandbox "hello"                 try it, with nothing configured
-  $ modelgate generate -m MODEL "Name three rivers"      words as they arrive
-  $ git diff | modelgate respond -m MODEL "Review this"  piped text, then the prompt
-  $ modelgate respond -m MODEL --json "hi" | jq .usage   one JSON document
-
-`
+const examples: readonly Example[] = [
+  ['modelgate generate --sandbox "hello"', 'try it, nothing configured'],
+  ['modelgate generate -m MODEL "Hello"', 'words as they arrive'],
+  ['git diff | modelgate respond "Review this"', 'piped text, then the prompt'],
+  ['modelgate respond --json "Hi" | jq .usage', 'one JSON document'],
+]
 
 /**
  * Parses the words of one call and runs the command they name.
@@ -66,13 +67,19 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
     await program.parseAsync([...argv], { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    if (error.code === 'commander.help') return context.stdout.write(program.helpInformation())
+    if (error.code === 'commander.help') return program.outputHelp()
     if (error.exitCode === 0) return
     throw new UsageError(error.message.replace(/^error: /, '').replace('\n', ' '), {
       code: error.code.replace('commander.', '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      hint: 'See modelgate --help.',
+      hint: `See modelgate ${calledCommand(argv)}--help.`,
     })
   }
+}
+
+/** The name of the command that was called, with a space, for a hint; nothing when it is none of ours. */
+function calledCommand(argv: readonly string[]): string {
+  const name = argv.find((word) => commandEntries.some((entry) => entry.name === word))
+  return name === undefined ? '' : `${name} `
 }
 
 /** The command tree. A command's module is loaded just before its own words are parsed. */
@@ -82,7 +89,7 @@ export function createProgram(context: Context): Command {
     .description('One program for a gateway to hosted generative models.')
     .version(__VERSION__, '-V, --version', 'print the version')
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp(helpLayout)
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       // Errors are thrown and told in one place, main.
@@ -95,7 +102,7 @@ export function createProgram(context: Context): Command {
     })
     .helpCommand(false)
     .showSuggestionAfterError()
-    .addHelpText('before', examples)
+  addExamples(program, context, examples)
   addCommonOptions(program)
   for (const { name, about } of commandEntries) program.command(name).description(about)
   program.hook('preSubcommand', (_, command) => loadCommand(command, context))

@@ -1,23 +1,26 @@
 import { Option, type Command } from 'commander'
+import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { createContentDecoder } from '../gateway/generate-content/decoder.ts'
 import { pathSegment } from '../gateway/url.ts'
 import { addMessage, readHistory } from './generate/contents.ts'
-import { readSafety } from './generate/safety.ts'
+import { addSafety, readSafety } from './generate/safety.ts'
+import { applyAnswerSchema } from './generate/schema.ts'
 import { readContentTool } from './generate/tools.ts'
 import { readAttachment } from './shared/attachments.ts'
+import { addExamples, type Example } from './shared/examples.ts'
 import { collect, type CommonOptions } from './shared/common-options.ts'
 import { addContractFlags, applyContractFlags, flagsOf } from './shared/contract-flags.ts'
-import { parseJsonFlag } from './shared/json-value.ts'
-import { readSettings } from './shared/open-gateway.ts'
-import { createProblemList } from './shared/problem-list.ts'
-import { applySets, setField, startBody, validateBody, type Body } from './shared/request-body.ts'
+import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
+import { createProblemList, type ProblemList } from './shared/problem-list.ts'
+import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
 import { chooseTextModel } from './shared/text-model.ts'
-import { readTextPrompt } from './shared/text-prompt.ts'
+import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
 import { parseTextFlag } from './shared/text-value.ts'
 import { allInputs } from './shared/throw-problems.ts'
+import { validateBody } from './shared/validate-body.ts'
 
 interface GenerateOptions extends CommonOptions {
   system?: string
@@ -30,20 +33,19 @@ interface GenerateOptions extends CommonOptions {
 
 const contractFlags = flagsOf(endpoint.fields)
 
-const examples = `
-Examples:
-  $ modelgate generate -m MODEL "Name three rivers"
-  $ modelgate generate -m MODEL -a photo.jpg "What is this?"
-  $ cat notes.txt | modelgate generate -m MODEL "Summarise"
-  $ modelgate generate -m MODEL --schema person.json --json "Invent a person"
-  $ modelgate generate -m MODEL --history chat.json --system "Be brief" "And then?"
-`
+export const generateExamples: readonly Example[] = [
+  ['modelgate generate -m MODEL "Name three rivers"'],
+  ['modelgate generate -m MODEL -a photo.jpg "What is this?"'],
+  ['cat notes.txt | modelgate generate -m MODEL "Summarise"'],
+  ['modelgate generate -m MODEL --schema person.json "Invent a person"'],
+  ['modelgate generate -m MODEL --history @chat.json "And then?"'],
+]
 
 /** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */
 export function registerGenerate(command: Command, context: Context, send = sendText): void {
+  addExamples(command, context, generateExamples)
   command
     .argument('[prompt...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
-    .addHelpText('after', examples)
     .option('-s, --system <text>', 'system instruction as text, or @file')
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
     .option('--history <json>', 'earlier messages: JSON, @file or @-, the contents of a conversation')
@@ -61,8 +63,8 @@ export function registerGenerate(command: Command, context: Context, send = send
     )
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
-      const settings = await readSettings(context, options)
-      await send(context, options, settings, await buildRequest(context, options, settings, words))
+      const { settings, request } = await buildRequest(context, options, self.opts(), words)
+      await send(context, options, settings, request)
     })
   addContractFlags(command, contractFlags)
 }
@@ -70,30 +72,32 @@ export function registerGenerate(command: Command, context: Context, send = send
 async function buildRequest(
   context: Context,
   options: GenerateOptions,
-  settings: Awaited<ReturnType<typeof readSettings>>,
+  own: Readonly<Record<string, unknown>>,
   words: readonly string[],
-): Promise<TextRequest> {
+): Promise<{ settings: Settings; request: TextRequest }> {
   const problems = createProblemList()
   const { step } = problems
+  const settings = await step(() => readSettings(context, options))
+  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
   const body: Body = (await step(() => startBody(context, options))) ?? {}
-  await applyContractFlags(context, contractFlags, { ...options }, body, problems)
-  await step(() => applyShortFlags(context, options, body))
-  const schema = await step(() => applySchema(context, options, body))
+  await applyContractFlags(context, contractFlags, own, body, problems)
+  await applyShortFlags(context, options, body, problems)
+  const answerSchema = await step(() => applyAnswerSchema(context, options.schema, body))
   const attachments = await step(() =>
     allInputs((options.attach ?? []).map((name) => readAttachment(context, name))),
   )
-  if (!problems.any || words.length > 0) {
-    const prompt = await step(() => readTextPrompt(context, words, options, body['contents'] !== undefined))
-    addMessage(body, attachments ?? [], prompt)
-  }
-  await step(() => applySets(options, body))
-  if (body['contents'] !== undefined || !problems.any) {
-    await step(() => validateBody(endpoint, body, contractFlags, options))
-  }
-  const model = await step(() => chooseTextModel(context, options, settings))
+  // Where one of these could not be read, the messages were probably in it.
+  const lost = problems.any && [options.body, options.history, own['contents']].some(isGiven)
+  const hasContent = lost || isGiven(body['contents']) || isSet(options, 'contents')
+  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
+  const prompt = await step(() => takePrompt(context, words, options, hasContent))
+  addMessage(body, attachments ?? [], prompt)
+  await applySets(options, body, problems)
+  await step(() => validateBody(endpoint, body, contractFlags, options, problems.any))
+  const model = await step(() => chooseTextModel(context, options, settings, problems))
   const segment = await step(() => pathSegment((model ?? 'model').replace(/^models\//, ''), 'the model'))
   problems.throwAny()
-  return {
+  const request: TextRequest = {
     command: 'generate',
     model: model!,
     path: endpoint.path.replace('{model}', segment!),
@@ -101,32 +105,36 @@ async function buildRequest(
     query: { alt: 'sse' },
     body,
     streamed: true,
-    answerSchema: schema,
+    answerSchema,
     warnings: [],
     createDecoder: createContentDecoder,
   }
+  return { settings: settings!, request }
 }
+
+const isGiven = (value: unknown) => value !== undefined
 
 /** The flags that stand for more than one field, or for one in another form. */
-async function applyShortFlags(context: Context, options: GenerateOptions, body: Body): Promise<void> {
-  const { system, history, safety, tool } = options
+async function applyShortFlags(
+  context: Context,
+  { system, history, safety = [], tool = [] }: GenerateOptions,
+  body: Body,
+  { step }: ProblemList,
+): Promise<void> {
   if (system !== undefined) {
-    setField(body, ['systemInstruction'], {
-      parts: [{ text: await parseTextFlag(context, '--system', system) }],
+    await step(async () => {
+      const text = await parseTextFlag(context, '--system', system)
+      body['systemInstruction'] = { parts: [{ text }] }
     })
   }
-  if (history !== undefined) setField(body, ['contents'], await readHistory(context, history))
-  if (safety !== undefined) setField(body, ['safetySettings'], safety.map(readSafety))
-  if (tool !== undefined) {
-    const tools = await allInputs(tool.map((text) => readContentTool(context, text)))
-    body['tools'] = [...(Array.isArray(body['tools']) ? (body['tools'] as unknown[]) : []), ...tools]
+  if (history !== undefined) {
+    await step(async () => (body['contents'] = await readHistory(context, history)))
   }
-}
-
-async function applySchema(context: Context, { schema }: GenerateOptions, body: Body): Promise<unknown> {
-  if (schema === undefined) return undefined
-  const value = await parseJsonFlag(context, '--schema', /^\s*[[{@]/.test(schema) ? schema : `@${schema}`)
-  setField(body, ['generationConfig', 'responseMimeType'], 'application/json')
-  setField(body, ['generationConfig', 'responseJsonSchema'], value)
-  return value
+  if (safety.length > 0) {
+    await step(async () => addSafety(body, await allInputs(safety.map(async (text) => readSafety(text)))))
+  }
+  if (tool.length > 0) {
+    const tools = () => allInputs(tool.map((text) => readContentTool(context, text)))
+    await step(async () => appendEntries(body, 'tools', await tools()))
+  }
 }

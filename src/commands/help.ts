@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
-import { nearestName } from '../config/nearest-name.ts'
+import { nearestName } from '../contract/nearest-name.ts'
 import { environmentTopic } from './help/environment.ts'
 import { exitCodesTopic } from './help/exit-codes.ts'
 import type { LoadCommand } from './shared/load-command.ts'
 import { suggestWords } from './shared/suggested-words.ts'
 
 /** Help that belongs to no command. */
-const topics: Readonly<Record<string, () => string>> = {
+const topics: Readonly<Record<string, (columns: number) => string>> = {
   'exit-codes': exitCodesTopic,
   environment: environmentTopic,
 }
@@ -19,9 +19,9 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
   command.addArgument(suggestWords(topic, names)).action(async (name?: string) => {
     const program = command.parent!
-    if (name === undefined) return context.stdout.write(program.helpInformation())
+    if (name === undefined) return program.outputHelp()
     const tell = Object.hasOwn(topics, name) ? topics[name] : undefined
-    if (tell !== undefined) return context.stdout.write(tell())
+    if (tell !== undefined) return context.stdout.write(tell(context.stdout.columns))
     const found = program.commands.find((candidate) => candidate.name() === name)
     if (found === undefined) throw unknownTopic(name, names)
     if (found !== command) await load(found)

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import { createResponseDecoder } from '../gateway/responses/decoder.ts'
@@ -6,16 +7,18 @@ import { addInput } from './respond/input.ts'
 import { applyAnswerSchema } from './respond/schema.ts'
 import { readResponseTool } from './respond/tools.ts'
 import { readAttachment } from './shared/attachments.ts'
+import { addExamples, type Example } from './shared/examples.ts'
 import { collect, type CommonOptions } from './shared/common-options.ts'
 import { addContractFlags, applyContractFlags, flagsOf } from './shared/contract-flags.ts'
-import { readSettings } from './shared/open-gateway.ts'
-import { createProblemList } from './shared/problem-list.ts'
-import { applySets, startBody, validateBody, type Body } from './shared/request-body.ts'
+import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
+import { createProblemList, type ProblemList } from './shared/problem-list.ts'
+import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
 import { chooseTextModel } from './shared/text-model.ts'
-import { readTextPrompt } from './shared/text-prompt.ts'
+import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
 import { parseTextFlag } from './shared/text-value.ts'
 import { allInputs } from './shared/throw-problems.ts'
+import { validateBody } from './shared/validate-body.ts'
 
 interface RespondOptions extends CommonOptions {
   attach?: string[]
@@ -27,20 +30,19 @@ interface RespondOptions extends CommonOptions {
 /** The model has the common flag -m. */
 const contractFlags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model')
 
-const examples = `
-Examples:
-  $ modelgate respond -m MODEL "Name three rivers"
-  $ git diff | modelgate respond -m MODEL "Review this"
-  $ modelgate respond -m MODEL --tool web_search --json "News of today" | jq .citations
-  $ modelgate respond -m MODEL --schema person.json "Invent a person"
-  $ modelgate respond -m MODEL --previous-response-id resp_1 "And then?"
-`
+export const respondExamples: readonly Example[] = [
+  ['modelgate respond -m MODEL "Name three rivers"'],
+  ['git diff | modelgate respond -m MODEL "Review this"'],
+  ['modelgate respond -m MODEL --tool web_search "News of today"'],
+  ['modelgate respond -m MODEL --schema person.json "Invent a person"'],
+  ['modelgate respond -m MODEL --previous-response-id resp_1 "And then?"'],
+]
 
 /** `modelgate respond`: text, response-object style, streamed by default (specification, endpoint 2). */
 export function registerRespond(command: Command, context: Context, send = sendText): void {
+  addExamples(command, context, respondExamples)
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
-    .addHelpText('after', examples)
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
     .addOption(
@@ -51,8 +53,8 @@ export function registerRespond(command: Command, context: Context, send = sendT
     )
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<RespondOptions>()
-      const settings = await readSettings(context, options)
-      await send(context, options, settings, await buildRequest(context, options, settings, words))
+      const { settings, request } = await buildRequest(context, options, self.opts(), words)
+      await send(context, options, settings, request)
     })
   addContractFlags(command, contractFlags)
 }
@@ -60,53 +62,65 @@ export function registerRespond(command: Command, context: Context, send = sendT
 async function buildRequest(
   context: Context,
   options: RespondOptions,
-  settings: Awaited<ReturnType<typeof readSettings>>,
+  own: Readonly<Record<string, unknown>>,
   words: readonly string[],
-): Promise<TextRequest> {
+): Promise<{ settings: Settings; request: TextRequest }> {
   const problems = createProblemList()
   const { step } = problems
+  const settings = await step(() => readSettings(context, options))
+  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
   const body: Body = (await step(() => startBody(context, options))) ?? {}
-  await applyContractFlags(context, contractFlags, { ...options }, body, problems)
-  await step(() => applyTexts(context, options, body))
-  await step(() => applyTools(context, options, body))
-  const schema = await step(() => applyAnswerSchema(context, options.schema, body))
+  await applyContractFlags(context, contractFlags, own, body, problems)
+  await applyShortFlags(context, options, body, problems)
+  const answerSchema = await step(() => applyAnswerSchema(context, options.schema, body))
   const attachments = await step(() =>
     allInputs((options.attach ?? []).map((name) => readAttachment(context, name))),
   )
-  if (!problems.any || words.length > 0) {
-    const hasInput = body['input'] !== undefined || body['prompt'] !== undefined
-    const prompt = await step(() => readTextPrompt(context, words, options, hasInput))
-    await step(() => addInput(body, attachments ?? [], prompt))
-  }
-  const model = await step(() => chooseTextModel(context, options, settings, body['model']))
-  if (model !== undefined) body['model'] = model
+  // Where one of these could not be read, the input was probably in it.
+  const lost = problems.any && [options.body, own['input'], own['prompt']].some(isGiven)
+  const hasInput = lost || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
+  const prompt = await step(() => takePrompt(context, words, options, hasInput))
+  await step(() => addInput(body, attachments ?? [], prompt))
+  if (options.model !== undefined) body['model'] = options.model
+  await applySets(options, body, problems)
+  body['model'] ||= await step(() => chooseTextModel(context, options, settings, problems))
   // Words are shown as they come unless a whole reply is asked for; a job in the background has none to show.
-  body['stream'] ??= body['background'] !== true
-  await step(() => applySets(options, body))
-  await step(() => validateBody(endpoint, body, contractFlags, options))
+  if (body['stream'] === undefined) body['stream'] = body['background'] !== true
+  await step(() => validateBody(endpoint, body, contractFlags, options, problems.any))
   problems.throwAny()
-  return {
+  const request: TextRequest = {
     command: 'respond',
-    model: model!,
+    model: String(body['model']),
     path: endpoint.path,
     body,
     streamed: body['stream'] === true,
-    answerSchema: schema,
+    answerSchema,
     warnings: deprecated(body),
     createDecoder: createResponseDecoder,
   }
+  return { settings: settings!, request }
 }
 
-async function applyTexts(context: Context, { instructions }: RespondOptions, body: Body): Promise<void> {
-  if (instructions !== undefined) {
-    body['instructions'] = await parseTextFlag(context, '--instructions', instructions)
+const isGiven = (value: unknown) => value !== undefined
+
+/** The flags that stand for more than one field, or for one in another form. */
+async function applyShortFlags(
+  context: Context,
+  { instructions, tool = [] }: RespondOptions,
+  body: Body,
+  { step }: ProblemList,
+): Promise<void> {
+  // The field's own flag takes the word null; here the text may come from a file as well.
+  if (instructions !== undefined && instructions !== 'null') {
+    await step(
+      async () => (body['instructions'] = await parseTextFlag(context, '--instructions', instructions)),
+    )
   }
-}
-
-async function applyTools(context: Context, { tool }: RespondOptions, body: Body): Promise<void> {
-  if (tool === undefined) return
-  const tools = await allInputs(tool.map((text) => readResponseTool(context, text)))
-  body['tools'] = [...(Array.isArray(body['tools']) ? (body['tools'] as unknown[]) : []), ...tools]
+  if (tool.length > 0) {
+    const tools = () => allInputs(tool.map((text) => readResponseTool(context, text)))
+    await step(async () => appendEntries(body, 'tools', await tools()))
+  }
 }
 
 function deprecated(body: Body): string[] {

@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/sandbox.ts'
 import { readFaults } from './sandbox/faults.ts'
 import { parseLatency, parsePort, parseSeed } from './sandbox/settings.ts'
+import { addExamples, type Example } from './shared/examples.ts'
 import { createProblemList } from './shared/problem-list.ts'
 
 interface SandboxFlags {
@@ -23,25 +24,31 @@ export interface SandboxSettings {
   readonly isQuiet: boolean
 }
 
-const examples = `
-Examples:
-  $ modelgate sandbox                                     a gateway at any free port, until Ctrl-C
-  $ modelgate sandbox --port 8080 --latency none          at a fixed port, as fast as it can
-  $ modelgate sandbox --faults faults.yaml                with faults, to test a pipeline
+const examples: readonly Example[] = [
+  ['modelgate sandbox', 'at any free port, until Ctrl-C'],
+  ['modelgate sandbox --port 8080', 'at a fixed port'],
+  ['modelgate sandbox --faults faults.yaml', 'with faults, to test a script'],
+]
 
-A fault file is a list of rules, in YAML or JSON:
-  - { id: busy, endpoint: responses, attempt: 1, action: status, status: 429, headers: { retry-after: 1 } }
-  - { id: cut, action: reset, at: mid-event, probability: 0.1 }
+const faultFile = `
+A fault file lists rules (YAML or JSON):
+  - { id: cut, action: reset,
+      at: mid-event, probability: 0.1 }
+  - { id: busy, endpoint: responses,
+      attempt: 1, action: status,
+      status: 429,
+      headers: { retry-after: 1 } }
 `
 
 /** `modelgate sandbox`: the local gateway as a server, until a signal ends it. */
 export function registerSandbox(command: Command, context: Context, run = runSandbox): void {
+  addExamples(command, context, examples)
   command
     .option('--port <number>', 'port on 127.0.0.1 (any free one)')
     .option('--faults <file>', 'fault rules: a YAML or JSON file')
     .option('--latency <profile>', 'none, natural, or milliseconds between events (natural)')
     .option('--seed <number>', 'makes answers, ids and chances repeatable (1)')
-    .addHelpText('after', examples)
+    .addHelpText('after', faultFile)
     .action(async (_: unknown, self: Command) => {
       const flags: SandboxFlags = self.optsWithGlobals()
       const problems = createProblemList()

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Attachment } from '../shared/attachments.ts'
 import { parseJsonFlag } from '../shared/json-value.ts'
-import type { Body } from '../shared/request-body.ts'
+import { appendEntries, type Body } from '../shared/request-body.ts'
 
 /**
  * The earlier messages of `--history`: an array of contents, or an object that holds one under `contents`.
@@ -11,7 +11,9 @@ import type { Body } from '../shared/request-body.ts'
 export async function readHistory(context: Context, text: string): Promise<unknown[]> {
   const value = await parseJsonFlag(context, '--history', text)
   const contents = Array.isArray(value) ? value : (value as { contents?: unknown } | null)?.contents
-  if (!Array.isArray(contents)) throw new UsageError('--history must be an array of messages (contents).')
+  if (!Array.isArray(contents)) {
+    throw new UsageError('--history must be an array of messages, or an object with one under "contents".')
+  }
   return contents as unknown[]
 }
 
@@ -19,8 +21,7 @@ export async function readHistory(context: Context, text: string): Promise<unkno
 export function addMessage(body: Body, attachments: readonly Attachment[], prompt: string | undefined): void {
   const parts = [...attachments.map(attachmentPart), ...(prompt === undefined ? [] : [{ text: prompt }])]
   if (parts.length === 0) return
-  const before = Array.isArray(body['contents']) ? (body['contents'] as unknown[]) : []
-  body['contents'] = [...before, { role: 'user', parts }]
+  appendEntries(body, 'contents', [{ role: 'user', parts }])
 }
 
 /** `inlineData` for bytes, `fileData` for a URL (wire facts, section 1, "Part kinds"). */

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import type { Attachment } from '../shared/attachments.ts'
-import type { Body } from '../shared/request-body.ts'
+import { appendEntries, type Body } from '../shared/request-body.ts'
 
 /**
  * Adds the user's message to the input: as plain text when that is all there is, else as a message after the others.
@@ -20,7 +20,7 @@ export function addInput(body: Body, attachments: readonly Attachment[], prompt:
   }
   const text = prompt === undefined ? [] : [{ type: 'input_text', text: prompt }]
   const message = { role: 'user', content: [...attachments.map(attachmentContent), ...text] }
-  body['input'] = [...(Array.isArray(before) ? (before as unknown[]) : []), message]
+  appendEntries(body, 'input', [message])
 }
 
 /** `input_image` for pictures, `input_file` for everything else (wire facts, section 2, "Input"). */

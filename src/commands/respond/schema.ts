@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { parseJsonFlag } from '../shared/json-value.ts'
+import { readAnswerSchema, type AnswerSchema } from '../shared/answer-schema.ts'
 import { setField, type Body } from '../shared/request-body.ts'
 
 /**
@@ -10,11 +10,12 @@ export async function applyAnswerSchema(
   context: Context,
   text: string | undefined,
   body: Body,
-): Promise<unknown> {
+): Promise<AnswerSchema | undefined> {
   if (text === undefined) return undefined
-  const schema = await parseJsonFlag(context, '--schema', /^\s*[[{@]/.test(text) ? text : `@${text}`)
-  const { title } = schema as { title?: unknown }
+  const answer = await readAnswerSchema(context, text)
+  const { title } = answer.schema as { title?: unknown }
   const name = typeof title === 'string' ? title.replaceAll(/[^\w-]+/g, '_').slice(0, 64) : ''
-  setField(body, ['text', 'format'], { type: 'json_schema', name: name || 'answer', schema })
-  return schema
+  const format = { type: 'json_schema', name: name || 'answer', schema: answer.schema }
+  setField(body, ['text', 'format'], format, '--schema')
+  return answer
 }

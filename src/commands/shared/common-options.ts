@@ -39,19 +39,21 @@ export interface CommonOptions {
 /** Adds the common options. They are declared on the program: commander finds them anywhere in the call. */
 export function addCommonOptions(program: Command): void {
   const groups: Readonly<Record<string, readonly Option[]>> = {
-    'Request:': [
+    'Options:': [
       new Option('-m, --model <id>', 'model to use'),
+      new Option('-o, --output <file>', 'write the result to a file'),
+      new Option('--json', 'print one JSON document when done').conflicts(['jsonl', 'raw']),
+      new Option('--dry-run', 'print the exact request and send nothing'),
+      new Option('--sandbox', 'use the built-in local gateway: no key, no cost'),
+    ],
+    'Request:': [
       new Option('--body <json>', 'whole request body to start from: JSON, @file or @-'),
       new Option('--set <path=json>', 'set any field of the body (repeatable)').argParser(collect),
       new Option('--no-validate', 'send without checking against the documented limits'),
-      new Option('--dry-run', 'print the exact request and send nothing'),
       new Option('--curl', 'print the request as a curl command and send nothing'),
-      new Option('--sandbox', 'use the built-in local gateway: no key, no cost'),
     ],
     'Output:': [
-      new Option('-o, --output <file>', 'write the result to a file'),
       new Option('--force', 'overwrite an existing file'),
-      new Option('--json', 'print one JSON document when done').conflicts(['jsonl', 'raw']),
       new Option('--jsonl', 'print one JSON event a line as things happen').conflicts('raw'),
       new Option('--raw', "print the gateway's own JSON"),
       new Option('--usage', 'print the token counts on standard error'),
@@ -73,7 +75,7 @@ export function addCommonOptions(program: Command): void {
         'safe',
         'always',
       ]),
-      new Option('--max-retries <number>', 'how often (2)'),
+      new Option('--max-retries <number>', 'how often to send again (2)'),
       new Option('--timeout <seconds>', 'limit for the whole request (none)'),
       new Option('--connect-timeout <seconds>', 'limit for connecting (10)'),
       new Option('--first-byte-timeout <seconds>', 'limit for the first byte (120 streamed, 600 not)'),

@@ -28,14 +28,21 @@ function hidden(headers: Readonly<Record<string, string>>): Record<string, strin
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hideHeader(name, value)]))
 }
 
+/** The system refuses a single argument of 128 KiB (Linux); beyond this the body goes through a pipe. */
+const longestArgument = 100_000
+
 /** For a POSIX shell; the key comes from the environment of whoever pastes it, never from the text. */
 function curlCommand(url: URL, headers: Readonly<Record<string, string>>, body: string): string {
-  const lines = Object.entries(headers).map(([name, value]) =>
+  const headerLines = Object.entries(headers).map(([name, value]) =>
     name === 'authorization'
       ? `-H "authorization: Bearer $MODELGATE_API_KEY"`
       : `-H ${quoted(`${name}: ${value}`)}`,
   )
-  return [`curl --no-buffer ${quoted(url.href)}`, ...lines, `--data-binary ${quoted(body)}`].join(' \\\n  ')
+  // printf is part of the shell, which knows no such limit.
+  const isLong = Buffer.byteLength(body) > longestArgument
+  const feed = isLong ? [`printf %s ${quoted(body)} |`] : []
+  const data = `--data-binary ${isLong ? '@-' : quoted(body)}`
+  return [...feed, `curl --no-buffer ${quoted(url.href)}`, ...headerLines, data].join(' \\\n  ')
 }
 
 function quoted(text: string): string {

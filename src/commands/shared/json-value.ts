@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { parseJson } from '../../files/parse-json.ts'
-import { readFlagValue } from './flag-value.ts'
+import { readFlagValue, type FlagValue } from './flag-value.ts'
 
 /**
  * The value of a flag that takes JSON: inline, `@file` or `@-`.
@@ -12,13 +12,19 @@ import { readFlagValue } from './flag-value.ts'
  * @throws UsageError `invalid_json` with line and column; UsageError and FileError as `readFlagValue` does
  */
 export async function parseJsonFlag(context: Context, flag: string, value: string): Promise<unknown> {
-  const { text, place, isInline } = await readFlagValue(context, flag, value)
-  const { value: parsed, problem } = parseJson(text)
-  if (problem === undefined) return parsed
-  const looksLikeFile = isInline && (await isFile(resolve(context.cwd, value)))
+  const read = await readFlagValue(context, flag, value)
+  if (!read.isInline) return jsonOf(read)
+  const looksLikeFile = !/^\s*[[{"]/.test(value) && (await isFile(resolve(context.cwd, value)))
+  return jsonOf(read, looksLikeFile ? fileHint(flag, value) : fileHint(flag, 'FILE'))
+}
+
+/** What the text of a flag says as JSON. @throws UsageError `invalid_json` with line and column */
+export function jsonOf({ text, place }: FlagValue, hint?: string): unknown {
+  const { value, problem } = parseJson(text)
+  if (problem === undefined) return value
   throw new UsageError(`${place} ${problem}.`, {
     code: 'invalid_json',
-    ...(isInline ? { hint: looksLikeFile ? fileHint(flag, value) : fileHint(flag, 'FILE') } : {}),
+    ...(hint === undefined ? {} : { hint }),
   })
 }
 

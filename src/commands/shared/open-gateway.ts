@@ -87,17 +87,20 @@ async function sandboxPlace(context: Context): Promise<Place> {
 }
 
 async function configuredPlace(context: Context, options: CommonOptions, settings: Settings): Promise<Place> {
-  const baseUrl = settings.baseUrl.value
-  if (baseUrl === undefined) {
-    throw new UsageError('No gateway is configured.', {
-      code: 'base_url_missing',
-      phase: 'config',
-      hint: 'Set MODELGATE_BASE_URL or --base-url, or try --sandbox, which needs neither gateway nor key.',
-    })
-  }
+  const baseUrl = configuredBaseUrl(settings)
   const dry = options.dryRun || options.curl
   const key = dry ? 'key' : (await resolveKey(context, settings)).value
   return { baseUrl, key, close: async () => {} }
+}
+
+/** The address of the gateway. @throws UsageError without one */
+export function configuredBaseUrl({ baseUrl }: Settings): URL {
+  if (baseUrl.value !== undefined) return baseUrl.value
+  throw new UsageError('No gateway is configured.', {
+    code: 'base_url_missing',
+    phase: 'config',
+    hint: 'Set MODELGATE_BASE_URL or --base-url, or try --sandbox, which needs neither gateway nor key.',
+  })
 }
 
 function readCertificates(context: Context, path: string): string {

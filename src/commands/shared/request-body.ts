@@ -1,11 +1,8 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { checkBody, type Violation } from '../../contract/check.ts'
-import type { Endpoint } from '../../contract/field.ts'
-import { nearestName } from '../../config/nearest-name.ts'
 import type { CommonOptions } from './common-options.ts'
-import type { ContractFlag } from './contract-flags.ts'
 import { parseJsonFlag } from './json-value.ts'
+import type { ProblemList } from './problem-list.ts'
 import { parseSet, setPath } from './set-path.ts'
 
 export type Body = Record<string, unknown>
@@ -20,65 +17,44 @@ export async function startBody(context: Context, options: CommonOptions): Promi
   return value as Body
 }
 
-/** Sets a place in the body, creating what lies on the way. @throws UsageError for a name that cannot be one */
-export function setField(body: Body, path: readonly string[], value: unknown): void {
+/**
+ * Sets a place in the body, creating what lies on the way.
+ * @param flag which one asks for it, for the message
+ * @throws UsageError `invalid_set` for a name that cannot be one, and where a text or number is in the way
+ */
+export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
   const name = path[0]!
-  body[name] = setPath(body, path, value)[name]
+  try {
+    body[name] = setPath(body, path, value)[name]
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw new UsageError(error.message.replace('--set', flag), { ...error.facts, code: error.code })
+  }
+}
+
+/** Adds entries to a list of the body. What stands there and is no list is kept, for the check to judge. */
+export function appendEntries(body: Body, name: string, entries: readonly unknown[]): void {
+  const before = body[name] ?? []
+  body[name] = [...(Array.isArray(before) ? (before as unknown[]) : [before]), ...entries]
 }
 
 /** Applies `--set`, which comes last and reaches anything. */
-export function applySets(options: CommonOptions, body: Body): void {
+export async function applySets(options: CommonOptions, body: Body, problems: ProblemList): Promise<void> {
   for (const text of options.set ?? []) {
-    const { path, value } = parseSet(text)
-    setField(body, path, value)
+    await problems.step(() => {
+      const { path, value } = parseSet(text)
+      setField(body, path, value)
+    })
   }
 }
 
-/**
- * Holds the body against the contract.
- * @throws UsageError with all violations, each naming the flag to change
- */
-export function validateBody(
-  endpoint: Endpoint,
-  body: Body,
-  flags: readonly ContractFlag[],
-  options: CommonOptions,
-): void {
-  if (!options.validate) return
-  // What was set by its path was meant, known or not.
-  const meant = new Set((options.set ?? []).map((text) => parseSet(text).path[0]))
-  const violations = checkBody(endpoint, body).filter(
-    ({ kind, path }) => kind !== 'unknown' || !meant.has(path),
-  )
-  if (violations.length === 0) return
-  throw new UsageError(
-    violations.map((violation) => sentence(violation, endpoint, flags)),
-    { code: 'invalid_request', hint: '--no-validate sends it anyway.' },
-  )
-}
-
-function sentence(
-  { path, kind, problem, other }: Violation,
-  endpoint: Endpoint,
-  flags: readonly ContractFlag[],
-): string {
-  if (kind === 'unknown') {
-    const known = nearestName(path, Object.keys(endpoint.fields))
-    return `"${path}" ${problem}${known === undefined ? '.' : `; did you mean "${known}"?`}`
-  }
-  if (kind === 'exclusive')
-    return `${flagFor(path, flags)} and ${flagFor(other ?? '', flags)} exclude each other: ${problem}.`
-  if (kind === 'requires') return `${flagFor(path, flags)} needs ${flagFor(other ?? '', flags)}: ${problem}.`
-  return `${flagFor(path, flags)} ${problem}.`
-}
-
-/** The flag for a place in the body: its own, or the one of the object around it with the place named. */
-export function flagFor(path: string, flags: readonly ContractFlag[]): string {
-  const steps = path.split('.')
-  for (let length = steps.length; length > 0; length--) {
-    const flag = flags.find((candidate) => candidate.path.join('.') === steps.slice(0, length).join('.'))
-    if (flag === undefined) continue
-    return length === steps.length ? `--${flag.name}` : `--${flag.name}: ${path}`
-  }
-  return path
+/** Whether `--set` reaches into a top-level field. Texts that cannot be read reach nothing. */
+export function isSet(options: CommonOptions, field: string): boolean {
+  return (options.set ?? []).some((text) => {
+    try {
+      return parseSet(text).path[0] === field
+    } catch {
+      return false
+    }
+  })
 }

@@ -14,8 +14,9 @@ import { streamText } from '../../gateway/stream-text.ts'
 import type { DecoderOptions, TextDecoder } from '../../gateway/text-decoder.ts'
 import { endpointUrl } from '../../gateway/url.ts'
 import { createOutput } from '../../output/create-output.ts'
+import { createMessageCleaner } from '../../output/message-cleaner.ts'
 import type { Output } from '../../output/output.ts'
-import { compileAnswerSchema } from './answer-schema.ts'
+import type { AnswerSchema } from './answer-schema.ts'
 import type { CommonOptions } from './common-options.ts'
 import { isDryRun, printRequest } from './dry-run.ts'
 import { openGateway } from './open-gateway.ts'
@@ -32,10 +33,13 @@ export interface TextRequest {
   readonly body: Body
   readonly streamed: boolean
   /** What the answer must match, from `--schema`. */
-  readonly answerSchema?: unknown
+  readonly answerSchema?: AnswerSchema | undefined
   readonly warnings: readonly string[]
   readonly createDecoder: (options: DecoderOptions) => TextDecoder
 }
+
+/** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
+const traceLimit = 5_000
 
 /** Sends a text request and shows the answer in the form that was asked for. */
 export async function sendText(
@@ -44,12 +48,14 @@ export async function sendText(
   settings: Settings,
   request: TextRequest,
 ): Promise<void> {
-  const answer =
-    request.answerSchema === undefined ? undefined : await compileAnswerSchema(request.answerSchema)
   let output: Output | undefined
   const { gateway, close } = await openGateway(context, options, settings, request.streamed, {
     onRetry: (retry) => output?.event({ type: 'retry-wait', ...retry }),
-    trace: (line) => context.stderr.write(`${line}\n`),
+    trace(line) {
+      // A trace quotes the gateway, which may give back the key or try to act on the terminal.
+      const clean = createMessageCleaner(context, [gateway.key]).line(line, traceLimit)
+      context.stderr.write(`${clean}\n`)
+    },
   })
   const wire: GatewayRequest = {
     method: 'POST',
@@ -72,7 +78,6 @@ export async function sendText(
     })
     await receive(context, options, request, {
       output,
-      answer,
       gateway,
       wire,
       folder: settings.outputDir.value ?? '.',
@@ -89,12 +94,18 @@ async function openOutputFile(
 ): Promise<TextFile | undefined> {
   if (output === undefined) return undefined
   const { openTextFile } = await import('../../files/text-file.ts')
-  return openTextFile(context, output, { force: force === true })
+  return openTextFile(context, output, { force: force === true }).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? notBilled(error) : error
+  })
+}
+
+/** Whatever is wrong with the file, nothing has been sent yet. */
+function notBilled({ exit, code, message, facts }: ModelgateError): ModelgateError {
+  return new ModelgateError(exit, code, message, { ...facts, billed: 'no' })
 }
 
 interface Receiving {
   readonly output: Output
-  readonly answer: { check(text: string): void } | undefined
   readonly gateway: Parameters<typeof streamText>[0]
   readonly wire: GatewayRequest
   readonly folder: string
@@ -104,7 +115,7 @@ async function receive(
   context: Context,
   options: CommonOptions,
   request: TextRequest,
-  { output, answer, gateway, wire, folder }: Receiving,
+  { output, gateway, wire, folder }: Receiving,
 ): Promise<void> {
   const { command, model } = request
   const files: SavedFile[] = []
@@ -146,7 +157,7 @@ async function receive(
       replied: (id) => (requestId = id),
     })
     await images.saved()
-    finish(options, decoder, answer, warn)
+    finish(options, decoder, request.answerSchema, warn)
     await output.end(document())
   } catch (error) {
     const known = withRequestId(asModelgateError(error, options.debug === true), requestId)
@@ -159,7 +170,7 @@ async function receive(
 function finish(
   options: CommonOptions,
   decoder: TextDecoder,
-  answer: Receiving['answer'],
+  answer: AnswerSchema | undefined,
   warn: (message: string) => void,
 ): void {
   const result = decoder.result()

@@ -26,11 +26,32 @@ export async function readTextPrompt(
     argument,
     noStdin: !options.stdin,
     ...(options.stdinTimeout === undefined ? {} : { stdinTimeout: secondsOf(options.stdinTimeout) }),
-    notice: (line) => context.stderr.write(`modelgate: ${line}\n`),
+    notice: (line) => {
+      if (!options.quiet) context.stderr.write(`modelgate: ${line}\n`)
+    },
   })
   if (prompt === undefined) return askForPrompt(context, options)
   if (prompt.trim() === '') throw emptyPrompt()
   return prompt
+}
+
+/**
+ * What is wrong with the prompt as far as can be told without asking or reading standard input:
+ * for a call that fails anyway.
+ * @throws UsageError when there is no prompt, or an empty one
+ */
+export async function checkTextPrompt(
+  context: Context,
+  words: readonly string[],
+  options: CommonOptions,
+  hasContent: boolean,
+): Promise<undefined> {
+  const given = words.length === 0 ? undefined : words.join(' ')
+  if (given === undefined) {
+    const canCome = hasContent || (options.stdin && context.stdin.kind !== 'empty')
+    if (!canCome) throw missingPrompt()
+  } else if (given.trim() === '') throw emptyPrompt()
+  else if (given !== '-' && given !== '@-') await parseTextFlag(context, 'The prompt', given)
 }
 
 async function askForPrompt(context: Context, options: CommonOptions): Promise<string> {
@@ -38,10 +59,7 @@ async function askForPrompt(context: Context, options: CommonOptions): Promise<s
     const answer = await askText(context, 'Prompt:')
     if (answer.trim() !== '') return answer
   }
-  throw new UsageError('No prompt was given.', {
-    code: 'prompt_missing',
-    hint: 'Give it as words, pipe it in, or use "-" to read standard input.',
-  })
+  throw missingPrompt()
 }
 
 function secondsOf(text: string): number {
@@ -49,6 +67,13 @@ function secondsOf(text: string): number {
   if (text.trim() === '' || !(seconds >= 0))
     throw new UsageError('--stdin-timeout must be a number of seconds.')
   return seconds
+}
+
+function missingPrompt(): UsageError {
+  return new UsageError('No prompt was given.', {
+    code: 'prompt_missing',
+    hint: 'Give it as words, pipe it in, or use "-" to read standard input.',
+  })
 }
 
 function emptyPrompt(): UsageError {

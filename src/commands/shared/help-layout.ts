@@ -1,0 +1,95 @@
+import type { Command, HelpConfiguration, Help, Option } from 'commander'
+
+/** A term and what it means: a line of help, or several where it is narrow. */
+export type HelpRow = readonly [term: string, about: string]
+
+/** Longer lines are hard to read, however wide the terminal is. */
+const widest = 100
+/** Below this, the meaning stands under its term. */
+const leastAboutWidth = 30
+const indent = '  '
+
+/**
+ * The layout of every `--help`: usage, arguments, commands, then the options in their groups, those of the
+ * program after the command's own within each group. Fits any width down to its longest word.
+ */
+export const helpLayout: HelpConfiguration = {
+  showGlobalOptions: true,
+  formatHelp(command: Command, help: Help): string {
+    const width = Math.min(help.helpWidth ?? 80, widest)
+    const rows = <Item>(
+      items: readonly Item[],
+      term: (item: Item) => string,
+      about: (item: Item) => string,
+    ) => items.map((item): HelpRow => [term.call(help, item), about.call(help, item)])
+    const blocks: [heading: string, rows: HelpRow[]][] = [
+      ['Arguments:', rows(help.visibleArguments(command), help.argumentTerm, help.argumentDescription)],
+      ['Commands:', rows(help.visibleCommands(command), help.subcommandTerm, help.subcommandDescription)],
+      ...[...groups(command, help)].map(([heading, options]): [string, HelpRow[]] => [
+        heading,
+        rows(options, help.optionTerm, help.optionDescription),
+      ]),
+    ]
+    const termWidth = Math.max(...blocks.flatMap(([, all]) => all.map(([term]) => term.length)))
+    return [
+      wrap(`Usage: ${help.commandUsage(command)}`, width, indent),
+      wrap(help.commandDescription(command), width),
+      ...blocks
+        .filter(([, all]) => all.length > 0)
+        .map(([heading, all]) => `${wrap(heading, width, indent)}\n${formatRows(all, width, termWidth)}`),
+      '',
+    ].join('\n\n')
+  },
+}
+
+/** The options by the heading of their group; what has none comes first, with the program's among it. */
+function groups(command: Command, help: Help): Map<string, Option[]> {
+  const visible = [...help.visibleGlobalOptions(command), ...help.visibleOptions(command)]
+  const [last, all] = [visible.filter(isLast), visible.filter((option) => !isLast(option))]
+  const own = command.options.flatMap(({ helpGroupHeading }) => helpGroupHeading ?? [])
+  const headings = ['Options:', ...own, ...all.map(headingOf)]
+  return new Map(
+    headings.map((heading) => [heading, [...all, ...last].filter((option) => headingOf(option) === heading)]),
+  )
+}
+
+const isLast = ({ long }: Option) => long === '--version' || long === '--help'
+
+const headingOf = ({ helpGroupHeading }: Option) => helpGroupHeading ?? 'Options:'
+
+/** Two columns; or, where the second would be too narrow, the meaning below its term. */
+export function formatRows(
+  rows: readonly HelpRow[],
+  columns: number,
+  termWidth = Math.max(...rows.map(([term]) => term.length)),
+): string {
+  const width = Math.min(columns, widest)
+  const aboutAt = indent.length + termWidth + indent.length
+  const isNarrow = width - aboutAt < leastAboutWidth
+  return rows
+    .map(([term, about]) => {
+      if (!isNarrow) {
+        return wrap(`${indent}${term.padEnd(termWidth)}${indent}${about}`, width, ' '.repeat(aboutAt))
+      }
+      const below = indent.repeat(3)
+      return `${wrap(indent + term, width, below)}\n${wrap(below + about, width, below)}`
+    })
+    .join('\n')
+}
+
+/** Breaks a line at spaces; the lines after the first start with `hanging`. A longer word stays whole. */
+export function wrap(line: string, columns: number, hanging = ''): string {
+  const width = Math.min(columns, widest)
+  const lines: string[] = []
+  let rest = line
+  while (rest.length > width) {
+    // Not in the indentation, which is no place between words.
+    const start = rest.search(/\S/)
+    const before = rest.lastIndexOf(' ', width)
+    const at = before > start ? before : rest.indexOf(' ', start)
+    if (at === -1) break
+    lines.push(rest.slice(0, at).trimEnd())
+    rest = hanging + rest.slice(at).trimStart()
+  }
+  return [...lines, rest].join('\n')
+}

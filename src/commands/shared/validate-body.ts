@@ -1,0 +1,59 @@
+import { UsageError } from '../../errors.ts'
+import { checkBody, type Violation } from '../../contract/check.ts'
+import type { Endpoint } from '../../contract/field.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
+import type { CommonOptions } from './common-options.ts'
+import type { ContractFlag } from './contract-flags.ts'
+import { isSet, type Body } from './request-body.ts'
+
+/**
+ * Holds the body against the contract.
+ * @param isPartial whether some input could not be read: then nothing is said to be missing
+ * @throws UsageError with all violations, each naming the flag to change
+ */
+export function validateBody(
+  endpoint: Endpoint,
+  body: Body,
+  flags: readonly ContractFlag[],
+  options: CommonOptions,
+  isPartial: boolean,
+): void {
+  if (!options.validate) return
+  const violations = checkBody(endpoint, body).filter(({ kind, path }) => {
+    // What was set by its path was meant, known or not.
+    if (kind === 'unknown') return !isSet(options, path)
+    return kind !== 'required' || !isPartial || path.includes('.')
+  })
+  if (violations.length === 0) return
+  throw new UsageError(
+    violations.map((violation) => sentence(violation, endpoint, flags)),
+    { code: 'invalid_request', hint: '--no-validate sends it anyway.' },
+  )
+}
+
+function sentence(
+  { path, kind, problem, other }: Violation,
+  endpoint: Endpoint,
+  flags: readonly ContractFlag[],
+): string {
+  if (kind === 'unknown') {
+    const known = nearestName(path, Object.keys(endpoint.fields))
+    return `"${path}" ${problem}${known === undefined ? '.' : `; did you mean "${known}"?`}`
+  }
+  const flag = flagFor(path, flags)
+  if (kind === 'exclusive')
+    return `${flag} and ${flagFor(other ?? '', flags)} exclude each other: ${problem}.`
+  if (kind === 'requires') return `${flag} needs ${flagFor(other ?? '', flags)}: ${problem}.`
+  return `${flag} ${problem}.`
+}
+
+/** The flag for a place in the body: its own, or the one of the object around it with the place named. */
+export function flagFor(path: string, flags: readonly ContractFlag[]): string {
+  const steps = path.split('.')
+  for (let length = steps.length; length > 0; length--) {
+    const flag = flags.find((candidate) => candidate.path.join('.') === steps.slice(0, length).join('.'))
+    if (flag === undefined) continue
+    return length === steps.length ? `--${flag.name}` : `--${flag.name}: ${path}`
+  }
+  return path
+}

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { compileAnswerSchema } from '../../src/commands/shared/answer-schema.ts'
+import type { ModelgateError } from '../../src/errors.ts'
+
+async function verdict(schema: unknown, answer: string): Promise<ModelgateError | undefined> {
+  const { check } = await compileAnswerSchema(schema)
+  try {
+    check(answer)
+    return undefined
+  } catch (error) {
+    return error as ModelgateError
+  }
+}
+
+const person = {
+  type: 'object',
+  required: ['name', 'age'],
+  properties: {
+    name: { type: 'string', minLength: 1 },
+    age: { type: 'integer' },
+    kind: { enum: ['a', 'b'] },
+  },
+  additionalProperties: false,
+}
+
+test.each<[string, unknown, string]>([
+  ['an object', person, '{"name":"Ada","age":36}'],
+  ['white space around it', person, '\n {"name":"Ada","age":36}\n'],
+  ['anything', true, '5'],
+  ['unknown keywords', { 'x-own': 1, type: 'string', format: 'no-such-format' }, '"x"'],
+  ['a format that is not checked', { type: 'string', format: 'date' }, '"not a date"'],
+  ['prefixItems (2020-12)', { prefixItems: [{ type: 'string' }], items: false }, '["a"]'],
+  ['$defs', { $ref: '#/$defs/n', $defs: { n: { type: 'number' } } }, '1'],
+  [
+    '$dynamicRef',
+    { $dynamicAnchor: 'node', type: 'object', properties: { next: { $dynamicRef: '#node' } } },
+    '{"next":{"next":{}}}',
+  ],
+  ['draft 7', { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] }, '["a"]'],
+  ['2019-09', { $schema: 'https://json-schema.org/draft/2019-09/schema', type: 'string' }, '"a"'],
+  ['2020-12', { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'string' }, '"a"'],
+])('an answer matches: %s', async (_, schema, answer) => {
+  expect(await verdict(schema, answer)).toBeUndefined()
+})
+
+test.each<[string, unknown, string, string]>([
+  [
+    'every place',
+    person,
+    '{"age":"old","kind":"c","more":1}',
+    `(root) must have required property 'name'; (root) must NOT have additional properties ("more"); /age must be integer; /kind must be equal to one of the allowed values ("a", "b")`,
+  ],
+  ['a constant', { const: 5 }, '6', '(root) must be equal to constant (5)'],
+  ['prefixItems', { prefixItems: [{ type: 'string' }] }, '[1]', '/0 must be string'],
+  [
+    'unevaluatedProperties',
+    { allOf: [{ properties: { a: {} } }], unevaluatedProperties: false },
+    '{"a":1,"b":2}',
+    '(root) must NOT have unevaluated properties ("b")',
+  ],
+  [
+    'dependentRequired',
+    { dependentRequired: { a: ['b'] } },
+    '{"a":1}',
+    '(root) must have property b when property a is present',
+  ],
+  [
+    'a tuple of draft 7',
+    { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] },
+    '[1]',
+    '/0 must be string',
+  ],
+  ['no JSON', person, 'Sure! {"name":', 'it is not JSON'],
+  ['nothing', true, '', 'it is not JSON'],
+  ['false', false, '1', '(root) boolean schema is false'],
+])('a mismatch is told: %s', async (_, schema, answer, places) => {
+  const error = await verdict(schema, answer)
+  expect(error).toMatchObject({ exitCode: 14, code: 'schema_mismatch', facts: { billed: 'yes' } })
+  expect(error!.message).toBe(`The answer does not match --schema: ${places}.`)
+})
+
+test('of many places the first ten are told, and how many more there are', async () => {
+  const error = await verdict({ items: { type: 'string' } }, JSON.stringify(Array(25).fill(1)))
+  expect(error!.message.match(/must be string/g)).toHaveLength(10)
+  expect(error!.message).toContain('/9 must be string; and 15 more.')
+})
+
+test.each<[string, unknown, string]>([
+  ['a type that is none', { type: 'text' }, '--schema is not a valid JSON Schema: /type must be '],
+  ['a number', 5, '--schema must be a JSON object (a JSON Schema).'],
+  ['null', null, '--schema must be a JSON object (a JSON Schema).'],
+  ['a list', [], '--schema must be a JSON object (a JSON Schema).'],
+  [
+    'a reference that leads nowhere',
+    { $ref: '#/$defs/n' },
+    `--schema is not a valid JSON Schema: can't resolve reference #/$defs/n from id #.`,
+  ],
+  [
+    'a reference to another place',
+    { $ref: 'https://example.com/schema' },
+    '--schema is not a valid JSON Schema: ',
+  ],
+  ['an expression that is none', { pattern: '(' }, '--schema is not a valid JSON Schema: '],
+  [
+    'a draft nobody knows',
+    { $schema: 'http://json-schema.org/draft-03/schema#' },
+    '--schema has a "$schema" that is not known here: "http://json-schema.org/draft-03/schema#".',
+  ],
+  [
+    'a tuple that 2020-12 no longer has',
+    { items: [{ type: 'string' }] },
+    '--schema is not a valid JSON Schema: /items must be object,boolean.',
+  ],
+])('a schema is refused before anything is sent: %s', async (_, schema, message) => {
+  await expect(compileAnswerSchema(schema)).rejects.toMatchObject({
+    exitCode: 2,
+    code: 'bad_schema',
+    message: expect.stringContaining(message),
+    facts: { billed: 'no' },
+  })
+})

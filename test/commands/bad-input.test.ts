@@ -1,0 +1,315 @@
+import { expect, test } from 'vitest'
+import { pipedInput } from '../support/piped-input.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { refusalOf, textCall, type TextCommand } from '../support/text-call.ts'
+
+function folder(): string {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, {
+    'broken.json': '{\n  "a": 1,\n  b: 2\n}',
+    'null.json': 'null',
+    'tools.json': '[{"own":1}]',
+    'empty.txt': '',
+    'binary.bin': Uint8Array.of(0, 159, 146, 150),
+  })
+  return cwd
+}
+
+// No case may be sent: `refusalOf` throws if it would be.
+test.each<[string, TextCommand, readonly string[], readonly string[]]>([
+  ['an empty prompt', 'generate', [''], ['The prompt is empty.']],
+  ['a blank prompt', 'respond', [' ', '\t'], ['The prompt is empty.']],
+  ['no prompt', 'respond', [], ['No prompt was given.']],
+  [
+    'a missing attachment',
+    'generate',
+    ['-a', 'nope.png', 'hi'],
+    ['-a: "nope.png" cannot be read: it does not exist.'],
+  ],
+  ['an empty attachment', 'respond', ['-a', 'empty.txt', 'hi'], ['-a: "empty.txt" is empty.']],
+  ['a missing file', 'generate', ['--body', '@nope'], ['--body: "nope" cannot be read: it does not exist.']],
+  [
+    'a missing file with the prompt',
+    'generate',
+    ['@nope.txt'],
+    ['The prompt: "nope.txt" cannot be read: it does not exist.'],
+  ],
+  ['no file name', 'generate', ['--tools', '@', 'hi'], ['--tools lacks a file name after "@".']],
+  [
+    'a binary file as text',
+    'generate',
+    ['-s', '@binary.bin', 'hi'],
+    [expect.stringMatching(/^--system: "binary.bin" is not /)],
+  ],
+  [
+    'invalid JSON inline',
+    'generate',
+    ['--tools', '[{"a" 1}]', 'hi'],
+    [expect.stringMatching(/^--tools is not valid JSON: line 1, column 7: expected ":"/)],
+  ],
+  [
+    'invalid JSON in a file',
+    'respond',
+    ['--metadata', '@broken.json', 'hi'],
+    [expect.stringMatching(/^--metadata: "broken.json" is not valid JSON: line 3, column 3: expected /)],
+  ],
+  [
+    'an unknown field',
+    'respond',
+    ['--body', '{"temprature":1}', 'hi'],
+    ['"temprature" is not a field of this request; did you mean "temperature"?'],
+  ],
+  [
+    'an unknown field in the other spelling',
+    'generate',
+    ['--body', '{"safety_settings":[]}', 'hi'],
+    ['"safety_settings" is not a field of this request; did you mean "safetySettings"?'],
+  ],
+  [
+    'a field unlike any other',
+    'generate',
+    ['--body', '{"zzzzzzzz":[]}', 'hi'],
+    ['"zzzzzzzz" is not a field of this request.'],
+  ],
+  ['a body that is no object', 'generate', ['--body', '[]', 'hi'], ['--body must be a JSON object.']],
+  ['a body that is null', 'respond', ['--body', '@null.json', 'hi'], ['--body must be a JSON object.']],
+  [
+    'an exclusive pair',
+    'respond',
+    ['--previous-response-id', 'r', '--conversation', 'c', 'hi'],
+    [
+      '--previous-response-id and --conversation exclude each other: previous_response_id cannot be combined with conversation.',
+    ],
+  ],
+  [
+    'the other exclusive pair',
+    'respond',
+    ['--temperature', '1', '--top-p', '1', 'hi'],
+    ['--temperature and --top-p exclude each other: adjust temperature or top_p, not both.'],
+  ],
+  [
+    'an exclusive pair in the body',
+    'respond',
+    ['--body', '{"temperature":1}', '--top-p', '1', 'hi'],
+    ['--temperature and --top-p exclude each other: adjust temperature or top_p, not both.'],
+  ],
+  [
+    'stream options without a stream',
+    'respond',
+    ['--stream-options', '{}', '--no-stream', 'hi'],
+    ['--stream-options needs --stream: stream_options applies only when stream is true.'],
+  ],
+  [
+    'stream options in the background',
+    'respond',
+    ['--include-obfuscation', '--background', 'hi'],
+    ['--stream-options needs --stream: stream_options applies only when stream is true.'],
+  ],
+  ['a --set without =', 'generate', ['--set', 'a', 'hi'], ['--set: "a" has no "=".']],
+  [
+    'a field set inside a text',
+    'generate',
+    ['--body', '{"generationConfig":"x"}', '--temperature', '1', 'hi'],
+    [
+      '--temperature: "generationConfig" is neither an object nor an array.',
+      expect.stringContaining('--generation-config must be an object, not "x".'),
+    ],
+  ],
+  [
+    'contents that are no list, with a prompt',
+    'generate',
+    ['--contents', '"x"', 'hi'],
+    ['--contents: contents.0 must be an object, not "x".'],
+  ],
+  ['contents that are no list', 'generate', ['--contents', '{}'], ['--contents must be an array, not {}.']],
+  [
+    'a message without parts',
+    'generate',
+    ['--contents', '[{"role":"user"}]'],
+    ['--contents: contents.0.parts is required.'],
+  ],
+  ['no message', 'generate', ['--contents', '[]'], ['--contents must have at least 1 entries, not 0.']],
+  [
+    'a history that is none',
+    'generate',
+    ['--history', '3', 'hi'],
+    ['--history must be an array of messages, or an object with one under "contents".'],
+  ],
+  [
+    'a list with an empty text',
+    'generate',
+    ['--stop-sequences', '', 'hi'],
+    ['--stop-sequences: generationConfig.stopSequences.0 must have at least 1 characters, not 0.'],
+  ],
+  [
+    'a word that is none of the list',
+    'respond',
+    ['--include', 'reasoning.encrypted_content', '--include', 'x', 'hi'],
+    [expect.stringMatching(/^--include: include\.1 must be one of .*, not "x"\.$/)],
+  ],
+  [
+    'a prompt on top of a text',
+    'respond',
+    ['--input', 'a', 'b'],
+    ['--input is a text already; give either it or a prompt, or make --input an array of messages.'],
+  ],
+  [
+    'a tool nobody knows',
+    'generate',
+    ['--tool', 'web_search', 'hi'],
+    [expect.stringMatching(/^--tool "web_search" is none of google_search, .*, and no JSON or @file\.$/)],
+  ],
+  [
+    'a tool without its id',
+    'respond',
+    ['--tool', 'file_search:', 'hi'],
+    [expect.stringMatching(/^--tool "file_search:" is none of /)],
+  ],
+  [
+    'safety without a threshold',
+    'generate',
+    ['--safety', 'harassment', 'hi'],
+    ['--safety "harassment" must be category=threshold, such as harassment=BLOCK_NONE.'],
+  ],
+  [
+    'safety with too much',
+    'generate',
+    ['--safety', 'a=b=c', 'hi'],
+    [expect.stringContaining('"a=b=c" must be')],
+  ],
+  [
+    'a schema that is none',
+    'respond',
+    ['--schema', '{"type":"text"}', 'hi'],
+    [expect.stringMatching(/^--schema is not a valid JSON Schema: \/type must be /)],
+  ],
+  [
+    'null as a schema',
+    'respond',
+    ['--schema', '@null.json', 'hi'],
+    ['--schema must be a JSON object (a JSON Schema).'],
+  ],
+  ['a URL that is none', 'generate', ['-a', 'https://', 'hi'], ['-a "https://" is not a valid URL.']],
+  [
+    'a timeout that is none',
+    'generate',
+    ['--timeout', 'soon', 'hi'],
+    ['--timeout must be a number of seconds greater than 0, not "soon".'],
+  ],
+  [
+    'a silent time that is none',
+    'generate',
+    ['--stdin-timeout', 'soon', 'hi'],
+    ['--stdin-timeout must be a number of seconds.'],
+  ],
+  [
+    'a retry mode that is none',
+    'generate',
+    ['--retry', 'often', 'hi'],
+    ['--retry must be one of never, safe, always, not "often".'],
+  ],
+])('%s', async (_, command, argv, lines) => {
+  expect(await refusalOf(command, argv, { cwd: folder() })).toMatchObject({ exit: 2, lines })
+})
+
+test.each<[string, readonly string[], string]>([
+  ['text that starts with @', ['--system', '@home'], String.raw`write it as '\@home'`],
+  ['a list that starts with [', ['--stop-sequences', '[END]'], `--stop-sequences '["[END]"]'`],
+  ['a list that starts with @', ['--stop-sequences', '@x'], `--stop-sequences '["@x"]'`],
+  ['a file name without @', ['--tools', 'tools.json'], '--tools @tools.json'],
+  ['a word without quotes', ['--set', 'a=b'], `--set 'a="b"'`],
+  ['a value out of range', ['--temperature', '3'], '--no-validate sends it anyway'],
+])('the hint says what to do about %s', async (_, argv, hint) => {
+  expect((await refusalOf('generate', [...argv, 'hi'], { cwd: folder() })).hint).toContain(hint)
+})
+
+test('a newcomer is told at once that gateway, model and prompt are missing', async () => {
+  const { lines } = await refusalOf('generate', [], { env: {} })
+  expect(lines).toEqual([
+    expect.stringMatching(/^No gateway is configured\. .*--sandbox/),
+    expect.stringMatching(/^No prompt was given\. /),
+    expect.stringMatching(/^No model was named\. Name one with -m, MODELGATE_TEXT_MODEL/),
+  ])
+})
+
+test.each<[TextCommand]>([['generate'], ['respond']])(
+  '%s tells everything that is wrong in one message',
+  async (command) => {
+    const numbers = ['--timeout', 'soon', '--temperature', '9', '--max-output-tokens', '0.5']
+    const texts = [
+      '--tools',
+      '{',
+      '--tool',
+      'x',
+      '--tool',
+      'y',
+      '--schema',
+      '{"type":1}',
+      '--body',
+      '{"zzz":1}',
+    ]
+    const argv = [...numbers, ...texts, '--set', 'a', '--set', 'b', '-a', 'nope', '-a', 'https://', '@gone']
+    const { exit, lines } = await refusalOf(command, argv, { cwd: folder() })
+    expect(exit).toBe(2)
+    const starts = [
+      '--timeout must be',
+      '--tools is not valid',
+      '--tool "x" is none of',
+      '--tool "y" is none of',
+      '--schema is not a valid JSON Schema: /type must be',
+      '-a: "nope" cannot be read',
+      '-a "https://" is not a valid URL.',
+      'The prompt: "gone" cannot be read',
+      '--set: "a" has no',
+      '--set: "b" has no',
+      '--temperature must be',
+      '--max-output-tokens must be',
+      '"zzz" is not a field of this request',
+    ]
+    expect(lines).toEqual(starts.map((start) => expect.stringContaining(start)))
+  },
+)
+
+test('a call that fails anyway neither waits for a silent pipe nor asks', async () => {
+  const stdin = pipedInput()
+  const { lines } = await refusalOf('generate', ['--temperature', '9', '--tools', '{', 'hi'], { stdin })
+  expect(lines).toHaveLength(2)
+  const terminal = pipedInput('terminal')
+  expect(
+    await refusalOf('generate', ['--tools', '{'], { stdin: terminal, terminal: true, env: {} }),
+  ).toMatchObject({ lines: [expect.any(String), expect.any(String), expect.any(String)] })
+  expect([stdin.reads, terminal.reads]).toEqual([0, 0])
+})
+
+test.each([
+  ['JSON', '.modelgaterc.json'],
+  ['YAML', '.modelgaterc.yaml'],
+])('an unreadable configuration in %s is told with its file, line and column', async (_, name) => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { '.git/HEAD': '', [name]: '{\n  "text_model": "a",\n  "timeout" 5\n}' })
+  const { exit, code, lines } = await refusalOf('generate', ['hi'], { cwd })
+  expect(exit).toBe(2)
+  expect(code).toBe('config_invalid')
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain(name)
+  expect(lines[0]).toMatch(/\b3:\d+|line 3, column \d+/)
+})
+
+test('configuration and call are told together', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.json': '{"timeout": "soon"}' })
+  const { lines } = await refusalOf('generate', ['--temperature', '9', 'hi'], { cwd })
+  expect(lines).toEqual([
+    expect.stringContaining('timeout'),
+    expect.stringContaining('--temperature must be from 0 to 2, not 9.'),
+  ])
+})
+
+test('--no-validate sends what the contract forbids, but not what cannot be sent', async () => {
+  const argv = ['--temperature', '9', '--top-k', 'many', '--body', '{"own":1}', 'hi', '--no-validate']
+  const { request } = await textCall('generate', argv)
+  expect(request.body).toMatchObject({ own: 1, generationConfig: { temperature: 9, topK: 'many' } })
+  const exclusive = ['--previous-response-id', 'r', '--conversation', 'c', 'hi', '--no-validate']
+  expect((await textCall('respond', exclusive)).request.body).toMatchObject({ conversation: 'c' })
+  expect((await refusalOf('generate', ['--no-validate', '--tools', '{', 'hi'])).lines).toHaveLength(1)
+})

@@ -1,0 +1,192 @@
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import { flagName, type Endpoint, type Field } from '../../src/contract/field.ts'
+import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
+import { responsesEndpoint } from '../../src/contract/responses.ts'
+import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
+import { flagsOf } from '../../src/commands/shared/contract-flags.ts'
+import { sampleFor } from '../support/contract-samples.ts'
+import { bodyOf, refusalOf, type TextCommand } from '../support/text-call.ts'
+
+const endpoints: readonly (readonly [TextCommand, Endpoint])[] = [
+  ['generate', generateContentEndpoint],
+  ['respond', responsesEndpoint],
+]
+
+interface Case {
+  readonly command: TextCommand
+  readonly flag: string
+  readonly path: readonly string[]
+  readonly field: Field
+}
+
+const cases: Case[] = endpoints.flatMap(([command, { fields }]) =>
+  flagsOf(fields)
+    // The model has -m, which is no flag of a field.
+    .filter(({ name }) => name !== 'model')
+    .map(({ name, path, field }) => ({ command, flag: `--${name}`, path, field })),
+)
+
+const named = (chosen: readonly Case[]) => chosen.map((one) => [`${one.command} ${one.flag}`, one] as const)
+
+const typesOf = ({ type }: Field): readonly string[] => (typeof type === 'string' ? [type] : type)
+
+const at = (body: unknown, path: readonly string[]) =>
+  path.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], body)
+
+/** As words of a call; repeated where the flag is, and followed by a prompt where the field is none itself. */
+function given({ flag, path }: Case, values: readonly string[]): string[] {
+  const words = values.length === 0 ? [flag] : values.flatMap((value) => [flag, value])
+  return ['contents', 'input'].includes(path[0]!) ? words : [...words, 'hi']
+}
+
+test.each(endpoints)('%s has a flag for every field of the specification', (command, { fields }) => {
+  const flags = new Set(cases.filter((one) => one.command === command).map(({ flag }) => flag))
+  const missing = Object.keys(fields).filter((name) => name !== 'model' && !flags.has(`--${flagName(name)}`))
+  expect(missing).toEqual([])
+  expect(flags.size, 'no flag twice').toBe(cases.filter((one) => one.command === command).length)
+})
+
+test.each(named(cases))('%s puts its value into the body', async (_, one) => {
+  const { words, value } = sampleFor(one.field)
+  expect(at(await bodyOf(one.command, given(one, words)), one.path)).toEqual(value)
+})
+
+test.each(named(cases))('%s overrides --body, and --set overrides both', async (_, one) => {
+  const { words, value } = sampleFor(one.field)
+  const start = one.path.reduceRight<unknown>((inner, name) => ({ [name]: inner, kept: 1 }), 'from the body')
+  const base = ['--no-validate', '--body', JSON.stringify(start)]
+  const body = await bodyOf(one.command, [...base, ...given(one, words)])
+  const [last] = one.path.slice(-1)
+  expect(at(body, one.path)).toEqual(value)
+  expect(at(body, [...one.path.slice(0, -1), 'kept'])).toBe(1)
+  const set = ['--set', `${one.path.join('.')}={"set":"${last}"}`]
+  expect(at(await bodyOf(one.command, [...base, ...set, ...given(one, words)]), one.path)).toEqual({
+    set: last,
+  })
+})
+
+test.each(named(cases.filter(({ field }) => field.type === 'boolean')))(
+  '%s can be negated',
+  async (_, one) => {
+    const negated = { ...one, flag: one.flag.replace('--', '--no-') }
+    const argv = ['--no-validate', ...given(negated, [])]
+    expect(at(await bodyOf(one.command, argv), one.path)).toBe(false)
+    const body = JSON.stringify({ [one.path[0]!]: one.path.length === 1 ? true : {} })
+    expect(at(await bodyOf(one.command, ['--body', body, ...argv]), one.path)).toBe(false)
+  },
+)
+
+const hasValue = ({ field }: Case) => field.type !== 'boolean'
+
+test.each(named(cases.filter((one) => one.field.nullable && hasValue(one))))(
+  '%s takes null',
+  async (_, one) => {
+    expect(at(await bodyOf(one.command, given(one, ['null'])), one.path)).toBe(null)
+  },
+)
+
+test.each(named(cases.filter((one) => !one.field.nullable && hasValue(one))))(
+  '%s does not turn the word null into nothing',
+  async (_, one) => {
+    const value = at(await bodyOf(one.command, ['--no-validate', ...given(one, ['null'])]), one.path)
+    const isText = ['string', 'integer', 'number'].some((type) => typesOf(one.field).includes(type))
+    const isList = one.field.items?.type === 'string'
+    expect(value).toEqual(isList ? ['null'] : isText ? 'null' : null)
+  },
+)
+
+test.each(named(cases.filter(({ field }) => field.min !== undefined || field.max !== undefined)))(
+  '%s is held to its range, bounds included',
+  async (_, one) => {
+    const { min = -Infinity, max = Infinity } = one.field
+    const step = typesOf(one.field).includes('integer') ? 1 : 0.001
+    for (const bound of [min, max].filter(Number.isFinite)) {
+      expect(at(await bodyOf(one.command, given(one, [String(bound)])), one.path)).toBe(bound)
+    }
+    for (const beyond of [min - step, max + step].filter(Number.isFinite)) {
+      const { exit, lines } = await refusalOf(one.command, given(one, [String(beyond)]))
+      expect(exit).toBe(2)
+      const range = max === Infinity ? `at least ${min}` : `from ${min} to ${max}`
+      expect(lines).toEqual([`${one.flag} must be ${range}, not ${beyond}.`])
+    }
+  },
+)
+
+const isNumber = ({ field }: Case) => field.type === 'integer' || field.type === 'number'
+
+test.each(named(cases.filter(isNumber)))('%s takes nothing but a number', async (_, one) => {
+  const noun = one.field.type === 'integer' ? 'a whole number' : 'a number'
+  for (const word of ['nope', '', '1,5', 'NaN', 'Infinity', '1e999']) {
+    expect(await refusalOf(one.command, given(one, [word]))).toMatchObject({
+      exit: 2,
+      lines: [`${one.flag} must be ${noun}, not ${JSON.stringify(word)}.`],
+    })
+  }
+  if (one.field.type !== 'integer') return
+  expect((await refusalOf(one.command, given(one, ['1.5']))).lines).toEqual([
+    `${one.flag} must be a whole number, not 1.5.`,
+  ])
+})
+
+test.each(named(cases.filter(({ field }) => field.values !== undefined)))(
+  '%s takes each of its words and no other',
+  async (_, one) => {
+    for (const word of one.field.values!) {
+      expect(at(await bodyOf(one.command, given(one, [word])), one.path)).toBe(word)
+    }
+    const { exit, lines } = await refusalOf(one.command, given(one, [`${one.field.values![0]}x`]))
+    expect(exit).toBe(2)
+    expect(lines).toEqual([
+      `${one.flag} must be one of ${one.field.values!.join(', ')}, not "${one.field.values![0]}x".`,
+    ])
+  },
+)
+
+test.each(named(cases.filter(({ field }) => field.known !== undefined)))(
+  '%s lets a word through that the contract does not know',
+  async (_, one) => {
+    expect(at(await bodyOf(one.command, given(one, ['BRAND_NEW'])), one.path)).toBe('BRAND_NEW')
+  },
+)
+
+test.each(named(cases.filter(({ field }) => field.items?.type === 'string')))(
+  '%s takes one text, several, or a JSON list',
+  async (_, one) => {
+    const [first, second] = sampleFor(one.field).words as [string, string]
+    const value = async (words: string[]) => at(await bodyOf(one.command, given(one, words)), one.path)
+    expect(await value([first])).toEqual([first])
+    expect(await value([first, second])).toEqual([first, second])
+    expect(await value([JSON.stringify([second])])).toEqual([second])
+  },
+)
+
+const limits = cases.flatMap((one) => {
+  const { minLength, maxLength, items } = one.field
+  return items !== undefined && (minLength ?? maxLength) !== undefined ? [one] : []
+})
+
+test.each(named(limits))('%s is held to its number of entries', async (_, one) => {
+  const { minLength = 0, maxLength = Infinity, items } = one.field
+  const entries = (count: number) => [JSON.stringify(Array(count).fill(sampleFor(items!).value))]
+  for (const count of [minLength, maxLength].filter(Number.isFinite)) {
+    expect(at(await bodyOf(one.command, given(one, entries(count))), one.path)).toHaveLength(count)
+  }
+  for (const count of [minLength - 1, maxLength + 1].filter((n) => n >= 0 && Number.isFinite(n))) {
+    const bound = count < minLength ? `at least ${minLength}` : `at most ${maxLength}`
+    expect((await refusalOf(one.command, given(one, entries(count)))).lines).toEqual([
+      `${one.flag} must have ${bound} entries, not ${count}.`,
+    ])
+  }
+})
+
+test.each(endpoints)('no flag of a field of %s is an option of every command', (command) => {
+  const program = new Command()
+  addCommonOptions(program)
+  const common = new Set(program.options.map(({ long }) => long))
+  const own = cases.filter((one) => one.command === command).map(({ flag }) => flag)
+  expect(own.filter((flag) => common.has(flag) || common.has(flag.replace('--', '--no-')))).toEqual(
+    // Both are kept apart by where commander puts them: one belongs to the program, one to the command.
+    command === 'respond' ? ['--input'] : [],
+  )
+})

@@ -1,0 +1,242 @@
+import { expect, test } from 'vitest'
+import type { TestOverrides } from '../support/test-context.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { bodyOf, refusalOf, textCall } from '../support/text-call.ts'
+
+const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const pdf = Buffer.from('%PDF-1.7\n')
+const user = (...parts: unknown[]) => ({ role: 'user', parts })
+const hi = user({ text: 'hi' })
+const schema = { type: 'object', properties: { age: { type: 'integer' } } }
+
+function folder(): string {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, {
+    'photo.jpg': png,
+    'paper.pdf': pdf,
+    'notes.txt': 'some notes',
+    'data.bin': Uint8Array.of(0, 1, 2, 255),
+    'system.txt': 'Be brief.\n',
+    'prompt.txt': 'from a file',
+    'schema.json': JSON.stringify(schema),
+    'history.json': JSON.stringify([hi, { role: 'model', parts: [{ text: 'yo' }] }]),
+    'request.json': JSON.stringify({ contents: [hi], generationConfig: { topK: 3 } }),
+    'function.json': JSON.stringify({ name: 'f', parameters: {} }),
+  })
+  return cwd
+}
+
+test('sends one message to the streaming endpoint', async () => {
+  const { request } = await textCall('generate', ['Name', 'three rivers'])
+  expect(request).toMatchObject({
+    command: 'generate',
+    model: 'm',
+    path: '/v1beta/models/m:streamGenerateContent',
+    query: { alt: 'sse' },
+    streamed: true,
+    warnings: [],
+    body: { contents: [user({ text: 'Name three rivers' })] },
+  })
+})
+
+test.each<[string, readonly string[], unknown]>([
+  ['system text', ['-s', 'Be brief', 'hi'], { systemInstruction: { parts: [{ text: 'Be brief' }] } }],
+  ['a system file', ['-s', '@system.txt', 'hi'], { systemInstruction: { parts: [{ text: 'Be brief.\n' }] } }],
+  [
+    'an escaped @',
+    ['--system', String.raw`\@home`, 'hi'],
+    { systemInstruction: { parts: [{ text: '@home' }] } },
+  ],
+  ['a prompt from a file', ['@prompt.txt'], { contents: [user({ text: 'from a file' })] }],
+  ['a prompt with an escaped @', [String.raw`\@you`, 'there'], { contents: [user({ text: '@you there' })] }],
+  ['words after --', ['--', '--json', 'is', 'what?'], { contents: [user({ text: '--json is what?' })] }],
+  [
+    'a picture by its bytes, before the text',
+    ['-a', 'photo.jpg', 'hi'],
+    {
+      contents: [
+        user({ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }, { text: 'hi' }),
+      ],
+    },
+  ],
+  [
+    'a PDF',
+    ['-a', 'paper.pdf', 'hi'],
+    {
+      contents: [
+        user({ inlineData: { mimeType: 'application/pdf', data: pdf.toString('base64') } }, { text: 'hi' }),
+      ],
+    },
+  ],
+  [
+    'a text',
+    ['-a', 'notes.txt', 'hi'],
+    {
+      contents: [user({ inlineData: { mimeType: 'text/plain', data: 'c29tZSBub3Rlcw==' } }, { text: 'hi' })],
+    },
+  ],
+  [
+    'unknown bytes',
+    ['-a', 'data.bin', 'hi'],
+    {
+      contents: [
+        user({ inlineData: { mimeType: 'application/octet-stream', data: 'AAEC/w==' } }, { text: 'hi' }),
+      ],
+    },
+  ],
+  [
+    'URLs, in order',
+    ['-a', 'https://example.com/a.png', '-a', 'gs://bucket/thing', 'hi'],
+    {
+      contents: [
+        user(
+          { fileData: { mimeType: 'image/png', fileUri: 'https://example.com/a.png' } },
+          { fileData: { fileUri: 'gs://bucket/thing' } },
+          { text: 'hi' },
+        ),
+      ],
+    },
+  ],
+  [
+    'a history from a file, then the prompt',
+    ['--history', '@history.json', 'hi'],
+    { contents: [hi, { role: 'model', parts: [{ text: 'yo' }] }, hi] },
+  ],
+  ['a whole request as the history', ['--history', '@request.json', 'hi'], { contents: [hi, hi] }],
+  ['a whole body', ['--body', '@request.json'], { contents: [hi], generationConfig: { topK: 3 } }],
+  ['a body and a prompt', ['--body', '@request.json', 'hi'], { contents: [hi, hi] }],
+  ['contents alone', ['--contents', '[{"parts":[]}]'], { contents: [{ parts: [] }] }],
+  ['contents set by path', ['--set', 'contents=[{"parts":[]}]'], { contents: [{ parts: [] }] }],
+  [
+    'a place in the message set by path',
+    ['hi', '--set', 'contents.0.parts.0.text="changed"'],
+    { contents: [user({ text: 'changed' })] },
+  ],
+  ['an unknown field', ['hi', '--set', 'cachedContent="c/1"'], { contents: [hi], cachedContent: 'c/1' }],
+  [
+    'field flags beside their object',
+    ['hi', '--generation-config', '{"topK":1,"own":2}', '--top-k', '5', '--stop-sequences', 'END'],
+    { generationConfig: { topK: 5, own: 2, stopSequences: ['END'] } },
+  ],
+  [
+    'a negative number',
+    ['hi', '--presence-penalty', '-1.5'],
+    { generationConfig: { presencePenalty: -1.5 } },
+  ],
+])('%s', async (_, argv, expected) => {
+  expect(await bodyOf('generate', argv, { cwd: folder() })).toMatchObject(expected as object)
+})
+
+test.each([
+  ['inline', JSON.stringify(schema)],
+  ['@file', '@schema.json'],
+  ['a file name', 'schema.json'],
+])('--schema %s asks for JSON that follows it, and keeps it for the answer', async (_, word) => {
+  const { request } = await textCall('generate', ['hi', '--schema', word], { cwd: folder() })
+  expect(request.body['generationConfig']).toEqual({
+    responseMimeType: 'application/json',
+    responseJsonSchema: schema,
+  })
+  expect(request.answerSchema?.schema).toEqual(schema)
+})
+
+test.each<[string, unknown]>([
+  ['google_search', { googleSearch: {} }],
+  ['code_execution', { codeExecution: {} }],
+  ['url_context', { urlContext: {} }],
+  ['google_maps', { googleMaps: {} }],
+  ['@function.json', { functionDeclarations: [{ name: 'f', parameters: {} }] }],
+  ['{"name":"g"}', { functionDeclarations: [{ name: 'g' }] }],
+  ['{"fileSearch":{"topK":1}}', { fileSearch: { topK: 1 } }],
+])('--tool %s', async (word, tool) => {
+  expect((await bodyOf('generate', ['hi', '--tool', word], { cwd: folder() }))['tools']).toEqual([tool])
+})
+
+test('--tool adds to --tools', async () => {
+  const argv = ['hi', '--tools', '[{"own":1}]', '--tool', 'url_context', '--tool', 'google_search']
+  expect((await bodyOf('generate', argv))['tools']).toEqual([
+    { own: 1 },
+    { urlContext: {} },
+    { googleSearch: {} },
+  ])
+})
+
+const none = { category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }
+
+test.each(['harassment=BLOCK_NONE', 'HARM_CATEGORY_HARASSMENT=block-none', ' Harassment = block_none '])(
+  '--safety %j',
+  async (word) => {
+    expect((await bodyOf('generate', ['hi', '--safety', word]))['safetySettings']).toEqual([none])
+  },
+)
+
+test('--safety replaces the setting of its own category and keeps the others', async () => {
+  const before = [
+    { category: 'HARM_CATEGORY_HATE_SPEECH', threshold: 'OFF' },
+    { category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' },
+  ]
+  const argv = ['hi', '--safety-settings', JSON.stringify(before), '--safety', 'harassment=block_none']
+  expect((await bodyOf('generate', argv))['safetySettings']).toEqual([before[0], none])
+})
+
+test.each<[string, readonly string[], TestOverrides, string, string]>([
+  ['-m', ['-m', 'a'], {}, 'a', 'a'],
+  ['the environment', [], { env: { MODELGATE_TEXT_MODEL: 'e' } }, 'e', 'e'],
+  ['-m over the environment', ['-m', 'a'], { env: { MODELGATE_TEXT_MODEL: 'e' } }, 'a', 'a'],
+  ['the sandbox', ['--sandbox'], { env: {} }, 'sandbox-text', 'sandbox-text'],
+  ['a prefix', ['-m', 'models/a'], {}, 'models/a', 'a'],
+  ['a slash', ['-m', 'vendor/a'], {}, 'vendor/a', 'vendor%2Fa'],
+  ['a colon', ['-m', 'a:free'], {}, 'a:free', 'a%3Afree'],
+  ['dots that lead nowhere', ['-m', 'a/../b'], {}, 'a/../b', 'a%2F..%2Fb'],
+  ['other letters', ['-m', 'modèle ?#%'], {}, 'modèle ?#%', 'mod%C3%A8le%20%3F%23%25'],
+])('the model: %s', async (_, argv, overrides, model, segment) => {
+  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_TEXT_MODEL: 'm', ...overrides.env }
+  if (overrides.env !== undefined && !('MODELGATE_TEXT_MODEL' in overrides.env)) {
+    Object.assign(env, { MODELGATE_TEXT_MODEL: undefined })
+  }
+  const { request } = await textCall('generate', [...argv, 'hi'], { env })
+  expect(request.model).toBe(model)
+  expect(request.path).toBe(`/v1beta/models/${segment}:streamGenerateContent`)
+})
+
+test('the model of the project file', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { '.modelgaterc.json': '{"text_model":"p"}', '.git/HEAD': '' })
+  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
+  expect((await textCall('generate', ['hi'], { cwd, env })).request.model).toBe('p')
+})
+
+test.each(['..', '.', 'models/..', '%2e%2e', 'models/'])('the model %j is refused', async (model) => {
+  const refusal = await refusalOf('generate', ['-m', model, 'hi'])
+  expect(refusal).toMatchObject({ exit: 2, code: 'bad_path_segment' })
+  expect(refusal.lines[0]).toContain('cannot be the model')
+})
+
+test('piped text stands before the prompt', async () => {
+  const text = async (argv: readonly string[], stdin: string) =>
+    (await bodyOf('generate', argv, { stdin }))['contents']
+  expect(await text(['Summarise'], 'piped\n')).toEqual([user({ text: 'piped\n\nSummarise' })])
+  expect(await text([], 'piped\n')).toEqual([user({ text: 'piped\n' })])
+  expect(await text(['-'], 'piped')).toEqual([user({ text: 'piped' })])
+  expect(await text(['--no-stdin', 'hi'], 'piped')).toEqual([hi])
+})
+
+test.each([
+  ['--tools @-', ['--tools', '@-', 'hi'], '[{"own":1}]', { tools: [{ own: 1 }], contents: [hi] }],
+  ['--body @-', ['--body', '@-', 'hi'], '{"tools":[]}', { tools: [], contents: [hi] }],
+  [
+    '--system @-',
+    ['--system', '@-', 'hi'],
+    'be',
+    { systemInstruction: { parts: [{ text: 'be' }] }, contents: [hi] },
+  ],
+  ['--history @-', ['--history', '@-', 'hi'], '[]', { contents: [hi] }],
+  [
+    '-a -',
+    ['-a', '-', 'hi'],
+    'text',
+    { contents: [user({ inlineData: { mimeType: 'text/plain', data: 'dGV4dA==' } }, { text: 'hi' })] },
+  ],
+])('%s reads standard input, which is then no prompt', async (_, argv, stdin, expected) => {
+  expect(await bodyOf('generate', argv, { stdin })).toEqual(expected)
+})

@@ -1,0 +1,235 @@
+import { expect, test } from 'vitest'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { bodyOf, textCall, wholeCall } from '../support/text-call.ts'
+
+const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const schema = { title: 'A person!', type: 'object' }
+const message = (...content: unknown[]) => ({ role: 'user', content })
+const text = (words: string) => ({ type: 'input_text', text: words })
+
+function folder(): string {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, {
+    'photo.jpg': png,
+    'notes.txt': 'some notes',
+    'data.bin': Uint8Array.of(0, 1, 2, 255),
+    'paper.pdf': '%PDF-1.7\n',
+    'system.txt': 'Be brief.',
+    'schema.json': JSON.stringify(schema),
+    'input.json': '[{"role":"user","content":"a"}]',
+    'request.json': '{"input":"hello","model":"b","store":false}',
+    'function.json': '{"name":"f","parameters":{}}',
+  })
+  return cwd
+}
+
+test('sends one text to the endpoint, streamed', async () => {
+  const { request } = await textCall('respond', ['Name', 'three rivers'])
+  expect(request).toMatchObject({ command: 'respond', model: 'm', path: '/v1/responses', streamed: true })
+  expect(request.query).toBeUndefined()
+  expect(request.body).toEqual({ input: 'Name three rivers', model: 'm', stream: true })
+})
+
+test.each<[string, readonly string[], Record<string, unknown>]>([
+  ['text as --input', ['--input', 'hello'], { input: 'hello' }],
+  ['a text file as --input', ['--input', '@notes.txt'], { input: 'some notes' }],
+  ['a JSON file as --input', ['--input', '@input.json'], { input: [{ role: 'user', content: 'a' }] }],
+  ['an escaped @ as --input', ['--input', String.raw`\@you`], { input: '@you' }],
+  [
+    'messages as --input, then the prompt',
+    ['--input', '[{"role":"user","content":"a"}]', 'b'],
+    { input: [{ role: 'user', content: 'a' }, message(text('b'))] },
+  ],
+  ['--no-input beside a prompt', ['--no-input', 'hi'], { input: 'hi' }],
+  ['--no-input beside --input', ['--no-input', '--input', 'hi'], { input: 'hi' }],
+  ['instructions', ['hi', '--instructions', 'Be brief.'], { instructions: 'Be brief.' }],
+  ['instructions from a file', ['hi', '--instructions', '@system.txt'], { instructions: 'Be brief.' }],
+  [
+    'no instructions',
+    ['hi', '--body', '{"instructions":"x"}', '--instructions', 'null'],
+    { instructions: null },
+  ],
+  [
+    'a picture by its bytes',
+    ['-a', 'photo.jpg', 'hi'],
+    {
+      input: [
+        message(
+          { type: 'input_image', image_url: `data:image/png;base64,${png.toString('base64')}` },
+          text('hi'),
+        ),
+      ],
+    },
+  ],
+  [
+    'a PDF',
+    ['-a', 'paper.pdf', 'hi'],
+    {
+      input: [
+        message(
+          {
+            type: 'input_file',
+            filename: 'paper.pdf',
+            file_data: 'data:application/pdf;base64,JVBERi0xLjcK',
+          },
+          text('hi'),
+        ),
+      ],
+    },
+  ],
+  [
+    'a text',
+    ['-a', 'notes.txt', 'hi'],
+    {
+      input: [
+        message(
+          {
+            type: 'input_file',
+            filename: 'notes.txt',
+            file_data: 'data:text/plain;base64,c29tZSBub3Rlcw==',
+          },
+          text('hi'),
+        ),
+      ],
+    },
+  ],
+  [
+    'unknown bytes',
+    ['-a', 'data.bin', 'hi'],
+    {
+      input: [
+        message(
+          {
+            type: 'input_file',
+            filename: 'data.bin',
+            file_data: 'data:application/octet-stream;base64,AAEC/w==',
+          },
+          text('hi'),
+        ),
+      ],
+    },
+  ],
+  [
+    'URLs',
+    [
+      '-a',
+      'https://example.com/a.webp',
+      '-a',
+      'https://example.com/a.pdf',
+      '-a',
+      'https://example.com/',
+      'hi',
+    ],
+    {
+      input: [
+        message(
+          { type: 'input_image', image_url: 'https://example.com/a.webp' },
+          { type: 'input_file', file_url: 'https://example.com/a.pdf' },
+          { type: 'input_file', file_url: 'https://example.com/' },
+          text('hi'),
+        ),
+      ],
+    },
+  ],
+  ['a whole body', ['--body', '@request.json'], { input: 'hello', model: 'b', store: false }],
+  ['-m over the body', ['--body', '@request.json', '-m', 'c'], { model: 'c' }],
+  ['--set over -m', ['hi', '-m', 'c', '--set', 'model="d"'], { model: 'd' }],
+  ['an input set by path', ['--set', 'input="x"'], { input: 'x' }],
+  ['an unknown field', ['hi', '--set', 'own.deep.0=1'], { own: { deep: [1] } }],
+  ['a field of an object', ['hi', '--reasoning-effort', 'high'], { reasoning: { effort: 'high' } }],
+  ['a conversation id', ['hi', '--conversation', 'conv_1'], { conversation: 'conv_1' }],
+  ['a conversation object', ['hi', '--conversation', '{"id":"c"}'], { conversation: { id: 'c' } }],
+  ['a tool choice', ['hi', '--tool-choice', '{"type":"x"}'], { tool_choice: { type: 'x' } }],
+])('%s', async (_, argv, expected) => {
+  expect(await bodyOf('respond', argv, { cwd: folder() })).toMatchObject(expected)
+})
+
+test.each<[string, readonly string[], unknown, boolean]>([
+  ['by default', [], true, true],
+  ['--stream', ['--stream'], true, true],
+  ['--no-stream', ['--no-stream'], false, false],
+  ['--background', ['--background'], false, false],
+  ['--background --stream', ['--background', '--stream'], true, true],
+  ['--no-background', ['--no-background'], true, true],
+  ['--set background=true', ['--set', 'background=true'], false, false],
+  ['--set stream=null', ['--set', 'stream=null'], null, false],
+  ['--set over --no-stream', ['--no-stream', '--set', 'stream=true'], true, true],
+  ['a body', ['--body', '{"stream":false}'], false, false],
+])('streaming: %s', async (_, argv, stream, streamed) => {
+  const { request } = await textCall('respond', ['hi', ...argv])
+  expect(request.body['stream']).toBe(stream)
+  expect(request.streamed).toBe(streamed)
+})
+
+test.each<[string, string, string]>([
+  ['inline', JSON.stringify(schema), 'A_person_'],
+  ['@file', '@schema.json', 'A_person_'],
+  ['a file name', 'schema.json', 'A_person_'],
+  ['without a title', '{"type":"array"}', 'answer'],
+  ['with an unusable title', '{"title":""}', 'answer'],
+])('--schema %s', async (_, word, name) => {
+  const { request } = await textCall('respond', ['hi', '--schema', word, '--verbosity', 'low'], {
+    cwd: folder(),
+  })
+  const { schema: sent } = request.answerSchema!
+  expect(request.body['text']).toEqual({
+    verbosity: 'low',
+    format: { type: 'json_schema', name, schema: sent },
+  })
+})
+
+test.each<[string, unknown]>([
+  ['web_search', { type: 'web_search' }],
+  ['web_search_preview', { type: 'web_search_preview' }],
+  ['image_generation', { type: 'image_generation' }],
+  ['local_shell', { type: 'local_shell' }],
+  ['code_interpreter', { type: 'code_interpreter', container: { type: 'auto' } }],
+  ['file_search:vs_1', { type: 'file_search', vector_store_ids: ['vs_1'] }],
+  ['file_search:vs_1,vs_2', { type: 'file_search', vector_store_ids: ['vs_1', 'vs_2'] }],
+  ['mcp:docs=https://h/p?a=b', { type: 'mcp', server_label: 'docs', server_url: 'https://h/p?a=b' }],
+  ['connector:mail=connector_1', { type: 'mcp', server_label: 'mail', connector_id: 'connector_1' }],
+  ['@function.json', { type: 'function', name: 'f', parameters: {} }],
+  ['{"type":"function","function":{"name":"g"}}', { type: 'function', name: 'g' }],
+  ['{"type":"custom","name":"h"}', { type: 'custom', name: 'h' }],
+])('--tool %s', async (word, tool) => {
+  expect((await bodyOf('respond', ['hi', '--tool', word], { cwd: folder() }))['tools']).toEqual([tool])
+})
+
+test('--tool adds to --tools', async () => {
+  const argv = ['hi', '--tools', '[{"type":"own"}]', '--tool', 'web_search']
+  expect((await bodyOf('respond', argv))['tools']).toEqual([{ type: 'own' }, { type: 'web_search' }])
+})
+
+test('the deprecated --user is sent, with a warning that names what replaces it', async () => {
+  const { request } = await textCall('respond', ['hi', '--user', 'me'])
+  expect(request.body['user']).toBe('me')
+  expect(request.warnings).toEqual(['--user is deprecated; use --safety-identifier and --prompt-cache-key.'])
+  expect((await textCall('respond', ['hi', '--safety-identifier', 'x'])).request.warnings).toEqual([])
+})
+
+test('a pipe is the prompt, or stands before it', async () => {
+  expect((await bodyOf('respond', [], { stdin: 'piped' }))['input']).toBe('piped')
+  expect((await bodyOf('respond', ['Review'], { stdin: 'piped' }))['input']).toBe('piped\n\nReview')
+})
+
+test('the model is the same in the body and for the reports', async () => {
+  const models = async (...argv: string[]) => {
+    const { request } = await textCall('respond', ['hi', ...argv])
+    return [request.model, request.body['model']]
+  }
+  expect(await models()).toEqual(['m', 'm'])
+  expect(await models('-m', 'vendor/a:b')).toEqual(['vendor/a:b', 'vendor/a:b'])
+  expect(await models('--body', '{"model":"b"}')).toEqual(['b', 'b'])
+  expect(await models('--set', 'model="s"', '-m', 'x')).toEqual(['s', 's'])
+})
+
+test.each([
+  ['before the command', ['--json', '--timeout', '5', 'respond', 'hi']],
+  ['on both sides', ['--timeout', '5', 'respond', '--json', 'hi']],
+  ['after it', ['respond', 'hi', '--json', '--timeout', '5']],
+])('common options may stand %s', async (_, argv) => {
+  const { options, settings, request } = await wholeCall(argv)
+  expect(options.json).toBe(true)
+  expect(settings.timeout.value).toBe(5)
+  expect(request.body['input']).toBe('hi')
+})

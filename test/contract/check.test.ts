@@ -1,0 +1,168 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { checkBody } from '../../src/contract/check.ts'
+import type { Endpoint, Field } from '../../src/contract/field.ts'
+import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
+import { responsesEndpoint } from '../../src/contract/responses.ts'
+
+const about = 'a field'
+
+/** An endpoint with one field, `x`. */
+function endpointOf(field: Omit<Field, 'about'>): Endpoint {
+  return { method: 'POST', path: '/x', envelope: 'openai', rules: [], fields: { x: { ...field, about } } }
+}
+
+const problems = (field: Omit<Field, 'about'>, x: unknown) =>
+  checkBody(endpointOf(field), { x }).map(({ path, kind, problem }) => [path, kind, problem])
+
+test.each<[string, Omit<Field, 'about'>, readonly unknown[], readonly (readonly [unknown, string])[]]>([
+  [
+    'text',
+    { type: 'string' },
+    ['', 'a'],
+    [
+      [1, 'must be text, not 1'],
+      [null, 'must be text, not null'],
+    ],
+  ],
+  ['text or null', { type: 'string', nullable: true }, [null, 'a'], [[false, 'must be text, not false']]],
+  [
+    'a number',
+    { type: 'number', min: 0, max: 1 },
+    [0, 1, 0.5, -0],
+    [
+      [1.0001, 'must be from 0 to 1, not 1.0001'],
+      ['1', 'must be a number, not "1"'],
+    ],
+  ],
+  [
+    'a whole number',
+    { type: 'integer', min: 1 },
+    [1, Number.MAX_SAFE_INTEGER],
+    [
+      [0, 'must be at least 1, not 0'],
+      [1.5, 'must be a whole number, not 1.5'],
+      [0.5, 'must be a whole number, not 0.5'],
+      [2 ** 53, 'must be a whole number, not 9007199254740992'],
+    ],
+  ],
+  ['an upper bound', { type: 'integer', max: 1 }, [-5, 1], [[2, 'must be at most 1, not 2']]],
+  ['a truth', { type: 'boolean' }, [true, false], [['true', 'must be true or false, not "true"']]],
+  [
+    'a word',
+    { type: 'string', values: ['a', 'b'] },
+    ['a', 'b'],
+    [
+      ['c', 'must be one of a, b, not "c"'],
+      ['A', 'must be one of a, b, not "A"'],
+    ],
+  ],
+  ['a known word', { type: 'string', known: ['a'] }, ['a', 'new'], []],
+  [
+    'an object',
+    { type: 'object' },
+    [{}, { any: 1 }],
+    [
+      [[], 'must be an object, not []'],
+      ['{}', 'must be an object, not "{}"'],
+    ],
+  ],
+  [
+    'a list',
+    { type: 'array', minLength: 1, maxLength: 2 },
+    [[1], [1, 'b']],
+    [
+      [{}, 'must be an array, not {}'],
+      [[], 'must have at least 1 entries, not 0'],
+      [[1, 2, 3], 'must have at most 2 entries, not 3'],
+    ],
+  ],
+  ['one of two types', { type: ['string', 'array'] }, ['a', []], [[5, 'must be text or an array, not 5']]],
+  [
+    'a word or an object',
+    { type: ['string', 'object'], values: ['auto'] },
+    ['auto', { own: 1 }],
+    [['own', 'must be one of auto, not "own"']],
+  ],
+  [
+    'a length in characters, not in units',
+    { type: 'string', maxLength: 2 },
+    ['ab', '👩👩'],
+    [['👩👩👩', 'must have at most 2 characters, not 3']],
+  ],
+])('%s', (_, field, good, bad) => {
+  for (const value of good) expect(problems(field, value)).toEqual([])
+  for (const [value, problem] of bad) expect(problems(field, value)).toEqual([['x', 'value', problem]])
+})
+
+test('a long wrong value is cut in the message', () => {
+  const [violation] = checkBody(endpointOf({ type: 'integer' }), { x: 'y'.repeat(1000) })
+  expect(violation!.problem.length).toBeLessThan(80)
+})
+
+test('every violation is told, with its place', () => {
+  const body = {
+    contents: [{ role: 'user' }, 'x'],
+    generationConfig: { topK: 0, thinkingConfig: { thinkingBudget: -2 }, own: 1, temperature: null },
+    safetySettings: [{ category: 'a' }],
+    cachedContent: 'x',
+    tools: {},
+  }
+  expect(checkBody(generateContentEndpoint, body).map(({ path, kind }) => `${kind} ${path}`)).toEqual([
+    'required contents.0.parts',
+    'value contents.1',
+    'value tools',
+    'required safetySettings.0.threshold',
+    'value generationConfig.temperature',
+    'value generationConfig.topK',
+    'value generationConfig.thinkingConfig.thinkingBudget',
+    'unknown cachedContent',
+  ])
+})
+
+test('what is required is missed', () => {
+  expect(checkBody(generateContentEndpoint, {})).toEqual([
+    { path: 'contents', kind: 'required', problem: 'is required' },
+  ])
+  expect(checkBody(responsesEndpoint, {})).toEqual([])
+})
+
+const rulesBroken = (body: Record<string, unknown>) =>
+  checkBody(responsesEndpoint, body).map(({ kind, path, other }) => [kind, path, other])
+
+test.each<[Record<string, unknown>, unknown[]]>([
+  [{ previous_response_id: 'a', conversation: 'b' }, [['exclusive', 'previous_response_id', 'conversation']]],
+  [{ previous_response_id: null, conversation: 'b' }, []],
+  [{ temperature: 1, top_p: 1 }, [['exclusive', 'temperature', 'top_p']]],
+  [{ temperature: 0, top_p: 0 }, [['exclusive', 'temperature', 'top_p']]],
+  [{ temperature: null, top_p: 1 }, []],
+  [{ stream_options: {} }, [['requires', 'stream_options', 'stream']]],
+  [{ stream_options: {}, stream: false }, [['requires', 'stream_options', 'stream']]],
+  [{ stream_options: {}, stream: true }, []],
+  [{ stream_options: null, stream: false }, []],
+])('the rules of endpoint 2: %j', (body, expected) => {
+  expect(rulesBroken(body)).toEqual(expected)
+})
+
+test('names that objects inherit are unknown like any other', () => {
+  const body = JSON.parse('{"__proto__":1,"constructor":1,"toString":1}') as Record<string, unknown>
+  expect(checkBody(responsesEndpoint, body).map(({ path }) => path)).toEqual([
+    '__proto__',
+    'constructor',
+    'toString',
+  ])
+})
+
+test('any JSON is judged, and nothing throws', () => {
+  const names = Object.keys(responsesEndpoint.fields)
+  const bodies = fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), fc.jsonValue())
+  fc.assert(
+    fc.property(bodies, (body) => {
+      for (const { path, problem } of checkBody(responsesEndpoint, body)) {
+        expect(path).not.toBe(undefined)
+        expect(problem).not.toBe('')
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
