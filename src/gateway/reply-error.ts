@@ -18,7 +18,9 @@ export function replyError(value: unknown): GenerationError {
 
 /** The gateway's own word as a stable one of ours; a number says nothing. */
 function codeWord(code: string | undefined): string {
-  if (code === undefined || /^\d+$/.test(code)) return 'error_in_reply'
-  const word = code.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
-  return word.slice(0, 60)
+  const word = code
+    ?.toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+  return word && !/^\d+$/.test(word) ? word.slice(0, 60) : 'error_in_reply'
 }

@@ -25,6 +25,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   const candidates = new Map<number, CandidateState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
+  const cited = new Set<string>()
   const merger = keepResponse ? createChunkMerger() : undefined
   let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
   let reasoning = ''
@@ -36,7 +37,11 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   let understood = false
 
   const message = (value: unknown) => {
-    if (Array.isArray(value)) return value.forEach(message)
+    // The array form may come as one message. Only one level: deeper ones could exhaust the stack.
+    for (const chunk of Array.isArray(value) ? objectsOf(value) : [value]) readChunk(chunk)
+  }
+
+  const readChunk = (value: unknown) => {
     if (!isObject(value)) return
     if (value['error']) throw replyError(value)
     merger?.add(value)
@@ -64,7 +69,8 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     if (Array.isArray(parts)) understood = true
     for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
     const finish = stringOf(candidate['finishReason'])
-    if (finish !== undefined && finish !== '') {
+    // The unspecified one is the format's default, not an end.
+    if (finish !== undefined && finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') {
       state.finish = finish
       understood = true
       endToolCall()
@@ -102,7 +108,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     if (open === undefined) return
     open.arguments.add(call['partialArgs'])
     if (call['partialArgs'] !== undefined) {
-      const pieces = JSON.stringify(call['partialArgs'])
+      const pieces = jsonOf(call['partialArgs'])
       emit({ type: 'tool-delta', index: toolCalls.length, name: open.name, arguments: pieces })
     }
     // A piece without any argument and without `willContinue` closes the call.
@@ -136,7 +142,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       const output = stringOf(result['output']) ?? ''
       emit({ type: 'code-result', outcome: stringOf(result['outcome'])!, output })
     } else {
-      const kind = Object.keys(part).find((key) => !key.startsWith('thought'))
+      const kind = Object.keys(part).find((key) => !key.startsWith('thought') && part[key] !== null)
       if (kind === undefined) return
       otherOutput = true
       emit({ type: 'item-add', kind, summary: `${kind} part`, item: part })
@@ -163,7 +169,9 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     }
     if (citation.url === null && citation.title === null) return
     // Grounding is repeated in every chunk.
-    if (citations.some((known) => JSON.stringify(known) === JSON.stringify(citation))) return
+    const key = JSON.stringify(citation)
+    if (cited.has(key)) return
+    cited.add(key)
     citations.push(citation)
     emit({ type: 'citation-add', citation })
   }
@@ -220,5 +228,14 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       if (block === undefined && !allFinished() && !marked) return truncatedError(whole)
       return finishError(whole, anyText || toolCalls.length > 0 || otherOutput)
     },
+  }
+}
+
+/** JSON for display; what is nested so deeply that it cannot be written is left out. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return ''
   }
 }

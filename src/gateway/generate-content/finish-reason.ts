@@ -15,7 +15,6 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   MODEL_ARMOR: 'content_filter',
   LANGUAGE: 'other',
   OTHER: 'other',
-  FINISH_REASON_UNSPECIFIED: 'other',
   MALFORMED_FUNCTION_CALL: 'error',
   UNEXPECTED_TOOL_CALL: 'error',
   TOO_MANY_TOOL_CALLS: 'error',

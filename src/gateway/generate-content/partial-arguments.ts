@@ -7,7 +7,8 @@ export interface PartialArguments {
 }
 
 const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
-const maxArrayLength = 10_000
+const maxIndex = 1023
+const maxSteps = 100
 
 /**
  * Puts together `functionCall.partialArgs[]`: each piece names a place by a JSON path and adds
@@ -28,7 +29,7 @@ export function createPartialArguments(): PartialArguments {
   }
 }
 
-/** `$.items[0]['a b'].name` as its steps; undefined for anything that is not such a path. */
+/** `$.items[0]['a b'].name` as its steps; undefined for anything that is not such a path, or beyond all bounds. */
 function parsePath(text: string): (string | number)[] | undefined {
   const steps: (string | number)[] = []
   const step = /\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/y
@@ -38,7 +39,8 @@ function parsePath(text: string): (string | number)[] | undefined {
     if (match === null) return undefined
     const name = match[1] ?? match[3] ?? match[4]
     if (name !== undefined && forbidden.has(name)) return undefined
-    steps.push(name ?? Math.min(Number(match[2]), maxArrayLength))
+    if (Number(match[2]) > maxIndex || steps.length === maxSteps) return undefined
+    steps.push(name ?? Number(match[2]))
   }
   return steps.length === 0 ? undefined : steps
 }
@@ -46,11 +48,14 @@ function parsePath(text: string): (string | number)[] | undefined {
 function place(root: Record<string, unknown>, path: readonly (string | number)[], piece: JsonObject): void {
   let at: Record<string, unknown> = root
   for (const [index, step] of path.slice(0, -1).entries()) {
+    if (Array.isArray(at) && typeof step === 'string') return
     const child = Object.hasOwn(at, step) ? at[step] : undefined
     if (isObject(child) || Array.isArray(child)) at = child as Record<string, unknown>
     else at = at[step] = (typeof path[index + 1] === 'number' ? [] : {}) as Record<string, unknown>
   }
   const last = path.at(-1)!
+  // A name in an array would be its `length` at best.
+  if (Array.isArray(at) && typeof last === 'string') return
   const before = Object.hasOwn(at, last) ? at[last] : undefined
   const text = stringOf(piece['stringValue'])
   if (text !== undefined) at[last] = typeof before === 'string' ? before + text : text

@@ -1,0 +1,351 @@
+import { expect, test } from 'vitest'
+import { createContentDecoder } from '../../../src/gateway/generate-content/decoder.ts'
+import { decode as decodeWith, eventsOf } from '../decode.ts'
+
+const decode = (messages: readonly unknown[], options?: { marked: boolean }) =>
+  decodeWith(createContentDecoder, messages, options)
+
+const chunk = (parts: readonly unknown[], more: object = {}) => ({
+  candidates: [{ content: { parts, role: 'model' }, ...more }],
+})
+const stop = chunk([], { finishReason: 'STOP' })
+
+test('joins the text of the parts, and leaves thoughts out of it', () => {
+  const decoded = decode([
+    chunk([{ text: 'Let me see. ', thought: true }, { text: 'Hel' }]),
+    chunk([{ text: '' }, { text: 'lo', thoughtSignature: 'c2ln' }, { text: 'Yes.', thought: true }]),
+    stop,
+  ])
+  expect(decoded.verdict).toBe('ok')
+  expect(decoded.result).toMatchObject({
+    text: 'Hello',
+    reasoning: 'Let me see. Yes.',
+    finish_reason: 'stop',
+  })
+  expect(decoded.events.map((event) => event.type)).toEqual([
+    'reasoning-delta',
+    'text-delta',
+    'text-delta',
+    'reasoning-delta',
+  ])
+})
+
+test('keeps candidates apart by their index, whatever the order', () => {
+  const candidate = (index: unknown, text: string, finishReason?: string) => ({
+    candidates: [{ index, content: { parts: [{ text }] }, finishReason }],
+  })
+  const decoded = decode([
+    candidate(1, 'b', undefined),
+    candidate('0', 'a'),
+    candidate(null, 'A'),
+    candidate(1, 'B', 'MAX_TOKENS'),
+    candidate(undefined, '!', 'STOP'),
+  ])
+  expect(decoded.result.candidates).toEqual([
+    { index: 0, text: 'aA!', finish_reason: 'stop' },
+    { index: 1, text: 'bB', finish_reason: 'length' },
+  ])
+  expect(decoded.result).toMatchObject({ text: 'aA!', finish_reason: 'stop', raw_finish_reason: 'STOP' })
+  expect(decoded.verdict).toBe('ok')
+})
+
+test('one good candidate makes a good reply, one unfinished an incomplete one', () => {
+  const blocked = { index: 0, finishReason: 'SAFETY' }
+  const good = { index: 1, content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }
+  expect(decode([{ candidates: [blocked, good] }])).toMatchObject({ verdict: 'ok', state: 'settled' })
+  expect(decode([{ candidates: [{ ...good, finishReason: undefined }, blocked] }])).toMatchObject({
+    verdict: 'unknown: stream_truncated',
+    state: 'open',
+  })
+})
+
+test.for([
+  ['STOP', 'stop', 'ok'],
+  ['MAX_TOKENS', 'length', 'ok'],
+  ['SAFETY', 'content_filter', 'failed: finish_content_filter'],
+  ['RECITATION', 'content_filter', 'failed: finish_content_filter'],
+  ['BLOCKLIST', 'content_filter', 'failed: finish_content_filter'],
+  ['PROHIBITED_CONTENT', 'content_filter', 'failed: finish_content_filter'],
+  ['SPII', 'content_filter', 'failed: finish_content_filter'],
+  ['IMAGE_SAFETY', 'content_filter', 'failed: finish_content_filter'],
+  ['IMAGE_PROHIBITED_CONTENT', 'content_filter', 'failed: finish_content_filter'],
+  ['IMAGE_RECITATION', 'content_filter', 'failed: finish_content_filter'],
+  ['MODEL_ARMOR', 'content_filter', 'failed: finish_content_filter'],
+  ['LANGUAGE', 'other', 'failed: finish_other'],
+  ['OTHER', 'other', 'failed: finish_other'],
+  ['IMAGE_OTHER', 'other', 'failed: finish_other'],
+  ['NO_IMAGE', 'other', 'failed: finish_other'],
+  ['MALFORMED_FUNCTION_CALL', 'error', 'failed: finish_error'],
+  ['UNEXPECTED_TOOL_CALL', 'error', 'failed: finish_error'],
+  ['TOO_MANY_TOOL_CALLS', 'error', 'failed: finish_error'],
+  ['MISSING_THOUGHT_SIGNATURE', 'error', 'failed: finish_error'],
+  ['MALFORMED_RESPONSE', 'error', 'failed: finish_error'],
+  ['A_WORD_OF_2030', 'unknown', 'ok'],
+  ['__proto__', 'unknown', 'ok'],
+  ['constructor', 'unknown', 'ok'],
+])('finishReason %s is %s: %s', ([word, reason, verdict]) => {
+  const decoded = decode([chunk([{ text: 'Some text' }], { finishReason: word })])
+  expect(decoded.result).toMatchObject({ text: 'Some text', finish_reason: reason, raw_finish_reason: word })
+  expect(decoded.verdict).toBe(verdict)
+})
+
+test('FINISH_REASON_UNSPECIFIED is no end', () => {
+  const open = chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })
+  expect(decode([open])).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
+  expect(decode([open, stop])).toMatchObject({ state: 'settled', verdict: 'ok' })
+})
+
+test.for([
+  ['MAX_TOKENS', 'failed: no_text_before_limit'],
+  ['STOP', 'failed: nothing_generated'],
+  ['A_WORD_OF_2030', 'failed: nothing_generated'],
+])('no text at all and %s: %s', ([finishReason, verdict]) => {
+  for (const parts of [undefined, [], [{ text: '' }], [{ text: null }], [{ thought: true, text: 'Hm.' }]]) {
+    const message = { candidates: [{ content: { parts }, finishReason }] }
+    expect(decode([message]).verdict).toBe(verdict)
+  }
+})
+
+test('an end that no chunk tells is a truncation, unless the stream was closed with a mark', () => {
+  expect(decode([chunk([{ text: 'a' }])])).toMatchObject({
+    state: 'open',
+    verdict: 'unknown: stream_truncated',
+  })
+  expect(decode([chunk([{ text: 'a' }])], { marked: true }).verdict).toBe('ok')
+})
+
+test('a reply in which nothing is known breaks the contract', () => {
+  for (const messages of [
+    [],
+    [{}],
+    [null],
+    [[]],
+    [42],
+    ['text'],
+    [{ candidates: null }],
+    [{ usageMetadata: {} }],
+  ]) {
+    expect(decode(messages).verdict).toBe('contract: reply_not_understood')
+  }
+})
+
+test('reads a whole reply in an array', () => {
+  expect(decode([[chunk([{ text: 'a' }]), stop]])).toMatchObject({ verdict: 'ok', result: { text: 'a' } })
+})
+
+test.for([
+  ['SAFETY', undefined],
+  ['JAILBREAK', 'Do not do that.'],
+  ['A_WORD_OF_2030', undefined],
+])('a prompt blocked for %s is a failure', ([blockReason, blockReasonMessage]) => {
+  const decoded = decode([{ promptFeedback: { blockReason, blockReasonMessage } }])
+  expect(decoded).toMatchObject({ state: 'settled', verdict: 'failed: finish_content_filter' })
+  expect(decoded.result).toMatchObject({ finish_reason: 'content_filter', raw_finish_reason: blockReason })
+  expect(decoded.events).toEqual([
+    { type: 'prompt-block', reason: blockReason, message: blockReasonMessage ?? null },
+  ])
+})
+
+test.for(['BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED', null, 7])(
+  'prompt feedback with %s blocks nothing',
+  (blockReason) => {
+    expect(decode([{ promptFeedback: { blockReason } }, chunk([{ text: 'a' }]), stop]).verdict).toBe('ok')
+  },
+)
+
+test('adds thoughts to the output tokens, and keeps the last count', () => {
+  const first = { usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1 } }
+  const last = {
+    usageMetadata: {
+      promptTokenCount: 7,
+      candidatesTokenCount: 51,
+      thoughtsTokenCount: 45,
+      totalTokenCount: 103,
+      cachedContentTokenCount: 3,
+    },
+  }
+  expect(decode([first, last, {}]).result.usage).toEqual({
+    input_tokens: 7,
+    cached_tokens: 3,
+    output_tokens: 96,
+    reasoning_tokens: 45,
+    total_tokens: 103,
+  })
+})
+
+test.for([
+  [{ candidatesTokenCount: 5 }, 5],
+  [{ thoughtsTokenCount: 4 }, 4],
+  [{}, null],
+  [{ candidatesTokenCount: '5', thoughtsTokenCount: null }, null],
+] as const)('output tokens of %j are %s', ([usageMetadata, output]) => {
+  expect(decode([{ usageMetadata }]).result.usage?.output_tokens).toBe(output)
+})
+
+test('usage that is not told is null', () => {
+  for (const usageMetadata of [undefined, null, 'many', []]) {
+    expect(decode([{ usageMetadata }]).result.usage).toBeNull()
+  }
+})
+
+test('reports each kind of part', () => {
+  const decoded = decode([
+    chunk([
+      { executableCode: { language: 'PYTHON', code: 'print(1)' } },
+      { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } },
+      { codeExecutionResult: { outcome: 'OUTCOME_FAILED' } },
+      { inlineData: { mimeType: 'image/png', data: 'aWM=' } },
+      { inline_data: { mime_type: 'image/webp', data: 'aWM=' } },
+      { inlineData: { data: 'aWM=' } },
+      { fileData: { fileUri: 'https://example.test/a' } },
+      { functionResponse: { name: 'f', response: {} }, thoughtSignature: 'c2ln' },
+      { thoughtSignature: 'c2ln' },
+      { toolCall: { toolType: 'x' }, thought: true },
+      { somethingNew: 1 },
+      null,
+      'text',
+    ]),
+    stop,
+  ])
+  expect(decoded.verdict).toBe('ok')
+  expect(decoded.events).toEqual([
+    { type: 'code-run', language: 'PYTHON', code: 'print(1)' },
+    { type: 'code-result', outcome: 'OUTCOME_OK', output: '1\n' },
+    { type: 'code-result', outcome: 'OUTCOME_FAILED', output: '' },
+    { type: 'image-data', mime_type: 'image/png', base64: 'aWM=', partial: false },
+    { type: 'image-data', mime_type: 'image/webp', base64: 'aWM=', partial: false },
+    { type: 'image-data', mime_type: 'application/octet-stream', base64: 'aWM=', partial: false },
+    expect.objectContaining({ type: 'item-add', kind: 'fileData' }),
+    expect.objectContaining({ type: 'item-add', kind: 'functionResponse' }),
+    expect.objectContaining({ type: 'item-add', kind: 'toolCall' }),
+    expect.objectContaining({ type: 'item-add', kind: 'somethingNew', item: { somethingNew: 1 } }),
+  ])
+})
+
+test('reports whole function calls in their order', () => {
+  const decoded = decode([
+    chunk([{ functionCall: { id: 'c1', name: 'f', args: { a: 1 } }, thoughtSignature: 'c2ln' }]),
+    chunk([{ functionCall: { name: 'g' } }, { functionCall: null }], { finishReason: 'STOP' }),
+  ])
+  const calls = [
+    { id: 'c1', name: 'f', arguments: { a: 1 } },
+    { id: null, name: 'g', arguments: {} },
+  ]
+  expect(decoded).toMatchObject({ verdict: 'ok', result: { finish_reason: 'tool_calls', tool_calls: calls } })
+  expect(decoded.events).toEqual(calls.map((call, index) => ({ type: 'tool-call', index, call })))
+})
+
+test('puts together a function call that comes in pieces', () => {
+  const piece = (call: object) => chunk([{ functionCall: call }])
+  const decoded = decode([
+    piece({ name: 'f', id: 'c1', willContinue: true }),
+    piece({ partialArgs: [{ jsonPath: '$.a', stringValue: 'Ber' }], willContinue: true }),
+    piece({
+      partialArgs: [
+        { jsonPath: '$.a', stringValue: 'lin' },
+        { jsonPath: '$.b[0].c', numberValue: 2 },
+      ],
+      willContinue: true,
+    }),
+    piece({}),
+    piece({ name: 'g', partialArgs: [{ jsonPath: '$.x', boolValue: false }] }),
+    stop,
+  ])
+  expect(decoded.result.tool_calls).toEqual([
+    { id: 'c1', name: 'f', arguments: { a: 'Berlin', b: [{ c: 2 }] } },
+    { id: null, name: 'g', arguments: { x: false } },
+  ])
+  expect(eventsOf(decoded, 'tool-delta').map(({ index, name }) => [index, name])).toEqual([
+    [0, 'f'],
+    [0, 'f'],
+    [1, 'g'],
+  ])
+})
+
+test('closes a function call that the stream left open', () => {
+  const open = chunk([{ functionCall: { name: 'f', willContinue: true } }])
+  expect(decode([open, stop]).result.tool_calls).toHaveLength(1)
+  expect(decode([open], { marked: true })).toMatchObject({
+    verdict: 'ok',
+    result: { tool_calls: [{ name: 'f' }] },
+  })
+})
+
+test('names each source once', () => {
+  const grounded = {
+    candidates: [
+      {
+        citationMetadata: { citationSources: [{ uri: 'https://a.test', startIndex: 1, endIndex: 5 }, {}] },
+        groundingMetadata: {
+          groundingChunks: [{ web: { uri: 'https://b.test', title: 'B' } }, { maps: null }],
+        },
+      },
+    ],
+  }
+  const vertex = { candidates: [{ citationMetadata: { citations: [{ title: 'C' }] } }] }
+  const decoded = decode([grounded, grounded, vertex, stop])
+  expect(decoded.result.citations).toEqual([
+    { url: 'https://a.test', title: null, start: 1, end: 5 },
+    { url: 'https://b.test', title: 'B', start: null, end: null },
+    { url: null, title: 'C', start: null, end: null },
+  ])
+  expect(eventsOf(decoded, 'citation-add')).toHaveLength(3)
+})
+
+test('reports safety ratings that say something', () => {
+  const high = { category: 'HARM_CATEGORY_HARASSMENT', probability: 'HIGH' }
+  const blocked = { category: 'HARM_CATEGORY_HATE_SPEECH', probability: 'LOW', blocked: true }
+  const decoded = decode([
+    { candidates: [{ safetyRatings: [high, { probability: 'NEGLIGIBLE' }, blocked] }] },
+    { candidates: [{ safetyRatings: [{ probability: 'LOW' }] }] },
+    { candidates: [{ safetyRatings: 'none' }] },
+  ])
+  expect(decoded.events).toEqual([{ type: 'safety-report', ratings: [high, blocked] }])
+})
+
+test.for([
+  [{ error: { code: 499, message: 'The operation was cancelled.', status: 'CANCELLED' } }, 'cancelled'],
+  [[{ error: { code: 400, message: 'The operation was cancelled.' } }], 'error_in_reply'],
+  [{ error: 'The operation was cancelled.' }, 'error_in_reply'],
+  [{ error: { code: '取消', message: 'The operation was cancelled.' } }, 'error_in_reply'],
+] as const)('an error object in the stream is a failure: %j', ([message, code]) => {
+  const decoded = decode([chunk([{ text: 'Some' }]), message])
+  expect(decoded.verdict).toBe(`failed: ${code}`)
+  expect(decoded.error?.message).toBe('The gateway reported an error: The operation was cancelled.')
+  expect(decoded.result.text).toBe('Some')
+})
+
+test('an error without any words is a failure all the same', () => {
+  expect(decode([{ error: true }]).error?.message).toBe('The gateway reported an error: no reason given')
+  expect(decode([{ error: { code: 7 } }]).error?.message).toBe('The gateway reported an error: 7')
+})
+
+test('error: null is no error', () => {
+  expect(decode([{ ...stop, error: null }, chunk([{ text: 'a' }], { finishReason: 'STOP' })]).verdict).toBe(
+    'ok',
+  )
+})
+
+test('tells id and model of the reply', () => {
+  const decoded = decode([{ responseId: 'r1', modelVersion: 'm-1' }, { responseId: null }])
+  expect(decoded.result).toMatchObject({ response_id: 'r1', model: 'm-1' })
+})
+
+test('merges the chunks into one object', () => {
+  const decoded = decode([
+    { ...chunk([{ text: 'a' }]), responseId: 'r', turnToken: 't' },
+    chunk([{ text: 'b', thought: true }, { text: 'c' }]),
+    { ...chunk([{ text: 'd' }], { finishReason: 'STOP' }), usageMetadata: { totalTokenCount: 3 } },
+  ])
+  expect(decoded.result.response).toEqual({
+    candidates: [
+      {
+        content: { parts: [{ text: 'a' }, { text: 'b', thought: true }, { text: 'cd' }], role: 'model' },
+        finishReason: 'STOP',
+      },
+    ],
+    responseId: 'r',
+    turnToken: 't',
+    usageMetadata: { totalTokenCount: 3 },
+  })
+})

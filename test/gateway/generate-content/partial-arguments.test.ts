@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { createPartialArguments } from '../../../src/gateway/generate-content/partial-arguments.ts'
+import { prototypes } from '../hostile-values.ts'
+
+function argumentsOf(...pieces: unknown[]): unknown {
+  const partial = createPartialArguments()
+  for (const piece of pieces) partial.add([piece])
+  return partial.value
+}
+
+test.for([
+  ['$.a', { a: 1 }],
+  ['.a', { a: 1 }],
+  ['$.a.b', { a: { b: 1 } }],
+  ['$.a[0]', { a: [1] }],
+  ['$.a[0][1]', { a: [[undefined, 1]] }],
+  ["$['a b'].c", { 'a b': { c: 1 } }],
+  ['$["a.b"]', { 'a.b': 1 }],
+])('puts a value at %s', ([jsonPath, expected]) => {
+  expect(argumentsOf({ jsonPath, numberValue: 1 })).toEqual(expected)
+})
+
+test('adds to a string, and replaces anything else', () => {
+  expect(
+    argumentsOf(
+      { jsonPath: '$.a', stringValue: 'x' },
+      { jsonPath: '$.a', stringValue: 'y' },
+      { jsonPath: '$.b', stringValue: 'x' },
+      { jsonPath: '$.b', nullValue: null },
+      { jsonPath: '$.c', boolValue: true },
+      { jsonPath: '$.c', stringValue: 'z' },
+      { jsonPath: '$.d' },
+    ),
+  ).toEqual({ a: 'xy', b: null, c: 'z' })
+})
+
+test.for(['', '$', 'a', '$.', '$..a', '$[a]', '$[-1]', '$.a[', "$['a]", '$.a]', '$[*]'])(
+  'ignores what is no path: %s',
+  (jsonPath) => {
+    expect(argumentsOf({ jsonPath, numberValue: 1 })).toEqual({})
+  },
+)
+
+test('reaches no prototype', () => {
+  const before = prototypes()
+  const value = argumentsOf(
+    ...['$.__proto__.x', "$['__proto__']['x']", '$.constructor.prototype.x', '$.a.__proto__.x'].map(
+      (jsonPath) => ({
+        jsonPath,
+        numberValue: 1,
+      }),
+    ),
+  )
+  expect(value).toEqual({})
+  expect(prototypes()).toEqual(before)
+})
+
+test('does not take the length of an array from the gateway', () => {
+  for (const numberValue of [-1, 1e9, 'x']) {
+    const value = argumentsOf({ jsonPath: '$.a[0]', numberValue: 1 }, { jsonPath: '$.a.length', numberValue })
+    expect(value).toEqual({ a: [1] })
+  }
+})
+
+test('keeps arrays and depth within bounds', () => {
+  const value = argumentsOf({ jsonPath: '$.a[999999999]', numberValue: 1 }) as { a?: unknown[] }
+  expect(value.a?.length ?? 0).toBeLessThanOrEqual(1024)
+  expect(
+    JSON.stringify(argumentsOf({ jsonPath: `$${'.a'.repeat(100_000)}`, numberValue: 1 })).length,
+  ).toBeLessThan(1_000)
+})
