@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts'
 import type { SavedFile, TextEvent } from '../../contract/text-event.ts'
+import { sniffMediaType } from '../../files/media-type.ts'
 
 type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
@@ -30,7 +31,7 @@ export function createImageSaver(
       if (waiting.length === 0) return
       const images = waiting
       waiting = []
-      const { safeFileName, sniffMediaType, saveNewFile } = await loadFiles()
+      const { safeFileName, saveNewFile } = await loadFiles()
       for (const { base64, mime_type: declared } of images) {
         const data = Buffer.from(base64, 'base64')
         const stem = safeFileName(`modelgate-${responseId() ?? context.clock.now()}-${++count}`)
@@ -45,10 +46,9 @@ export function createImageSaver(
 
 /** Most replies hold no image: what saves one is loaded when the first comes. */
 async function loadFiles() {
-  const [name, type, file] = await Promise.all([
+  const [name, file] = await Promise.all([
     import('../../files/file-name.ts'),
-    import('../../files/media-type.ts'),
     import('../../files/save-new-file.ts'),
   ])
-  return { ...name, ...type, ...file }
+  return { ...name, ...file }
 }

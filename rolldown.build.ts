@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { defineConfig } from 'rolldown'
+import { build } from 'rolldown'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -14,7 +14,8 @@ const unused: Readonly<Record<string, string>> = {
     'module.exports = function connectH2() { throw new Error("HTTP/2 is not part of this build") }',
 }
 
-export default defineConfig({
+// Through the API rather than the command line, which prints a table of chunks before every `npm start`.
+await build({
   input: { main: 'src/main.ts' },
   platform: 'node',
   transform: {
