@@ -3,7 +3,7 @@ import type { Context } from './context.ts'
 import { UsageError } from './errors.ts'
 import { addCommonOptions } from './commands/shared/common-options.ts'
 import { addExamples, type Example } from './commands/shared/examples.ts'
-import { helpLayout } from './commands/shared/help-layout.ts'
+import { helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/shared/load-command.ts'
 
 /** Gives a command its arguments, options and action. */
@@ -13,6 +13,8 @@ export type Register = (command: Command, context: Context) => void
 export interface CommandEntry {
   readonly name: string
   readonly about: string
+  /** Whether the options of every command, which are about requests and results, belong in its help. */
+  readonly sends?: true
   load(): Promise<Register>
 }
 
@@ -21,11 +23,13 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'generate',
     about: 'Stream text, content-generation style',
+    sends: true,
     load: async () => (await import('./commands/generate.ts')).registerGenerate,
   },
   {
     name: 'respond',
     about: 'Stream text, response-object style',
+    sends: true,
     load: async () => (await import('./commands/respond.ts')).registerRespond,
   },
   {
@@ -104,7 +108,10 @@ export function createProgram(context: Context): Command {
     .showSuggestionAfterError()
   addExamples(program, context, examples)
   addCommonOptions(program)
-  for (const { name, about } of commandEntries) program.command(name).description(about)
+  for (const { name, about, sends } of commandEntries) {
+    const command = program.command(name).description(about)
+    if (!sends) command.configureHelp(ownOptionsLayout)
+  }
   program.hook('preSubcommand', (_, command) => loadCommand(command, context))
   return program
 }

@@ -5,6 +5,7 @@ import { fishCompletion } from './completion/fish.ts'
 import { powershellCompletion } from './completion/powershell.ts'
 import { readTree, type CommandNode } from './completion/tree.ts'
 import { zshCompletion } from './completion/zsh.ts'
+import { addExamples, type Example } from './shared/examples.ts'
 import type { LoadCommand } from './shared/load-command.ts'
 
 /** A script for each shell: static, so that no TAB starts a process. */
@@ -17,13 +18,16 @@ export const completionScripts = {
 
 export type Shell = keyof typeof completionScripts
 
-const help = `
-Examples:
-  $ modelgate completion bash > ~/.local/share/bash-completion/completions/modelgate
-  $ modelgate completion zsh > ~/.zfunc/_modelgate          a folder of $fpath, before compinit
-  $ modelgate completion fish > ~/.config/fish/completions/modelgate.fish
-  > modelgate completion powershell | Out-String | Invoke-Expression
-`
+const powershell = `
+PowerShell:
+  > modelgate completion powershell |
+      Out-String | Invoke-Expression`
+
+const examples: readonly Example[] = [
+  ['modelgate completion bash > ~/.local/share/bash-completion/completions/modelgate'],
+  ['modelgate completion zsh > ~/.zfunc/_modelgate', 'a folder of $fpath, before compinit'],
+  ['modelgate completion fish > ~/.config/fish/completions/modelgate.fish'],
+]
 
 /**
  * `modelgate completion <shell>`: prints the completion script of a shell.
@@ -31,9 +35,10 @@ Examples:
  */
 export function registerCompletion(command: Command, context: Context, load: LoadCommand): void {
   const shell = command.createArgument('<shell>', 'the shell to complete in')
+  addExamples(command, context, examples)
   command
     .addArgument(shell.choices(Object.keys(completionScripts)))
-    .addHelpText('after', help)
+    .addHelpText('after', powershell)
     .action(async (name: Shell) => {
       const program = command.parent!
       for (const other of program.commands) if (other !== command) await load(other)

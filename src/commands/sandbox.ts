@@ -37,8 +37,7 @@ A fault file lists rules (YAML or JSON):
   - { id: busy, endpoint: responses,
       attempt: 1, action: status,
       status: 429,
-      headers: { retry-after: 1 } }
-`
+      headers: { retry-after: 1 } }`
 
 /** `modelgate sandbox`: the local gateway as a server, until a signal ends it. */
 export function registerSandbox(command: Command, context: Context, run = runSandbox): void {

@@ -24,7 +24,8 @@ export const helpLayout: HelpConfiguration = {
     ) => items.map((item): HelpRow => [term.call(help, item), about.call(help, item)])
     const blocks: [heading: string, rows: HelpRow[]][] = [
       ['Arguments:', rows(help.visibleArguments(command), help.argumentTerm, help.argumentDescription)],
-      ['Commands:', rows(help.visibleCommands(command), help.subcommandTerm, help.subcommandDescription)],
+      // By name alone: the arguments of a command are not known before it is loaded.
+      ['Commands:', help.visibleCommands(command).map((child) => [child.name(), child.description()])],
       ...[...groups(command, help)].map(([heading, options]): [string, HelpRow[]] => [
         heading,
         rows(options, help.optionTerm, help.optionDescription),
@@ -37,10 +38,15 @@ export const helpLayout: HelpConfiguration = {
       ...blocks
         .filter(([, all]) => all.length > 0)
         .map(([heading, all]) => `${wrap(heading, width, indent)}\n${formatRows(all, width, termWidth)}`),
-      '',
-    ].join('\n\n')
+      ...(help.showGlobalOptions ? [] : [wrap('Options of every command: modelgate --help', width, indent)]),
+    ]
+      .join('\n\n')
+      .concat('\n')
   },
 }
+
+/** The same for a command that sends nothing: most options of every command mean nothing to it. */
+export const ownOptionsLayout: HelpConfiguration = { ...helpLayout, showGlobalOptions: false }
 
 /** The options by the heading of their group; what has none comes first, with the program's among it. */
 function groups(command: Command, help: Help): Map<string, Option[]> {

@@ -1,0 +1,174 @@
+import { Command, type Option } from 'commander'
+import { expect, test } from 'vitest'
+import { generateExamples, registerGenerate } from '../../src/commands/generate.ts'
+import { registerRespond, respondExamples } from '../../src/commands/respond.ts'
+import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
+import { formatExamples, type Example } from '../../src/commands/shared/examples.ts'
+import { formatRows, wrap } from '../../src/commands/shared/help-layout.ts'
+import { exitCodes } from '../../src/errors.ts'
+import { commandEntries } from '../../src/program.ts'
+import { runMain } from '../support/run-main.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
+import { configured, wholeCall } from '../support/text-call.ts'
+
+const calls = [
+  ['--help'],
+  ['help'],
+  ['help', 'generate'],
+  ['help', 'exit-codes'],
+  ['help', 'environment'],
+  ['generate', '--help'],
+  ['respond', '--help'],
+  ['sandbox', '--help'],
+  ['completion', '--help'],
+] as const
+
+const widths = [20, 40, 80, 200]
+
+test.each(calls.flatMap((argv) => widths.map((columns) => [argv.join(' '), columns, argv] as const)))(
+  'modelgate %s has examples and fits %i columns',
+  async (_, columns, argv) => {
+    const { code, out, err } = await runMain(argv, { columns })
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain('Examples:\n')
+    expect(out).toContain('  $ modelgate ')
+    // A line of one word alone cannot be broken, and in 20 columns there are many.
+    const tooLong = out.split('\n').filter((line) => line.length > columns && /\S\s+\S/.test(line))
+    expect(columns < 40 ? [] : tooLong).toEqual([])
+    expect(out).not.toMatch(/[ \t]\n|\n\n\n/)
+  },
+)
+
+test.each([['--help'], ['generate', '--help'], ['respond', '--help']])(
+  '%s %s begins with examples',
+  async (...argv) => {
+    expect((await runMain(argv)).out).toMatch(/^Examples:\n {2}\$ modelgate /)
+  },
+)
+
+test('no words at all is a question for help', async () => {
+  const [nothing, asked] = await Promise.all([runMain([]), runMain(['--help'])])
+  expect(nothing).toEqual(asked)
+  expect(asked).toEqual(await runMain(['help']))
+})
+
+test('help COMMAND is the same as COMMAND --help', async () => {
+  for (const { name } of commandEntries) {
+    expect(await runMain(['help', name])).toEqual(await runMain([name, '--help']))
+  }
+})
+
+test('help names every command', async () => {
+  const { out } = await runMain(['--help'])
+  for (const { name, about } of commandEntries) {
+    expect(out).toMatch(new RegExp(`^  ${name} +${about.slice(0, 20)}`, 'm'))
+  }
+})
+
+/** Every option of a command and of the program, those that are hidden too. */
+function optionsOf(name: 'generate' | 'respond'): Option[] {
+  const program = new Command('modelgate')
+  addCommonOptions(program)
+  const command = program.command(name)
+  const register = name === 'generate' ? registerGenerate : registerRespond
+  register(command, testContext())
+  return [...program.options, ...command.options]
+}
+
+test.each(['generate', 'respond'] as const)(
+  '%s --help lists every flag once, the common ones first',
+  async (name) => {
+    const { out } = await runMain([name, '--help'])
+    const options = optionsOf(name)
+    expect(options.length).toBeGreaterThan(60)
+    const unnamed = options.filter(({ long }) => !new RegExp(`${long}(?![\\w-])`).test(out))
+    const timesListed = ({ flags }: Option) => out.split(`\n  ${flags} `).length - 1
+    const wronglyListed = options.filter((option) => timesListed(option) !== (option.hidden ? 0 : 1))
+    expect({ unnamed, wronglyListed }).toEqual({ unnamed: [], wronglyListed: [] })
+    const headings = [...out.matchAll(/^\S.*:$/gm)].map(([heading]) => heading)
+    expect(headings).toEqual([
+      'Examples:',
+      'Arguments:',
+      'Options:',
+      'Fields of the request (JSON is inline, @file or @-):',
+      'Request:',
+      'Output:',
+      'Input:',
+      'Gateway:',
+    ])
+    expect(out.indexOf('--model')).toBeLessThan(out.indexOf('--attach'))
+  },
+)
+
+test('help exit-codes lists every code', async () => {
+  const { out } = await runMain(['help', 'exit-codes'])
+  const listed = [...out.matchAll(/^ +(\d+) {2}/gm)].map(([, code]) => Number(code))
+  expect(listed).toEqual(Object.values(exitCodes).map(({ code }) => code))
+})
+
+test.each([
+  ['genrate', 'There is no help on "genrate". Did you mean generate?'],
+  ['exitcodes', 'There is no help on "exitcodes". Did you mean exit-codes?'],
+  ['zzzzzzzzz', 'There is no help on "zzzzzzzzz".'],
+  ['constructor', 'There is no help on "constructor".'],
+])('help %s is answered with what there is', async (topic, message) => {
+  const { code, out, err } = await runMain(['help', topic])
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain(`modelgate: ${message}\n`)
+  expect(err).toContain('There is help on generate, respond')
+})
+
+/** The words of an example, as a shell would split them; what stands before a pipe is left out. */
+function wordsOf(line: string): string[] {
+  const call = line.split('|').find((part) => part.trim().startsWith('modelgate'))!
+  const words = call
+    .trim()
+    .match(/(?:"[^"]*"|\S)+/g)!
+    .slice(1)
+  return words.map((word) => word.replaceAll('"', ''))
+}
+
+test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
+  'the example works: %s',
+  async (line) => {
+    const cwd = temporaryFolder()
+    writeFiles(cwd, {
+      'photo.jpg': Uint8Array.of(0xff, 0xd8, 0xff, 0xe0),
+      'person.json': '{"type":"object"}',
+      'chat.json': '[{"role":"user","parts":[{"text":"a"}]}]',
+    })
+    const stdin = line.includes('|') ? { stdin: 'piped' } : {}
+    const { request } = await wholeCall(wordsOf(line), { cwd, env: configured, ...stdin })
+    expect(request.model).toBe('MODEL')
+  },
+)
+
+test('an example that is too long goes on in the next line, never inside quotes', () => {
+  const examples: Example[] = [['modelgate generate -m MODEL "two words" --json', 'one document']]
+  expect(formatExamples(examples, 80)).toBe(
+    'Examples:\n  $ modelgate generate -m MODEL "two words" --json  one document\n',
+  )
+  expect(formatExamples(examples, 32)).toBe(
+    'Examples:\n  # one document\n  $ modelgate generate -m \\\n      MODEL "two words" --json\n',
+  )
+})
+
+test('rows stand beside each other, or below where it is narrow', () => {
+  const rows = [
+    ['--a', 'first thing to say'],
+    ['--bbb', 'second'],
+  ] as const
+  expect(formatRows(rows, 80)).toBe('  --a    first thing to say\n  --bbb  second')
+  expect(formatRows(rows, 20)).toBe('  --a\n      first thing to\n      say\n  --bbb\n      second')
+})
+
+test.each([
+  ['a b c', 3, '', 'a b\nc'],
+  ['a b c', 5, '', 'a b c'],
+  ['  abcdef gh', 4, '    ', '  abcdef\n    gh'],
+  ['abcdef', 3, '', 'abcdef'],
+  ['', 3, '', ''],
+])('%j wrapped at %i', (line, columns, hanging, wrapped) => {
+  expect(wrap(line, columns, hanging)).toBe(wrapped)
+})

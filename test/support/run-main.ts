@@ -1,0 +1,16 @@
+import { main } from '../../src/main.ts'
+import { testContext, type TestOverrides } from './test-context.ts'
+
+/** What a whole call ended with. */
+export interface RunResult {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the program in this process, with everything but the network in memory. */
+export async function runMain(argv: readonly string[], overrides: TestOverrides = {}): Promise<RunResult> {
+  const context = testContext(overrides)
+  const code = await main(argv, context)
+  return { code, out: context.stdout.text, err: context.stderr.text }
+}
