@@ -1,0 +1,36 @@
+import type { ErrorDocument } from '../../src/contract/text-event.ts'
+import type { LocalServer } from '../support/local-server.ts'
+import type { ServerReply } from '../support/server-replies.ts'
+import type { RunningProgram } from './start-program.ts'
+import type { StyleName, TextStyle } from './text-styles.ts'
+
+/** One way in which a call can go wrong, and all that a user or a script sees of it. */
+export interface Kill {
+  readonly name: string
+  /** Both text commands, unless it concerns only one. */
+  readonly only?: StyleName
+  /** Flags and, at the end, the prompt; what it is does not matter unless told. */
+  readonly argv?: (style: TextStyle) => readonly string[]
+  /** More of the environment, or less: the key is there unless it is taken away. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Files in the home directory; the working directory is `project` in it. */
+  readonly files?: Readonly<Record<string, string>>
+  /** What the server does with each connection, in order; nothing at all when the call does not get that far. */
+  readonly replies: (style: TextStyle) => readonly ServerReply[]
+  /** The address to call instead of the server's own. */
+  readonly baseUrl?: (server: LocalServer) => string | Promise<string>
+  /** What happens around the program while it runs. */
+  readonly meanwhile?: (run: RunningProgram, server: LocalServer, asJson: boolean) => Promise<void>
+  /** How long the program waits before each further attempt, in milliseconds. Time passes by itself unless `meanwhile` is there. */
+  readonly waits?: readonly number[]
+
+  readonly exit: number
+  /** All of standard output; nothing unless told. */
+  readonly stdout?: string
+  /** What the one message says of the problem. */
+  readonly says?: RegExp
+  /** What the error object of `--json` holds, besides exit code and message. */
+  readonly error?: Partial<ErrorDocument['error']>
+  /** A part of what else is on standard error: a warning beside a success, a hint. */
+  readonly adds?: string
+}

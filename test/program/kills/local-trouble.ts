@@ -1,0 +1,32 @@
+import { sse } from '../../support/server-replies.ts'
+import type { Kill } from '../kill.ts'
+
+/** Exit codes 10 and 2: the trouble is on this machine. What can be seen before is seen before anything is sent. */
+export const localTrouble: readonly Kill[] = [
+  {
+    name: 'the output file exists',
+    argv: () => ['-o', 'answer.txt', 'Say hello.'],
+    files: { 'project/answer.txt': 'precious' },
+    replies: () => [],
+    exit: 10,
+    says: /"answer\.txt" exists already\./,
+    error: { code: 'file_exists', billed: 'no', http_status: null },
+  },
+  {
+    name: "the output file's folder is missing",
+    argv: () => ['-o', 'missing/answer.txt', 'Say hello.'],
+    replies: () => [],
+    exit: 2,
+    says: /the folder "missing" does not exist\./,
+    error: { code: 'folder_missing', billed: 'no' },
+  },
+  {
+    name: 'no space for the output file',
+    argv: () => ['-o', '/dev/full', 'Say hello.'],
+    replies: ({ delta, end }) => [sse([delta('Hel'), delta('lo.'), end])],
+    exit: 10,
+    stdout: 'Hel\n',
+    says: /"\/dev\/full" cannot be written: there is no space left\./,
+    error: { code: 'no_space', phase: 'output' },
+  },
+]

@@ -1,0 +1,44 @@
+import { closeDelimited, json, sse } from '../../support/server-replies.ts'
+import type { Kill } from '../kill.ts'
+
+/** Exit code 0: what looks like trouble and is none. */
+export const successes: readonly Kill[] = [
+  {
+    name: 'a whole answer',
+    replies: ({ delta, end }) => [sse([delta('Hel'), delta('lo.'), end])],
+    exit: 0,
+    stdout: 'Hello.\n',
+  },
+  {
+    name: 'the connection breaks after the end has come',
+    replies: ({ delta, end }) => [sse([delta('Hello.'), end], { ending: 'reset' })],
+    exit: 0,
+    stdout: 'Hello.\n',
+  },
+  {
+    name: 'a body that lasts until the connection ends',
+    replies: ({ delta, end }) => [closeDelimited([delta('Hello.'), end])],
+    exit: 0,
+    stdout: 'Hello.\n',
+  },
+  {
+    name: 'one JSON value instead of a stream',
+    replies: ({ whole }) => [json(whole('Hello.'))],
+    exit: 0,
+    stdout: 'Hello.\n',
+  },
+  {
+    name: 'the answer is cut short by the token limit',
+    replies: ({ delta, endAtLimit }) => [sse([delta('Hel'), endAtLimit])],
+    exit: 0,
+    stdout: 'Hel\n',
+    adds: 'The answer was cut short by the token limit.',
+  },
+  {
+    name: 'the answer matches the schema',
+    argv: () => ['--schema', '{"type":"object","required":["name"]}', 'Invent a person.'],
+    replies: ({ delta, end }) => [sse([delta('{"name":"Ada"}'), end])],
+    exit: 0,
+    stdout: '{"name":"Ada"}\n',
+  },
+]

@@ -1,0 +1,73 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../../src/context.ts'
+import { main } from '../../src/main.ts'
+import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext, type TestContext, type TestOverrides } from '../support/test-context.ts'
+
+export interface RunningProgram {
+  readonly context: TestContext
+  readonly clock: RecordingClock
+  /** Home directory; the working directory is `project` in it. */
+  readonly home: string
+  readonly exitCode: Promise<number>
+  /** Lets the program go on until the condition holds. Fails when the program ends before that. */
+  until(condition: () => boolean): Promise<void>
+}
+
+interface StartOptions extends TestOverrides {
+  /** Files in the home directory. */
+  readonly files?: Readonly<Record<string, string>> | undefined
+}
+
+/** Runs the whole program in this process, with everything around it in memory but the network and the files. */
+export function startProgram(
+  argv: readonly string[],
+  { files = {}, ...overrides }: StartOptions = {},
+): RunningProgram {
+  const home = temporaryFolder()
+  mkdirSync(join(home, 'project'))
+  writeFiles(home, files)
+  const clock = recordingClock(overrides.clock ?? fakeClock())
+  const context = testContext({ home, cwd: join(home, 'project'), ...overrides, clock })
+  let ended = false
+  const exitCode = main(argv, context).finally(() => (ended = true))
+  return {
+    context,
+    clock,
+    home,
+    exitCode,
+    async until(condition) {
+      while (!condition()) {
+        if (ended) throw new Error(`The program ended too early.\n${context.stderr.text}`)
+        await setImmediate()
+      }
+    },
+  }
+}
+
+export interface RecordingClock extends FakeClock {
+  /** Every time the program asked to be called back, in milliseconds from then. */
+  readonly asked: readonly number[]
+}
+
+function recordingClock(clock: FakeClock): RecordingClock {
+  const asked: number[] = []
+  const timer: Clock['timer'] = (ms, callback) => {
+    asked.push(ms)
+    return clock.timer(ms, callback)
+  }
+  return {
+    asked,
+    timer,
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    random: () => clock.random(),
+    advance: (ms) => clock.advance(ms),
+    get pendingTimers() {
+      return clock.pendingTimers
+    },
+  }
+}
