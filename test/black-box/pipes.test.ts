@@ -1,0 +1,83 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { textStyles } from '../program/text-styles.ts'
+import { localServer } from '../support/local-server.ts'
+import { until } from '../support/running-sandbox.ts'
+import { chunk, flood, head, readAll, sse, write } from '../support/server-replies.ts'
+import { spawnProgram } from './spawn-program.ts'
+
+const { delta, end } = textStyles.generate
+const streaming = head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
+const call = (url: string) => ['generate', '-m', 'some-model', '--base-url', url]
+
+test('`| head -1` ends quietly and stops the request', async () => {
+  const server = await localServer([
+    [readAll, write(streaming), write(chunk(delta('one\n'))), flood(chunk(delta('and so on\n')))],
+  ])
+  const program = spawnProgram([...call(server.url), 'x'], {
+    shell: 'modelgate "$@" | head -1; exit ${PIPESTATUS[0]}',
+  })
+  expect(await program.ended).toEqual({ exit: 0, stdout: Buffer.from('one\n'), stderr: '' })
+  await until(() => server.openSockets === 0)
+})
+
+test('3 MB arrive whole through a slow pipe', async () => {
+  const line = `${'0123456789'.repeat(10)}é\n`
+  const events = Array.from({ length: 300 }, () => delta(line.repeat(100)))
+  const server = await localServer([sse([...events, end])])
+  const { process, ended } = spawnProgram([...call(server.url), 'x'])
+  const { stdout } = process
+  stdout!.on('data', () => {
+    stdout!.pause()
+    void setImmediate().then(() => stdout!.resume())
+  })
+  const { exit, stdout: bytes } = await ended
+  expect(exit).toBe(0)
+  expect(bytes.equals(Buffer.from(line.repeat(30_000)))).toBe(true)
+})
+
+test('100 MB of standard input reach a gateway that takes them', async () => {
+  let received = 0
+  const server = createServer((request, response) => {
+    request.on('data', (bytes: Buffer) => (received += bytes.length))
+    request.on('end', () => response.end(textStyles.respond.delta('Read.') + textStyles.respond.end))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const shell = 'yes | head -c 100000000 | modelgate "$@"'
+  const { ended } = spawnProgram(['respond', '-m', 'some-model', '--base-url', url, '-'], { shell })
+  const { exit, stdout, stderr } = await ended
+  expect({ exit, stdout: stdout.toString(), stderr }).toEqual({
+    exit: 0,
+    stdout: 'Read.\n',
+    stderr: '',
+  })
+  // In JSON each of the line ends takes two characters.
+  expect(received).toBeGreaterThan(150_000_000)
+})
+
+test('100 MB of standard input are more than the sandbox can hold in its context', async () => {
+  const shell = 'yes | head -c 100000000 | modelgate "$@"'
+  const { exit, stdout, stderr } = await spawnProgram(['respond', '--sandbox', '-'], { shell }).ended
+  expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 4, stdout: '' })
+  expect(stderr).toMatch(/^modelgate: The gateway rejected the request \(HTTP 400\): .*context window/m)
+})
+
+test('a prompt beside a pipe that stays open and silent', async () => {
+  const server = await localServer([])
+  const argv = [...call(server.url), '--stdin-timeout', '2', 'x']
+  const { exit, stdout, stderr } = await spawnProgram(argv, { stdin: 'pipe' }).ended
+  expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 2, stdout: '' })
+  expect(stderr).toMatch(/^modelgate: Waiting for text on standard input, an open pipe\./)
+  expect(stderr).toContain('stayed open and silent for 2 s.')
+})
+
+test('control characters are bytes like any other in a pipe', async () => {
+  const words = '\u001b[2J\u001b]0;title\u0007\u009b31m\r\b'
+  const server = await localServer([sse([delta(words), end])])
+  const { exit, stdout } = await spawnProgram([...call(server.url), 'x']).ended
+  expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 0, stdout: `${words}\n` })
+})

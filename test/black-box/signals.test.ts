@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { textStyles } from '../program/text-styles.ts'
+import { localServer } from '../support/local-server.ts'
+import { until } from '../support/running-sandbox.ts'
+import { chunk, flood, head, readAll, sse, write } from '../support/server-replies.ts'
+import { spawnProgram } from './spawn-program.ts'
+
+const { delta } = textStyles.respond
+const call = (url: string) => ['respond', '-m', 'some-model', '--base-url', url, 'x']
+
+test.each([
+  ['SIGINT', 130, 'Stopped.'],
+  ['SIGTERM', 143, 'Terminated.'],
+  ['SIGHUP', 129, 'Hung up.'],
+] as const)('%s in the middle of the stream', async (signal, exit, message) => {
+  const server = await localServer([sse([delta('Hello, ')], { ending: 'stall' })])
+  const program = spawnProgram(call(server.url))
+  await until(() => program.stdout.length > 0)
+  program.process.kill(signal)
+  const ended = await program.ended
+  expect({ ...ended, stdout: ended.stdout.toString() }).toEqual({
+    exit,
+    stdout: 'Hello, \n',
+    stderr: `modelgate: ${message}\n`,
+  })
+  await until(() => server.openSockets === 0)
+})
+
+test('a second SIGINT ends the program although nobody reads what it has to say', async () => {
+  const stream = head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
+  const server = await localServer([[readAll, write(stream), flood(chunk(delta('x'.repeat(10_000))))]])
+  const { process, ended } = spawnProgram(call(server.url))
+  await once(process.stdout!, 'readable')
+  process.stdout!.pause()
+  // The first is obeyed by ending the request; the words that have come still wait for their reader.
+  process.kill('SIGINT')
+  await until(() => server.openSockets === 0)
+  process.kill('SIGINT')
+  await once(process, 'exit')
+  process.stdout!.resume()
+  expect((await ended).exit).toBe(130)
+})

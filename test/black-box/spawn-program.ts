@@ -1,0 +1,97 @@
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+export const launcher = fileURLToPath(new URL('../../bin/modelgate.js', import.meta.url))
+
+export interface SpawnOptions {
+  /** Standard input; /dev/null when left out. */
+  readonly stdin?: 'pipe'
+  /** A line of bash in which `modelgate` is the program, instead of the program alone. */
+  readonly shell?: string
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly cwd?: string
+}
+
+export interface Ended {
+  /** The exit code, or the name of the signal that ended the process. */
+  readonly exit: number | NodeJS.Signals
+  readonly stdout: Buffer
+  readonly stderr: string
+}
+
+export interface Spawned {
+  readonly process: ChildProcess
+  /** What has come so far. */
+  readonly stdout: Buffer
+  readonly stderr: string
+  /** Everything, once the process has ended. The key is in none of it, nor in a file. */
+  readonly ended: Promise<Ended>
+}
+
+/** Starts the built program as a process of its own, with a home directory and an environment made for it alone. */
+export function spawnProgram(
+  argv: readonly string[],
+  { stdin, shell, env = {}, cwd }: SpawnOptions = {},
+): Spawned {
+  const home = temporaryFolder()
+  const key = canaryKey()
+  const stdio: StdioOptions = [stdin ?? 'ignore', 'pipe', 'pipe']
+  const script = `modelgate() { "$NODE" "$LAUNCHER" "$@"; }; ${shell}`
+  const [command, args] =
+    shell === undefined ? [process.execPath, [launcher, ...argv]] : ['bash', ['-c', script, 'bash', ...argv]]
+  const child = spawn(command, args, {
+    stdio,
+    cwd: cwd ?? home,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: home,
+      NODE: process.execPath,
+      LAUNCHER: launcher,
+      MODELGATE_API_KEY: key,
+      ...env,
+    },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const chunks: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]!.on('data', (chunk: Buffer) => {
+      chunks[name].push(chunk)
+      expectNoKeyInArguments(child, key)
+    })
+  }
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => {
+      const { stdout, stderr } = running
+      try {
+        expectNoKey('standard output', stdout, key)
+        expectNoKey('standard error', stderr, key)
+        expectNoKeyBelow(home, key)
+        resolve({ exit: code ?? signal!, stdout, stderr })
+      } catch (error) {
+        reject(error)
+      }
+    })
+  })
+  const running: Spawned = {
+    process: child,
+    ended,
+    get stdout() {
+      return Buffer.concat(chunks.stdout)
+    },
+    get stderr() {
+      return Buffer.concat(chunks.stderr).toString()
+    },
+  }
+  return running
+}
+
+/** What everybody on the machine can read of a process. */
+function expectNoKeyInArguments({ pid }: ChildProcess, key: string): void {
+  const file = `/proc/${pid}/cmdline`
+  if (existsSync(file)) expectNoKey(file, readFileSync(file), key)
+}
