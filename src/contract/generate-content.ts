@@ -1,7 +1,7 @@
 import type { Endpoint, Fields } from './field.ts'
 
 /** Harm categories and thresholds in public use; the specification leaves them open (wire facts, section 1). */
-export const harmCategories = [
+const harmCategories = [
   'HARM_CATEGORY_HARASSMENT',
   'HARM_CATEGORY_HATE_SPEECH',
   'HARM_CATEGORY_SEXUALLY_EXPLICIT',
@@ -9,7 +9,7 @@ export const harmCategories = [
   'HARM_CATEGORY_CIVIC_INTEGRITY',
 ] as const
 
-export const harmThresholds = [
+const harmThresholds = [
   'BLOCK_LOW_AND_ABOVE',
   'BLOCK_MEDIUM_AND_ABOVE',
   'BLOCK_ONLY_HIGH',
@@ -18,7 +18,7 @@ export const harmThresholds = [
 ] as const
 
 /** Inner fields of `generationConfig` (public practice; the specification shows none). */
-export const generationConfigFields: Fields = {
+const generationConfigFields: Fields = {
   temperature: { type: 'number', min: 0, max: 2, about: 'randomness of the answer' },
   topP: { type: 'number', min: 0, max: 1, about: 'nucleus sampling: share of probability kept' },
   topK: { type: 'integer', min: 1, about: 'number of tokens considered at each step' },

@@ -1,17 +1,7 @@
 import type { Endpoint, Fields } from './field.ts'
 
-/** States of a response object (specification, "States and transitions"). */
-export const responseStates = [
-  'completed',
-  'failed',
-  'in_progress',
-  'cancelled',
-  'queued',
-  'incomplete',
-] as const
-
 /** Extra output that can be asked for (specification, endpoint 2, `include`). */
-export const includeValues = [
+const includeValues = [
   'code_interpreter_call.outputs',
   'computer_call_output.output.image_url',
   'file_search_call.results',

@@ -63,7 +63,7 @@ export async function applyContractFlags(
 }
 
 /** The name under which commander keeps a flag's value. */
-export function attribute(name: string): string {
+function attribute(name: string): string {
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 

@@ -48,7 +48,7 @@ function sentence(
 }
 
 /** The flag for a place in the body: its own, or the one of the object around it with the place named. */
-export function flagFor(path: string, flags: readonly ContractFlag[]): string {
+function flagFor(path: string, flags: readonly ContractFlag[]): string {
   const steps = path.split('.')
   for (let length = steps.length; length > 0; length--) {
     const flag = flags.find((candidate) => candidate.path.join('.') === steps.slice(0, length).join('.'))
