@@ -27,6 +27,16 @@ test.each([
   await until(() => server.openSockets === 0)
 })
 
+test('SIGINT while standard input is waited for', async () => {
+  const server = await localServer([])
+  const program = spawnProgram([...call(server.url), '--stdin-timeout', '0'], { stdin: 'pipe' })
+  await until(() => program.stderr.includes('Waiting for text on standard input'))
+  program.process.kill('SIGINT')
+  const { exit, stdout, stderr } = await program.ended
+  expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 130, stdout: '' })
+  expect(stderr).toContain('modelgate: Stopped.\n')
+})
+
 test('a second SIGINT ends the program although nobody reads what it has to say', async () => {
   const stream = head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
   const server = await localServer([[readAll, write(stream), flood(chunk(delta('x'.repeat(10_000))))]])

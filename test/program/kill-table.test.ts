@@ -1,7 +1,4 @@
 import { expect, test } from 'vitest'
-import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
-import { localServer, type LocalServer } from '../support/local-server.ts'
-import type { ServerReply } from '../support/server-replies.ts'
 import type { Kill } from './kill.ts'
 import { brokenReplies } from './kills/broken-replies.ts'
 import { failedGenerations } from './kills/failed-generations.ts'
@@ -12,8 +9,8 @@ import { refusals } from './kills/refusals.ts'
 import { signals } from './kills/signals.ts'
 import { successes } from './kills/successes.ts'
 import { tryLater } from './kills/try-later.ts'
-import { startProgram, type RunningProgram } from './start-program.ts'
-import { textStyles, type TextStyle } from './text-styles.ts'
+import { expectAttempts, play } from './play-kill.ts'
+import { textStyles } from './text-styles.ts'
 
 const kills: readonly Kill[] = [
   ...successes,
@@ -26,9 +23,6 @@ const kills: readonly Kill[] = [
   ...localTrouble,
   ...signals,
 ]
-
-/** Times that are limits, not waits: connect, first byte, idle, progress, error body, grace; and two set by flags. */
-const limits = new Set([10_000, 120_000, 600_000, 60_000, 300_000, 5_000, 1_000, 42_000, 10_000_000])
 
 const cases = kills.flatMap((kill) =>
   Object.values(textStyles)
@@ -65,65 +59,21 @@ test.each(cases.filter(([, { exit }]) => exit !== 0))('%s, as JSON', async (_, k
   expectAttempts(server, kill, style)
 })
 
-interface Played extends Omit<RunningProgram, 'exitCode'> {
-  readonly exitCode: number
-  readonly server: LocalServer
-  /** Every wait that was no limit, in milliseconds. */
-  readonly waits: number[]
-}
-
-async function play(kill: Kill, style: TextStyle, argv: readonly string[]): Promise<Played> {
-  const key = canaryKey()
-  const server = await localServer(kill.replies(style))
-  const baseUrl = (await kill.baseUrl?.(server)) ?? server.url
-  const words = [style.name, '-m', 'some-model', '--base-url', baseUrl, ...wordsOf(kill, style)]
-  const run = startProgram([...words, ...argv], {
-    env: { MODELGATE_API_KEY: key, ...kill.env },
-    files: kill.files,
-  })
-  const waits = () => run.clock.asked.filter((ms) => !limits.has(ms))
-  const passing = kill.meanwhile === undefined ? (kill.waits ?? []) : []
-  for (const [index, wait] of passing.entries()) {
-    await run.until(() => waits().length > index)
-    await run.clock.advance(wait)
-  }
-  await kill.meanwhile?.(run, server, argv.includes('--json'))
-  const exitCode = await run.exitCode
-  expectNoKey('standard output', run.context.stdout.bytes, key)
-  expectNoKey('standard error', run.context.stderr.bytes, key)
-  expectNoKeyBelow(run.home, key)
-  return { ...run, exitCode, server, waits: waits() }
-}
-
-/** Flags and, at the end, the prompt. */
-function wordsOf({ argv }: Kill, style: TextStyle): readonly string[] {
-  return argv?.(style) ?? ['Say hello.']
-}
-
-/** The number of attempts is checked by the server itself. */
-function expectAttempts(server: LocalServer, kill: Kill, style: TextStyle): void {
-  const replies = kill.replies(style)
-  const whole = server.requests.filter(({ complete }) => complete)
-  expect(new Set(whole.map(({ line }) => line))).toEqual(
-    new Set(whole.length === 0 ? [] : [style.requestLine]),
+test.each(cases)('%s, as JSON lines', async (_, kill, style) => {
+  const { context, exitCode, server } = await play(kill, style, ['--jsonl'])
+  expect(exitCode).toBe(kill.exit)
+  const lines = context.stdout.text.trimEnd().split('\n')
+  const events = lines.map((line) => JSON.parse(line) as { type: string; text?: string })
+  const types = events.map(({ type }) => type)
+  // A call that is wrong in itself never starts.
+  expect(types.length === 1 ? 'start' : types[0]).toBe('start')
+  expect(types.filter((type) => type === 'end' || type === 'error')).toEqual([types.at(-1)])
+  const words = events.map(({ type, text }) => (type === 'text-delta' ? text : '')).join('')
+  expect(words).toBe((kill.stdout ?? '').replace(/\n$/, ''))
+  expect(events.at(-1)).toMatchObject(
+    kill.exit === 0
+      ? { type: 'end', text: words }
+      : { type: 'error', error: { exit_code: kill.exit, ...kill.error } },
   )
-  const bodies = new Set(whole.map(({ body }) => body.toString()))
-  expect(bodies.size, 'different bodies').toBeLessThanOrEqual(1)
-  const prompt = JSON.stringify(wordsOf(kill, style).at(-1))
-  expect(
-    [...bodies].every((body) => body.includes(prompt)),
-    'the prompt in the body',
-  ).toBe(true)
-  const keys = new Set(whole.map(({ headers }) => headers['idempotency-key']))
-  expect(keys.size, 'different idempotency keys').toBeLessThanOrEqual(1)
-  expect([...keys].every(Boolean), 'an idempotency key in every attempt').toBe(true)
-  const accepted = server.requests.filter(({ complete }, index) => complete && mayAccept(replies[index]!))
-  expect(accepted.length, 'creations').toBeLessThanOrEqual(1)
-}
-
-/** Whether a server that does this may have begun to work on the request: all but those that refuse it. */
-function mayAccept(reply: ServerReply): boolean {
-  const first = reply.find((step) => step.step === 'write')
-  const status = /^HTTP\/1\.1 (\d{3})/.exec(String(first?.bytes ?? ''))?.[1]
-  return status === undefined || Number(status) < 400
-}
+  expectAttempts(server, kill, style)
+})

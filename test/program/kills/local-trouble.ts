@@ -21,6 +21,16 @@ export const localTrouble: readonly Kill[] = [
     error: { code: 'folder_missing', billed: 'no' },
   },
   {
+    name: 'the stream breaks off while a file is being written',
+    argv: () => ['-o', 'answer.txt', 'Say hello.'],
+    replies: ({ delta }) => [sse([delta('Hello, ')], { ending: 'reset' })],
+    exit: 7,
+    stdout: 'Hello, \n',
+    says: /before the answer was complete/,
+    adds: 'answer.txt was not finished; the text that had arrived is on standard output',
+    error: { code: 'stream_truncated', phase: 'stream', billed: 'maybe' },
+  },
+  {
     name: 'no space for the output file',
     argv: () => ['-o', '/dev/full', 'Say hello.'],
     replies: ({ delta, end }) => [sse([delta('Hel'), delta('lo.'), end])],

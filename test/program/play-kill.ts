@@ -1,0 +1,83 @@
+import { readdirSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { expect } from 'vitest'
+import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
+import { localServer, type LocalServer } from '../support/local-server.ts'
+import type { ServerReply } from '../support/server-replies.ts'
+import type { Kill } from './kill.ts'
+import { startProgram, type RunningProgram } from './start-program.ts'
+import type { TextStyle } from './text-styles.ts'
+
+/** Times that are limits, not waits: connect, first byte, idle, progress, error body, grace; and two set by flags. */
+const limits = new Set([10_000, 120_000, 600_000, 60_000, 300_000, 5_000, 1_000, 42_000, 10_000_000])
+
+interface Played extends Omit<RunningProgram, 'exitCode'> {
+  readonly exitCode: number
+  readonly server: LocalServer
+  /** Every wait that was no limit, in milliseconds. */
+  readonly waits: number[]
+}
+
+/** Plays the scene, and checks what holds for all of them: no trace of the key, and no file left behind. */
+export async function play(kill: Kill, style: TextStyle, argv: readonly string[]): Promise<Played> {
+  const key = canaryKey()
+  const server = await localServer(kill.replies(style))
+  const baseUrl = (await kill.baseUrl?.(server)) ?? server.url
+  const words = [style.name, '-m', 'some-model', '--base-url', baseUrl, ...wordsOf(kill, style)]
+  const run = startProgram([...words, ...argv], {
+    env: { MODELGATE_API_KEY: key, ...kill.env },
+    files: kill.files,
+  })
+  const waits = () => run.clock.asked.filter((ms) => !limits.has(ms))
+  const passing = kill.meanwhile === undefined ? (kill.waits ?? []) : []
+  for (const [index, wait] of passing.entries()) {
+    await run.until(() => waits().length > index)
+    await run.clock.advance(wait)
+  }
+  await kill.meanwhile?.(run, server, argv.length > 0)
+  const exitCode = await run.exitCode
+  expect(readdirSync(run.context.cwd), 'files in the working directory').toEqual(filesIn('project', kill))
+  expectNoKey('standard output', run.context.stdout.bytes, key)
+  expectNoKey('standard error', run.context.stderr.bytes, key)
+  expectNoKeyBelow(run.home, key)
+  return { ...run, exitCode, server, waits: waits() }
+}
+
+function filesIn(folder: string, { files = {} }: Kill): string[] {
+  return Object.keys(files)
+    .filter((name) => dirname(name) === folder)
+    .map((name) => basename(name))
+}
+
+/** Flags and, at the end, the prompt. */
+function wordsOf({ argv }: Kill, style: TextStyle): readonly string[] {
+  return argv?.(style) ?? ['Say hello.']
+}
+
+/** The number of attempts is checked by the server itself. */
+export function expectAttempts(server: LocalServer, kill: Kill, style: TextStyle): void {
+  const replies = kill.replies(style)
+  const whole = server.requests.filter(({ complete }) => complete)
+  expect(new Set(whole.map(({ line }) => line))).toEqual(
+    new Set(whole.length === 0 ? [] : [style.requestLine]),
+  )
+  const bodies = new Set(whole.map(({ body }) => body.toString()))
+  expect(bodies.size, 'different bodies').toBeLessThanOrEqual(1)
+  const prompt = JSON.stringify(wordsOf(kill, style).at(-1))
+  expect(
+    [...bodies].every((body) => body.includes(prompt)),
+    'the prompt in the body',
+  ).toBe(true)
+  const keys = new Set(whole.map(({ headers }) => headers['idempotency-key']))
+  expect(keys.size, 'different idempotency keys').toBeLessThanOrEqual(1)
+  expect([...keys].every(Boolean), 'an idempotency key in every attempt').toBe(true)
+  const accepted = server.requests.filter(({ complete }, index) => complete && mayAccept(replies[index]!))
+  expect(accepted.length, 'creations').toBeLessThanOrEqual(1)
+}
+
+/** Whether a server that does this may have begun to work on the request: all but those that refuse it. */
+function mayAccept(reply: ServerReply): boolean {
+  const first = reply.find((step) => step.step === 'write')
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(String(first?.bytes ?? ''))?.[1]
+  return status === undefined || Number(status) < 400
+}
