@@ -32,10 +32,14 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   const itemAt = (event: JsonObject) => shown.itemAt(positionOf(event['output_index']))
 
   const message = (value: unknown) => {
-    if (Array.isArray(value)) return value.forEach(message)
+    // Only one level: deeper ones could exhaust the stack.
+    for (const entry of Array.isArray(value) ? objectsOf(value) : [value]) readMessage(entry)
+  }
+
+  const readMessage = (value: unknown) => {
     if (!isObject(value)) return
     const type = stringOf(value['type'])
-    if (type === 'error' || type === 'upstream_error' || (type === undefined && isFailure(value))) {
+    if (type === 'error' || type === 'upstream_error' || isFailure(value)) {
       failure ??= replyError(value)
       understood = true
     } else if (type?.startsWith('response.')) event(type, value)
@@ -49,6 +53,10 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     switch (type) {
       case 'response.output_text.delta':
         return addText(itemAt(value), delta)
+      case 'response.output_text.done':
+        // Repeats the deltas, unless there were none.
+        if (text.length === earlier.length) addText(itemAt(value), stringOf(value['text']) ?? '')
+        return
       case 'response.refusal.delta':
         return shown.addRefusal(itemAt(value), delta)
       case 'response.reasoning_text.delta':
@@ -115,9 +123,10 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       .join('')
     if (full.length > text.length && full.startsWith(streamed)) addText(itemAt({}), full.slice(text.length))
     if (output.length === 0 && text.length === 0) addText(itemAt({}), stringOf(whole['output_text']) ?? '')
-    const error = whole['error']
-    if (status === 'failed' || isObject(error))
-      failure = replyError({ error: isObject(error) ? error : whole['message'] })
+    const error = objectOf(whole['error'])
+    // Some send an empty error with every response.
+    const told = Object.values(error).some(Boolean)
+    if (status === 'failed' || told) failure = replyError({ error: told ? error : whole['message'] })
   }
 
   const rawReason = () => stringOf(objectOf(response?.['incomplete_details'])['reason']) ?? status ?? null
@@ -180,6 +189,7 @@ function outputTexts(entry: JsonObject): string[] {
   )
 }
 
+/** The official client takes an event of any type with an `error` of its own for a failure (wire facts, section 2). */
 function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
 }

@@ -42,6 +42,7 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
   const items = new Map<number, ItemState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
+  const cited = new Set<string>()
   const text = createGrowingText()
   let refusal = ''
   let reasoning = ''
@@ -76,6 +77,9 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
   const addCitation = (annotation: unknown) => {
     const citation = readCitation(annotation)
     if (citation === undefined) return
+    const key = JSON.stringify(citation)
+    if (cited.has(key)) return
+    cited.add(key)
     citations.push(citation)
     emit({ type: 'citation-add', citation })
   }
@@ -101,9 +105,8 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
   const messageItem = (whole: JsonObject, state: ItemState) => {
     const streamed = state.text + state.refusal > 0
     for (const part of objectsOf(whole['content'])) {
-      if (streamed) return
-      if (part['type'] === 'refusal') addRefusal(state, stringOf(part['refusal']) ?? '')
-      else addText(state, stringOf(part['text']) ?? '')
+      if (!streamed && part['type'] === 'refusal') addRefusal(state, stringOf(part['refusal']) ?? '')
+      else if (!streamed) addText(state, stringOf(part['text']) ?? '')
       for (const annotation of objectsOf(part['annotations'])) addCitation(annotation)
     }
   }

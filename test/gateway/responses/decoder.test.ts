@@ -1,0 +1,402 @@
+import { expect, test } from 'vitest'
+import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
+import { decode as decodeWith, eventsOf } from '../decode.ts'
+
+const decode = (messages: readonly unknown[], options?: { marked: boolean }) =>
+  decodeWith(createResponseDecoder, messages, options)
+
+const delta = (text: string, more: object = {}) => ({
+  type: 'response.output_text.delta',
+  delta: text,
+  ...more,
+})
+const message = (text: string, more: object = {}) => ({
+  type: 'message',
+  content: [{ type: 'output_text', text, ...more }],
+})
+const whole = (more: object = {}) => ({ id: 'resp_1', object: 'response', status: 'completed', ...more })
+const completed = (more: object = {}) => ({ type: 'response.completed', response: whole(more) })
+const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }
+const itemDone = (item: unknown, index = 0) => ({
+  type: 'response.output_item.done',
+  output_index: index,
+  item,
+})
+
+test('joins text deltas, and shows nothing twice', () => {
+  const decoded = decode([
+    created,
+    delta('Hel', { output_index: 1, content_index: 0, item_id: 'a' }),
+    delta('lo', { output_index: 1, content_index: 0, item_id: 'b' }),
+    { type: 'response.output_text.done', output_index: 1, text: 'Hello' },
+    { type: 'response.content_part.done', output_index: 1, part: { type: 'output_text', text: 'Hello' } },
+    itemDone(message('Hello'), 1),
+    completed({ output: [{ type: 'reasoning', summary: [] }, message('Hello')], output_text: 'Hello' }),
+  ])
+  expect(decoded).toMatchObject({ verdict: 'ok', state: 'settled' })
+  expect(eventsOf(decoded, 'text-delta').map(({ text }) => text)).toEqual(['Hel', 'lo'])
+  expect(decoded.result).toMatchObject({
+    text: 'Hello',
+    candidates: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
+    finish_reason: 'stop',
+    response_id: 'resp_1',
+  })
+})
+
+test('joins the events of an item by position though its id changes', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}' }
+  const decoded = decode([
+    { type: 'response.output_item.added', output_index: 2, item: { ...call, id: 'x1', arguments: '' } },
+    { type: 'response.function_call_arguments.delta', output_index: 2, item_id: 'x2', delta: '{"a"' },
+    { type: 'response.function_call_arguments.delta', output_index: 2, item_id: 'x3', delta: ':1}' },
+    itemDone({ ...call, id: 'x4' }, 2),
+    completed({ output: [{ ...call, id: 'x5' }] }),
+  ])
+  expect(decoded.events).toEqual([
+    { type: 'tool-delta', index: 2, name: 'f', arguments: '{"a"' },
+    { type: 'tool-delta', index: 2, name: 'f', arguments: ':1}' },
+    { type: 'tool-call', index: 2, call: { id: 'c', name: 'f', arguments: { a: 1 } } },
+  ])
+  expect(decoded).toMatchObject({ verdict: 'ok', result: { finish_reason: 'tool_calls' } })
+})
+
+test.for([
+  ['only the finished item', [created, itemDone(message('Hello')), completed()]],
+  ['only the finished text', [created, { type: 'response.output_text.done', text: 'Hello' }, completed()]],
+  [
+    'the finished text and the item',
+    [{ type: 'response.output_text.done', text: 'Hello' }, itemDone(message('Hello')), completed()],
+  ],
+  ['only the response at the end', [completed({ output: [message('Hello')] })]],
+  ['output_text at the top level', [completed({ output: [], output_text: 'Hello' })]],
+  ['a first part in deltas', [delta('Hel'), completed({ output: [message('Hello')] })]],
+  [
+    'a call among the finished items',
+    [
+      itemDone({ type: 'web_search_call' }),
+      completed({ output: [{ type: 'web_search_call' }, message('Hello')] }),
+    ],
+  ],
+  ['a whole response without events', [whole({ output: [message('Hello')] })]],
+  ['a whole response without object', [{ output: [message('Hel'), message('lo')] }]],
+  ['a whole response in an array', [[whole({ output: [message('Hello')] })]]],
+] as const)('finds the text in %s', ([, messages]) => {
+  const decoded = decode(messages)
+  expect(decoded).toMatchObject({ verdict: 'ok', result: { text: 'Hello', finish_reason: 'stop' } })
+  expect(
+    eventsOf(decoded, 'text-delta')
+      .map(({ text }) => text)
+      .join(''),
+  ).toBe('Hello')
+})
+
+test('an empty output_text says nothing when there is output', () => {
+  expect(decode([completed({ output: [message('Hello')], output_text: '' })]).result.text).toBe('Hello')
+})
+
+test('reads several responses in one stream', () => {
+  const search = { type: 'web_search_call', status: 'completed' }
+  const decoded = decode([
+    created,
+    delta('One. ', { output_index: 0 }),
+    itemDone(message('One. ')),
+    completed({ id: 'resp_1', output: [message('One. ')], usage: { total_tokens: 1 } }),
+    { type: 'response.created', response: { id: 'resp_2', status: 'in_progress' } },
+    itemDone(search, 0),
+    delta('Two.', { output_index: 1 }),
+    completed({ id: 'resp_2', output: [search, message('Two.')], usage: { total_tokens: 2 } }),
+  ])
+  expect(decoded).toMatchObject({
+    verdict: 'ok',
+    result: { text: 'One. Two.', response_id: 'resp_2', usage: { total_tokens: 2 } },
+  })
+  expect(eventsOf(decoded, 'item-add')).toHaveLength(1)
+})
+
+test('a second response without an end is a truncation', () => {
+  const decoded = decode([delta('One.'), completed(), created, delta('Two.')])
+  expect(decoded).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
+})
+
+test('an end that no event tells is a truncation, unless the stream was closed with a mark', () => {
+  const messages = [created, delta('a')]
+  expect(decode(messages)).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
+  expect(decode(messages).error?.facts.remoteId).toBe('resp_1')
+  expect(decode(messages, { marked: true }).verdict).toBe('ok')
+})
+
+test('a reply in which nothing is known breaks the contract', () => {
+  for (const messages of [[], [{}], [null], [[]], [42], ['text'], [{ type: 'ping' }], [{ type: null }]]) {
+    expect(decode(messages).verdict).toBe('contract: reply_not_understood')
+  }
+})
+
+test.for([
+  ['completed', undefined, 'stop', 'ok'],
+  ['complete', undefined, 'stop', 'ok'],
+  [null, undefined, 'stop', 'ok'],
+  ['incomplete', 'max_output_tokens', 'length', 'ok'],
+  ['incomplete', undefined, 'length', 'ok'],
+  ['incomplete', 'content_filter', 'content_filter', 'failed: finish_content_filter'],
+  ['cancelled', undefined, 'cancelled', 'failed: finish_cancelled'],
+  ['failed', undefined, 'error', 'failed: error_in_reply'],
+  ['queued', undefined, 'unknown', 'running: response_running'],
+  ['in_progress', undefined, 'unknown', 'running: response_running'],
+  ['a_word_of_2030', undefined, 'unknown', 'ok'],
+] as const)('a whole reply with status %s (%s) is %s: %s', ([status, reason, finish, verdict]) => {
+  const decoded = decode([whole({ status, incomplete_details: { reason }, output: [message('Some text')] })])
+  expect(decoded.result).toMatchObject({ text: 'Some text', finish_reason: finish })
+  expect(decoded.verdict).toBe(verdict)
+})
+
+test.for([
+  ['response.completed', 'stop', 'ok'],
+  ['response.incomplete', 'length', 'ok'],
+  ['response.cancelled', 'cancelled', 'failed: finish_cancelled'],
+  ['response.failed', 'error', 'failed: error_in_reply'],
+])('%s tells the end without a status', ([type, finish, verdict]) => {
+  const decoded = decode([delta('a'), { type, response: {} }])
+  expect(decoded).toMatchObject({ verdict, state: 'settled', result: { finish_reason: finish } })
+})
+
+test('a queued response keeps its id', () => {
+  const { error } = decode([{ type: 'response.queued', response: { id: 'resp_9', status: 'queued' } }])
+  expect(error).toMatchObject({ exit: 'unknown', facts: { remoteId: 'resp_9' } })
+  const background = decode([{ object: 'response', id: 'resp_9', status: 'queued', output: [] }])
+  expect(background.error).toMatchObject({ exit: 'running', facts: { remoteId: 'resp_9', billed: 'yes' } })
+})
+
+test.for([
+  ['incomplete', 'failed: no_text_before_limit'],
+  ['completed', 'failed: nothing_generated'],
+])('no text at all and %s: %s', ([status, verdict]) => {
+  for (const output of [
+    undefined,
+    null,
+    [],
+    [message('')],
+    [{ type: 'message', content: null }],
+    [{ type: 'reasoning' }],
+  ]) {
+    expect(decode([whole({ status, output })]).verdict).toBe(verdict)
+  }
+})
+
+test('a refusal is a failure, and shown', () => {
+  const streamed = decode([
+    { type: 'response.refusal.delta', delta: 'I can' },
+    { type: 'response.refusal.delta', delta: 'not.' },
+    { type: 'response.refusal.done', refusal: 'I cannot.' },
+    completed(),
+  ])
+  const once = decode([
+    whole({ output: [{ type: 'message', content: [{ type: 'refusal', refusal: 'I cannot.' }] }] }),
+  ])
+  for (const decoded of [streamed, once]) {
+    expect(decoded.verdict).toBe('failed: finish_refusal')
+    expect(decoded.result).toMatchObject({ refusal: 'I cannot.', text: '', finish_reason: 'refusal' })
+  }
+})
+
+test('a refusal beside a text leaves the text a result', () => {
+  expect(decode([delta('a'), { type: 'response.refusal.delta', delta: 'b' }, completed()]).verdict).toBe('ok')
+})
+
+test('shows reasoning with its paragraphs, once', () => {
+  const summary = (text: string) => ({ type: 'response.reasoning_summary_text.delta', delta: text })
+  const part = { type: 'response.reasoning_summary_part.added' }
+  const item = { type: 'reasoning', summary: [{ text: 'One' }, { text: 'Two' }] }
+  const streamed = decode([
+    part,
+    summary('One'),
+    part,
+    summary('Two'),
+    itemDone(item),
+    delta('a', { output_index: 1 }),
+    completed(),
+  ])
+  expect(streamed.result.reasoning).toBe('One\n\nTwo')
+  expect(decode([itemDone(item), completed()]).result.reasoning).toBe('One\n\nTwo')
+  expect(
+    decode([{ type: 'response.reasoning_text.delta', delta: 'Hm.' }, completed()]).result.reasoning,
+  ).toBe('Hm.')
+})
+
+test.for([
+  [{ type: 'error', code: 'server_error', message: 'It broke.', param: null }, 'server_error'],
+  [
+    { type: 'error', error: { type: 'x', code: 'insufficient_quota', message: 'It broke.' } },
+    'insufficient_quota',
+  ],
+  [{ type: 'upstream_error', error: { message: 'It broke.' } }, 'error_in_reply'],
+  [{ type: 'response.error', error: { message: 'It broke.' } }, 'error_in_reply'],
+  [{ error: { code: 502, message: 'It broke.' } }, 'error_in_reply'],
+  [{ error: 'It broke.' }, 'error_in_reply'],
+  [[{ error: { message: 'It broke.' } }], 'error_in_reply'],
+  [
+    { type: 'response.failed', response: { error: { code: 'server_error', message: 'It broke.' } } },
+    'server_error',
+  ],
+  [
+    { object: 'response', status: 'failed', error: { code: 'rate_limit_exceeded', message: 'It broke.' } },
+    'rate_limit_exceeded',
+  ],
+] as const)('an error is a failure in every form: %j', ([error, code]) => {
+  const decoded = decode([delta('Some'), error])
+  expect(decoded).toMatchObject({
+    state: 'settled',
+    verdict: `failed: ${code}`,
+    result: { text: 'Some', finish_reason: 'error' },
+  })
+  expect(decoded.error?.message).toBe('The gateway reported an error: It broke.')
+})
+
+test('the failed response after an error event tells more', () => {
+  const decoded = decode([
+    created,
+    { type: 'error', error: { message: 'It broke.' } },
+    {
+      type: 'response.failed',
+      response: { id: 'resp_1', error: { code: 'server_error', message: 'It broke badly.' } },
+    },
+  ])
+  expect(decoded.error).toMatchObject({ code: 'server_error' })
+  expect(decoded.error?.message).toContain('It broke badly.')
+})
+
+test('an error without any content is none', () => {
+  for (const error of [null, {}, { code: '', message: '' }]) {
+    expect(decode([completed({ output: [message('a')], error })]).verdict).toBe('ok')
+  }
+})
+
+test('tells usage in the common words', () => {
+  const usage = {
+    input_tokens: 10,
+    input_tokens_details: { cached_tokens: 4 },
+    output_tokens: 7,
+    output_tokens_details: { reasoning_tokens: 3 },
+    total_tokens: 17,
+  }
+  expect(decode([completed({ usage })]).result.usage).toEqual({
+    input_tokens: 10,
+    cached_tokens: 4,
+    output_tokens: 7,
+    reasoning_tokens: 3,
+    total_tokens: 17,
+  })
+  expect(
+    decode([completed({ usage: { input_tokens: '10', output_tokens_details: null } })]).result.usage,
+  ).toEqual({
+    input_tokens: null,
+    cached_tokens: null,
+    output_tokens: null,
+    reasoning_tokens: null,
+    total_tokens: null,
+  })
+  expect(decode([completed({ usage: null })]).result.usage).toBeNull()
+})
+
+test('cites each source once, with deltas and without', () => {
+  const url = { type: 'url_citation', url: 'https://a.test', title: 'A', start_index: 1, end_index: 4 }
+  const file = { type: 'file_citation', file_id: 'file_1', filename: 'a.txt', index: 3 }
+  const expected = [
+    { url: 'https://a.test', title: 'A', start: 1, end: 4 },
+    { url: null, title: 'a.txt', start: null, end: null },
+  ]
+  const annotated = message('text', { annotations: [url, file, null, {}] })
+  const added = [url, file].map((annotation) => ({
+    type: 'response.output_text.annotation.added',
+    annotation,
+  }))
+  for (const messages of [
+    [delta('text'), ...added, itemDone(annotated), completed({ output: [annotated] })],
+    [delta('text'), itemDone(annotated), completed({ output: [annotated] })],
+    [itemDone(annotated), completed()],
+    [whole({ output: [annotated] })],
+  ]) {
+    const decoded = decode(messages)
+    expect(decoded.result.citations).toEqual(expected)
+    expect(eventsOf(decoded, 'citation-add')).toHaveLength(2)
+  }
+})
+
+test.for([
+  [{ type: 'file_search_call', queries: ['a', 'b'] }, 'file search tool call: a; b'],
+  [{ type: 'web_search_call', action: { type: 'search', query: 'old' } }, 'web search tool call: old'],
+  [{ type: 'web_search_call', action: { queries: ['new', 'er'] } }, 'web search tool call: new; er'],
+  [
+    { type: 'web_search_call', action: { type: 'open_page', url: 'https://a.test' } },
+    'web search tool call: https://a.test',
+  ],
+  [{ type: 'web_search_call', status: 'failed' }, 'web search tool call (failed)'],
+  [{ type: 'computer_call', action: { type: 'click' } }, 'computer tool call: click'],
+  [{ type: 'code_interpreter_call', code: 'a = 1\nb = 2' }, 'code interpreter tool call: a = 1'],
+  [{ type: 'local_shell_call', action: { command: ['ls', '-l', 7] } }, 'local shell call: ls -l'],
+  [{ type: 'shell_call', action: { commands: ['ls', 'pwd'] } }, 'shell_call: ls; pwd'],
+  [{ type: 'mcp_call', server_label: 's', name: 'f' }, 'remote tool call: s.f'],
+  [{ type: 'mcp_list_tools', server_label: 's', tools: [{}, {}] }, 'remote tool list: s offers 2 tools'],
+  [{ type: 'mcp_approval_request', server_label: 's', name: 'f' }, 'remote tool approval request: s.f'],
+  [{ type: 'compaction', encrypted_content: 'x' }, 'compaction'],
+  [{ type: 'kind_of_2030', status: 'completed' }, 'kind_of_2030'],
+  [{ type: '__proto__' }, '__proto__'],
+  [{ queries: 'none' }, 'item'],
+] as const)('reports an item in one line and whole: %j', ([item, summary]) => {
+  const decoded = decode([itemDone(item), completed({ output: [item] })])
+  expect(decoded.events).toEqual([
+    { type: 'item-add', kind: 'type' in item ? item.type : 'item', summary, item },
+  ])
+  expect(decoded.verdict).toBe('ok')
+})
+
+test('reports calls of functions and of custom tools', () => {
+  const output = [
+    { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '{"a":[1]}' },
+    { type: 'function_call', id: 'i2', name: 'g', arguments: '{"a":' },
+    { type: 'function_call' },
+    { type: 'custom_tool_call', call_id: 'c3', name: 'h', input: '{"a":1}' },
+  ]
+  const decoded = decode([whole({ output })])
+  expect(decoded.result).toMatchObject({
+    finish_reason: 'tool_calls',
+    tool_calls: [
+      { id: 'c', name: 'f', arguments: { a: [1] } },
+      { id: 'i2', name: 'g', arguments: '{"a":' },
+      { id: null, name: '', arguments: '' },
+      { id: 'c3', name: 'h', arguments: '{"a":1}' },
+    ],
+  })
+  expect(eventsOf(decoded, 'tool-call').map(({ index }) => index)).toEqual([0, 1, 2, 3])
+})
+
+test('hands on images, previews marked as such', () => {
+  const item = { type: 'image_generation_call', result: 'aWM=', output_format: 'webp' }
+  const decoded = decode([
+    { type: 'response.image_generation_call.partial_image', partial_image_b64: 'YQ==' },
+    itemDone(item),
+    completed({ output: [item] }),
+  ])
+  expect(eventsOf(decoded, 'image-data')).toEqual([
+    { type: 'image-data', mime_type: 'image/png', base64: 'YQ==', partial: true },
+    { type: 'image-data', mime_type: 'image/webp', base64: 'aWM=', partial: false },
+  ])
+  expect(decoded.verdict).toBe('ok')
+})
+
+test('a preview alone is no result', () => {
+  const preview = { type: 'response.image_generation_call.partial_image', partial_image_b64: 'YQ==' }
+  expect(decode([preview, completed()]).verdict).toBe('failed: nothing_generated')
+})
+
+test('events of the future change nothing', () => {
+  const unknown = [
+    'response.text_of_2030.delta',
+    'response.reasoning_part.added',
+    'keepalive',
+    '__proto__',
+    'constructor',
+  ]
+  const decoded = decode([...unknown.map((type) => ({ type, delta: 'x' })), delta('a'), completed()])
+  expect(decoded).toMatchObject({ verdict: 'ok', result: { text: 'a' } })
+  expect(decoded.events).toHaveLength(1)
+})
