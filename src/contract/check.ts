@@ -1,11 +1,12 @@
 import * as v from 'valibot'
+import type { FamilyId } from './families.ts'
 import type { Endpoint, Field, JsonType } from './field.ts'
 
 /** One way in which a request body breaks the contract. */
 export interface Violation {
   /** Where, in the body's own names: `generationConfig.topP`, `tools.0.type`. */
   readonly path: string
-  readonly kind: 'required' | 'value' | 'unknown' | 'exclusive' | 'requires'
+  readonly kind: 'required' | 'value' | 'unknown' | 'exclusive' | 'requires' | 'family'
   /** A clause that follows the field's name: "must be at most 2, not 3". */
   readonly problem: string
   /** The other field of an exclusive pair or a requirement. */
@@ -18,11 +19,24 @@ type Schema = v.GenericSchema<unknown>
  * Holds a request body against an endpoint's table and yields every violation, not only the first.
  * Names the table does not know are violations at the top level and let through inside objects,
  * whose inner shapes the specification leaves open.
+ * @param family the model's family: its own limits hold on top of those for every model
  */
-export function checkBody(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
+export function checkBody(
+  endpoint: Endpoint,
+  body: Readonly<Record<string, unknown>>,
+  family?: FamilyId,
+): Violation[] {
   const violations: Violation[] = []
-  for (const [name, field] of Object.entries(endpoint.fields)) {
+  const narrower = family === undefined ? undefined : endpoint.families?.[family]
+  for (const [name, wide] of Object.entries(endpoint.fields)) {
     const value = body[name]
+    const limits = narrower?.[name] ?? {}
+    if (limits === false) {
+      if (isGiven(body, name))
+        violations.push({ path: name, kind: 'family', problem: `is not for ${family}` })
+      continue
+    }
+    const field = { ...wide, ...limits }
     if (value === undefined) {
       if (field.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
       continue
@@ -47,16 +61,21 @@ export function checkBody(endpoint: Endpoint, body: Readonly<Record<string, unkn
 }
 
 function brokenRules(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
-  const given = (name: string) => body[name] !== undefined && body[name] !== null
+  const given = (name: string) => isGiven(body, name)
   return endpoint.rules.flatMap((rule): Violation[] => {
     if (rule.kind === 'exclusive') {
       const [path, other] = rule.fields
       return given(path) && given(other) ? [{ path, kind: 'exclusive', problem: rule.about, other }] : []
     }
-    return given(rule.field) && body[rule.other] !== rule.value
-      ? [{ path: rule.field, kind: 'requires', problem: rule.about, other: rule.other }]
-      : []
+    const { field, when, other, values, orAbsent } = rule
+    const applies = given(field) && (when === undefined || when.includes(body[field] as never))
+    const holds = given(other) ? values.includes(body[other] as never) : orAbsent === true
+    return applies && !holds ? [{ path: field, kind: 'requires', problem: rule.about, other }] : []
   })
+}
+
+function isGiven(body: Readonly<Record<string, unknown>>, name: string): boolean {
+  return body[name] !== undefined && body[name] !== null
 }
 
 function schemaOf(field: Field): Schema {

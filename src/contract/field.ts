@@ -1,3 +1,5 @@
+import type { FamilyId } from './families.ts'
+
 /**
  * The vocabulary in which the specification's request tables are written down as data.
  * Commands read it for flags, help and checks; the sandbox reads the same data to accept or refuse.
@@ -38,10 +40,20 @@ export type Rule =
   | {
       readonly kind: 'requires'
       readonly field: string
+      /** The values of the field that need it; any value when left out. */
+      readonly when?: readonly (string | number | boolean)[]
+      /** The other field, and the values of which it must have one. */
       readonly other: string
-      readonly value: string | number | boolean
+      readonly values: readonly (string | number | boolean)[]
+      /** Leaving the other field out will do, because of its default. */
+      readonly orAbsent?: true
       readonly about: string
     }
+
+/** What one model family takes of an endpoint's fields: narrower limits, or false for a field it does not have. */
+export type FamilyFields = Readonly<
+  Record<string, Pick<Field, 'values' | 'min' | 'max' | 'maxLength'> | false>
+>
 
 export interface Endpoint {
   readonly method: 'POST' | 'GET'
@@ -49,6 +61,8 @@ export interface Endpoint {
   readonly path: string
   readonly fields: Fields
   readonly rules: readonly Rule[]
+  /** The families that the endpoint serves, where the specification tells them apart. */
+  readonly families?: Readonly<Partial<Record<FamilyId, FamilyFields>>>
   /** Which of the two public error envelopes this family of endpoints answers with. */
   readonly envelope: 'google' | 'openai'
 }

@@ -187,7 +187,7 @@ export const responsesEndpoint: Endpoint = {
       kind: 'requires',
       field: 'stream_options',
       other: 'stream',
-      value: true,
+      values: [true],
       about: 'stream_options applies only when stream is true',
     },
   ],

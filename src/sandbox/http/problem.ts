@@ -1,3 +1,4 @@
+import type { FamilyId } from '../../contract/families.ts'
 import type { Endpoint } from '../../contract/field.ts'
 import { checkBody } from '../../contract/check.ts'
 import type { Violation } from '../../contract/check.ts'
@@ -34,14 +35,15 @@ const codes: Readonly<Record<Violation['kind'], string>> = {
   unknown: 'unknown_parameter',
   exclusive: 'mutually_exclusive_parameters',
   requires: 'invalid_value',
+  family: 'unknown_parameter',
 }
 
 /**
  * Holds a body against the endpoint's table, the same one the commands use.
  * @throws RequestProblem 400 with the first violation as the message and all of them as Google field violations
  */
-export function assertValid(endpoint: Endpoint, body: JsonObject): void {
-  const violations = checkBody(endpoint, body)
+export function assertValid(endpoint: Endpoint, body: JsonObject, family?: FamilyId): void {
+  const violations = checkBody(endpoint, body, family)
   const first = violations[0]
   if (first === undefined) return
   const fieldViolations = violations.map((violation) => ({
