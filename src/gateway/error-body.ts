@@ -12,6 +12,9 @@ export interface ErrorBody {
   readonly retryAfterS: number | undefined
 }
 
+/** More of a message helps nobody (fault C27). */
+const shownCharacters = 4096
+
 /**
  * Reads an error body in any of the shapes that gateways were seen to send (wire facts, "Envelopes"):
  * nested, flat, in an array, with a string or a boolean for `error`, HTML, plain text, or nothing.
@@ -52,7 +55,7 @@ export function readErrorValue(value: unknown): ErrorBody {
   ]
   const known = words.filter((entry): entry is string => entry !== undefined && entry !== 'error')
   return {
-    message: [message, text(raw)].filter(Boolean).join(': ') || undefined,
+    message: [message, text(raw)].filter(Boolean).join(': ').slice(0, shownCharacters) || undefined,
     code: known.find((entry) => !/^\d+$/.test(entry)) ?? known[0],
     words: known,
     param: text(inner['param']),

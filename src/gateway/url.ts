@@ -6,7 +6,7 @@ import { UsageError } from '../errors.ts'
  * @throws UsageError naming what the segment is (`the model`, `the video id`)
  */
 export function pathSegment(text: string, what: string): string {
-  if (text === '' || /^(\.|%2e){1,2}$/i.test(text) || /[\u0000-\u001f\u007f]/.test(text)) {
+  if (/^((\.|%2e){1,2})?$/i.test(text) || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) {
     throw new UsageError(`${JSON.stringify(text)} cannot be ${what}.`, { code: 'bad_path_segment' })
   }
   return encodeURIComponent(text)

@@ -1,0 +1,200 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readErrorBody, type ErrorBody } from '../../src/gateway/error-body.ts'
+import { prototypes } from './hostile-values.ts'
+
+const gemini429 = {
+  error: {
+    code: 429,
+    message: 'You exceeded your quota.\nPlease retry in 48.9s.',
+    status: 'RESOURCE_EXHAUSTED',
+    details: [
+      { '@type': 'type.googleapis.com/google.rpc.Help', links: [] },
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' },
+    ],
+  },
+}
+const geminiKey = {
+  error: {
+    code: 400,
+    message: 'API key not valid.',
+    status: 'INVALID_ARGUMENT',
+    details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }],
+  },
+}
+
+const envelopes: readonly (readonly [string, unknown, Partial<ErrorBody>])[] = [
+  [
+    'OpenAI',
+    {
+      error: {
+        message: 'No.',
+        type: 'invalid_request_error',
+        param: 'input',
+        code: 'context_length_exceeded',
+      },
+    },
+    { message: 'No.', code: 'context_length_exceeded', param: 'input' },
+  ],
+  [
+    'OpenAI without a code',
+    { error: { message: 'No.', type: 'invalid_request_error', param: null, code: null } },
+    { message: 'No.', code: 'invalid_request_error', param: undefined },
+  ],
+  ['Gemini', gemini429, { message: gemini429.error.message, code: 'RESOURCE_EXHAUSTED', retryAfterS: 34.4 }],
+  ['Gemini with a reason', geminiKey, { message: 'API key not valid.', code: 'API_KEY_INVALID' }],
+  ['Gemini in an array', [geminiKey], { message: 'API key not valid.', code: 'API_KEY_INVALID' }],
+  [
+    'new-api',
+    {
+      error: {
+        message: 'No. (request id: 2026abcXYZ)',
+        type: 'new_api_error',
+        param: '',
+        code: 'bad_response',
+      },
+    },
+    { code: 'bad_response', param: undefined, requestId: '2026abcXYZ' },
+  ],
+  [
+    'new-api with a number for code',
+    { error: { message: 'No.', type: 'new_api_error', code: 503 } },
+    { message: 'No.', code: 'new_api_error' },
+  ],
+  [
+    'new-api with an object for code',
+    { error: { message: 'No.', code: {} } },
+    { message: 'No.', code: undefined },
+  ],
+  [
+    'a new-api task',
+    { code: 'task_not_exist', message: 'No.', data: null },
+    { message: 'No.', code: 'task_not_exist' },
+  ],
+  [
+    'OpenRouter',
+    {
+      error: {
+        code: 429,
+        message: 'Provider returned error',
+        metadata: { provider_name: 'x', raw: 'Slow down' },
+      },
+      user_id: 'u',
+    },
+    { message: 'Provider returned error: Slow down', code: '429' },
+  ],
+  ['xAI', { code: 'invalid-argument', error: 'No.' }, { message: 'No.', code: 'invalid-argument' }],
+  ['llmgateway', { error: true, status: 401, message: 'No.' }, { message: 'No.', code: '401' }],
+  ['only a message', { message: 'No.' }, { message: 'No.', code: undefined }],
+  ['only a detail', { detail: 'No.' }, { message: 'No.' }],
+  [
+    'FastAPI',
+    { detail: [{ loc: ['body'], msg: 'field required' }, 'No.', 7] },
+    { message: 'field required; No.' },
+  ],
+  ['a list of errors', { errors: [{ message: 'One.' }, { message: 'Two.' }] }, { message: 'One.; Two.' }],
+  ['a request id of its own', { error: { message: 'No.', request_id: 'req_1' } }, { requestId: 'req_1' }],
+  ['a request id outside', { error: { message: 'No.' }, request_id: 'req_2' }, { requestId: 'req_2' }],
+  ['a text as JSON', 'No.', { message: 'No.' }],
+  ['null', null, { message: undefined, code: undefined, words: [] }],
+  ['an empty object', {}, { message: undefined, words: [] }],
+  ['an empty array', [], { message: undefined }],
+  ['a number', 7, { message: undefined }],
+  [
+    'nulls',
+    { error: { message: null, code: null, type: null, details: null } },
+    { message: undefined, words: [] },
+  ],
+  ['blanks', { error: { message: '  ', code: ' ' } }, { message: undefined, words: [] }],
+  [
+    'an unusual detail',
+    { error: { message: 'No.', details: [null, 'x', { retryDelay: 5 }] } },
+    { message: 'No.', retryAfterS: undefined },
+  ],
+]
+
+test.for(envelopes)('reads the envelope of %s', ([, value, expected]) => {
+  expect(readErrorBody(JSON.stringify(value))).toMatchObject(expected)
+  expect(readErrorBody(`\n${JSON.stringify(value, null, 2)}\r\n`)).toMatchObject(expected)
+})
+
+test.for([
+  ['', undefined],
+  [' \n ', undefined],
+  ['Bad gateway', 'Bad gateway'],
+  ['upstream saturated\nat line 7', 'upstream saturated'],
+  ['{"error":{"message":"cut', '{"error":{"message":"cut'],
+  ['<html><head>\n<title>\n502 Bad  Gateway</title>', 'an HTML page, "502 Bad Gateway"'],
+  ['<!doctype html><p>no title', 'an HTML page'],
+  ['<TITLE></TITLE>', 'an HTML page'],
+])('reads a body that is not JSON: %j', ([body, message]) => {
+  expect(readErrorBody(body!)).toMatchObject({ message, code: undefined, words: [] })
+})
+
+test.for([
+  ['48s', 48],
+  ['0s', 0],
+  ['0.25s', 0.25],
+  ['-1s', undefined],
+  ['1e309s', undefined],
+  ['48', undefined],
+  ['soon', undefined],
+  ['9999999999999999999s', undefined],
+])('a retryDelay of %s is %s seconds', ([retryDelay, seconds]) => {
+  const body = { error: { message: 'No.', details: [{ retryDelay }] } }
+  expect(readErrorBody(JSON.stringify(body)).retryAfterS).toBe(seconds)
+})
+
+test.for([
+  ['Please retry in 48.9s.', 48.9],
+  ['PLEASE RETRY IN 5s', 5],
+  ['Please retry in 5 minutes', undefined],
+  ['Please retry in 99999999999s', undefined],
+])('a message may tell the wait: %s', ([message, seconds]) => {
+  expect(readErrorBody(JSON.stringify({ error: { message } })).retryAfterS).toBe(seconds)
+})
+
+test('shows no more of a message than 4 KiB', () => {
+  const message = 'x'.repeat(1_000_000)
+  const raw = { error: { message, metadata: { raw: message } } }
+  const list = { detail: Array.from({ length: 10_000 }, () => 'No way.') }
+  for (const body of [{ error: { message } }, { error: message }, raw, list, message]) {
+    expect(readErrorBody(JSON.stringify(body)).message?.length).toBeLessThanOrEqual(4096)
+  }
+})
+
+test('reads anything without failing, and reaches no prototype', () => {
+  const before = prototypes()
+  const key = fc.constantFrom(
+    'error',
+    'message',
+    'details',
+    'code',
+    '__proto__',
+    'detail',
+    'errors',
+    'metadata',
+    'raw',
+  )
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { depthSize: 'small' },
+      fc.string(),
+      fc.constantFrom(null, 1, true),
+      fc.array(tie('any')),
+      fc.dictionary(key, tie('any')),
+    ),
+  })).any
+  fc.assert(
+    fc.property(value, (body) => void readErrorBody(JSON.stringify(body))),
+    { numRuns: 2_000 },
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (body) => void readErrorBody(body)),
+    { numRuns: 2_000 },
+  )
+  readErrorBody('{"__proto__":{"message":"x"},"error":{"__proto__":{"polluted":1}}}')
+  readErrorBody('['.repeat(100_000))
+  readErrorBody('{"error":'.repeat(100_000) + '1' + '}'.repeat(100_000))
+  expect(prototypes()).toEqual(before)
+})

@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import { requestIdOf, statusError, type RequestKind } from '../../src/gateway/status-error.ts'
+
+const now = Date.UTC(2026, 0, 1)
+const error = (status: number, body: unknown = '', headers = {}, kind: RequestKind = 'text') =>
+  statusError(status, headers, typeof body === 'string' ? body : JSON.stringify(body), kind, now)
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+/** Exit codes of product.md by status; for 500 and its like: what a request that creates and one that reads get. */
+const exits: readonly (readonly [number, number, number])[] = [
+  ...range(300, 308).map((status) => [status, 8, 8] as const),
+  [400, 4, 4],
+  [401, 3, 3],
+  [402, 4, 4],
+  [403, 3, 3],
+  [404, 4, 4],
+  [405, 4, 4],
+  [408, 5, 5],
+  [409, 4, 4],
+  [410, 4, 4],
+  [413, 4, 4],
+  [415, 4, 4],
+  [422, 4, 4],
+  [425, 5, 5],
+  [429, 5, 5],
+  [451, 4, 4],
+  [499, 4, 4],
+  [500, 7, 5],
+  [501, 4, 4],
+  [502, 7, 5],
+  [503, 5, 5],
+  [504, 7, 5],
+  [505, 7, 5],
+  [520, 7, 5],
+  [521, 7, 5],
+  [522, 5, 5],
+  [523, 7, 5],
+  [524, 7, 5],
+  [529, 5, 5],
+  [599, 7, 5],
+  [600, 8, 8],
+  [999, 8, 8],
+]
+
+test.for(exits)('HTTP %i ends with %i, for a request that only reads with %i', ([status, text, read]) => {
+  const bodies = [
+    '',
+    '<title>Oops</title>',
+    '{"error":{"message":"Oops"}}',
+    '{"error":"Oops"}',
+    '\u0000\u0001',
+  ]
+  for (const body of bodies) {
+    expect(error(status, body).exitCode).toBe(text)
+    expect(error(status, body, {}, 'create').exitCode).toBe(text)
+    expect(error(status, body, {}, 'read').exitCode).toBe(read)
+    expect(error(status, body).facts.httpStatus).toBe(status)
+  }
+})
+
+test('an unknown outcome may have been billed, a refusal not', () => {
+  expect(error(500).facts.billed).toBe('maybe')
+  expect(error(429).facts.billed).toBe('no')
+  expect(error(400).facts.billed).toBe('no')
+})
+
+test.for([
+  [400, { error: { message: 'API key not valid.', details: [{ reason: 'API_KEY_INVALID' }] } }],
+  [400, { error: { message: 'No.', code: 'invalid_api_key' } }],
+  [400, { error: { message: 'No.', details: [{ reason: 'API_KEY_EXPIRED' }] } }],
+  [
+    400,
+    { code: 'invalid-argument', error: 'Incorrect API key provided: xx. You can obtain an API key from…' },
+  ],
+  [400, { message: 'Invalid API-key' }],
+  [400, { error: { message: 'API key expired. Please renew the API key.' } }],
+  [401, { error: { message: 'Anything', code: 'x' } }],
+  [403, { error: { message: 'No.', status: 'PERMISSION_DENIED' } }],
+] as const)('HTTP %i with %j means a bad key', ([status, body]) => {
+  expect(error(status, body)).toMatchObject({
+    exitCode: 3,
+    facts: { hint: expect.stringContaining('MODELGATE_API_KEY') as string },
+  })
+})
+
+test.for([
+  [429, { error: { message: 'No.', type: 'insufficient_quota', code: 'insufficient_quota' } }],
+  [429, { error: { message: 'No.', code: 'billing_hard_limit_reached' } }],
+  [403, { error: { message: 'No.', type: 'new_api_error', code: 'insufficient_user_quota' } }],
+  [402, {}],
+  [503, { error: { message: 'No.', type: 'new_api_error', code: 'model_not_found' } }],
+  [400, { error: { message: 'The prompt mentions an api key rotation policy.' } }],
+] as const)('HTTP %i with %j is rejected for good', ([status, body]) => {
+  expect(error(status, body).exitCode).toBe(4)
+})
+
+test('a rate limit is no spent quota', () => {
+  const body = {
+    error: {
+      code: 429,
+      message: 'You exceeded your current quota. Please retry in 5s.',
+      status: 'RESOURCE_EXHAUSTED',
+    },
+  }
+  expect(error(429, body)).toMatchObject({
+    exitCode: 5,
+    code: 'resource_exhausted',
+    facts: { retryAfterS: 5 },
+  })
+  expect(error(429, { error: { message: 'Slow down', code: 'rate_limit_exceeded' } }).exitCode).toBe(5)
+})
+
+test.for([
+  [400, { error: { code: 'Context-Length.Exceeded!' } }, 'context_length_exceeded'],
+  [400, { error: { code: 400 } }, 'http_400'],
+  [400, { error: { code: '错误' } }, 'http_400'],
+  [401, {}, 'key_refused'],
+  [500, '', 'http_500'],
+] as const)('HTTP %i with %j has the code %s', ([status, body, code]) => {
+  expect(error(status, body).code).toBe(code)
+})
+
+test('says what the gateway said, and of which parameter', () => {
+  const body = { error: { message: 'Too high.', param: 'temperature', code: 'decimal_above_max_value' } }
+  expect(error(400, body).message).toBe(
+    'The gateway rejected the request (HTTP 400): Too high. [temperature]',
+  )
+  const named = { error: { message: 'temperature is too high.', param: 'temperature' } }
+  expect(error(400, named).message).toBe(
+    'The gateway rejected the request (HTTP 400): temperature is too high.',
+  )
+  expect(error(400).message).toBe('The gateway rejected the request (HTTP 400).')
+})
+
+test.for([
+  [{ 'x-request-id': 'a', 'cf-ray': 'd' }, 'a'],
+  [{ 'request-id': 'b' }, 'b'],
+  [{ 'x-oneapi-request-id': 'c' }, 'c'],
+  [{ 'cf-ray': 'd' }, 'd'],
+  [{ 'x-request-id': 'a\u001b[31m b' }, 'a[31mb'],
+  [{ 'x-request-id': 'x'.repeat(1_000) }, 'x'.repeat(200)],
+  [{ 'x-request-id': '' }, undefined],
+  [{}, undefined],
+] as const)('finds the request id in %j', ([headers, id]) => {
+  expect(requestIdOf(headers)).toBe(id)
+})
+
+test('prefers the request id of the headers to that of the body', () => {
+  const body = { error: { message: 'No. (request id: inbody)' } }
+  expect(error(400, body, { 'x-request-id': 'inheader' }).facts.requestId).toBe('inheader')
+  expect(error(400, body).facts.requestId).toBe('inbody')
+})
+
+test.for([
+  ['https://elsewhere.test/path?key=secret', 'https://elsewhere.test'],
+  ['/v1/other?key=secret', 'the same host'],
+  [undefined, 'nowhere'],
+] as const)('names where a redirect to %s leads, without its query', ([location, place]) => {
+  const { message, exitCode } = error(307, '', location === undefined ? {} : { location })
+  expect(exitCode).toBe(8)
+  expect(message).toContain(`to ${place};`)
+  expect(message).not.toContain('secret')
+})
+
+test('tells how long to wait', () => {
+  expect(error(429, '', { 'retry-after': '7.2' })).toMatchObject({
+    facts: { retryAfterS: 7.2, hint: 'Run it again in 8 s.' },
+  })
+})

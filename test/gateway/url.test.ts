@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { endpointUrl, pathSegment } from '../../src/gateway/url.ts'
+import { UsageError } from '../../src/errors.ts'
+
+test.for([
+  '',
+  '.',
+  '..',
+  '%2e',
+  '%2E',
+  '.%2e',
+  '%2e.',
+  '%2E%2e',
+  'a\nb',
+  '\u0000',
+  'a\u007f',
+  '\ud800',
+  'a\udc00b',
+])('refuses %j as a segment of a path', (text) => {
+  expect(() => pathSegment(text, 'the model')).toThrow(UsageError)
+  expect(() => pathSegment(text, 'the model')).toThrow('cannot be the model.')
+})
+
+test.for([
+  ['gemini-2.5-pro', 'gemini-2.5-pro'],
+  ['...', '...'],
+  ['.a', '.a'],
+  ['../v1/videos', '..%2Fv1%2Fvideos'],
+  ['a/b?c#d', 'a%2Fb%3Fc%23d'],
+  ['video_aGk=+/', 'video_aGk%3D%2B%2F'],
+  ['%2e%2e%2f', '%252e%252e%252f'],
+  ['ü😀', '%C3%BC%F0%9F%98%80'],
+  ['a b', 'a%20b'],
+])('encodes %j', ([text, encoded]) => {
+  expect(pathSegment(text!, 'the model')).toBe(encoded)
+  const url = endpointUrl(new URL('https://a.test'), `/v1/models/${encoded}:run`)
+  expect(url.pathname).toBe(`/v1/models/${encoded}:run`)
+})
+
+test.for([
+  ['https://a.test', 'https://a.test/v1/responses'],
+  ['https://a.test/', 'https://a.test/v1/responses'],
+  ['https://a.test/prefix//', 'https://a.test/prefix/v1/responses'],
+  ['https://a.test:8443/x/y', 'https://a.test:8443/x/y/v1/responses'],
+])('puts an endpoint below %s', ([base, expected]) => {
+  const baseUrl = new URL(base!)
+  expect(endpointUrl(baseUrl, '/v1/responses').href).toBe(expected)
+  expect(baseUrl.href).toBe(new URL(base!).href)
+})
+
+test('adds the query, and keeps that of the base URL', () => {
+  const url = endpointUrl(new URL('https://a.test/?region=x'), '/v1/responses', { alt: 'sse', key: 'a&b' })
+  expect(url.search).toBe('?region=x&alt=sse&key=a%26b')
+})
