@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { ExchangeError } from './exchange-error.ts'
 import Client from 'undici/lib/dispatcher/client.js'
 
 /** How the program reaches the network. */
@@ -28,26 +29,53 @@ function withScheme(proxy: string | undefined): string | undefined {
   return proxy === undefined || proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
+/** The way to one origin, for one exchange. */
+export interface Connection {
+  readonly dispatcher: Dispatcher
+  /** Ends it at once, in whatever state it is. Safe to call more than once. */
+  destroy(): void
+}
+
 /**
- * A dispatcher for one exchange. A fresh connection each time rules out that a request
+ * Opens the way to an origin. A fresh connection each time rules out that a request
  * is written to a socket which the server has just closed.
  * Only undici's client module is loaded: importing all of undici takes longer than a whole request.
+ * @throws ExchangeError when the address of the proxy is none
  */
-export async function openConnection(origin: string, options: ConnectionOptions): Promise<Dispatcher> {
-  const common = {
+export async function openConnection(origin: string, options: ConnectionOptions): Promise<Connection> {
+  const controller = new AbortController()
+  const connect = {
     // Our own timers decide (see exchange.ts): undici's are coarse and know no phases.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-    connect: { timeout: 0, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    timeout: 0,
+    // undici leaves a socket alone that is still connecting; it would keep the program from ending.
+    signal: controller.signal,
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
   }
-  if (options.proxies === undefined) return new Client(origin, common)
+  const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false, connect }
+  const dispatcher =
+    options.proxies === undefined
+      ? new Client(origin, common)
+      : await proxyDispatcher(options.proxies, { ...common, requestTls: connect, proxyTls: connect })
+  return {
+    dispatcher,
+    destroy() {
+      controller.abort()
+      // Destroying rather than closing: nothing more is wanted from this connection.
+      void dispatcher.destroy().catch(() => {})
+    },
+  }
+}
+
+async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispatcher> {
   const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js')
-  return new EnvHttpProxyAgent({
-    ...common,
-    ...(options.proxies.http === undefined ? {} : { httpProxy: options.proxies.http }),
-    ...(options.proxies.https === undefined ? {} : { httpsProxy: options.proxies.https }),
-    noProxy: options.proxies.except,
-    ...(options.ca === undefined ? {} : { requestTls: { ca: options.ca } }),
-  })
+  try {
+    return new EnvHttpProxyAgent({
+      ...common,
+      ...(proxies.http === undefined ? {} : { httpProxy: proxies.http }),
+      ...(proxies.https === undefined ? {} : { httpsProxy: proxies.https }),
+      noProxy: proxies.except,
+    })
+  } catch (error) {
+    throw new ExchangeError('connect', 'proxy', 'The address of the proxy is not valid.', error)
+  }
 }

@@ -78,6 +78,9 @@ export function classifyFault(stage: Stage, host: string, error: unknown): Excha
   if (has((code) => code === 'UND_ERR_HEADERS_OVERFLOW')) {
     return fail('limit', 'The headers of the reply are larger than 16 KiB.')
   }
+  if (has((code) => code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')) {
+    return fail('source', 'What was to be sent changed its size meanwhile.')
+  }
   if (has((code) => code.startsWith('HPE_') || code.includes('CONTENT_LENGTH_MISMATCH'))) {
     return fail('protocol', `${host} does not answer in valid HTTP.`)
   }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../context.ts'
+import { ModelgateError } from '../errors.ts'
 import { openConnection, type ConnectionOptions } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, type Stage } from './exchange-error.ts'
 import { createWatchdog } from './watchdog.ts'
@@ -54,9 +55,10 @@ const maxInformational = 100
  */
 export async function exchange(request: ExchangeRequest, options: ExchangeOptions): Promise<Reply> {
   const { clock, limits, signal } = options
-  signal.throwIfAborted()
   const host = request.url.host
-  const dispatcher = await openConnection(request.url.origin, options)
+  const connection = await openConnection(request.url.origin, options)
+  // An abort before this line has no listener yet.
+  if (signal.aborted) throw abortError(signal, 'connect')
   const watchdog = createWatchdog(clock)
   const queue: Uint8Array[] = []
   let stage: Stage = 'connect'
@@ -70,8 +72,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
     const finish = () => {
       watchdog.stop()
       signal.removeEventListener('abort', onAbort)
-      // Destroying rather than closing: nothing more is wanted from this connection.
-      void dispatcher.destroy().catch(() => {})
+      connection.destroy()
     }
     const fail = (error: Error) => {
       if (failure !== undefined || ended) return
@@ -80,10 +81,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       reject(error)
       wakeReader()
     }
-    const onAbort = () => {
-      const reason = signal.reason as Error
-      fail(reason instanceof DeadlinePassed ? new ExchangeError(stage, 'deadline', reason.message) : reason)
-    }
+    const onAbort = () => fail(abortError(signal, stage))
     const expire = (limit: number | undefined, what: string) =>
       watchdog.watch(limit, () =>
         fail(new ExchangeError(stage, 'timeout', `${what} within ${(limit ?? 0) / 1000} s from ${host}.`)),
@@ -100,8 +98,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
           watchdog.touch()
         }
       } catch (error) {
-        // A file that cannot be read any more is our fault, not the gateway's.
-        fail(error as Error)
+        if (stage === 'send') fail(sourceError(error))
         throw error
       }
       bodyHandedOver()
@@ -137,7 +134,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       wakeReader()
     }
 
-    dispatcher.dispatch(
+    connection.dispatcher.dispatch(
       {
         origin: request.url.origin,
         path: request.url.pathname + request.url.search,
@@ -188,6 +185,19 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       },
     )
   })
+}
+
+function abortError({ reason }: AbortSignal, stage: Stage): Error {
+  return reason instanceof DeadlinePassed
+    ? new ExchangeError(stage, 'deadline', reason.message)
+    : (reason as Error)
+}
+
+/** A file that cannot be read any more is our fault, not the gateway's. */
+function sourceError(error: unknown): Error {
+  if (error instanceof ModelgateError) return error
+  const reason = error instanceof Error ? error.message : String(error)
+  return new ExchangeError('send', 'source', `What was to be sent cannot be read: ${reason}.`, error)
 }
 
 function plainHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): ReplyHeaders {

@@ -20,6 +20,7 @@ export function startTotalLimit({
   if (limitMs === undefined) return { signal, guard: (reply) => reply, end() {} }
   const controller = new AbortController()
   const onAbort = () => controller.abort(signal.reason)
+  if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort, { once: true })
   const timer = clock.timer(limitMs, () => {
     controller.abort(new DeadlinePassed(`The request took longer than ${limitMs / 1000} s (--timeout).`))
@@ -30,7 +31,14 @@ export function startTotalLimit({
   }
   return {
     signal: controller.signal,
-    guard: (reply) => ({ ...reply, body: endAfter(reply.body, end) }),
+    guard: (reply) => ({
+      ...reply,
+      body: endAfter(reply.body, end),
+      close() {
+        end()
+        reply.close()
+      },
+    }),
     end,
   }
 }

@@ -165,8 +165,8 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
         return Promise.race([step.until, until(() => false)])
       case 'stall':
         return until(() => false)
-      case 'deaf':
-        return socket.pause()
+      case 'hear':
+        return step.on ? socket.resume() : socket.pause()
       case 'end':
         return socket.end()
       case 'reset':

@@ -10,8 +10,8 @@ export type Step =
   | { readonly step: 'hold'; readonly until: Promise<unknown> }
   /** Does nothing until the client has gone. */
   | { readonly step: 'stall' }
-  /** Takes nothing more from the client: its writes fill the system's buffers. */
-  | { readonly step: 'deaf' }
+  /** Takes nothing more from the client, whose writes then fill the system's buffers; or takes them again. */
+  | { readonly step: 'hear'; readonly on: boolean }
   /** FIN. */
   | { readonly step: 'end' }
   /** RST. */
@@ -34,7 +34,8 @@ export const write = (bytes: string | Uint8Array): Step => ({ step: 'write', byt
 export const flood = (bytes: string | Uint8Array): Step => ({ step: 'flood', bytes })
 export const hold = (until: Promise<unknown>): Step => ({ step: 'hold', until })
 export const stall: Step = { step: 'stall' }
-export const deaf: Step = { step: 'deaf' }
+export const deaf: Step = { step: 'hear', on: false }
+export const hear: Step = { step: 'hear', on: true }
 export const end: Step = { step: 'end' }
 export const reset: Step = { step: 'reset' }
 

@@ -1,0 +1,560 @@
+import { expect, test } from 'vitest'
+import { ModelgateError } from '../../src/errors.ts'
+import { FileError } from '../../src/errors.ts'
+import { jsonBody, sendRequest } from '../../src/gateway/gateway.ts'
+import type { RequestBody } from '../../src/gateway/exchange.ts'
+import { closedPort, localServer } from '../support/local-server.ts'
+import {
+  chunk,
+  closeDelimited,
+  deaf,
+  end,
+  flood,
+  head,
+  hear,
+  hold,
+  json,
+  readAll,
+  readHead,
+  reset,
+  sse,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../support/server-replies.ts'
+import { advanceUntilSettled, outcomeOf, testGateway, textOf, textRequest, until } from './test-gateway.ts'
+
+const summary = (outcome: string | ModelgateError) =>
+  outcome instanceof ModelgateError ? `${outcome.exitCode} ${outcome.code}` : outcome
+
+/** A body that no system's buffers hold. */
+const hugeBody = jsonBody('x'.repeat(32 * 1_048_576))
+
+test('a whole reply', async () => {
+  const server = await localServer([json({ a: 1 }, { headers: { 'x-request-id': 'r1' } })])
+  const gateway = testGateway(server.url)
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  expect(reply).toMatchObject({ status: 200, requestId: 'r1' })
+  expect(await textOf(reply)).toBe('{"a":1}')
+  expect(server.requests[0]).toMatchObject({
+    line: 'POST /v1/responses HTTP/1.1',
+    body: Buffer.from('{"input":"Hello"}'),
+    headers: {
+      authorization: 'Bearer test-key-0123456789',
+      accept: 'text/event-stream',
+      'accept-encoding': 'identity',
+      'content-type': 'application/json',
+      'content-length': '17',
+      'idempotency-key': 'one-key-for-all',
+      connection: 'close',
+    },
+  })
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('nobody listens', async () => {
+  const gateway = testGateway(`http://127.0.0.1:${await closedPort()}`)
+  const outcome = await outcomeOf(gateway)
+  expect(outcome).toMatchObject({
+    exitCode: 6,
+    code: 'not_sent_connect',
+    facts: { phase: 'connect', billed: 'no' },
+  })
+  expect(gateway.retries).toHaveLength(2)
+})
+
+test('a host that does not exist', async () => {
+  const gateway = testGateway('http://no-such-host.invalid')
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_dns' })
+})
+
+/** Faults while a small request is under way: the exit code, and how many attempts there were. */
+const faults: readonly (readonly [string, ServerReply, string])[] = [
+  ['a reset after the request was read', [readAll, reset], '7 outcome_reset'],
+  ['an end after the request was read', [readAll, end], '7 outcome_reset'],
+  ['an end in the status line', [readAll, write('HTTP/1.1 2'), end], '7 outcome_reset'],
+  ['an end in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), end], '7 outcome_reset'],
+  ['a reset in the headers', [readAll, write('HTTP/1.1 200 OK\r\ncontent-'), reset], '7 outcome_reset'],
+  ['no HTTP', [readAll, write('SSH-2.0-OpenSSH_9.6\r\n'), end], '8 reply_protocol'],
+  [
+    'two lengths',
+    [readAll, write(head(200, { 'content-length': '5\r\ncontent-length: 6' })), end],
+    '8 reply_protocol',
+  ],
+  ['headers of 20 KiB', [readAll, write(head(200, { 'x-long': 'x'.repeat(20_000) })), end], '8 reply_limit'],
+  [
+    'many small headers',
+    [readAll, write(`HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(10_000)}\r\n`), end],
+    '8 reply_limit',
+  ],
+  ['informational replies for ever', [readAll, flood(head(103, { link: '<a>' }))], '8 reply_protocol'],
+  [
+    'a switch of protocols',
+    [readAll, write(head(101, { upgrade: 'x', connection: 'upgrade' })), end],
+    '7 outcome_reset',
+  ],
+  [
+    'an encoding that was not asked for',
+    text('xx', { headers: { 'content-encoding': 'gzip' } }),
+    '8 encoded_reply',
+  ],
+  ['an encoding nobody knows', text('xx', { headers: { 'content-encoding': 'x-odd' } }), '8 encoded_reply'],
+  ['several encodings', text('xx', { headers: { 'content-encoding': 'identity, br' } }), '8 encoded_reply'],
+  ['a redirect', text('', { status: 302, headers: { location: '/v1/other' } }), '8 unexpected_redirect'],
+  [
+    'a redirect that keeps the method',
+    text('', { status: 307, headers: { location: 'http://a.test/' } }),
+    '8 unexpected_redirect',
+  ],
+  ['a status beyond all', text('', { status: 999 }), '8 unexpected_status'],
+]
+
+test.for(faults)('%s, and one attempt', async ([, reply, expected]) => {
+  const server = await localServer([reply])
+  const gateway = testGateway(server.url)
+  expect(summary(await outcomeOf(gateway))).toBe(expected)
+  expect(gateway.retries).toEqual([])
+  expect(gateway.clock.pendingTimers).toBe(0)
+  await until(() => server.openSockets === 0)
+})
+
+/** Bodies: what reaches the reader, or how it fails. */
+const bodies: readonly (readonly [string, ServerReply, string])[] = [
+  [
+    'a length with more bytes behind',
+    [readAll, write(`${head(200, { 'content-length': '2' })}okmore`), end],
+    'ok',
+  ],
+  ['a body up to the end of the connection', closeDelimited(['o', 'k']), 'ok'],
+  ['a body in chunks', sse(['o', 'k']), 'ok'],
+  ['no body', [readAll, write(head(204)), end], ''],
+  [
+    'trailers',
+    [
+      readAll,
+      write(`${head(200, { 'transfer-encoding': 'chunked' })}2\r\nok\r\n0\r\nx-status: 500\r\n\r\n`),
+      end,
+    ],
+    'ok',
+  ],
+  [
+    'a few informational replies before',
+    [readAll, write(head(103)), write(head(102)), ...text('ok').slice(1)],
+    'ok',
+  ],
+  ['identity as encoding', text('ok', { headers: { 'content-encoding': 'Identity' } }), 'ok'],
+]
+
+test.for(bodies)('%s', async ([, reply, expected]) => {
+  const server = await localServer([reply])
+  expect(await outcomeOf(testGateway(server.url))).toBe(expected)
+})
+
+test.for([
+  [
+    'a length cut short by an end',
+    [readAll, write(`${head(200, { 'content-length': '9' })}ok`), end],
+    'reset',
+  ],
+  [
+    'a length cut short by a reset',
+    [readAll, write(`${head(200, { 'content-length': '9' })}ok`), reset],
+    'reset',
+  ],
+  ['an end between chunks', sse(['ok'], { ending: 'cut' }), 'reset'],
+  ['a reset between chunks', sse(['ok'], { ending: 'reset' }), 'reset'],
+  [
+    'an end in a chunk',
+    [readAll, write(`${head(200, { 'transfer-encoding': 'chunked' })}9\r\nok`), end],
+    'reset',
+  ],
+  [
+    'a chunk of no size',
+    [readAll, write(`${head(200, { 'transfer-encoding': 'chunked' })}2\r\nok\r\nzz\r\n`), end],
+    'protocol',
+  ],
+] as const)('a body that breaks: %s', async ([, steps, fault]) => {
+  const server = await localServer([steps])
+  const gateway = testGateway(server.url)
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  const read = textOf(reply)
+  await expect(read).rejects.toMatchObject({ name: 'ExchangeError', stage: 'body', fault })
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('a reset before the request is read is never taken for more than it is', async () => {
+  const server = await localServer([[reset]])
+  const outcome = await outcomeOf(testGateway(server.url, { policy: { mode: 'never' } }))
+  // Whether the request was handed over before the reset came is a matter of chance.
+  expect(summary(outcome)).toMatch(/^(6 not_sent_(reset|connect)|7 outcome_reset)$/)
+})
+
+test('a connection that never stands ends at the connect limit', async () => {
+  // A handshake that gets no answer.
+  const server = await localServer([[stall]])
+  const gateway = testGateway(server.url.replace('http:', 'https:'), { policy: { mode: 'never' } })
+  const outcome = outcomeOf(gateway)
+  await until(() => server.openSockets === 1)
+  await gateway.clock.advance(9_000)
+  expect(server.openSockets).toBe(1)
+  await gateway.clock.advance(1_001)
+  expect(await outcome).toMatchObject({ exitCode: 6, code: 'not_sent_timeout', facts: { phase: 'connect' } })
+  await until(() => server.openSockets === 0)
+})
+
+test('silence before the headers ends at the first-byte limit, not before', async () => {
+  const server = await localServer([[readAll, stall]])
+  const gateway = testGateway(server.url)
+  const outcome = outcomeOf(gateway)
+  await until(() => server.requests[0]?.complete === true)
+  await gateway.clock.advance(119_000)
+  expect(server.openSockets).toBe(1)
+  await gateway.clock.advance(1_001)
+  expect(await outcome).toMatchObject({
+    exitCode: 7,
+    code: 'outcome_timeout',
+    facts: { phase: 'wait', billed: 'maybe' },
+  })
+  await until(() => server.openSockets === 0)
+})
+
+test('dripping headers do not move the first-byte limit', async () => {
+  const server = await localServer([[readAll, write('HTTP/1.1 200 OK\r\n'), flood('x: y\r\n')]])
+  const gateway = testGateway(server.url, { limits: { firstByte: 1_000 } })
+  // Whichever comes first: the limit on time, or the one on size.
+  const outcome = outcomeOf(gateway)
+  await until(() => server.taken > 100)
+  await gateway.clock.advance(1_001)
+  expect(summary(await outcome)).toMatch(/^(7 outcome_timeout|8 reply_limit)$/)
+})
+
+test('silence in the body ends at the idle limit, and every byte moves it', async () => {
+  const gate = Promise.withResolvers<void>()
+  const server = await localServer([
+    [readAll, write(head(200)), write('a'), hold(gate.promise), write('b'), stall],
+  ])
+  const gateway = testGateway(server.url)
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  const chunks = reply.body[Symbol.asyncIterator]()
+  expect(String((await chunks.next()).value)).toBe('a')
+  await gateway.clock.advance(59_000)
+  gate.resolve()
+  expect(String((await chunks.next()).value)).toBe('b')
+  await gateway.clock.advance(59_000)
+  expect(server.openSockets).toBe(1)
+  await Promise.all([
+    expect(chunks.next()).rejects.toMatchObject({ stage: 'body', fault: 'timeout' }),
+    gateway.clock.advance(1_001),
+  ])
+  await until(() => server.openSockets === 0)
+})
+
+test('an upload that makes no progress ends at the idle limit, unsent', async () => {
+  const server = await localServer([[readHead, deaf, stall]])
+  const gateway = testGateway(server.url, { policy: { mode: 'never' } })
+  const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
+  await until(() => server.requests.length === 1 && server.requests[0]!.line !== '')
+  await gateway.clock.advance(60_001)
+  expect(await outcome).toMatchObject({
+    exitCode: 6,
+    code: 'not_sent_timeout',
+    facts: { phase: 'send', billed: 'no' },
+  })
+})
+
+test('a reset during an upload means that nothing was sent, and is tried again', async () => {
+  const server = await localServer([[readHead, reset], text('ok')])
+  const gateway = testGateway(server.url)
+  const body: RequestBody = {
+    length: 8 * 1_048_576,
+    *chunks() {
+      for (let count = 0; count < 128; count++) yield Buffer.alloc(65_536)
+    },
+  }
+  expect(await outcomeOf(gateway, textRequest(gateway, { body, kind: 'create' }))).toBe('ok')
+  expect(gateway.retries).toHaveLength(1)
+  expect(server.requests[1]!.body.length).toBe(body.length)
+})
+
+test.for([413, 401])(
+  'an early %i while the upload is going on is the answer, and stops the upload',
+  async (status) => {
+    const server = await localServer([
+      [readHead, write(`${head(status, { 'content-length': '2' })}{}`), stall],
+    ])
+    const gateway = testGateway(server.url)
+    let produced = 0
+    let closed = false
+    const body: RequestBody = {
+      length: 1_000 * 65_536,
+      async *chunks() {
+        try {
+          for (; produced < 1_000; produced++) {
+            yield Buffer.alloc(65_536)
+            await new Promise((resolve) => setImmediate(resolve))
+          }
+        } finally {
+          closed = true
+        }
+      },
+    }
+    const outcome = await outcomeOf(gateway, textRequest(gateway, { body }))
+    expect(outcome).toMatchObject({ exitCode: status === 413 ? 4 : 3, facts: { httpStatus: status } })
+    await until(() => closed)
+    expect(produced).toBeLessThan(1_000)
+  },
+)
+
+const brokenSource = (fail: () => never, length = 10): RequestBody => ({
+  length,
+  *chunks() {
+    yield Buffer.from('12345')
+    fail()
+  },
+})
+
+test('a body that cannot be read is our own fault', async () => {
+  const server = await localServer([[readHead, stall]])
+  const gateway = testGateway(server.url)
+  const body = brokenSource(() => {
+    throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
+  })
+  const outcome = await outcomeOf(gateway, textRequest(gateway, { body }))
+  expect(outcome).toMatchObject({ exitCode: 10, facts: { phase: 'send', billed: 'no' } })
+  expect(gateway.retries).toEqual([])
+  await until(() => server.openSockets === 0)
+})
+
+test('a body that fails with an error of ours passes it on', async () => {
+  const server = await localServer([[readHead, stall]])
+  const gateway = testGateway(server.url)
+  const body = brokenSource(() => {
+    throw new FileError('file_gone', 'The file has gone.')
+  })
+  expect(await outcomeOf(gateway, textRequest(gateway, { body }))).toMatchObject({
+    exitCode: 10,
+    code: 'file_gone',
+  })
+})
+
+test.for([
+  ['shorter', 4],
+  ['longer', 6],
+] as const)('a body %s than announced is our own fault', async ([, length]) => {
+  const server = await localServer([[readHead, stall]], { verify: false })
+  const gateway = testGateway(server.url)
+  const body: RequestBody = { length, chunks: () => [Buffer.from('12345')] }
+  const outcome = await outcomeOf(gateway, textRequest(gateway, { body }))
+  expect(outcome).toMatchObject({ exitCode: 10, facts: { billed: 'no' } })
+  expect(gateway.retries).toEqual([])
+})
+
+const stopped = new ModelgateError('interrupt', 'interrupted', 'Stopped.')
+
+/** Where an abort may fall: what the server does, and what the test waits for before it aborts. */
+test.for([
+  ['while waiting', [readAll, stall], (requests: number) => requests > 0],
+  [
+    'in the headers',
+    [readAll, write('HTTP/1.1 200 OK\r\nx: '), stall],
+    (_: number, taken: number) => taken > 0,
+  ],
+] as const)('an abort %s leaves no socket open', async ([, reply, ready]) => {
+  const server = await localServer([reply])
+  const gateway = testGateway(server.url)
+  const outcome = outcomeOf(gateway)
+  await until(() => ready(server.requests.filter(({ complete }) => complete).length, server.taken))
+  gateway.abort(stopped)
+  expect(await outcome).toBe(stopped)
+  await until(() => server.openSockets === 0)
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('an abort while sending leaves no socket open', async () => {
+  const gate = Promise.withResolvers<void>()
+  const server = await localServer([[readHead, deaf, hold(gate.promise), hear, stall]])
+  const gateway = testGateway(server.url)
+  const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
+  await until(() => (server.requests[0]?.line ?? '') !== '')
+  gateway.abort(stopped)
+  expect(await outcome).toBe(stopped)
+  gate.resolve()
+  await until(() => server.openSockets === 0)
+})
+
+test('an abort while connecting leaves no socket open', async () => {
+  const server = await localServer([[stall]])
+  const gateway = testGateway(server.url.replace('http:', 'https:'))
+  const outcome = outcomeOf(gateway)
+  await until(() => server.openSockets === 1)
+  gateway.abort(stopped)
+  expect(await outcome).toBe(stopped)
+  await until(() => server.openSockets === 0)
+})
+
+test('an abort right after the call sends nothing', async () => {
+  const server = await localServer([])
+  const gateway = testGateway(server.url)
+  const outcome = outcomeOf(gateway)
+  gateway.abort(stopped)
+  expect(await outcome).toBe(stopped)
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('an abort in the body ends the reading and closes the socket', async () => {
+  const server = await localServer([[readAll, write(head(200)), write('a'), stall]])
+  const gateway = testGateway(server.url)
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  const chunks = reply.body[Symbol.asyncIterator]()
+  await chunks.next()
+  const next = chunks.next()
+  gateway.abort(stopped)
+  await expect(next).rejects.toBe(stopped)
+  await until(() => server.openSockets === 0)
+})
+
+test('an abort between attempts ends the wait', async () => {
+  const server = await localServer([json({}, { status: 429 })])
+  const gateway = testGateway(server.url, { skipWaits: false })
+  const outcome = outcomeOf(gateway)
+  await until(() => gateway.retries.length === 1)
+  gateway.abort(stopped)
+  expect(await outcome).toBe(stopped)
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test.for([undefined, 5_000])('an abort that came before sends nothing (total limit %s)', async (total) => {
+  const server = await localServer([])
+  const gateway = testGateway(server.url, { limits: { total } })
+  gateway.abort(stopped)
+  expect(await outcomeOf(gateway)).toBe(stopped)
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('closing a reply drops the rest and the connection', async () => {
+  const server = await localServer([[readAll, write(head(200)), flood('x'.repeat(10_000))]])
+  const gateway = testGateway(server.url, { limits: { total: 60_000 } })
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  reply.close()
+  reply.close()
+  await until(() => server.openSockets === 0)
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('a reader that does not read stops the sender', async () => {
+  const server = await localServer([[readAll, write(head(200)), flood(Buffer.alloc(1_048_576))]])
+  const gateway = testGateway(server.url)
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  // Until nothing more is taken for a good many turns of the loop.
+  let before = -1
+  for (let quiet = 0; quiet < 200; quiet = server.taken === before ? quiet + 1 : 0) {
+    before = server.taken
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(server.taken).toBeLessThan(64 * 1_048_576)
+  // Our own slowness is no silence of the server.
+  await gateway.clock.advance(600_000)
+  expect(server.openSockets).toBe(1)
+  let read = 0
+  for await (const { length } of reply.body) if ((read += length) > 100 * 1_048_576) break
+  expect(server.taken).toBeGreaterThan(100 * 1_048_576)
+  await until(() => server.openSockets === 0)
+})
+
+test('the total limit passes while connecting', async () => {
+  const server = await localServer([[stall]])
+  const gateway = testGateway(server.url.replace('http:', 'https:'), { limits: { total: 5_000 } })
+  const outcome = outcomeOf(gateway)
+  await until(() => server.openSockets === 1)
+  await gateway.clock.advance(5_001)
+  expect(await outcome).toMatchObject({ exitCode: 6, facts: { phase: 'connect', billed: 'no' } })
+})
+
+test('the total limit passes while sending', async () => {
+  const gate = Promise.withResolvers<void>()
+  const server = await localServer([[readHead, deaf, hold(gate.promise), hear, stall]])
+  const gateway = testGateway(server.url, { limits: { total: 5_000 } })
+  const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
+  await until(() => (server.requests[0]?.line ?? '') !== '')
+  await gateway.clock.advance(5_001)
+  expect(await outcome).toMatchObject({ exitCode: 6, facts: { phase: 'send', billed: 'no' } })
+  expect(gateway.retries).toEqual([])
+  gate.resolve()
+  await until(() => server.openSockets === 0)
+})
+
+test('the total limit passes while waiting', async () => {
+  const server = await localServer([[readAll, stall]])
+  const gateway = testGateway(server.url, { limits: { total: 5_000 } })
+  const outcome = outcomeOf(gateway)
+  await until(() => server.requests[0]?.complete === true)
+  await gateway.clock.advance(5_001)
+  expect(await outcome).toMatchObject({ exitCode: 7, facts: { phase: 'wait', billed: 'maybe' } })
+  expect(gateway.retries).toEqual([])
+  await until(() => server.openSockets === 0)
+})
+
+test('the total limit passes in the body, though bytes keep coming', async () => {
+  const server = await localServer([[readAll, write(head(200)), flood('x')]])
+  const gateway = testGateway(server.url, { limits: { total: 5_000 } })
+  const reply = await sendRequest(gateway, textRequest(gateway))
+  const read = textOf(reply)
+  await Promise.all([
+    expect(read).rejects.toMatchObject({ stage: 'body', fault: 'deadline' }),
+    advanceUntilSettled(gateway.clock, 100, read),
+  ])
+})
+
+test('the total limit holds for all attempts together', async () => {
+  const busy = json({ error: { message: 'Busy.' } }, { status: 503, headers: { 'retry-after': '3' } })
+  const server = await localServer([busy, busy])
+  const gateway = testGateway(server.url, { limits: { total: 5_000 }, skipWaits: false })
+  const outcome = outcomeOf(gateway)
+  await advanceUntilSettled(gateway.clock, 100, outcome)
+  expect(await outcome).toMatchObject({ exitCode: 5, facts: { httpStatus: 503 } })
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('the total limit ends with the body', async () => {
+  const server = await localServer([text('ok')])
+  const gateway = testGateway(server.url, { limits: { total: 5_000 } })
+  expect(await outcomeOf(gateway)).toBe('ok')
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('an endless error body is read for five seconds', async () => {
+  const server = await localServer([[readAll, write(head(400)), write('{"error":'), stall]])
+  const gateway = testGateway(server.url)
+  const outcome = outcomeOf(gateway)
+  await until(() => gateway.traced.some((line) => line.includes('HTTP 400')))
+  await gateway.clock.advance(4_000)
+  expect(server.openSockets).toBe(1)
+  await gateway.clock.advance(1_001)
+  expect(await outcome).toMatchObject({ exitCode: 4, facts: { httpStatus: 400 } })
+  await until(() => server.openSockets === 0)
+})
+
+test('a huge error body is read up to its limit', async () => {
+  const server = await localServer([[readAll, write(head(502)), flood(Buffer.alloc(65_536, 'x'))]])
+  const gateway = testGateway(server.url, { policy: { mode: 'never' } })
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 7, facts: { httpStatus: 502 } })
+  await until(() => server.openSockets === 0)
+})
+
+test('an error body that breaks off leaves the status', async () => {
+  const cut = [readAll, write(`${head(404, { 'content-length': '900' })}{"error":`), reset]
+  const server = await localServer([cut])
+  expect(await outcomeOf(testGateway(server.url))).toMatchObject({ exitCode: 4, facts: { httpStatus: 404 } })
+})
+
+test('an error body is read across the pieces of a character', async () => {
+  const bytes = Buffer.from('{"error":{"message":"Zu viele Anfragen für heute"}}')
+  const at = bytes.indexOf('ü') + 1
+  const pieces = [chunk(bytes.subarray(0, at)), chunk(bytes.subarray(at)), '0\r\n\r\n']
+  const server = await localServer([
+    [readAll, write(head(400, { 'transfer-encoding': 'chunked' })), ...pieces.map(write), end],
+  ])
+  const outcome = await outcomeOf(testGateway(server.url))
+  expect((outcome as ModelgateError).message).toContain('für heute')
+})

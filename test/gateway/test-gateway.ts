@@ -1,0 +1,120 @@
+import { onTestFinished } from 'vitest'
+import { systemClock, type Clock } from '../../src/context.ts'
+import { ModelgateError } from '../../src/errors.ts'
+import { jsonBody, sendRequest } from '../../src/gateway/gateway.ts'
+import type { Gateway, GatewayReply, GatewayRequest, RetryNotice } from '../../src/gateway/gateway.ts'
+import type { RetryPolicy } from '../../src/gateway/retry.ts'
+import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
+
+export interface TestGateway extends Gateway {
+  /** Stands still but for the waits between attempts, which pass at once. */
+  readonly clock: FakeClock
+  readonly retries: readonly RetryNotice[]
+  readonly traced: readonly string[]
+  abort(reason: Error): void
+}
+
+export interface TestGatewayOptions extends Omit<Partial<Gateway>, 'policy' | 'limits' | 'clock'> {
+  readonly policy?: Partial<RetryPolicy>
+  readonly limits?: Partial<Gateway['limits']>
+  readonly clock?: FakeClock
+  /** Whether waits between attempts pass at once. */
+  readonly skipWaits?: boolean
+}
+
+/** A gateway at this address, with the product's limits, on a clock that the test owns. */
+export function testGateway(url: string, options: TestGatewayOptions = {}): TestGateway {
+  const { clock = fakeClock(), policy, limits, skipWaits = true, ...rest } = options
+  const retries: RetryNotice[] = []
+  const traced: string[] = []
+  const controller = new AbortController()
+  // Whatever a failed test leaves open must not outlive it.
+  onTestFinished(() => controller.abort(new Error('the test is over')))
+  return {
+    baseUrl: new URL(url),
+    key: 'test-key-0123456789',
+    signal: controller.signal,
+    policy: { mode: 'safe', maxRetries: 2, idempotencyHonoured: false, ...policy },
+    limits: {
+      connect: 10_000,
+      firstByte: 120_000,
+      idle: 60_000,
+      progress: 300_000,
+      total: undefined,
+      ...limits,
+    },
+    onRetry(retry) {
+      retries.push(retry)
+      if (skipWaits) void clock.advance(retry.wait_s * 1000 + 1)
+    },
+    trace: (line) => traced.push(line),
+    ...rest,
+    clock,
+    retries,
+    traced,
+    abort: (reason) => controller.abort(reason),
+  }
+}
+
+/** A gateway on the real clock, for limits of a few milliseconds. No test asks how long anything took. */
+export function hastyGateway(
+  url: string,
+  limits: Partial<Gateway['limits']>,
+  options: TestGatewayOptions = {},
+): Gateway {
+  const clock: Clock = systemClock
+  return { ...testGateway(url, { limits, policy: { mode: 'never' }, ...options }), clock }
+}
+
+/** A request to create a text. */
+export function textRequest(
+  { baseUrl }: Pick<Gateway, 'baseUrl'>,
+  more: Partial<GatewayRequest> = {},
+): GatewayRequest {
+  return {
+    method: 'POST',
+    url: new URL('/v1/responses', baseUrl),
+    kind: 'text',
+    accept: 'text/event-stream',
+    contentType: 'application/json',
+    idempotencyKey: 'one-key-for-all',
+    body: jsonBody({ input: 'Hello' }),
+    ...more,
+  }
+}
+
+/** Sends a request; the reply's body as text, or the error that it ended with. */
+export async function outcomeOf(
+  gateway: Gateway,
+  request = textRequest(gateway),
+): Promise<string | ModelgateError> {
+  try {
+    return await textOf(await sendRequest(gateway, request))
+  } catch (error) {
+    if (error instanceof ModelgateError) return error
+    throw error
+  }
+}
+
+export async function textOf(reply: Pick<GatewayReply, 'body'>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of reply.body) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** Lets everything else go on until the condition holds; the test's own time limit ends a wait in vain. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Moves time forward in steps, with room for the network in between, until the promise is settled. */
+export async function advanceUntilSettled(
+  clock: FakeClock,
+  stepMs: number,
+  promise: Promise<unknown>,
+): Promise<void> {
+  let settled = false
+  const settle = () => void (settled = true)
+  promise.then(settle, settle)
+  while (!settled) await clock.advance(stepMs)
+}
