@@ -1,10 +1,6 @@
 #!/usr/bin/env node
 // This file must run on any Node: it is the one that says that a newer one is needed.
-import { readFileSync } from 'node:fs'
-import * as nodeModule from 'node:module'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
+// Built-in modules are taken without `import`, which would wrap each of them in a module of its own at every start.
 
 const [major, minor, patch] = process.versions.node.split('.').map(Number)
 const newEnough =
@@ -19,18 +15,22 @@ if (!newEnough) {
   process.exitCode = 2
 } else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
   // Answered here: loading the program would take longer than the answer.
+  const { readFileSync } = process.getBuiltinModule('node:fs')
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   process.stdout.write(`${version}\n`)
 } else {
   // A long stream makes only short-lived garbage. Growing the space for it would double the memory and gain no time.
-  setFlagsFromString('--semi-space-growth-factor=1')
-  nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE ?? join(cacheFolder(), 'modelgate', 'code'))
+  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
+  process.getBuiltinModule('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE ?? codeCache())
   const { main, systemContext } = await import('../dist/main.js')
   process.exitCode = await main(process.argv.slice(2), systemContext())
 }
 
-function cacheFolder() {
-  if (process.env.XDG_CACHE_HOME) return process.env.XDG_CACHE_HOME
-  if (process.platform === 'win32' && process.env.LOCALAPPDATA) return process.env.LOCALAPPDATA
-  return join(homedir(), '.cache')
+/** Where compiled code is kept between runs; undefined leaves the place to Node. */
+function codeCache() {
+  const { env, platform } = process
+  const { join } = process.getBuiltinModule('node:path')
+  const folder =
+    env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME && join(env.HOME, '.cache'))
+  return folder ? join(folder, 'modelgate', 'code') : undefined
 }

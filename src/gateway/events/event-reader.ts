@@ -1,0 +1,127 @@
+import { createParser } from 'eventsource-parser'
+import { parseMessage } from './json-reader.ts'
+import { createJsonValueSplitter, type JsonValueSplitter } from './json-values.ts'
+import { createLineBuffer } from './line-buffer.ts'
+import type { MessageHandlers, TextReader } from './message.ts'
+import { cut, malformed, plainFailure, tooLarge } from './reader-errors.ts'
+
+/** How many events one message may be cut over (quirk 5 was seen with two). */
+const maxPieces = 8
+
+/** Reads an event stream whose events are JSON messages, with all that relays make of it. */
+export function createEventReader(handlers: MessageHandlers, limit: number): TextReader {
+  /** JSON that came without `data:`, line by line. */
+  let bare: JsonValueSplitter | undefined
+  /** The beginning of a message that did not parse by itself. */
+  let pieces: string[] = []
+  let done = false
+  let ending = false
+  let overflow = false
+
+  const onData = (data: string) => {
+    if (done) return
+    if (data === '[DONE]') {
+      if (pieces.length > 0) throw malformed()
+      done = true
+      return
+    }
+    if (isComment(data, pieces.length > 0)) return handlers.onComment?.()
+    if (data.length > limit) throw tooLarge(limit)
+    if (pieces.length === 0 && handlers.skim?.(data)) return
+    const text = pieces.length === 0 ? data : pieces.join('') + data
+    if (text.length > limit) throw tooLarge(limit)
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return keepPiece(data)
+    }
+    pieces = []
+    handlers.onMessage(value, text)
+  }
+
+  /** What does not parse may be the first part of a message that was cut over several events. */
+  const keepPiece = (data: string) => {
+    if (pieces.length === 0 && !/^\s*["[{]/.test(data)) throw plainFailure(data)
+    if (pieces.length > 0 && tryParse(data) !== undefined) throw malformed()
+    pieces.push(data)
+    if (pieces.length >= maxPieces) throw malformed()
+  }
+
+  const onBareLine = (line: string) => {
+    if (done) return
+    if (bare === undefined) {
+      if (!/^\s*[{[]/.test(line)) return
+      bare = createJsonValueSplitter(
+        (text) => {
+          bare = undefined
+          handlers.onMessage(parseMessage(text, limit), text)
+        },
+        () => {},
+      )
+    }
+    bare.feed(`${line}\n`)
+    if (bare !== undefined && bare.pendingLength > limit) throw tooLarge(limit)
+  }
+
+  const parser = createParser({
+    maxBufferSize: limit,
+    onEvent: ({ data }) => onData(data),
+    onComment: () => handlers.onComment?.(),
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded') overflow = true
+      else if (error.type === 'unknown-field') onBareLine(error.line ?? '')
+    },
+  })
+
+  // The parser drops an unknown line that is cut over two feeds; JSON without `data:` consists of such lines.
+  const lines = createLineBuffer((text) => parser.feed(text))
+
+  return {
+    push(text) {
+      lines.push(text)
+      if (overflow || lines.length > limit) throw tooLarge(limit)
+    },
+    end() {
+      if (ending) return
+      ending = true
+      const inLine = pieces.length === 0
+      // A complete last event without its blank line still counts (quirk 7); a half one is a cut.
+      lines.push('\n\n')
+      if (done) return
+      if (bare !== undefined && bare.pendingLength > 0) throw cut()
+      if (pieces.length > 0) throw inLine || isUnclosed(pieces.join('')) ? cut() : malformed()
+    },
+    get done() {
+      return done
+    },
+  }
+}
+
+/** Words after a colon, as no JSON has them outside of a string. */
+const wordsAfterColon = /^:\s*[^\s"[{\-\dtfn][^"{}[\]\\]*$/
+
+/**
+ * A comment that a relay passed on as data (quirk 4); an empty event is a ping.
+ * In the middle of a message that was cut over two events, a colon may as well be the message's own.
+ */
+function isComment(data: string, inMessage: boolean): boolean {
+  return data === '' || (inMessage ? wordsAfterColon.test(data) : data.startsWith(':'))
+}
+
+/** Whether an object begins in the text and does not end (fault E17). */
+function isUnclosed(text: string): boolean {
+  const splitter = createJsonValueSplitter(ignore, ignore)
+  splitter.feed(text)
+  return splitter.pendingLength > 0
+}
+
+function ignore(): void {}
+
+function tryParse(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}

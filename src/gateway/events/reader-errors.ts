@@ -1,0 +1,39 @@
+import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
+
+/** A proxy or a web site answered. Only the title of its page is told. */
+export function htmlReply(text: string): ContractError {
+  const title = /<title[^>]*>([^<]*)/i.exec(text)?.[1]?.replaceAll(/\s+/g, ' ').trim().slice(0, 200)
+  return new ContractError(
+    'html_reply',
+    `The gateway answered with an HTML page${title ? `, "${title}"` : ''}.`,
+    {
+      hint: 'Check the base URL (--base-url): a proxy or a web site answers there.',
+    },
+  )
+}
+
+export function tooLarge(limit: number): ContractError {
+  return new ContractError(
+    'message_too_large',
+    `A single message of the reply is larger than ${Math.round(limit / 1_048_576)} MiB.`,
+  )
+}
+
+/** The message is told without its content: error messages carry no prompt or reply (faults, S15). */
+export function malformed(): ContractError {
+  return new ContractError('malformed_message', 'A message of the reply is not valid JSON.')
+}
+
+/** The body ended inside a message. */
+export function cut(): ModelgateError {
+  return new ModelgateError('unknown', 'stream_truncated', 'The reply was cut off in the middle.', {
+    phase: 'stream',
+    billed: 'maybe',
+    hint: 'Check your usage before you run it again.',
+  })
+}
+
+/** Relays write a failure as `data: plain text` (quirk 9). */
+export function plainFailure(text: string): GenerationError {
+  return new GenerationError('stream_error', `The gateway broke off: ${text.slice(0, 400)}`)
+}
