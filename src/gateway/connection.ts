@@ -67,10 +67,16 @@ export async function openConnection(origin: string, options: ConnectionOptions)
 }
 
 async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispatcher> {
-  const { default: EnvHttpProxyAgent } = await import('undici/lib/dispatcher/env-http-proxy-agent.js')
+  const [{ default: EnvHttpProxyAgent }, { default: connect }] = await Promise.all([
+    import('undici/lib/dispatcher/env-http-proxy-agent.js'),
+    import('undici/lib/api/api-connect.js'),
+  ])
   try {
     return new EnvHttpProxyAgent({
       ...common,
+      // Only the whole of undici gives its clients the method that opens a tunnel.
+      clientFactory: (origin: URL, options: object) =>
+        Object.assign(new Client(origin, options), { connect }),
       ...(proxies.http === undefined ? {} : { httpProxy: proxies.http }),
       ...(proxies.https === undefined ? {} : { httpsProxy: proxies.https }),
       noProxy: proxies.except,

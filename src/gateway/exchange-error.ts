@@ -1,3 +1,5 @@
+import { stringOf } from './json-access.ts'
+
 /** How far an exchange had come: not connected, sending, waiting for an answer, reading the answer. */
 export type Stage = 'connect' | 'send' | 'wait' | 'body'
 
@@ -34,12 +36,25 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed'
 }
 
+interface Cause {
+  readonly code: string
+  readonly message: string
+  /** Where a connection was tried to. */
+  readonly port: number | undefined
+  readonly hostname: string | undefined
+}
+
 /** Everything an error was caused by, flattened: Happy Eyeballs wraps several errors into one. */
-function causes(error: unknown, depth = 0): { code: string; message: string }[] {
+function causes(error: unknown, depth = 0): Cause[] {
   if (typeof error !== 'object' || error === null || depth > 8) return []
-  const { code, message, cause, errors } = error as Record<string, unknown>
+  const { code, message, port, hostname, address, cause, errors } = error as Record<string, unknown>
   return [
-    { code: typeof code === 'string' ? code : '', message: typeof message === 'string' ? message : '' },
+    {
+      code: stringOf(code) ?? '',
+      message: stringOf(message) ?? '',
+      port: typeof port === 'number' ? port : undefined,
+      hostname: stringOf(hostname) ?? stringOf(address),
+    },
     ...(Array.isArray(errors) ? errors.flatMap((inner) => causes(inner, depth + 1)) : []),
     ...causes(cause, depth + 1),
   ]
@@ -61,7 +76,8 @@ const unreachableCodes = new Set([
  * Names what went wrong from the error codes in the cause chain, never from message texts alone.
  * The codes are those that Node and undici were seen to give (faults A1 to B9).
  */
-export function classifyFault(stage: Stage, host: string, error: unknown): ExchangeError {
+export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeError {
+  const { host } = url
   const chain = causes(error)
   const has = (test: (code: string) => boolean) => chain.find(({ code }) => test(code))
   const fail = (fault: ExchangeFault, message: string) => new ExchangeError(stage, fault, message, error)
@@ -71,6 +87,8 @@ export function classifyFault(stage: Stage, host: string, error: unknown): Excha
     return fail('certificate', `The certificate of ${host} is not trusted (${certificate.code}).`)
   const tls = has((code) => code.startsWith('ERR_SSL_') || code === 'EPROTO')
   if (tls) return fail('tls', `${host} does not speak TLS on this port (${tls.code}).`)
+  const proxy = stage === 'connect' ? proxyIn(chain, url) : undefined
+  if (proxy) return fail('proxy', `The proxy ${proxy.hostname ?? ''} cannot be reached (${proxy.code}).`)
   const dns = has((code) => code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_FAIL')
   if (dns) return fail('dns', `The host ${host} cannot be found (${dns.code}).`)
   const unreachable = stage === 'connect' && has((code) => unreachableCodes.has(code))
@@ -91,6 +109,16 @@ export function classifyFault(stage: Stage, host: string, error: unknown): Excha
   if (has((code) => resetCodes.has(code)))
     return fail('reset', `${host} closed the connection${codeText(chain)}.`)
   return fail('protocol', `The reply of ${host} cannot be read${codeText(chain)}.`)
+}
+
+/** A connection that was tried to another place than the one asked for was tried to a proxy. */
+function proxyIn(chain: readonly Cause[], url: URL): Cause | undefined {
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+  const isProxy = (cause: Cause) =>
+    cause.port === undefined
+      ? cause.code === 'ENOTFOUND' && cause.hostname !== undefined && cause.hostname !== url.hostname
+      : cause.port !== port
+  return chain.find(isProxy)
 }
 
 function codeText(chain: readonly { code: string }[]): string {

@@ -180,7 +180,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
           wakeReader()
         },
         onResponseError(_, error) {
-          fail(error instanceof ExchangeError ? error : classifyFault(stage, host, error))
+          fail(error instanceof ExchangeError ? error : classifyFault(stage, request.url, error))
         },
       },
     )

@@ -179,7 +179,8 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
   if (fault === 'protocol' || fault === 'limit') {
     return new ContractError(`reply_${fault}`, message, { phase, cause: error })
   }
-  if (stage === 'connect' || stage === 'send') {
+  // A proxy that fails by itself has not passed anything on.
+  if (stage === 'connect' || stage === 'send' || fault === 'proxy') {
     return new ModelgateError('notSent', `not_sent_${fault}`, `${message} Nothing was sent.`, {
       phase,
       billed: 'no',

@@ -8,3 +8,9 @@ declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
   import { EnvHttpProxyAgent } from 'undici'
   export default EnvHttpProxyAgent
 }
+
+declare module 'undici/lib/api/api-connect.js' {
+  import type { Client } from 'undici'
+  const connect: Client['connect']
+  export default connect
+}

@@ -65,9 +65,12 @@ export async function localServer(
   const options = { noDelay: true, allowHalfOpen: true }
   const server = tls === undefined ? createPlainServer(options) : createTlsServer({ ...options, ...tls })
   server.on(tls === undefined ? 'connection' : 'secureConnection', accept)
+  // Connections whose TLS handshake fails never get as far as `accept`.
+  const connections = new Set<Socket>()
+  server.on('connection', (socket: Socket) => connections.add(socket))
   const port = await listen(server)
   onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy()
+    for (const socket of [...sockets, ...connections]) socket.destroy()
     await new Promise((resolve) => server.close(resolve))
     expect(faults, 'what went wrong in the local server').toEqual([])
     if (verify) expect(requests.length, 'connections to the local server').toBe(replies.length)

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { proxiesFrom } from '../../src/gateway/connection.ts'
+import { closedPort, localServer } from '../support/local-server.ts'
+import { end, json, readHead, stall, text, write } from '../support/server-replies.ts'
+import { outcomeOf, testGateway, until } from './test-gateway.ts'
+import { tunnelProxy } from './tunnel-proxy.ts'
+
+const proxies = (url: string, except = '') => ({ http: url, https: url, except })
+const secret = 'http://user:pass%20word@'
+
+test('asks a plain proxy for the whole address, the key going through it', async () => {
+  const proxy = await localServer([json({ a: 1 })])
+  const gateway = testGateway('http://gateway.test:8080', {
+    proxies: proxies(proxy.url.replace('http://', secret)),
+  })
+  expect(await outcomeOf(gateway)).toBe('{"a":1}')
+  expect(proxy.requests[0]).toMatchObject({
+    line: 'POST http://gateway.test:8080/v1/responses HTTP/1.1',
+    headers: {
+      host: 'gateway.test:8080',
+      authorization: 'Bearer test-key-0123456789',
+      'proxy-authorization': `Basic ${Buffer.from('user:pass word').toString('base64')}`,
+    },
+    complete: true,
+  })
+})
+
+test('opens a tunnel for https, and gives up when it leads nowhere', async () => {
+  const proxy = await tunnelProxy()
+  // What is at the other end does not speak TLS.
+  const server = await localServer([[write('HTTP/1.1 400 Bad Request\r\n\r\n'), end]])
+  const gateway = testGateway(server.url.replace('http:', 'https:'), { proxies: proxies(proxy.url) })
+  const outcome = await outcomeOf(gateway)
+  expect(outcome).toMatchObject({ exitCode: 6, code: 'not_sent_tls' })
+  expect(proxy.asked).toEqual([`CONNECT 127.0.0.1:${server.port} HTTP/1.1`])
+  await until(() => proxy.openSockets() === 0)
+})
+
+test.for([
+  ['127.0.0.1', true],
+  ['*', true],
+  ['other.test,127.0.0.1:{port}', true],
+  ['127.0.0.1:1', false],
+  ['other.test', false],
+  ['', false],
+] as const)('NO_PROXY=%s leads around the proxy: %s', async ([except, around]) => {
+  const server = await localServer(around ? [text('direct')] : [])
+  const proxy = await localServer(around ? [] : [text('through the proxy')])
+  const gateway = testGateway(server.url, {
+    proxies: proxies(proxy.url, except.replace('{port}', String(server.port))),
+  })
+  expect(await outcomeOf(gateway)).toBe(around ? 'direct' : 'through the proxy')
+})
+
+test.for(['http', 'https'])('a proxy that does not answer is named as the trouble: %s', async (scheme) => {
+  const port = await closedPort()
+  const gateway = testGateway(`${scheme}://gateway.test`, { proxies: proxies(`${secret}127.0.0.1:${port}`) })
+  const outcome = await outcomeOf(gateway)
+  expect(outcome).toMatchObject({
+    exitCode: 6,
+    facts: { billed: 'no', hint: expect.stringContaining('HTTPS_PROXY') as string },
+  })
+  expect((outcome as Error).message).toContain('proxy')
+  expect(
+    JSON.stringify([outcome, gateway.retries, gateway.traced, (outcome as Error).message]),
+  ).not.toContain('pass')
+})
+
+test.for([407, 502])('a proxy that refuses the tunnel with %i: nothing was sent', async (status) => {
+  const refusal = text('Refused', { status })
+  const proxy = await localServer([refusal])
+  const gateway = testGateway('https://gateway.test', { proxies: proxies(proxy.url) })
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_proxy' })
+  expect(proxy.requests[0]).toMatchObject({ line: 'CONNECT gateway.test:443 HTTP/1.1' })
+  expect(proxy.requests[0]!.headers).not.toHaveProperty('authorization')
+})
+
+test('a plain proxy that wants a password: nothing was sent on', async () => {
+  const proxy = await localServer([text('', { status: 407 })])
+  const gateway = testGateway('http://gateway.test', { proxies: proxies(proxy.url) })
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_proxy' })
+})
+
+test('a proxy that says nothing ends at the connect limit, with its socket', async () => {
+  const proxy = await localServer([[readHead, stall]])
+  const gateway = testGateway('https://gateway.test', {
+    proxies: proxies(proxy.url),
+    policy: { mode: 'never' },
+  })
+  const outcome = outcomeOf(gateway)
+  await until(() => (proxy.requests[0]?.line ?? '') !== '')
+  await gateway.clock.advance(10_001)
+  expect(await outcome).toMatchObject({ exitCode: 6, code: 'not_sent_timeout' })
+  await until(() => proxy.openSockets === 0)
+})
+
+test.for(['http://', 'http://[', 'ftp://a.test', 'http://a.test:99999'])(
+  'a proxy address that is none: %s',
+  async (url) => {
+    const gateway = testGateway('http://gateway.test', { proxies: proxies(url) })
+    expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6 })
+  },
+)
+
+test.for([
+  [{}, undefined],
+  [{ HTTP_PROXY: '' }, undefined],
+  [{ NO_PROXY: 'a' }, undefined],
+  [{ HTTP_PROXY: 'http://a:1' }, { http: 'http://a:1', https: 'http://a:1', except: '' }],
+  [
+    { HTTPS_PROXY: 'a:1', no_proxy: 'b' },
+    { http: undefined, https: 'http://a:1', except: 'b' },
+  ],
+  [
+    { HTTP_PROXY: 'http://a', http_proxy: 'http://b' },
+    { http: 'http://b', https: 'http://b', except: '' },
+  ],
+  [
+    { ALL_PROXY: 'a', HTTPS_PROXY: 'b' },
+    { http: 'http://a', https: 'http://b', except: '' },
+  ],
+] as const)('reads %j', ([env, expected]) => {
+  expect(proxiesFrom(env)).toEqual(expected)
+})

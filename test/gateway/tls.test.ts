@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
+import { localServer } from '../support/local-server.ts'
+import { end, reset, text, write } from '../support/server-replies.ts'
+import { outcomeOf, testGateway } from './test-gateway.ts'
+import { tunnelProxy } from './tunnel-proxy.ts'
+
+test('https to a port that does not speak TLS', async () => {
+  const server = await localServer([[write('HTTP/1.1 400 Bad Request\r\n\r\n'), end]])
+  const gateway = testGateway(server.url.replace('http:', 'https:'))
+  expect(await outcomeOf(gateway)).toMatchObject({
+    exitCode: 6,
+    code: 'not_sent_tls',
+    facts: { billed: 'no', hint: expect.stringContaining('http://') as string },
+  })
+  expect(gateway.retries).toEqual([])
+})
+
+test.for([
+  ['an end', end],
+  ['a reset', reset],
+] as const)('%s in the handshake is tried again', async ([, step]) => {
+  const server = await localServer([[step], [step], [step]])
+  const gateway = testGateway(server.url.replace('http:', 'https:'))
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, facts: { phase: 'connect', billed: 'no' } })
+  expect(gateway.retries).toHaveLength(2)
+})
+
+/** Without `openssl` there is no certificate to test with. */
+const withCertificates = { skip: !canMakeCertificates }
+
+test('an authority that nobody knows is refused, and not tried again', withCertificates, async () => {
+  const server = await localServer([[]], { tls: makeCertificate(), verify: false })
+  const gateway = testGateway(server.url)
+  expect(await outcomeOf(gateway)).toMatchObject({
+    exitCode: 6,
+    code: 'not_sent_certificate',
+    facts: { billed: 'no', hint: expect.stringContaining('--ca-file') as string },
+  })
+  expect(gateway.retries).toEqual([])
+})
+
+test('an authority of our own is trusted', withCertificates, async () => {
+  const tls = makeCertificate()
+  const server = await localServer([text('ok')], { tls })
+  expect(await outcomeOf(testGateway(server.url, { ca: tls.cert }))).toBe('ok')
+})
+
+test('a certificate for another host is refused', withCertificates, async () => {
+  const tls = makeCertificate('DNS:other.test')
+  const server = await localServer([[]], { tls, verify: false })
+  const gateway = testGateway(server.url, { ca: tls.cert })
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_certificate' })
+})
+
+test('TLS goes through the tunnel of a proxy, and nobody reads along', withCertificates, async () => {
+  const tls = makeCertificate()
+  const server = await localServer([text('ok')], { tls })
+  const proxy = await tunnelProxy()
+  const proxies = { http: undefined, https: proxy.url, except: '' }
+  expect(await outcomeOf(testGateway(server.url, { ca: tls.cert, proxies }))).toBe('ok')
+  expect(proxy.asked).toEqual([`CONNECT 127.0.0.1:${server.port} HTTP/1.1`])
+  expect(server.requests[0]!.headers['authorization']).toBe('Bearer test-key-0123456789')
+})
+
+test('an unknown authority is refused through a proxy, too', withCertificates, async () => {
+  const server = await localServer([[]], { tls: makeCertificate(), verify: false })
+  const proxy = await tunnelProxy()
+  const gateway = testGateway(server.url, { proxies: { http: undefined, https: proxy.url, except: '' } })
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_certificate' })
+})
