@@ -91,6 +91,9 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 }
 
+/** How long the program takes to end after a signal (fault G9). */
+const longestFarewellMs = 1_000
+
 const signals = { SIGHUP: 'hangup', SIGINT: 'interrupt', SIGTERM: 'terminate' } as const
 
 /** The context of the real process. Installs the signal handlers; a second signal ends the process at once. */
@@ -100,6 +103,8 @@ export function systemContext(): Context {
     process.on(name, () => {
       if (controller.signal.reason instanceof Interrupted) process.exit(exitCodes[exit].code)
       controller.abort(new Interrupted(exit))
+      // Whoever reads standard output may have stopped reading: what is left to write does not keep us longer.
+      setTimeout(() => process.exit(exitCodes[exit].code), longestFarewellMs).unref()
     })
   }
   return {

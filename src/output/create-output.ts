@@ -9,6 +9,7 @@ import { createNotices } from './notices.ts'
 import { outputToFile } from './output-to-file.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput } from './raw-output.ts'
+import { createRedactor } from './redact.ts'
 import { sanitise } from './sanitise.ts'
 import { createScreen } from './screen.ts'
 import type { Screen } from './screen.ts'
@@ -29,11 +30,14 @@ export interface OutputOptions {
 
 /** Chooses the renderer, once. Nothing else in the program asks whether it is JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
+  const hideSecrets = createRedactor(options.secrets ?? [])
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
   const cleaner = createMessageCleaner(context, options.secrets ?? [])
-  const screen = createScreen(context, cleaner, options.quiet)
-  const output = createRenderer(context, options, screen, cleaner, mode)
   const textOnly = mode === 'terminal' || mode === 'plain'
+  const screen = createScreen(context, cleaner, options.quiet)
+  // The model's text is passed on as it is. Documents hold the gateway's own objects, in which a key may come back.
+  const shown = textOnly ? screen : { ...screen, text: (json: string) => screen.text(hideSecrets(json)) }
+  const output = createRenderer(context, options, shown, cleaner, mode)
   return options.file === undefined ? output : outputToFile(output, options.file, textOnly)
 }
 

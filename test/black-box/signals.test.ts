@@ -51,3 +51,15 @@ test('a second SIGINT ends the program although nobody reads what it has to say'
   process.stdout!.resume()
   expect((await ended).exit).toBe(130)
 })
+
+test('one SIGINT is enough although nobody reads what is left to say', async () => {
+  const stream = head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })
+  const server = await localServer([[readAll, write(stream), flood(chunk(delta('x'.repeat(10_000))))]])
+  const { process, ended } = spawnProgram(call(server.url))
+  await once(process.stdout!, 'readable')
+  process.stdout!.pause()
+  process.kill('SIGINT')
+  await once(process, 'exit')
+  process.stdout!.resume()
+  expect((await ended).exit).toBe(130)
+})
