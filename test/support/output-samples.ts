@@ -29,7 +29,14 @@ export const sampleEvents = {
     type: 'file-save',
     file: { path: 'a.png', bytes: 8, sha256: 'ab'.repeat(32), mime_type: 'image/png' },
   },
-  'retry-wait': { type: 'retry-wait', attempt: 1, attempts_left: 2, wait_s: 2, http_status: 429, reason: 'too many requests' },
+  'retry-wait': {
+    type: 'retry-wait',
+    attempt: 1,
+    attempts_left: 2,
+    wait_s: 2,
+    http_status: 429,
+    reason: 'too many requests',
+  },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
