@@ -210,10 +210,13 @@ function notSentHint(fault: ExchangeError['fault']): string {
   return 'Check the base URL (--base-url) and the network; running it again is safe.'
 }
 
+/** Not waited for. What may have been billed stays an unknown outcome all the same. */
 function tooLong(error: ModelgateError, seconds: number): ModelgateError {
-  return new ModelgateError('later', error.code, error.message, {
+  const exit = error.exit === 'unknown' ? 'unknown' : 'later'
+  const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${longestWaitS} s this program waits.`
+  return new ModelgateError(exit, error.code, `${error.message} ${wait}`, {
     ...error.facts,
-    hint: `The gateway asks to wait ${Math.ceil(seconds)} s, longer than the ${longestWaitS} s this program waits. Run it again then.`,
+    ...(exit === 'later' ? { hint: 'Run it again then.' } : {}),
   })
 }
 

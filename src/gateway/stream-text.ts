@@ -15,6 +15,9 @@ export interface TextReceiver {
   replied?(requestId: string | null): void
 }
 
+/** A receiver that takes longer than this, in milliseconds, has held us up. */
+const noticeableMs = 100
+
 /** How long a reply whose end has come may stay open, for what may still follow (fault E11). */
 const graceMs = 1_000
 
@@ -31,13 +34,26 @@ export async function streamText(
 ): Promise<void> {
   const reply = await sendRequest(gateway, request)
   receiver.replied?.(reply.requestId)
-  const watchdog = createWatchdog(gateway.clock)
+  const { clock, limits } = gateway
+  const watchdog = createWatchdog(clock)
+  const grace = createWatchdog(clock)
   let stalled: ModelgateError | undefined
-  const grace = createWatchdog(gateway.clock)
-  watchdog.watch(gateway.limits.progress, () => {
-    stalled = stalledError((gateway.limits.progress ?? 0) / 1000)
+  /** While the receiver holds us up, silence is not the gateway's. */
+  let flushing = false
+  const onStall = () => {
+    if (flushing) return watchdog.watch(limits.progress, onStall)
+    stalled = stalledError((limits.progress ?? 0) / 1000)
     reply.close()
-  })
+  }
+  const onGraceOver = () => (flushing ? grace.watch(graceMs, onGraceOver) : reply.close())
+  const flush = async () => {
+    const begun = clock.monotonic()
+    flushing = true
+    await receiver.flush()
+    flushing = false
+    if (clock.monotonic() - begun > noticeableMs) watchdog.touch()
+  }
+  watchdog.watch(limits.progress, onStall)
   let meaningful = false
   const reader = createMessageReader({
     skim(text) {
@@ -56,16 +72,17 @@ export async function streamText(
     for await (const chunk of reply.body) {
       reader.push(chunk)
       if (meaningful) watchdog.touch()
-      meaningful = false
-      await receiver.flush()
+      await flush()
       if (reader.done) break
-      grace.watch(decoder.state === 'settled' ? graceMs : undefined, () => reply.close())
+      // Comments may go on for ever: only what means something prolongs the grace.
+      if (decoder.state === 'open') grace.stop()
+      else if (meaningful) grace.watch(graceMs, onGraceOver)
+      meaningful = false
     }
     if (stalled !== undefined) throw stalled
     reader.end()
   } catch (error) {
-    // A connection that breaks after the end has come breaks nothing (fault E12).
-    if (!(error instanceof ExchangeError) || decoder.state === 'open') throw translate(error, decoder)
+    if (decoder.state === 'open' || !breaksNothing(error)) throw translate(error, decoder)
   } finally {
     watchdog.stop()
     grace.stop()
@@ -76,9 +93,18 @@ export async function streamText(
   if (verdict !== undefined) throw verdict
 }
 
+/** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
+function breaksNothing(error: unknown): boolean {
+  return (
+    error instanceof ExchangeError ||
+    (error instanceof ModelgateError && ['stream_truncated', 'malformed_message'].includes(error.code))
+  )
+}
+
 function translate(error: unknown, decoder: TextDecoder): unknown {
   if (!(error instanceof ExchangeError)) return error
-  if (error.fault === 'timeout' || error.fault === 'deadline') return brokenError(error, 'text')
+  // Only a connection that just ended is a truncation.
+  if (error.fault !== 'reset') return brokenError(error, 'text')
   const truncated = truncatedError(decoder.result())
   return new ModelgateError(truncated.exit, truncated.code, `${truncated.message} ${error.message}`, {
     ...truncated.facts,

@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest'
-import { systemClock, type Clock } from '../../src/context.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { jsonBody, sendRequest } from '../../src/gateway/gateway.ts'
 import type { Gateway, GatewayReply, GatewayRequest, RetryNotice } from '../../src/gateway/gateway.ts'
@@ -54,16 +53,6 @@ export function testGateway(url: string, options: TestGatewayOptions = {}): Test
     traced,
     abort: (reason) => controller.abort(reason),
   }
-}
-
-/** A gateway on the real clock, for limits of a few milliseconds. No test asks how long anything took. */
-export function hastyGateway(
-  url: string,
-  limits: Partial<Gateway['limits']>,
-  options: TestGatewayOptions = {},
-): Gateway {
-  const clock: Clock = systemClock
-  return { ...testGateway(url, { limits, policy: { mode: 'never' }, ...options }), clock }
 }
 
 /** A request to create a text. */

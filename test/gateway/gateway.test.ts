@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest'
+import { ModelgateError } from '../../src/errors.ts'
+import { wireRequest } from '../../src/gateway/gateway.ts'
+import { localServer } from '../support/local-server.ts'
+import { json, readAll, reset, stall, text, type ServerReply } from '../support/server-replies.ts'
+import { advanceUntilSettled, outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
+
+const busy = (
+  headers: Record<string, string> = {},
+  status = 429,
+  body: unknown = { error: { message: 'Busy.' } },
+) => json(body, { status, headers })
+const ok = text('ok')
+
+test('sends the key to the origin of the base URL, and nowhere else', () => {
+  const gateway = { baseUrl: new URL('https://gateway.test/v1'), key: 'secret' }
+  const headersFor = (url: string) =>
+    wireRequest(gateway, textRequest(gateway, { url: new URL(url) })).headers
+  expect(headersFor('https://gateway.test/other?x=1')).toMatchObject({ authorization: 'Bearer secret' })
+  for (const url of [
+    'http://gateway.test/v1',
+    'https://gateway.test:8443/v1',
+    'https://www.gateway.test/v1',
+    'https://gateway.test.evil.test/v1',
+    'https://gateway.test@evil.test/v1',
+    'https://evil.test/?https://gateway.test',
+  ]) {
+    expect(JSON.stringify(headersFor(url))).not.toContain('secret')
+  }
+})
+
+test('the same key and body go out with every attempt', async () => {
+  const server = await localServer([busy(), busy({}, 503), ok])
+  const gateway = testGateway(server.url)
+  expect(await outcomeOf(gateway, textRequest(gateway, { kind: 'create' }))).toBe('ok')
+  expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(
+    Array(3).fill('one-key-for-all'),
+  )
+  expect(server.requests.map(({ body }) => body.toString())).toEqual(Array(3).fill('{"input":"Hello"}'))
+})
+
+test('a read sends neither body nor length', async () => {
+  const server = await localServer([ok])
+  const gateway = testGateway(server.url)
+  const { url } = textRequest(gateway)
+  expect(await outcomeOf(gateway, { method: 'GET', url, kind: 'read', accept: '*/*' })).toBe('ok')
+  expect(server.requests[0]!.line).toBe('GET /v1/responses HTTP/1.1')
+  expect(Object.keys(server.requests[0]!.headers)).not.toContain('content-length')
+})
+
+/** What the gateway asks for, and the waits of the two retries that follow. Chance is one half on the test's clock. */
+test.for([
+  ['nothing', busy(), [0.375, 0.75]],
+  ['seconds', busy({ 'retry-after': '2' }), [2, 2]],
+  ['no wait at all', busy({ 'retry-after': '0' }), [0, 0]],
+  ['as long as we ever wait', busy({ 'retry-after': '120' }), [120, 120]],
+  ['milliseconds', busy({ 'retry-after-ms': '1500' }), [1.5, 1.5]],
+  ['RetryInfo', busy({}, 429, { error: { details: [{ retryDelay: '34.4s' }] } }), [34.4, 34.4]],
+  ['a time in words', busy({}, 429, { error: { message: 'Please retry in 7.5s.' } }), [7.5, 7.5]],
+  [
+    'a date, with a clock of its own',
+    busy({ 'retry-after': 'Wed, 21 Oct 2015 07:28:09 GMT', date: 'Wed, 21 Oct 2015 07:28:00 GMT' }),
+    [9, 9],
+  ],
+  ['soon', busy({ 'retry-after': 'soon' }), [0.375, 0.75]],
+  ['a wait below zero', busy({ 'retry-after': '-5' }), [0.375, 0.75]],
+  ['two waits', busy({ 'retry-after': '1\r\nretry-after: 2' }), [0.375, 0.75]],
+  ['more than a number holds', busy({ 'retry-after': '1e309' }), [0.375, 0.75]],
+] as const)('waits as it is asked to: %s', async ([, reply, waits]) => {
+  const server = await localServer([reply, reply, reply])
+  const gateway = testGateway(server.url)
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 5, facts: { httpStatus: 429 } })
+  expect(gateway.retries.map(({ wait_s: wait }) => wait)).toEqual(waits)
+})
+
+test('does not send again before the time has come', async () => {
+  const server = await localServer([busy({ 'retry-after': '30' }), ok])
+  const gateway = testGateway(server.url, { skipWaits: false })
+  const outcome = outcomeOf(gateway)
+  await until(() => gateway.retries.length === 1)
+  await gateway.clock.advance(29_999)
+  expect(server.requests).toHaveLength(1)
+  await gateway.clock.advance(1)
+  expect(await outcome).toBe('ok')
+})
+
+test('tells of every retry', async () => {
+  const server = await localServer([busy({ 'retry-after': '2' }), [readAll, reset], ok])
+  const gateway = testGateway(server.url, { policy: { mode: 'always' } })
+  expect(await outcomeOf(gateway)).toBe('ok')
+  expect(gateway.retries).toMatchObject([
+    { attempt: 1, wait_s: 2, http_status: 429, reason: 'The gateway cannot answer now (HTTP 429): Busy.' },
+    { attempt: 2, http_status: null, reason: expect.stringContaining('closed the connection') as string },
+  ])
+})
+
+test.for(['121', '86400', '999999999999'])('a wait of %s s is the caller’s to wait', async (seconds) => {
+  const server = await localServer([busy({ 'retry-after': seconds })])
+  const gateway = testGateway(server.url)
+  const outcome = (await outcomeOf(gateway)) as ModelgateError
+  expect(outcome).toMatchObject({ exitCode: 5, facts: { retryAfterS: Number(seconds), billed: 'no' } })
+  expect(outcome.message).toContain(`${seconds} s`)
+  expect(gateway.retries).toEqual([])
+})
+
+test('an unknown outcome stays one, however long the gateway asks to wait', async () => {
+  const server = await localServer([busy({ 'retry-after': '600' }, 500)])
+  const gateway = testGateway(server.url)
+  expect(await outcomeOf(gateway)).toMatchObject({
+    exitCode: 7,
+    facts: { billed: 'maybe', retryAfterS: 600 },
+  })
+})
+
+const quota = busy({}, 429, { error: { message: 'Spent.', code: 'insufficient_quota' } })
+
+/** Attempts that each reply leads to, by kind of request, with at most two retries. */
+test.for([
+  ['429', busy(), 3, 3],
+  ['503', busy({}, 503), 3, 3],
+  ['500', busy({}, 500), 3, 1],
+  ['502', busy({}, 502), 3, 1],
+  ['500, and the wish to be asked again', busy({ 'x-should-retry': 'true' }, 500), 3, 3],
+  ['409, and the wish to be asked again', busy({ 'x-should-retry': 'true' }, 409), 3, 3],
+  ['429, and the wish not to be', busy({ 'x-should-retry': 'false' }), 1, 1],
+  ['a spent quota', quota, 1, 1],
+  ['400', busy({}, 400), 1, 1],
+  ['401', busy({}, 401), 1, 1],
+  ['404', busy({}, 404), 1, 1],
+  ['409', busy({}, 409), 1, 1],
+  ['a reset after the request', [readAll, reset] as ServerReply, 1, 1],
+] as const)('%s: %i attempts for a text, %i for a creation', async ([, reply, forText, forCreation]) => {
+  for (const [kind, attempts] of [
+    ['text', forText],
+    ['create', forCreation],
+  ] as const) {
+    const server = await localServer(Array.from({ length: attempts }, () => reply))
+    const gateway = testGateway(server.url)
+    expect(await outcomeOf(gateway, textRequest(gateway, { kind }))).toBeInstanceOf(ModelgateError)
+    expect(gateway.retries).toHaveLength(attempts - 1)
+  }
+})
+
+test.for([0, 1, 5])('retries at most %i times', async (maxRetries) => {
+  const server = await localServer(Array.from({ length: maxRetries + 1 }, () => busy()))
+  const gateway = testGateway(server.url, { policy: { maxRetries } })
+  expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 5 })
+  expect(gateway.retries).toHaveLength(maxRetries)
+})
+
+test('--retry never sends once', async () => {
+  const server = await localServer([busy({ 'x-should-retry': 'true' })])
+  expect(await outcomeOf(testGateway(server.url, { policy: { mode: 'never' } }))).toMatchObject({
+    exitCode: 5,
+  })
+})
+
+test('what was shown of a trace holds no key', async () => {
+  const server = await localServer([busy({ 'set-cookie': 'session=secret-cookie' }, 401)])
+  const gateway = testGateway(server.url)
+  const url = new URL('/v1/responses?alt=sse&key=secret-query', server.url)
+  await outcomeOf(gateway, textRequest(gateway, { url }))
+  const trace = gateway.traced.join('\n')
+  expect(trace).toContain('authorization: Bearer <hidden>')
+  expect(trace).toContain('idempotency-key: one-key-for-all')
+  expect(trace).toContain('HTTP 401')
+  expect(trace).toContain('alt=sse')
+  for (const secret of [gateway.key, 'secret-query', 'secret-cookie', 'Hello'])
+    expect(trace).not.toContain(secret)
+})
+
+test('a redirect is not followed, and gets no key', async () => {
+  const elsewhere = await localServer([])
+  const server = await localServer([
+    text('', { status: 307, headers: { location: `${elsewhere.url}/v1/responses` } }),
+  ])
+  const outcome = (await outcomeOf(testGateway(server.url))) as ModelgateError
+  expect(outcome).toMatchObject({ exitCode: 8, code: 'unexpected_redirect', facts: { billed: 'no' } })
+  expect(outcome.message).toContain(elsewhere.url)
+})
+
+test('leaves no timers and sockets behind after many attempts', async () => {
+  const server = await localServer([busy(), [readAll, stall], ok])
+  const gateway = testGateway(server.url, { policy: { mode: 'always' }, limits: { total: 3_600_000 } })
+  const outcome = outcomeOf(gateway)
+  await advanceUntilSettled(gateway.clock, 1_000, outcome)
+  expect(await outcome).toBe('ok')
+  await until(() => server.openSockets === 0)
+  expect(gateway.clock.pendingTimers).toBe(0)
+})

@@ -1,0 +1,449 @@
+import { expect, test } from 'vitest'
+import type { TextEvent } from '../../src/contract/text-event.ts'
+import { ModelgateError } from '../../src/errors.ts'
+import { createContentDecoder } from '../../src/gateway/generate-content/decoder.ts'
+import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
+import { streamText } from '../../src/gateway/stream-text.ts'
+import { localServer } from '../support/local-server.ts'
+import {
+  chunk,
+  closeDelimited,
+  end,
+  flood,
+  head,
+  hold,
+  inPieces,
+  json,
+  readAll,
+  reset,
+  sse,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../support/server-replies.ts'
+import { testGateway, textRequest, until, type TestGatewayOptions } from './test-gateway.ts'
+
+const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`
+const delta = (words: string) => event({ type: 'response.output_text.delta', delta: words })
+const completed = event({
+  type: 'response.completed',
+  response: { status: 'completed', usage: { total_tokens: 3 } },
+})
+const chunked = head(200, { 'transfer-encoding': 'chunked' })
+
+interface Streaming extends TestGatewayOptions {
+  readonly decoder?: typeof createResponseDecoder
+  readonly flush?: () => Promise<void>
+}
+
+/** Starts to read a reply; `over` resolves with `ok` or with exit code and code. */
+async function streaming(
+  reply: ServerReply,
+  { decoder: create = createResponseDecoder, flush, ...options }: Streaming = {},
+) {
+  const server = await localServer([reply])
+  const gateway = testGateway(server.url, options)
+  const events: TextEvent[] = []
+  const raw: string[] = []
+  const decoder = create({ emit: (one) => events.push(one), keepResponse: false })
+  let requestId: string | null | undefined
+  const over = streamText(gateway, textRequest(gateway), decoder, {
+    raw: (one) => raw.push(one),
+    flush: flush ?? (() => Promise.resolve()),
+    replied: (id) => (requestId = id),
+  }).then(
+    () => 'ok',
+    (error: unknown) => {
+      if (!(error instanceof ModelgateError)) throw error
+      return `${error.exitCode} ${error.code}`
+    },
+  )
+  return {
+    server,
+    gateway,
+    over,
+    raw,
+    get text() {
+      return decoder.result().text
+    },
+    get usage() {
+      return decoder.result().usage
+    },
+    get requestId() {
+      return requestId
+    },
+  }
+}
+
+test('streams a text, and hands on each message as it came', async () => {
+  const reply = sse([delta('Hel'), delta('lo'), completed], { headers: { 'x-request-id': 'r1' } })
+  const stream = await streaming(reply)
+  expect(await stream.over).toBe('ok')
+  expect(stream).toMatchObject({ text: 'Hello', requestId: 'r1' })
+  expect(stream.raw).toHaveLength(3)
+  expect(stream.raw.join('')).toContain('"delta":"Hel"')
+  expect(stream.gateway.clock.pendingTimers).toBe(0)
+})
+
+/** Replies and what they amount to, with the text that arrived. */
+const replies: readonly (readonly [string, ServerReply, string, string])[] = [
+  ['an end without a terminal event', sse([delta('Hel')]), '7 stream_truncated', 'Hel'],
+  ['an end between chunks', sse([delta('Hel')], { ending: 'cut' }), '7 stream_truncated', 'Hel'],
+  ['a reset', sse([delta('Hel')], { ending: 'reset' }), '7 stream_truncated', 'Hel'],
+  ['an end in an event', sse([delta('Hel'), delta('lo').slice(0, 30)]), '7 stream_truncated', 'Hel'],
+  [
+    'an end in a character',
+    sse([delta('Hel'), Buffer.from(delta('ü')).subarray(0, -6)]),
+    '7 stream_truncated',
+    'Hel',
+  ],
+  ['a cut that cannot be told from the end', closeDelimited([delta('Hel')]), '7 stream_truncated', 'Hel'],
+  [
+    'a length cut short',
+    [readAll, write(head(200, { 'content-length': '9999' }) + delta('Hel')), end],
+    '7 stream_truncated',
+    'Hel',
+  ],
+  [
+    'a chunk of no size',
+    [readAll, write(chunked), write(chunk(delta('Hel'))), write('zz\r\n'), end],
+    '8 reply_protocol',
+    'Hel',
+  ],
+  ['a terminal event, and a cut', sse([delta('Hello'), completed], { ending: 'cut' }), 'ok', 'Hello'],
+  ['a terminal event, and a reset', sse([delta('Hello'), completed], { ending: 'reset' }), 'ok', 'Hello'],
+  ['a terminal event without its blank line', sse([delta('Hello'), completed.trimEnd()]), 'ok', 'Hello'],
+  ['half an event after the terminal one', sse([delta('Hello'), completed, 'data: {"ty']), 'ok', 'Hello'],
+  [
+    'half an event and a cut after the terminal one',
+    sse([delta('Hello'), completed, 'data: {"ty'], { ending: 'cut' }),
+    'ok',
+    'Hello',
+  ],
+  [
+    'garbage after the terminal event',
+    sse([delta('Hello'), completed, 'data: {"a" oops}\n\n', delta('x')]),
+    'ok',
+    'Hello',
+  ],
+  ['two terminal events', sse([delta('Hello'), completed, completed]), 'ok', 'Hello'],
+  [
+    'an error after the terminal event',
+    sse([delta('Hello'), completed, event({ type: 'error', message: 'No.' })]),
+    '9 error_in_reply',
+    'Hello',
+  ],
+  ['a mark instead of a terminal event', sse([delta('Hello'), 'data: [DONE]\n\n']), 'ok', 'Hello'],
+  [
+    'an error event',
+    sse([delta('Hel'), event({ type: 'error', code: 'server_error', message: 'No.' })]),
+    '9 server_error',
+    'Hel',
+  ],
+  ['an error object', sse([delta('Hel'), event({ error: { message: 'No.' } })]), '9 error_in_reply', 'Hel'],
+  [
+    'a bare error',
+    sse([delta('Hel'), '{\n  "error": {\n    "message": "No."\n  }\n}\n']),
+    '9 error_in_reply',
+    'Hel',
+  ],
+  ['an error as plain text', sse([delta('Hel'), 'data: upstream error\n\n']), '9 stream_error', 'Hel'],
+  ['malformed JSON', sse([delta('Hel'), 'data: {"a" oops}\n\n', delta('lo')]), '8 malformed_message', 'Hel'],
+  ['no body', sse([]), '8 reply_not_understood', ''],
+  ['only comments', sse([': PING\n\n']), '8 reply_not_understood', ''],
+  [
+    'HTML',
+    text('<title>Sign in</title>', { headers: { 'content-type': 'text/event-stream' } }),
+    '8 html_reply',
+    '',
+  ],
+  [
+    'a whole reply as JSON',
+    json({ object: 'response', status: 'completed', output_text: 'Hello' }),
+    'ok',
+    'Hello',
+  ],
+  [
+    'a whole reply as JSON under another name',
+    text('{"output":[],"output_text":"Hello"}', { headers: { 'content-type': 'text/plain' } }),
+    'ok',
+    'Hello',
+  ],
+  [
+    'a stream under the name of JSON',
+    text(delta('Hello') + completed, { headers: { 'content-type': 'application/json' } }),
+    'ok',
+    'Hello',
+  ],
+  ['an error object with status 200', json({ error: { code: 429, message: 'No.' } }), '9 error_in_reply', ''],
+  ['JSON cut short', text('{"output":[],"output_te'), '7 stream_truncated', ''],
+]
+
+test.for(replies)('%s', async ([, reply, expected, arrived]) => {
+  const stream = await streaming(reply)
+  expect(await stream.over).toBe(expected)
+  expect(stream.text).toBe(arrived)
+  await until(() => stream.server.openSockets === 0)
+  expect(stream.gateway.clock.pendingTimers).toBe(0)
+})
+
+/** Every way to end a reply at every byte: before the end has been told, none may pass for a success. */
+const golden = {
+  'a response with events': [
+    createResponseDecoder,
+    `event: response.created\ndata: {"type":"response.created","response":{}}\n\n${delta('Hé')}${delta('llo😀')}: PING\n\nevent: response.completed\n${completed}`,
+    'response.completed"',
+  ],
+  'a response in CRLF': [
+    createResponseDecoder,
+    `${delta('Hello')}${completed}`.replaceAll('\n', '\r\n'),
+    'response.completed"',
+  ],
+  'a response that fails': [
+    createResponseDecoder,
+    `${delta('Hello')}${event({ type: 'response.failed', response: {} })}`,
+    'never',
+  ],
+  'a response as JSON': [
+    createResponseDecoder,
+    JSON.stringify(
+      { object: 'response', status: 'completed', output: [{ type: 'message', content: [{ text: 'Hé😀' }] }] },
+      null,
+      1,
+    ),
+    'at the last byte',
+  ],
+  'chunks with events': [
+    createContentDecoder,
+    [
+      { candidates: [{ content: { parts: [{ text: 'Hé😀' }] } }] },
+      { candidates: [{ content: { parts: [{ text: '!' }] }, finishReason: 'STOP' }] },
+    ]
+      .map(event)
+      .join(''),
+    '"STOP"',
+  ],
+  'chunks in an array': [
+    createContentDecoder,
+    `[{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}\n,\n{"candidates":[{"finishReason":"STOP"}]}]`,
+    '"STOP"',
+  ],
+  'chunks with a mark': [
+    createContentDecoder,
+    `${event({ candidates: [{ content: { parts: [{ text: 'Hi' }] } }] })}data: [DONE]\n\n`,
+    '[DONE]',
+  ],
+  'two candidates': [
+    createContentDecoder,
+    event({
+      candidates: [
+        { index: 0, content: { parts: [{ text: 'a' }] } },
+        { index: 1, content: { parts: [{ text: 'b' }] }, finishReason: 'STOP' },
+      ],
+    }) + event({ candidates: [{ index: 0, finishReason: 'STOP' }] }),
+    '"STOP"}]}\n',
+  ],
+} as const
+
+test.for(Object.entries(golden))(
+  'a reply cut at any byte is no success before its end: %s',
+  async ([, [decoder, reply, mark]]) => {
+    const bytes = Buffer.from(reply)
+    const told = mark === 'at the last byte' ? bytes.length - 1 : bytes.lastIndexOf(mark)
+    const successes: number[] = []
+    for (let length = 0; length <= bytes.length; length++) {
+      const stream = await streaming(closeDelimited([bytes.subarray(0, length)]), { decoder })
+      if ((await stream.over) === 'ok') successes.push(length)
+    }
+    expect(successes.filter((length) => told === -1 || length <= told)).toEqual([])
+    expect(successes.includes(bytes.length)).toBe(told !== -1)
+  },
+)
+
+test.for([1, 7])('reads a stream in pieces of %i bytes', async (size) => {
+  const reply = `${delta('Hé')}${delta('llo 😀')}${completed}`
+  const stream = await streaming(sse(inPieces(reply, size)))
+  expect(await stream.over).toBe('ok')
+  expect(stream.text).toBe('Héllo 😀')
+})
+
+test('shows each piece before the next one comes', async () => {
+  const gate = Promise.withResolvers<void>()
+  const stream = await streaming([
+    readAll,
+    write(chunked),
+    write(chunk(delta('Hel'))),
+    hold(gate.promise),
+    write(chunk(delta('lo') + completed)),
+    write('0\r\n\r\n'),
+    end,
+  ])
+  await until(() => stream.text === 'Hel')
+  gate.resolve()
+  expect(await stream.over).toBe('ok')
+})
+
+test('does not wait for a connection that stays open after the end', async () => {
+  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hello') + completed)), stall])
+  await until(() => stream.usage !== null)
+  await stream.gateway.clock.advance(1_001)
+  expect(await stream.over).toBe('ok')
+  await until(() => stream.server.openSockets === 0)
+})
+
+test('nor for one on which comments go on for ever', async () => {
+  const stream = await streaming([
+    readAll,
+    write(chunked),
+    write(chunk(delta('Hello') + completed)),
+    flood(chunk(': PING\n\n')),
+  ])
+  await until(() => stream.usage !== null)
+  for (let count = 0; count < 12; count++) await stream.gateway.clock.advance(100)
+  expect(await stream.over).toBe('ok')
+})
+
+test('ends at once with the mark', async () => {
+  const stream = await streaming([
+    readAll,
+    write(chunked),
+    write(chunk(`${delta('Hello')}${completed}data: [DONE]\n\n`)),
+    stall,
+  ])
+  expect(await stream.over).toBe('ok')
+  await until(() => stream.server.openSockets === 0)
+})
+
+test('waits a moment for the usage that comes after the end', async () => {
+  const gate = Promise.withResolvers<void>()
+  const stop = event({ candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] })
+  const usage = event({ usageMetadata: { totalTokenCount: 3 } })
+  const stream = await streaming(
+    [readAll, write(chunked), write(chunk(stop)), hold(gate.promise), write(chunk(usage)), stall],
+    { decoder: createContentDecoder },
+  )
+  await until(() => stream.text === 'Hi')
+  await stream.gateway.clock.advance(900)
+  gate.resolve()
+  await until(() => stream.usage !== null)
+  await stream.gateway.clock.advance(1_001)
+  expect(await stream.over).toBe('ok')
+})
+
+test('silence ends at the idle limit', async () => {
+  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hel'))), stall])
+  await until(() => stream.text === 'Hel')
+  await stream.gateway.clock.advance(60_001)
+  expect(await stream.over).toBe('7 outcome_timeout')
+  await until(() => stream.server.openSockets === 0)
+})
+
+test('comments alone end at the progress limit, not at the idle limit', async () => {
+  const stream = await streaming([
+    readAll,
+    write(chunked),
+    write(chunk(delta('Hel'))),
+    flood(chunk(': PING\n\n')),
+  ])
+  await until(() => stream.text === 'Hel')
+  let over = false
+  void stream.over.then(() => (over = true))
+  for (let seconds = 0; seconds < 299; seconds += 1) await stream.gateway.clock.advance(1_000)
+  expect(over).toBe(false)
+  for (let seconds = 0; !over; seconds += 1) await stream.gateway.clock.advance(1_000)
+  expect(await stream.over).toBe('7 stream_stalled')
+  await until(() => stream.server.openSockets === 0)
+})
+
+test('a slow healthy stream has no limit', async () => {
+  const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
+  const stream = await streaming(
+    [
+      readAll,
+      write(chunked),
+      ...gates.flatMap(({ promise }) => [hold(promise), write(chunk(delta('x')))]),
+      write(chunk(completed)),
+      write('0\r\n\r\n'),
+      end,
+    ],
+    { limits: { idle: 400_000 } },
+  )
+  for (const [index, gate] of gates.entries()) {
+    await until(() => stream.text.length === index && stream.requestId !== undefined)
+    await stream.gateway.clock.advance(299_000)
+    gate.resolve()
+  }
+  expect(await stream.over).toBe('ok')
+  expect(stream.text).toBe('xxxxx')
+})
+
+test('the reader’s own slowness is no silence of the gateway', async () => {
+  const gate = Promise.withResolvers<void>()
+  let flushes = 0
+  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hel'))), stall], {
+    limits: { idle: undefined },
+    flush: () => (flushes++ === 0 ? gate.promise : Promise.resolve()),
+  })
+  await until(() => flushes === 1)
+  let over = false
+  void stream.over.then(() => (over = true))
+  await stream.gateway.clock.advance(900_000)
+  gate.resolve()
+  await stream.gateway.clock.advance(299_000)
+  expect(over).toBe(false)
+  await stream.gateway.clock.advance(1_001)
+  expect(await stream.over).toBe('7 stream_stalled')
+})
+
+test('an abort ends the stream with its reason, and keeps what has come', async () => {
+  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hel'))), stall])
+  await until(() => stream.text === 'Hel')
+  stream.gateway.abort(new ModelgateError('interrupt', 'interrupted', 'Stopped.'))
+  expect(await stream.over).toBe('130 interrupted')
+  expect(stream.text).toBe('Hel')
+  await until(() => stream.server.openSockets === 0)
+})
+
+test('an abort after the end has come is still an abort', async () => {
+  const stream = await streaming([readAll, write(chunked), write(chunk(delta('Hello') + completed)), stall])
+  await until(() => stream.usage !== null)
+  stream.gateway.abort(new ModelgateError('interrupt', 'interrupted', 'Stopped.'))
+  expect(await stream.over).toBe('130 interrupted')
+})
+
+test('a receiver that fails ends the exchange', async () => {
+  const failure = new ModelgateError('io', 'output_failed', 'No space.')
+  const stream = await streaming([readAll, write(chunked), flood(chunk(delta('x')))], {
+    flush: () => Promise.reject(failure),
+  })
+  expect(await stream.over).toBe('10 output_failed')
+  await until(() => stream.server.openSockets === 0)
+})
+
+test('the total limit passes in the stream: 7', async () => {
+  const stream = await streaming([readAll, write(chunked), flood(chunk(delta('x')))], {
+    limits: { total: 5_000 },
+  })
+  await until(() => stream.text !== '')
+  await stream.gateway.clock.advance(5_001)
+  expect(await stream.over).toBe('7 outcome_deadline')
+})
+
+test('a reset while the reader is slow still gives what had come', async () => {
+  const gate = Promise.withResolvers<void>()
+  let flushes = 0
+  const reply: ServerReply = [
+    readAll,
+    write(chunked),
+    write(chunk(delta('a'))),
+    write(chunk(delta('b'))),
+    hold(gate.promise),
+    reset,
+  ]
+  const stream = await streaming(reply, { flush: () => (flushes++ === 0 ? gate.promise : Promise.resolve()) })
+  await until(() => flushes > 0)
+  gate.resolve()
+  expect(await stream.over).toBe('7 stream_truncated')
+  expect(stream.text.startsWith('a')).toBe(true)
+})
