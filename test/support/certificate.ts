@@ -11,7 +11,8 @@ export interface Certificate {
 }
 
 /** Node makes keys but no certificates. */
-export const canMakeCertificates = spawnSync('openssl', ['version']).status === 0
+const program = 'openssl'
+export const canMakeCertificates = spawnSync(program, ['version']).status === 0
 
 /** A fresh certificate for these names, such as `IP:127.0.0.1` or `DNS:localhost`. Needs `openssl`. */
 export function makeCertificate(names = 'IP:127.0.0.1,DNS:localhost'): Certificate {
@@ -20,7 +21,7 @@ export function makeCertificate(names = 'IP:127.0.0.1,DNS:localhost'): Certifica
   const cert = join(folder, 'cert.pem')
   const ask = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=test`
   execFileSync(
-    'openssl',
+    program,
     [...ask.split(' '), '-addext', `subjectAltName=${names}`, '-keyout', key, '-out', cert],
     {
       stdio: 'ignore',
