@@ -3,12 +3,20 @@ import type { Context } from '../context.ts'
 import type { OutputSchemaName } from '../contract/output-schema.ts'
 
 /** What can be printed; a test compares it with the schemas themselves, which are loaded only when asked for. */
-export const schemaNames = ['output', 'events', 'error'] as const satisfies readonly OutputSchemaName[]
+export const schemaNames = [
+  'output',
+  'images',
+  'events',
+  'error',
+] as const satisfies readonly OutputSchemaName[]
 
-/** `modelgate schema [output|events|error]`: describes what the program prints for programs. */
+/** `modelgate schema [output|images|events|error]`: describes what the program prints for programs. */
 export function registerSchema(command: Command, context: Context): void {
   const name = command
-    .createArgument('[name]', 'output: --json; events: a line of --jsonl; error: --json when a command fails')
+    .createArgument(
+      '[name]',
+      'output: --json; images: the same of image commands; events: a line of --jsonl; error: --json when a command fails',
+    )
     .choices(schemaNames)
     .default('output')
   command.addArgument(name).action((chosen: OutputSchemaName) => printSchema(context, chosen))

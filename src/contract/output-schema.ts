@@ -9,42 +9,22 @@ import type {
   ToolCall,
   Usage,
 } from './text-event.ts'
+import type { ImageEvent } from './image-event.ts'
+import { imageDefinitions, imageDocumentProperties, imageEventFields } from './image-schema.ts'
+import {
+  anything,
+  count,
+  countOrNull,
+  list,
+  object,
+  text,
+  textOrNull,
+  type JsonSchema,
+} from './json-schema.ts'
 
-/** As much of JSON Schema (draft 2020-12) as the descriptions of the output need. */
-export interface JsonSchema {
-  readonly $schema?: string
-  readonly $id?: string
-  readonly title?: string
-  readonly description?: string
-  readonly $ref?: string
-  readonly $defs?: Readonly<Record<string, JsonSchema>>
-  readonly type?: string | readonly string[]
-  readonly const?: string | number
-  readonly enum?: readonly string[]
-  readonly minimum?: number
-  readonly pattern?: string
-  readonly items?: JsonSchema
-  readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly required?: readonly string[]
-  readonly oneOf?: readonly JsonSchema[]
-}
+export type { JsonSchema }
 
-const text = (description: string): JsonSchema => ({ type: 'string', description })
-const textOrNull = (description: string): JsonSchema => ({ type: ['string', 'null'], description })
-const count = (description: string): JsonSchema => ({ type: 'integer', minimum: 0, description })
-const countOrNull = (description: string): JsonSchema => ({
-  type: ['integer', 'null'],
-  minimum: 0,
-  description,
-})
-const anything = (description: string): JsonSchema => ({ description })
-const list = (items: JsonSchema, description: string): JsonSchema => ({ type: 'array', items, description })
 const reference = (name: keyof typeof definitions): JsonSchema => ({ $ref: `#/$defs/${name}` })
-
-/** Every field of the type, none more: the compiler compares. All are always there; null says that there is nothing. */
-function object<Shape>(properties: Readonly<Record<keyof Shape & string, JsonSchema>>): JsonSchema {
-  return { type: 'object', properties, required: Object.keys(properties) }
-}
 
 const definitions = {
   usage: object<Usage>({
@@ -76,6 +56,7 @@ const definitions = {
     sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'its SHA-256 in hexadecimal' },
     mime_type: text('its media type'),
   }),
+  ...imageDefinitions,
 } as const
 
 const documentProperties: Readonly<Record<keyof TextDocument, JsonSchema>> = {
@@ -113,7 +94,9 @@ type EventFields<Type extends OutputEvent['type']> = Omit<Extract<OutputEvent, {
 
 /** Every event, with every field: the compiler compares both with `OutputEvent`. */
 const eventFields: {
-  readonly [Type in OutputEvent['type']]: Readonly<Record<keyof EventFields<Type>, JsonSchema>>
+  readonly [Type in Exclude<OutputEvent['type'], ImageEvent['type']>]: Readonly<
+    Record<keyof EventFields<Type>, JsonSchema>
+  >
 } = {
   start: {
     version: { const: outputVersion, description: 'version of this description' },
@@ -155,8 +138,13 @@ const eventFields: {
   'warning-add': { message: text('what is odd') },
 }
 
+const allEventFields: Readonly<Record<OutputEvent['type'], Readonly<Record<string, JsonSchema>>>> = {
+  ...eventFields,
+  ...imageEventFields,
+}
+
 /** The `type` of every event that a command may report between `start` and the last line. */
-export const eventTypes = Object.keys(eventFields) as readonly OutputEvent['type'][]
+export const eventTypes = Object.keys(allEventFields) as readonly OutputEvent['type'][]
 
 const error: JsonSchema = {
   type: 'object',
@@ -167,6 +155,11 @@ const document: JsonSchema = {
   type: 'object',
   properties: documentProperties,
   required: Object.keys(documentProperties),
+}
+const imageDocument: JsonSchema = {
+  type: 'object',
+  properties: imageDocumentProperties,
+  required: Object.keys(imageDocumentProperties),
 }
 const head = (name: string, title: string): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -185,11 +178,17 @@ function line(type: string, properties: Readonly<Record<string, JsonSchema>>): J
 /** What the program prints for programs, by the name that `modelgate schema` takes. Fields are only ever added. */
 export const outputSchemas = {
   output: { ...head('output', 'The document of --json'), ...document, $defs: definitions },
+  images: {
+    ...head('images', 'The document of --json of the image commands'),
+    ...imageDocument,
+    $defs: definitions,
+  },
   events: {
     ...head('events', 'A line of --jsonl'),
     oneOf: [
-      ...eventTypes.map((type) => line(type, eventFields[type])),
+      ...eventTypes.map((type) => line(type, allEventFields[type])),
       line('end', documentProperties),
+      line('end', imageDocumentProperties),
       line('error', { error }),
     ],
     $defs: definitions,
@@ -199,7 +198,10 @@ export const outputSchemas = {
     type: 'object',
     properties: {
       error,
-      partial: { ...document, description: 'what had arrived; left out when nothing had' },
+      partial: {
+        oneOf: [document, imageDocument],
+        description: 'what had arrived; left out when nothing had',
+      },
     },
     required: ['error'],
     $defs: definitions,

@@ -3,6 +3,8 @@
  * The same names are the lines of `--jsonl` and the fields of `--json`; they only ever grow.
  */
 
+import type { ImageDocument, ImageEvent } from './image-event.ts'
+
 /** Grows when a field is added or changed in meaning; readers may rely on fields never going away. */
 export const outputVersion = 1
 
@@ -98,7 +100,7 @@ export type CommandEvent =
     }
   | { readonly type: 'warning-add'; readonly message: string }
 
-export type OutputEvent = TextEvent | CommandEvent
+export type OutputEvent = TextEvent | CommandEvent | ImageEvent
 
 /** What a finished (or failed, or interrupted) text reply amounts to. */
 export interface TextResult {
@@ -137,6 +139,8 @@ export interface TextDocument {
   readonly files: readonly SavedFile[]
   readonly warnings: readonly string[]
 }
+
+export type OutputDocument = TextDocument | ImageDocument
 
 /** The error object of `--json` and `--jsonl`. */
 export interface ErrorDocument {

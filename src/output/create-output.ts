@@ -8,6 +8,7 @@ import type { MessageCleaner } from './message-cleaner.ts'
 import { createNotices } from './notices.ts'
 import { outputToFile } from './output-to-file.ts'
 import type { Output, OutputMode } from './output.ts'
+import { createPathsOutput } from './paths-output.ts'
 import { createRawOutput } from './raw-output.ts'
 import { createRedactor } from './redact.ts'
 import { sanitise } from './sanitise.ts'
@@ -18,6 +19,8 @@ import { createTextOutput } from './text-output.ts'
 export interface OutputOptions {
   /** What a flag asked for; otherwise the text itself, for a terminal or plain. */
   readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
+  /** What the command makes: text, or files whose paths are the result. */
+  readonly result?: 'text' | 'files'
   /** Nothing on standard error but errors. */
   readonly quiet: boolean
   /** Print the token counts on standard error at the end, even when quiet. */
@@ -43,7 +46,7 @@ export function createOutput(context: Context, options: OutputOptions): Output {
 
 function createRenderer(
   context: Context,
-  { quiet, usage }: OutputOptions,
+  { quiet, usage, result }: OutputOptions,
   screen: Screen,
   cleaner: MessageCleaner,
   mode: OutputMode,
@@ -64,6 +67,7 @@ function createRenderer(
       // A CI runner reads commands from whole lines, which streamed words cannot promise to avoid.
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const show = mode === 'terminal' ? sanitise : (text: string) => text
+      if (result === 'files') return createPathsOutput({ screen, notices, show })
       return createTextOutput({ screen, notices, show, showReasoning })
     }
   }

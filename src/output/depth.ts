@@ -1,5 +1,5 @@
 import { ContractError } from '../errors.ts'
-import type { OutputEvent, TextDocument } from '../contract/text-event.ts'
+import type { OutputDocument, OutputEvent } from '../contract/text-event.ts'
 
 /** How deep a value from the gateway may be nested; `JSON.stringify` itself fails at some thousands. */
 const maxDepth = 512
@@ -22,8 +22,9 @@ export function exceedsDepth(value: unknown, limit = maxDepth): boolean {
 }
 
 /** @throws ContractError when the gateway's part of a document is nested too deeply to be printed */
-export function checkDocumentDepth(document: TextDocument): void {
-  const parts = [document.response, ...document.tool_calls.map((call) => call.arguments)]
+export function checkDocumentDepth(document: OutputDocument): void {
+  const calls = 'tool_calls' in document ? document.tool_calls : []
+  const parts = [document.response, ...calls.map((call) => call.arguments)]
   if (parts.some((part) => exceedsDepth(part))) throw tooDeep()
 }
 
@@ -33,12 +34,11 @@ export function checkEventDepth(event: OutputEvent): void {
 }
 
 /** What had arrived, without the parts that cannot be printed: an error's report must not fail itself. */
-export function withoutDeepParts(document: TextDocument): TextDocument {
-  return {
-    ...document,
-    response: exceedsDepth(document.response) ? null : document.response,
-    tool_calls: document.tool_calls.filter((call) => !exceedsDepth(call.arguments)),
-  }
+export function withoutDeepParts(document: OutputDocument): OutputDocument {
+  const response = exceedsDepth(document.response) ? null : document.response
+  if (!('tool_calls' in document)) return { ...document, response }
+  const calls = document.tool_calls.filter((call) => !exceedsDepth(call.arguments))
+  return { ...document, response, tool_calls: calls }
 }
 
 /** The part of an event whose shape the gateway decides. */

@@ -1,6 +1,6 @@
 import type { Sink } from '../context.ts'
 import { OutputClosed } from '../errors.ts'
-import type { TextDocument } from '../contract/text-event.ts'
+import type { OutputDocument } from '../contract/text-event.ts'
 import { checkDocumentDepth, withoutDeepParts } from './depth.ts'
 import { errorDocument } from './error-document.ts'
 import { documentText } from './json-text.ts'
@@ -39,7 +39,8 @@ export function createJsonOutput({ screen, notices, stdout, stderr }: JsonOutput
 }
 
 /** Whether anything had arrived that a reader may want to keep. */
-function hasContent(document: TextDocument): boolean {
+function hasContent(document: OutputDocument): boolean {
+  if (!('text' in document)) return document.files.length + document.links.length > 0
   const texts = [document.text, document.reasoning, document.refusal]
   return [...texts, document.candidates, document.tool_calls, document.files].some((part) => part.length > 0)
 }

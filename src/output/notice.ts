@@ -32,6 +32,20 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
       )
     case 'file-save':
       return information(`saved ${event.file.path} (${event.file.bytes} bytes)`)
+    case 'image-save':
+      return information(
+        `image ${event.index}: ${event.file.width}x${event.file.height} ${event.file.format}, ${event.file.bytes} bytes`,
+      )
+    case 'image-partial':
+      return information(
+        `image ${event.index}: preview ${event.partial}${event.file === null ? '' : ` in ${event.file.path}`}`,
+      )
+    case 'image-link':
+      return information(
+        `image ${event.link.index}: to be fetched until ${new Date(event.link.expires_at * 1000).toISOString()}`,
+      )
+    case 'image-fail':
+      return { level: 'warning', text: `image ${event.failure.index} failed: ${event.failure.message}` }
     case 'image-data':
       return event.partial ? undefined : information(`image (${event.mime_type})`)
     default:

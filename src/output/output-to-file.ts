@@ -36,7 +36,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
       const saved = await file.commit()
       committed = true
       other.event({ type: 'file-save', file: saved })
-      await other.end({ ...document, files: [...document.files, saved] })
+      await other.end('text' in document ? { ...document, files: [...document.files, saved] } : document)
     },
     async error(error, partial) {
       if (!committed) {

@@ -1,5 +1,5 @@
 import type { ModelgateError } from '../errors.ts'
-import type { OutputEvent, TextDocument } from '../contract/text-event.ts'
+import type { OutputDocument, OutputEvent } from '../contract/text-event.ts'
 
 export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
 
@@ -14,7 +14,7 @@ export interface Output {
   /** Waits for a slow reader. Called once for every chunk from the network. */
   flush(): Promise<void>
   /** The command is done. */
-  end(document: TextDocument): Promise<void>
+  end(document: OutputDocument): Promise<void>
   /** The command failed; `partial` is what had arrived by then. */
-  error(error: ModelgateError, partial?: TextDocument): Promise<void>
+  error(error: ModelgateError, partial?: OutputDocument): Promise<void>
 }

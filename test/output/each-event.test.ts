@@ -44,6 +44,10 @@ test('plain: the text alone on standard output, a line about the rest', async ()
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
+    image-partial ! image 1: preview 1⏎
+    image-save ! image 1: 4x3 png, 8 bytes⏎
+    image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
+    image-fail ! image 2 failed: It expired.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -65,6 +69,10 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
+    image-partial ! image 1: preview 1⏎
+    image-save ! image 1: 4x3 png, 8 bytes⏎
+    image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
+    image-fail ! image 2 failed: It expired.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -74,6 +82,7 @@ test('json: only warnings are told before the document', async () => {
   expect(await table({ mode: 'json' })).toMatchInlineSnapshot(`
     "
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
+    image-fail ! image 2 failed: It expired.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -98,6 +107,12 @@ test('jsonl: every event is a line', async () => {
     file-save > {"type":"file-save","file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png"}}⏎
     retry-wait > {"type":"retry-wait","attempt":1,"attempts_left":2,"wait_s":2,"http_status":429,"reason":"too many requests"}⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
+    upload-progress > {"type":"upload-progress","sent":5,"total":10}⏎
+    image-partial > {"type":"image-partial","index":1,"partial":1,"file":null}⏎
+    image-save > {"type":"image-save","index":1,"file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png","format":"png","width":4,"height":3,"revised_prompt":null}}⏎
+    image-link > {"type":"image-link","link":{"index":1,"url":"https://gateway.example/a.png","expires_at":1700003600}}⏎
+    image-fail > {"type":"image-fail","failure":{"index":2,"code":"url_expired","message":"It expired."}}⏎
+    image-fail ! image 2 failed: It expired.⏎
     warning-add > {"type":"warning-add","message":"user is deprecated"}⏎
     warning-add ! warning: user is deprecated⏎
     "
@@ -118,6 +133,10 @@ test('raw: no event reaches standard output', async () => {
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
+    image-partial ! image 1: preview 1⏎
+    image-save ! image 1: 4x3 png, 8 bytes⏎
+    image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
+    image-fail ! image 2 failed: It expired.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)

@@ -37,6 +37,27 @@ export const sampleEvents = {
     http_status: 429,
     reason: 'too many requests',
   },
+  'upload-progress': { type: 'upload-progress', sent: 5, total: 10 },
+  'image-partial': { type: 'image-partial', index: 1, partial: 1, file: null },
+  'image-save': {
+    type: 'image-save',
+    index: 1,
+    file: {
+      path: 'a.png',
+      bytes: 8,
+      sha256: 'ab'.repeat(32),
+      mime_type: 'image/png',
+      format: 'png',
+      width: 4,
+      height: 3,
+      revised_prompt: null,
+    },
+  },
+  'image-link': {
+    type: 'image-link',
+    link: { index: 1, url: 'https://gateway.example/a.png', expires_at: 1_700_003_600 },
+  },
+  'image-fail': { type: 'image-fail', failure: { index: 2, code: 'url_expired', message: 'It expired.' } },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 

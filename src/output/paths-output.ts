@@ -1,0 +1,35 @@
+import { OutputClosed } from '../errors.ts'
+import type { OutputEvent } from '../contract/text-event.ts'
+import type { Notices } from './notices.ts'
+import type { Output } from './output.ts'
+import type { Screen } from './screen.ts'
+
+export interface PathsOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  /** How a path or an address is written: as it is, or with what could act on a terminal made visible. */
+  readonly show: (text: string) => string
+}
+
+/** Commands that make files: the path of each file, or the address of each result, one a line. */
+export function createPathsOutput({ screen, notices, show }: PathsOutputParts): Output {
+  const line = (text: string) => screen.text(`${show(text)}\n`)
+  return {
+    event(event: OutputEvent) {
+      notices.event(event)
+      if (event.type === 'image-save') line(event.file.path)
+      else if (event.type === 'image-link') line(event.link.url)
+    },
+    raw() {},
+    flush: () => screen.settle(),
+    async end(document) {
+      notices.end(document.usage)
+      await screen.close()
+    },
+    async error(error, partial) {
+      if (!(error instanceof OutputClosed) && partial?.usage) notices.end(partial.usage)
+      notices.error(error)
+      await screen.closeAfterError()
+    },
+  }
+}
