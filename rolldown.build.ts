@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename } from 'node:path'
 import { build } from 'rolldown'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
@@ -13,6 +15,9 @@ const unused: Readonly<Record<string, string>> = {
   'undici>./client-h2.js':
     'module.exports = function connectH2() { throw new Error("HTTP/2 is not part of this build") }',
 }
+
+/** How the code names a WebAssembly file of a package: see src/files/wasm-module.ts, which looks for it beside itself. */
+const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
 // Through the API rather than the command line, which prints a table of chunks before every `npm start`.
 await build({
@@ -44,6 +49,16 @@ await build({
       load(id) {
         if (!id.startsWith('\0')) return null
         return unused[id.slice(1).replace(/\.[cm]js$/, '')] ?? null
+      },
+    },
+    {
+      name: 'bring-wasm-files',
+      moduleParsed({ id, code }) {
+        if (id.includes('/node_modules/')) return
+        for (const [, path] of (code ?? '').matchAll(wasmPath)) {
+          const source = readFileSync(createRequire(import.meta.url).resolve(path!))
+          this.emitFile({ type: 'asset', fileName: basename(path!), source })
+        }
       },
     },
   ],

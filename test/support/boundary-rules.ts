@@ -16,8 +16,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** The only parts that may know a package. A package that is not listed is known to none. */
 const packageOwners: Readonly<Record<string, readonly string[]>> = {
+  '@fastify/busboy': ['sandbox'],
   '@hono/node-server': ['sandbox'],
   '@inquirer/prompts': ['commands'],
+  '@jsquash/jpeg': ['files'],
+  '@jsquash/png': ['files'],
+  '@jsquash/webp': ['files'],
   ajv: ['commands'],
   chalk: ['output'],
   commander: ['program', 'commands'],

@@ -54,7 +54,7 @@ function checkFiles(paths: readonly string[]): void {
     'missing from the package',
   )
   assert.deepEqual(
-    paths.filter((path) => !wanted.includes(path) && !/^dist\/[\w-]+\.js$/.test(path)),
+    paths.filter((path) => !wanted.includes(path) && !/^dist\/[\w-]+\.(js|wasm)$/.test(path)),
     [],
     'does not belong into the package',
   )
