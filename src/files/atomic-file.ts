@@ -5,7 +5,7 @@ import { findTarget } from './write-target.ts'
 
 /** A file that has been written whole. */
 interface WrittenFile {
-  /** As it was given, not resolved. */
+  /** As it was given, not resolved; with another name in the same folder when a spare one was needed. */
   readonly path: string
   readonly bytes: number
   /** Of the content, in hexadecimal. */
@@ -30,6 +30,11 @@ export interface AtomicFile {
 export interface WriteOptions {
   /** Replace an existing file. */
   readonly force: boolean
+  /**
+   * Other names in the same folder (counted from 2), the first free of which the file gets when its own is taken,
+   * before writing or meanwhile: what was paid for is not thrown away because somebody else was faster.
+   */
+  readonly spareName?: (count: number) => string
 }
 
 /**
@@ -42,10 +47,10 @@ export interface WriteOptions {
 export async function openAtomicFile(
   context: Context,
   path: string,
-  { force }: WriteOptions,
+  { force, spareName }: WriteOptions,
 ): Promise<AtomicFile> {
-  const target = await findTarget(context, path, force)
+  const target = await findTarget(context, path, force, spareName !== undefined)
   return target.kind === 'stream'
     ? await openDirectly(context, path, target.location)
-    : await openTemporary(context, path, target)
+    : await openTemporary(context, path, target, spareName)
 }

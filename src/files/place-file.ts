@@ -1,14 +1,17 @@
 import { link, open, rename, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sleep } from '../context.ts'
 import type { Context } from '../context.ts'
 import { fileExists, systemCode, writeError } from './file-error.ts'
 import type { FileTarget } from './write-target.ts'
 
+const mostNames = 10_000
+
 /**
  * Gives a finished temporary file its final name: by `rename` when an existing file may be replaced, otherwise by
- * `link`, which fails if another process has taken the name meanwhile.
+ * `link`, which fails if another process has taken the name meanwhile; then the next spare name is tried, if any.
  * @param path the name to use in messages
+ * @returns the path that it got
  * @throws FileError `file_exists`, …; the temporary file is then still there
  */
 export async function placeFile(
@@ -16,15 +19,22 @@ export async function placeFile(
   temporary: string,
   target: FileTarget,
   path: string,
-): Promise<void> {
-  const final = join(target.folder, target.name)
-  try {
-    if (target.force) await replace(context, temporary, final)
-    else await linkOrReserve(context, temporary, final)
-  } catch (error) {
-    throw systemCode(error) === 'EEXIST' ? fileExists(path, error) : writeError(error, path)
+  spareName?: (count: number) => string,
+): Promise<string> {
+  let name = target.name
+  for (let count = 2; ; count++) {
+    const final = join(target.folder, name)
+    try {
+      if (target.force) await replace(context, temporary, final)
+      else await linkOrReserve(context, temporary, final)
+      await syncFolder(context, target.folder)
+      return name === target.name ? path : join(dirname(path), name)
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw writeError(error, path)
+      if (spareName === undefined || count > mostNames) throw fileExists(path, error)
+      name = spareName(count)
+    }
   }
-  await syncFolder(context, target.folder)
 }
 
 async function linkOrReserve(context: Context, temporary: string, final: string): Promise<void> {

@@ -12,19 +12,21 @@ export interface InputFile {
   readonly path: string
   /** Its size. */
   readonly bytes: number
-  /** Its first bytes (up to 4 KiB), which tell its type. */
+  /** Its first bytes (4 KiB unless more are asked for), which tell its type. */
   readonly head: Uint8Array
 }
 
 export interface ReadLimits {
   /** In bytes. */
   readonly maxBytes?: number
+  /** How many of the first bytes are wanted. */
+  readonly headBytes?: number
 }
 
 /** What a request can hold at all: as base64 in JSON it must fit in one string of the engine (512 MiB). */
 export const maxInputBytes = 256 * 1024 * 1024
 
-const headBytes = 4096
+const defaultHeadBytes = 4096
 
 /**
  * Describes a file without reading it whole. A problem is returned, not thrown, so that several files' problems can be
@@ -36,7 +38,7 @@ export function describeInputFile(
   limits: ReadLimits = {},
 ): Promise<InputFile | ModelgateError> {
   return withInputFile(context, path, limits, async (handle, bytes) => {
-    const head = Buffer.alloc(Math.min(bytes, headBytes))
+    const head = Buffer.alloc(Math.min(bytes, limits.headBytes ?? defaultHeadBytes))
     const { bytesRead } = await handle.read(head, 0, head.length, 0)
     return { path, bytes, head: head.subarray(0, bytesRead) }
   })

@@ -12,7 +12,12 @@ import { removeLeftovers } from './remove-leftovers.ts'
 import type { FileTarget } from './write-target.ts'
 
 /** Creates the temporary file `.<name>.<16 hex digits>.mgpart` beside its target. */
-export async function openTemporary(context: Context, path: string, target: FileTarget): Promise<AtomicFile> {
+export async function openTemporary(
+  context: Context,
+  path: string,
+  target: FileTarget,
+  spareName?: (count: number) => string,
+): Promise<AtomicFile> {
   await removeLeftovers(target.folder, context.clock.now())
   const temporary = join(target.folder, temporaryName(target.name))
   const { handle, mode } = await create(temporary, target).catch((error: unknown) => {
@@ -41,14 +46,15 @@ export async function openTemporary(context: Context, path: string, target: File
     write: (chunk) => orDiscard(writer.write(chunk)),
     async commit() {
       await orDiscard(finish(handle, mode))
+      let placed: string
       try {
-        await placeFile(context, temporary, target, path)
+        placed = await placeFile(context, temporary, target, path, spareName)
       } catch (error) {
         await discard()
         throw error
       }
       state = 'done'
-      return { path, ...writer.finish() }
+      return { path: placed, ...writer.finish() }
     },
     discard,
   }

@@ -21,11 +21,15 @@ export interface StreamTarget {
   readonly location: string
 }
 
-/** Looks at what stands at `path` and decides whether and how it may be written. */
+/**
+ * Looks at what stands at `path` and decides whether and how it may be written.
+ * @param mayBeTaken an existing file is no problem, because another name will be found when it comes to that
+ */
 export async function findTarget(
   context: Context,
   path: string,
   force: boolean,
+  mayBeTaken = false,
 ): Promise<FileTarget | StreamTarget> {
   if (path === '' || path.includes('\0')) {
     throw new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
@@ -39,7 +43,7 @@ export async function findTarget(
       hint: 'Name another file.',
     })
   }
-  if (!force && (existing !== undefined || (await isLink(location)))) throw fileExists(path)
+  if (!force && !mayBeTaken && (existing !== undefined || (await isLink(location)))) throw fileExists(path)
   const folder = await realFolder(dirname(location), path)
   return { kind: 'file', folder, name: basename(location), mode: existing && existing.mode & 0o777, force }
 }

@@ -1,0 +1,125 @@
+import { basename, dirname, extname, join } from 'node:path'
+import type { Context } from '../context.ts'
+import { ContractError } from '../errors.ts'
+import type { AtomicFile } from './atomic-file.ts'
+import { openAtomicFile } from './atomic-file.ts'
+import { cutBytes } from './file-name.ts'
+import { extensionOf } from './file-extension.ts'
+import type { ImageFormat } from './image-info.ts'
+import { createImageInspector } from './image-inspector.ts'
+
+/** An image on its way into a file that appears whole or not at all. */
+export interface ImageFile {
+  /**
+   * @throws ContractError `not_an_image` as soon as the first bytes tell
+   * @throws FileError, UsageError as `openAtomicFile` does
+   */
+  write(bytes: Uint8Array): Promise<void>
+  /**
+   * Checks the image and gives the file its name. The last call.
+   * @throws ContractError `empty_image`, `not_an_image`, `damaged_image`; nothing is left behind then
+   * @throws FileError
+   */
+  finish(): Promise<SavedImage>
+  /** Removes what was written. Never throws, may be called at any time and more than once. */
+  discard(): Promise<void>
+}
+
+/** An image this program wrote. */
+export interface SavedImage {
+  readonly path: string
+  readonly bytes: number
+  /** Of the content, in hexadecimal. */
+  readonly sha256: string
+  readonly format: ImageFormat
+  /** In pixels; null only for an image that was kept although it is damaged. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly mime_type: string
+}
+
+export interface ImageFileOptions {
+  /** The path for an extension (without dot), which is known only when the first bytes have come. */
+  readonly nameFor: (extension: string) => string
+  /** Replace an existing file. Without it a file whose name is taken gets the next free one: `NAME-2`, `NAME-3`, … */
+  readonly force: boolean
+  /** Told when the image is saved under another name than planned, because somebody else had taken that. */
+  readonly renamed?: (planned: string, saved: string) => void
+  /**
+   * Told what is wrong with an image whose container ends early or whose header cannot be read; it is kept then.
+   * Without this such an image is refused.
+   */
+  readonly damaged?: (path: string, damage: string) => void
+}
+
+/**
+ * Prepares a file for an image. It is created (under a temporary name) when the first bytes show that it is one,
+ * so that an error page never becomes a file.
+ */
+export function openImageFile(context: Context, options: ImageFileOptions): ImageFile {
+  const inspector = createImageInspector()
+  const waiting: Uint8Array[] = []
+  let file: AtomicFile | undefined
+  let planned = ''
+
+  async function open(format: ImageFormat): Promise<AtomicFile> {
+    planned = options.nameFor(extensionOf(`image/${format}`))
+    file = await openAtomicFile(context, planned, {
+      force: options.force,
+      spareName: (count) => numberedName(basename(planned), count),
+    })
+    for (const bytes of waiting.splice(0)) await file.write(bytes)
+    return file
+  }
+  async function discard() {
+    waiting.length = 0
+    await file?.discard()
+  }
+  async function orDiscard<Value>(step: () => Promise<Value>): Promise<Value> {
+    try {
+      return await step()
+    } catch (error) {
+      await discard()
+      throw error
+    }
+  }
+  return {
+    write: (bytes) =>
+      orDiscard(async () => {
+        const format = inspector.add(bytes)
+        if (file !== undefined) return await file.write(bytes)
+        waiting.push(bytes.slice())
+        if (format !== undefined) await open(format)
+      }),
+    finish: () =>
+      orDiscard(async () => {
+        const { format, info, damage } = inspector.finish()
+        if (damage !== undefined && options.damaged === undefined) throw damagedImage(damage)
+        const written = await (file ?? (await open(format))).commit()
+        if (written.path !== planned) options.renamed?.(planned, written.path)
+        if (damage !== undefined) options.damaged?.(written.path, damage)
+        const { width = null, height = null } = info ?? {}
+        return { ...written, format, width, height, mime_type: `image/${format}` }
+      }),
+    discard,
+  }
+}
+
+/** `hero.png` becomes `hero-2.png`; a name that would be too long for a file system (255 bytes) is cut. */
+export function numberedName(name: string, number: number | string): string {
+  const extension = extname(name)
+  const stem = name.slice(0, name.length - extension.length)
+  const ending = `-${number}${extension}`
+  return cutBytes(stem, 255 - Buffer.byteLength(ending)) + ending
+}
+
+/** The same for a path. */
+export function numberedPath(path: string, number: number | string): string {
+  const name = basename(path)
+  const folder = path.slice(0, path.length - name.length)
+  return folder === '' ? numberedName(name, number) : join(dirname(path), numberedName(name, number))
+}
+
+function damagedImage(damage: string): ContractError {
+  return new ContractError('damaged_image', `The gateway sent a damaged image: ${damage}.`)
+}
