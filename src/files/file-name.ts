@@ -17,7 +17,12 @@ export function safeFileName(text: string): string {
     .replace(/^[.-]+/, '')
   const trimmed = cutBytes(cleaned, maxBytes).replace(/[.-]+$/, '')
   if (trimmed === '') return 'file'
-  return deviceName.test(trimmed) ? `_${trimmed}` : trimmed
+  return isDeviceName(trimmed) ? `_${trimmed}` : trimmed
+}
+
+/** Whether Windows takes the name for one of its devices, such as `aux.png`. */
+export function isDeviceName(name: string): boolean {
+  return deviceName.test(name)
 }
 
 /** Cuts text to a number of UTF-8 bytes, between characters. */

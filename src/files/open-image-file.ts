@@ -1,12 +1,12 @@
-import { basename, dirname, extname, join } from 'node:path'
+import { basename } from 'node:path'
 import type { Context } from '../context.ts'
 import { ContractError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { openAtomicFile } from './atomic-file.ts'
-import { cutBytes } from './file-name.ts'
 import { extensionOf } from './file-extension.ts'
 import type { ImageFormat } from './image-info.ts'
 import { createImageInspector } from './image-inspector.ts'
+import { numberedName } from './numbered-name.ts'
 
 /** An image on its way into a file that appears whole or not at all. */
 export interface ImageFile {
@@ -103,21 +103,6 @@ export function openImageFile(context: Context, options: ImageFileOptions): Imag
       }),
     discard,
   }
-}
-
-/** `hero.png` becomes `hero-2.png`; a name that would be too long for a file system (255 bytes) is cut. */
-export function numberedName(name: string, number: number | string): string {
-  const extension = extname(name)
-  const stem = name.slice(0, name.length - extension.length)
-  const ending = `-${number}${extension}`
-  return cutBytes(stem, 255 - Buffer.byteLength(ending)) + ending
-}
-
-/** The same for a path. */
-export function numberedPath(path: string, number: number | string): string {
-  const name = basename(path)
-  const folder = path.slice(0, path.length - name.length)
-  return folder === '' ? numberedName(name, number) : join(dirname(path), numberedName(name, number))
 }
 
 function damagedImage(damage: string): ContractError {
