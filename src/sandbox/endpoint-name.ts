@@ -1,3 +1,11 @@
 /** The names by which fault rules and counts know the sandbox's endpoints. */
-export const endpointNames = ['generate-content', 'responses', 'response-lookup', 'models'] as const
+export const endpointNames = [
+  'generate-content',
+  'responses',
+  'response-lookup',
+  'models',
+  'image-generations',
+  'image-edits',
+  'image-files',
+] as const
 export type EndpointName = (typeof endpointNames)[number]

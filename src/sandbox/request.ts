@@ -2,11 +2,31 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../context.ts'
 import type { JsonObject } from './json-value.ts'
 
+/** What a body holds: a JSON object, or the fields and files of a form. */
+export interface RequestContent {
+  readonly body: JsonObject
+  readonly files: readonly UploadedFile[]
+}
+
+/** A file of a form, as much of it as was kept. */
+export interface UploadedFile {
+  /** Name of the form's field: `image`, `image[]`, `mask`. */
+  readonly field: string
+  /** The media type that the part declares. */
+  readonly declaredType: string
+  /** Bytes that came. */
+  readonly size: number
+  /** The first bytes; all of them for the files whose pixels are needed and that are not too large. */
+  readonly head: Uint8Array
+}
+
 /** A request that passed the door: right host, a key, and a body that is a JSON object (empty for GET). */
 export interface SandboxRequest {
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
   readonly body: JsonObject
+  /** Files that came with a form; none otherwise. */
+  readonly files: readonly UploadedFile[]
   /** Counts the requests of this sandbox; makes ids differ and stay repeatable. */
   readonly number: number
   /** A fault wants a stream request answered with one document. */

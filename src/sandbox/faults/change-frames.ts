@@ -1,11 +1,11 @@
-import type { Frame, Reply } from '../http/reply.ts'
+import type { Frame, Frames, Reply } from '../http/reply.ts'
 import type { FaultRule } from './rule.ts'
 
 /** Which event is struck when the rule does not say. */
 export const usualEvent = 3
 
 /** The frames of a reply as the fault lets them through. */
-export function changeFrames(reply: Reply, fault: FaultRule): Iterable<Frame> {
+export function changeFrames(reply: Reply, fault: FaultRule): Frames {
   const { frames } = reply
   switch (fault.action) {
     case 'empty':
@@ -43,11 +43,11 @@ function comment(pause: Frame['pause']): Frame {
   return { text: ': keep-alive\n\n', pause, role: 'event' }
 }
 
-function* mapFrames(frames: Iterable<Frame>, map: (frame: Frame) => readonly Frame[]): Generator<Frame> {
-  for (const frame of frames) yield* map(frame)
+async function* mapFrames(frames: Frames, map: (frame: Frame) => readonly Frame[]): AsyncGenerator<Frame> {
+  for await (const frame of frames) yield* map(frame)
 }
 
-function* followed(frames: Iterable<Frame>, last: Frame): Generator<Frame> {
+async function* followed(frames: Frames, last: Frame): AsyncGenerator<Frame> {
   yield* frames
   yield last
 }
@@ -57,18 +57,18 @@ function* forever(frame: Frame): Generator<Frame> {
 }
 
 /** The event loses its last brace; a stream shorter than that loses it in its last event. */
-function* malformed(frames: Iterable<Frame>, event: number): Generator<Frame> {
+async function* malformed(frames: Frames, event: number): AsyncGenerator<Frame> {
   let index = 0
-  for (const frame of frames) {
+  for await (const frame of frames) {
     index++
     const isStruck = index === event || (frame.role === 'terminal' && index < event)
     yield isStruck ? { ...frame, text: frame.text.replace(/\}(?=[^}]*$)/, '') } : frame
   }
 }
 
-function* lateEvent(frames: Iterable<Frame>): Generator<Frame> {
+async function* lateEvent(frames: Frames): AsyncGenerator<Frame> {
   let earlier: Frame | undefined
-  for (const frame of frames) {
+  for await (const frame of frames) {
     yield frame
     if (frame.role === 'terminal') yield { ...(earlier ?? frame), role: 'closing' }
     earlier = frame
@@ -76,13 +76,13 @@ function* lateEvent(frames: Iterable<Frame>): Generator<Frame> {
 }
 
 /** Breaks off before an event with what the service writes then. */
-export function* brokenOff(
-  frames: Iterable<Frame>,
+export async function* brokenOff(
+  frames: Frames,
   event: number,
   breakOff: Reply['breakOff'],
-): Generator<Frame> {
+): AsyncGenerator<Frame> {
   let sent = 0
-  for (const frame of frames) {
+  for await (const frame of frames) {
     if (sent + 1 === event || frame.role !== 'event') break
     sent++
     yield frame
@@ -92,14 +92,14 @@ export function* brokenOff(
 
 const endings: Readonly<Record<string, string>> = { lf: '\n', crlf: '\r\n', cr: '\r' }
 
-function withLineEndings(frames: Iterable<Frame>, name = 'cr'): Iterable<Frame> {
+function withLineEndings(frames: Frames, name = 'cr'): Frames {
   const ending = endings[name.toLowerCase()] ?? '\r'
   return mapFrames(frames, (frame) => [{ ...frame, text: frame.text.replace(/\r\n|\n/g, ending) }])
 }
 
-function* withMark(frames: Iterable<Frame>): Generator<Frame> {
+async function* withMark(frames: Frames): AsyncGenerator<Frame> {
   let mark = '\uFEFF'
-  for (const frame of frames) {
+  for await (const frame of frames) {
     yield { ...frame, text: mark + frame.text }
     mark = ''
   }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FaultTarget, NamedRule } from '../faults/choose.ts'
 import { replaceReply } from '../faults/replace-reply.ts'
-import type { JsonObject } from '../json-value.ts'
 import { textOf } from '../json-value.ts'
 import type { RequestEntry } from '../ledger.ts'
+import type { RequestContent, SandboxRequest } from '../request.ts'
 import { authenticate } from './authenticate.ts'
 import { familyOf, problemReply } from './envelope.ts'
 import { assertLocal } from './guard.ts'
@@ -37,13 +37,15 @@ export async function decide(arrival: Arrival, shared: Exchanges): Promise<Decis
     const target = targetOf(handler, arrival)
     struck = shared.faults.beforeBody(target)
     if (struck !== undefined) return { fault: struck, reply: replaceReply(struck, family) ?? nothing }
-    const body = arrival.incoming.method === 'POST' ? await bodyOf(arrival.incoming, handler) : {}
-    const model = target.model ?? (textOf(body['model']) || undefined)
+    const content = await contentOf(arrival.incoming, handler)
+    const model = target.model ?? (textOf(content.body['model']) || undefined)
     arrival.entry.update({ model })
     struck = shared.faults.afterBody({ ...target, model })
     return {
       fault: struck,
-      reply: (struck && replaceReply(struck, family)) ?? handler.answer(requestOf(arrival, body, struck)),
+      reply:
+        (struck && replaceReply(struck, family)) ??
+        (await handler.answer(requestOf(arrival, content, struck))),
     }
   } catch (error) {
     const problem = error instanceof RequestProblem ? error : unexpected(error)
@@ -54,7 +56,7 @@ export async function decide(arrival: Arrival, shared: Exchanges): Promise<Decis
 /** @throws RequestProblem 403, 401 or 404 */
 function admit({ incoming, path, query, handler }: Arrival): Handler {
   assertLocal(incoming.headers)
-  authenticate(incoming.headers, query, familyOf(path))
+  if (!handler?.needsNoKey) authenticate(incoming.headers, query, familyOf(path))
   if (handler === undefined) throw new RequestProblem(404, `Invalid URL (${incoming.method} ${path})`)
   return handler
 }
@@ -66,14 +68,22 @@ function targetOf({ endpoint, model }: Handler, { incoming, entry }: Arrival): F
   return { endpoint, model, idempotencyKey }
 }
 
-function requestOf({ incoming, query, number }: Arrival, body: JsonObject, struck: NamedRule | undefined) {
-  return { query, headers: incoming.headers, body, number, ignoresStream: struck?.action === 'ignore-stream' }
+function requestOf(
+  { incoming, query, number }: Arrival,
+  content: RequestContent,
+  struck: NamedRule | undefined,
+): SandboxRequest {
+  const ignoresStream = struck?.action === 'ignore-stream'
+  return { ...content, query, headers: incoming.headers, number, ignoresStream }
 }
 
-/** Look-ups and cancellations may come with an empty body. */
-async function bodyOf(incoming: IncomingMessage, { endpoint }: Handler): Promise<JsonObject> {
+async function contentOf(incoming: IncomingMessage, handler: Handler): Promise<RequestContent> {
+  if (incoming.method !== 'POST') return { body: {}, files: [] }
+  if (handler.readContent !== undefined) return handler.readContent(incoming)
   const bytes = await readBody(incoming)
-  return bytes.length === 0 && endpoint === 'response-lookup' ? {} : parseBody(bytes)
+  // Look-ups and cancellations may come with an empty body.
+  const isEmpty = bytes.length === 0 && handler.endpoint === 'response-lookup'
+  return { body: isEmpty ? {} : parseBody(bytes), files: [] }
 }
 
 function unexpected(error: unknown): RequestProblem {

@@ -7,7 +7,8 @@ import { rawReplyOf } from '../faults/raw-reply.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import { flush, write, writeThrough } from './line.ts'
 import type { Line } from './line.ts'
-import type { Frame, Reply } from './reply.ts'
+import { allFrames, frameBytes } from './reply.ts'
+import type { Frame, Frames, Reply } from './reply.ts'
 
 /**
  * Puts a reply on the wire, paced, and plays a fault on the way.
@@ -23,7 +24,7 @@ export async function deliver(line: Line, reply: Reply, fault?: FaultRule): Prom
 
 async function play(line: Line, reply: Reply, fault: FaultRule | undefined): Promise<void> {
   const { outgoing } = line
-  const raw = fault && rawReplyOf(fault, reply)
+  const raw = fault && (await rawReplyOf(fault, reply))
   if (raw !== undefined) {
     outgoing.socket?.end(raw)
     return
@@ -35,13 +36,13 @@ async function play(line: Line, reply: Reply, fault: FaultRule | undefined): Pro
   const changed = fault === undefined ? reply : { ...reply, frames: changeFrames(reply, fault) }
   // A body that ends early on purpose must not announce its length.
   const isWhole = reply.isWhole && fault?.action !== 'cut' && fault?.action !== 'comments-only'
-  const frames = isWhole ? [...changed.frames] : changed.frames
-  const length = isWhole ? lengthOf(frames) : undefined
+  const whole = isWhole ? await allFrames(changed.frames) : undefined
+  const length = whole && lengthOf(whole)
   outgoing.writeHead(reply.status, headersOf(reply, fault, length))
   outgoing.flushHeaders()
   const writePiece = pieceWriter(line, fault)
   const isLater = interruption !== undefined && !isBeforeHeaders(interruption)
-  if (await send(line, frames, writePiece, isLater ? interruption : undefined)) return
+  if (await send(line, whole ?? changed.frames, writePiece, isLater ? interruption : undefined)) return
   if (fault?.action === 'keep-open') {
     await new Promise<void>((resolve) =>
       line.signal.addEventListener('abort', () => resolve(), { once: true }),
@@ -56,17 +57,17 @@ type WritePiece = (bytes: Uint8Array) => Promise<void>
 /** Returns true when the fault has ended the connection. */
 async function send(
   line: Line,
-  frames: Iterable<Frame>,
+  frames: Frames,
   writePiece: WritePiece,
   interruption: Interruption | undefined,
 ): Promise<boolean> {
   const breaksAt = interruption && breakingPoint(interruption.at, interruption.event)
   let isDue = true
-  for (const frame of frames) {
+  for await (const frame of frames) {
     const wait = line.pace(frame.pause)
     if (wait > 0) await sleep(line.clock, wait, line.signal)
     if (line.signal.aborted) return true
-    const bytes = Buffer.from(frame.text)
+    const bytes = frameBytes(frame)
     const offset = isDue ? breaksAt?.(bytes, frame.role) : undefined
     if (offset === undefined || interruption === undefined) {
       await writePiece(bytes)
@@ -81,10 +82,8 @@ async function send(
   return line.signal.aborted
 }
 
-function lengthOf(frames: Iterable<Frame>): number {
-  let length = 0
-  for (const { text } of frames) length += Buffer.byteLength(text)
-  return length
+function lengthOf(frames: readonly Frame[]): number {
+  return frames.reduce((length, frame) => length + frameBytes(frame).length, 0)
 }
 
 function headersOf(

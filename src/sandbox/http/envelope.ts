@@ -35,9 +35,8 @@ export function envelope(family: Family, { status, message, facts }: RequestProb
     const details = facts.details === undefined ? {} : { details: facts.details }
     return { error: { code: status, message, status: word, ...details } }
   }
-  return {
-    error: { message, type: typeOf(status), param: facts.param ?? null, code: facts.code ?? codeOf(status) },
-  }
+  const { type = typeOf(status), param = null, code = codeOf(status) } = facts
+  return { error: { message, type, param, code } }
 }
 
 function typeOf(status: number): string {

@@ -1,7 +1,8 @@
+import type { IncomingMessage } from 'node:http'
 import type { EndpointName } from '../endpoint-name.ts'
 import type { FaultChooser } from '../faults/choose.ts'
 import type { Ledger, RequestRecord } from '../ledger.ts'
-import type { SandboxRequest, Surroundings } from '../request.ts'
+import type { RequestContent, SandboxRequest, Surroundings } from '../request.ts'
 import type { LatencyProfile } from './pacing.ts'
 import type { Reply } from './reply.ts'
 
@@ -10,7 +11,11 @@ export interface Handler {
   readonly endpoint: EndpointName
   /** The model in the path, where it is there and not in the body. */
   readonly model?: string
-  answer(request: SandboxRequest): Reply
+  /** Anyone who knows the address is answered, also without a key. */
+  readonly needsNoKey?: true
+  /** Reads a body that is not JSON. */
+  readContent?(incoming: IncomingMessage): Promise<RequestContent>
+  answer(request: SandboxRequest): Reply | Promise<Reply>
 }
 
 /** What all exchanges of a sandbox share. */

@@ -7,6 +7,8 @@ import type { JsonObject } from '../json-value.ts'
 export interface ProblemFacts {
   /** The field at fault, in the request's own names. */
   readonly param?: string
+  /** The type of the OpenAI envelope, where it is not the one of the HTTP status. */
+  readonly type?: string
   /** The code of the OpenAI envelope. */
   readonly code?: string
   /** The status word of the Google envelope, where it is not the one of the HTTP status. */

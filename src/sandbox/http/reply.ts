@@ -3,17 +3,34 @@ import type { Pause } from './pacing.ts'
 /** A piece of a reply that is written at once: an event of a stream, or a whole body. */
 export interface Frame {
   readonly text: string
+  /** Bytes in place of the text, for what is not text. Faults that change text leave them alone. */
+  readonly bytes?: Uint8Array
   /** What the sandbox waits for before it: nothing, the first token, the next token. */
   readonly pause: Pause
   /** `terminal` is the event that completes the reply; `closing` is punctuation after it. */
   readonly role: 'event' | 'terminal' | 'closing'
 }
 
+/** Pieces that are there already, or are made while the ones before them travel. */
+export type Frames = Iterable<Frame> | AsyncIterable<Frame>
+
+/** What a frame puts on the wire. */
+export function frameBytes({ text, bytes }: Frame): Uint8Array {
+  return bytes ?? Buffer.from(text)
+}
+
+/** All pieces of a reply. */
+export async function allFrames(frames: Frames): Promise<Frame[]> {
+  const all: Frame[] = []
+  for await (const frame of frames) all.push(frame)
+  return all
+}
+
 /** A reply before it meets the wire. Faults are played on this form, so every endpoint has all of them. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly frames: Iterable<Frame>
+  readonly frames: Frames
   /** One body of known length instead of a stream. */
   readonly isWhole: boolean
   /** The request was accepted and generates something that a real gateway would bill. */
