@@ -14,7 +14,7 @@ export function safeFileName(text: string): string {
     .slice(0, 4 * maxBytes)
     .normalize('NFC')
     .replaceAll(/[^\p{L}\p{N}\p{M}._]+/gu, '-')
-    .replace(/^[.-]+/, '')
+    .replace(/^[.\p{M}-]+/u, '')
   const trimmed = cutBytes(cleaned, maxBytes).replace(/[.-]+$/, '')
   if (trimmed === '') return 'file'
   return isDeviceName(trimmed) ? `_${trimmed}` : trimmed

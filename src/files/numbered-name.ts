@@ -5,7 +5,7 @@ import { cutBytes } from './file-name.ts'
 const longestName = 255
 
 /** `hero.png` becomes `hero-2.png`; a name that would get too long is cut before the number. */
-export function numberedName(name: string, number: number | string): string {
+export function numberedName(name: string, number: number): string {
   const extension = extname(name)
   const ending = `-${number}${extension}`
   const stem = name.slice(0, name.length - extension.length)
@@ -13,8 +13,13 @@ export function numberedName(name: string, number: number | string): string {
 }
 
 /** The same for a path, whose folder stays as it is written. */
-export function numberedPath(path: string, number: number | string): string {
+export function numberedPath(path: string, number: number): string {
   const name = basename(path)
-  const at = path.lastIndexOf(name)
-  return path.slice(0, at) + numberedName(name, number)
+  return path.slice(0, path.lastIndexOf(name)) + numberedName(name, number)
+}
+
+/** `out/hero.png` becomes `out/hero-partial-0.png`. Never cut: the end of the name may be what tells images apart. */
+export function partialPath(path: string, partial: number): string {
+  const extension = extname(path)
+  return `${path.slice(0, path.length - extension.length)}-partial-${partial}${extension}`
 }

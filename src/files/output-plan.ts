@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import type { ModelgateError } from '../errors.ts'
 import { nameProblems } from './output-name-problems.ts'
 import { placeProblems } from './output-place-problems.ts'
-import { numberedPath } from './numbered-name.ts'
+import { numberedPath, partialPath } from './numbered-name.ts'
 import { literalTemplate, parseTemplate, slugOf } from './output-template.ts'
 import { sidecarPath } from './sidecar.ts'
 
@@ -73,7 +73,7 @@ export function planOutputs(context: Context, request: OutputRequest): OutputPla
     const path = template.expand({ ...request, index, extension, id })
     const isNumbered = template.tokens.has('index') || (count <= 1 && index <= 1)
     const numbered = isNumbered ? path : numberedPath(path, index)
-    return partial === undefined ? numbered : numberedPath(numbered, `partial-${partial}`)
+    return partial === undefined ? numbered : partialPath(numbered, partial)
   }
   return {
     toStandardOutput,

@@ -1,0 +1,233 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import process from 'node:process'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Context } from '../../src/context.ts'
+import { planOutputs } from '../../src/files/output-plan.ts'
+import type { OutputPlan, OutputRequest } from '../../src/files/output-plan.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
+
+function plan(request: Partial<OutputRequest> = {}, context: Context = testContext()): OutputPlan {
+  return planOutputs(context, {
+    count: 1,
+    force: false,
+    model: 'image-model-a',
+    prompt: 'A red fox',
+    now: context.clock.now(),
+    ...request,
+  })
+}
+
+const first = { index: 1, extension: 'png' }
+const second = { index: 2, extension: 'webp' }
+
+describe('names', () => {
+  test.each<[string, number, string, string]>([
+    ['hero.png', 1, 'hero.png', 'hero-2.png'],
+    ['hero.png', 2, 'hero-1.png', 'hero-2.png'],
+    ['out/hero.tar.gz', 2, 'out/hero.tar-1.gz', 'out/hero.tar-2.gz'],
+    ['./out.d/hero', 2, './out.d/hero-1', './out.d/hero-2'],
+    ['.hidden', 2, '.hidden-1', '.hidden-2'],
+    ['/abs/hero.png', 1, '/abs/hero.png', '/abs/hero-2.png'],
+    ['../hero.png', 1, '../hero.png', '../hero-2.png'],
+    ['hero-{index}.{ext}', 1, 'hero-1.png', 'hero-2.webp'],
+    ['hero-{index}.{ext}', 2, 'hero-1.png', 'hero-2.webp'],
+    ['{slug}.{ext}', 1, 'a-red-fox.png', 'a-red-fox-2.webp'],
+    ['{date}/{model}-{index}', 2, '2026-01-01/image-model-a-1', '2026-01-01/image-model-a-2'],
+  ])('-o %s for %i', (output, count, one, two) => {
+    const { pathFor, isAutomatic } = plan({ output, count })
+    expect([pathFor(first), pathFor(second)]).toEqual([one, two])
+    expect(isAutomatic).toBe(false)
+  })
+
+  test('without -o, in a folder of the configuration or the one given, the prompt gives the name', () => {
+    const name = 'a-red-fox-3f5df6b4'
+    const folder = temporaryFolder()
+    mkdirSync(`${folder}/there{index}`)
+    const context = testContext({ cwd: folder })
+    expect(plan().pathFor(first)).toMatch(/^a-red-fox-[0-9a-f]{8}\.png$/)
+    const stem = plan().pathFor(first).slice(0, name.length)
+    expect(plan({ count: 2 }).pathFor(second)).toBe(`${stem}-2.webp`)
+    expect(plan({ folder: 'assets{slug}' }).pathFor(first)).toBe(`assets{slug}/${stem}.png`)
+    expect(plan({ folder: 'assets', output: 'x.png' }).pathFor(first)).toBe('x.png')
+    expect(plan({ output: 'new/' }).pathFor(first)).toBe(`new/${stem}.png`)
+    expect(plan({ output: '{model}/' }).pathFor(first)).toBe(`image-model-a/${stem}.png`)
+    expect(plan({ output: 'there{index}' }, context).pathFor(first)).toBe(`there{index}/${stem}.png`)
+    expect(plan().isAutomatic && plan({ output: 'new/' }).isAutomatic).toBe(true)
+  })
+
+  test('an automatic name is the same in every run, and another for another prompt or model', () => {
+    const long = 'the same words at the beginning of two long prompts, and then '
+    const names = [
+      plan({ prompt: `${long} a cat` }),
+      plan({ prompt: `${long} a dog` }),
+      plan({ prompt: `${long} a dog`, model: 'image-model-b' }),
+    ].map(({ pathFor }) => pathFor(first))
+    expect(new Set(names).size).toBe(3)
+    expect(plan({ prompt: `${long} a cat`, now: 1e12 }).pathFor(first)).toBe(names[0])
+  })
+
+  test('partial images are named after their image', () => {
+    const partial = { ...second, partial: 0 }
+    expect(plan({ output: 'hero.png' }).pathFor({ ...first, partial: 2 })).toBe('hero-partial-2.png')
+    expect(plan({ output: 'hero-{index}.{ext}' }).pathFor(partial)).toBe('hero-2-partial-0.webp')
+  })
+
+  test('the id of the reply is part of the name, made safe', () => {
+    const { pathFor } = plan({ output: '{id}-{index}.{ext}' })
+    expect(pathFor({ ...first, id: '../../etc/passwd' })).toBe('etc-passwd-1.png')
+    expect(pathFor(first)).toBe('no-id-1.png')
+  })
+
+  test('- is standard output', () => {
+    const { toStandardOutput, pathFor } = plan({ output: '-' })
+    expect([toStandardOutput, pathFor(first)]).toEqual([true, '-'])
+    expect(plan({ output: './-' }).toStandardOutput).toBe(false)
+  })
+
+  test('no two images and partial images share a name, whatever the template', () => {
+    const pieces = ['{index}', '{ext}', '{slug}', '{id}', 'hero', '-1', '-2', '.', '/', 'x'.repeat(250)]
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 6 }),
+        fc.integer({ min: 1, max: 10 }),
+        (parts, count) => {
+          const { pathFor } = plan({ output: `a${parts.join('')}z`, count })
+          const images = Array.from({ length: 12 }, (_, at) => ({ index: at + 1, extension: 'png' }))
+          const paths = images.flatMap((image) => [pathFor(image), pathFor({ ...image, partial: 0 })])
+          expect(new Set(paths.map((path) => path.normalize('NFC').toLowerCase())).size).toBe(24)
+        },
+      ),
+    )
+  })
+})
+
+async function problems(folder: string, request: Partial<OutputRequest>, expected = {}) {
+  const found = await plan(request, testContext({ cwd: folder })).check(expected)
+  expect(readdirSync(folder, { recursive: true }).filter((name) => String(name).includes('mgpart'))).toEqual(
+    [],
+  )
+  return found.map(({ code, exitCode, message }) => `${exitCode} ${code} ${message}`)
+}
+
+describe('before anything is sent', () => {
+  test.each<Partial<OutputRequest>>([
+    {},
+    { output: 'hero.png' },
+    { output: 'hero-{index}.{ext}', count: 10 },
+    { output: 'hero.png', count: 10 },
+    { output: '{slug}.{ext}' },
+    { output: '{id}-{index}.png', count: 2 },
+    { output: '-' },
+    { output: '/dev/null' },
+    { output: 'strange: a|b?.png' },
+  ])('nothing is wrong with %j', async (request) => {
+    expect(await problems(temporaryFolder(), request)).toEqual([])
+  })
+
+  test.each<[Partial<OutputRequest>, string]>([
+    [{ output: '-', count: 2 }, '2 one_image_only -o - takes one image, and 2 are asked for.'],
+    [{ output: '' }, '2 bad_file_name -o "" is not a file name.'],
+    [{ output: 'a\0b' }, String.raw`2 bad_file_name -o "a\u0000b" is not a file name.`],
+    [{ output: 'a\nb' }, String.raw`2 bad_file_name -o "a\nb" is not a file name.`],
+    [{ output: '{n}{Ext}' }, '2 unknown_token -o "{n}{Ext}": {n}, {Ext} means nothing in a file name.'],
+    [
+      { output: '{slug}.{ext}', count: 2 },
+      '2 names_collide -o "{slug}.{ext}" gives all 2 images the same name.',
+    ],
+    [
+      { output: '{id}/{index}.png' },
+      '2 id_in_folder -o "{id}/{index}.png": {id} is known only after the images are made, so no folder can have it.',
+    ],
+    [
+      { output: 'none/x.png' },
+      '2 folder_missing "none/x.png" cannot be written: the folder "none" does not exist.',
+    ],
+    [
+      { output: 'x'.repeat(256) },
+      `10 name_too_long "${'x'.repeat(256)}" cannot be written: its name is too long.`,
+    ],
+  ])('%j is told', async (request, problem) => {
+    expect(await problems(temporaryFolder(), request)).toEqual([problem])
+  })
+
+  test('a missing folder is told once, with what to do', async () => {
+    const request = { output: 'a b/', count: 4 }
+    const [problem, ...others] = await plan(request, testContext({ cwd: temporaryFolder() })).check()
+    expect(others).toEqual([])
+    expect(problem).toMatchObject({ exitCode: 2, facts: { hint: "Create the folder first: mkdir -p 'a b'" } })
+  })
+
+  test('an id may be as long as one can get', async () => {
+    const output = `${'x'.repeat(250)}{id}`
+    expect(await problems(temporaryFolder(), { output })).toEqual([
+      expect.stringMatching(/^10 name_too_long/),
+    ])
+  })
+
+  test('every file that exists is told, unless it may be replaced', async () => {
+    const folder = temporaryFolder()
+    writeFiles(folder, { 'hero-1.png': '', 'hero-3.png': '', 'hero-2.webp': '', 'hero-4.png.json': '' })
+    symlinkSync('nowhere', `${folder}/hero-5.png`)
+    const request = { output: 'hero-{index}.{ext}', count: 5 }
+    expect(await problems(folder, request)).toEqual([
+      '10 file_exists "hero-1.png" exists already.',
+      '10 file_exists "hero-3.png" exists already.',
+      '10 file_exists "hero-5.png" exists already.',
+    ])
+    expect(await problems(folder, request, { extension: 'webp' })).toEqual([
+      '10 file_exists "hero-2.webp" exists already.',
+    ])
+    expect(await problems(folder, request, { sidecar: true })).toContainEqual(
+      '10 file_exists "hero-4.png.json" exists already.',
+    )
+    expect(await problems(folder, { ...request, force: true })).toEqual([])
+  })
+
+  test('an automatic name that is taken is no problem', async () => {
+    const folder = temporaryFolder()
+    writeFiles(folder, { [plan().pathFor(first)]: '' })
+    expect(await problems(folder, {})).toEqual([])
+  })
+
+  test('a file where a folder should be, and a folder where a file should be', async () => {
+    const folder = temporaryFolder()
+    writeFiles(folder, { file: '', 'dir-1/x': '' })
+    expect(await problems(folder, { output: 'file/x.png' })).toEqual([
+      expect.stringMatching(/^10 not_a_folder /),
+    ])
+    expect(await problems(folder, { output: 'dir', count: 2 })).toEqual([
+      expect.stringMatching(/^10 is_folder /),
+    ])
+  })
+
+  test('a named pipe does not keep the check waiting', async () => {
+    const folder = temporaryFolder()
+    execFileSync('mkfifo', [`${folder}/pipe`])
+    expect(await problems(folder, { output: 'pipe' })).toEqual([])
+  })
+
+  test.skipIf(process.getuid?.() === 0)('a folder without permission (not as root)', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(`${folder}/locked`)
+    chmodSync(`${folder}/locked`, 0o500)
+    expect(await problems(folder, { output: 'locked/' })).toEqual([
+      expect.stringMatching(/^10 permission_denied /),
+    ])
+  })
+
+  test.each([
+    ['con.png', '"con.png"'],
+    ['out\\aux', '"aux"'],
+    ['C:\\a:b.png', '"a:b.png"'],
+    ['a?.png', '"a?.png"'],
+    ['dot.\\x', '"dot."'],
+  ])('on Windows %s is refused', async (output, part) => {
+    const found = await plan({ output }, testContext({ platform: 'win32' })).check()
+    expect(found.map(({ message }) => message)).toEqual([
+      `-o ${JSON.stringify(output)}: Windows has no files named ${part}.`,
+    ])
+  })
+})

@@ -1,0 +1,114 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { literalTemplate, parseTemplate, slugOf, templateTokens } from '../../src/files/output-template.ts'
+import type { TemplateValues } from '../../src/files/output-template.ts'
+import { hostileNames } from '../support/hostile-names.ts'
+
+const values: TemplateValues = {
+  index: 3,
+  extension: 'png',
+  model: 'image-model-a',
+  prompt: 'A red fox',
+  now: Date.UTC(2026, 7, 20, 23, 59),
+  id: 'req_123',
+}
+
+test.each([
+  ['{index}', '3'],
+  ['{ext}', 'png'],
+  ['{model}', 'image-model-a'],
+  ['{date}', '2026-08-20'],
+  ['{slug}', 'a-red-fox'],
+  ['{id}', 'req_123'],
+  ['out/{model}/{slug}-{index}.{ext}', 'out/image-model-a/a-red-fox-3.png'],
+  ['plain.png', 'plain.png'],
+  ['{{index}}-{index}', '{index}-3'],
+  ['{{{index}}}', '{3}'],
+  ['open{ and }close', 'open{ and }close'],
+])('%s becomes %s', (text, name) => {
+  expect(parseTemplate(text).expand(values)).toBe(name)
+})
+
+test('every token is known by its name, and other words are told', () => {
+  const template = parseTemplate(templateTokens.map((token) => `{${token}}`).join('') + '{Index}{}{n}{{n}}')
+  expect([...template.tokens]).toEqual(templateTokens)
+  expect(template.unknown).toEqual(['{Index}', '{}', '{n}'])
+})
+
+test('values that are missing have a name of their own', () => {
+  const empty = { ...values, model: '', prompt: '', id: undefined }
+  expect(parseTemplate('{model}_{slug}_{id}').expand(empty)).toBe('model_image_no-id')
+})
+
+test('text made literal stands for itself', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom('{', '}', 'index', 'x')), (parts) => {
+      const text = parts.join('')
+      expect(parseTemplate(literalTemplate(text)).expand(values)).toBe(text)
+    }),
+  )
+})
+
+describe('a slug', () => {
+  test.each([
+    ['A red fox, in the snow!', 'a-red-fox-in-the-snow'],
+    ['  “Grüße” aus Köln  ', 'grüße-aus-köln'],
+    ['日本の山', '日本の山'],
+    ['e\u0301te\u0301', 'été'],
+    [
+      'one two three four five six seven eight nine ten eleven',
+      'one-two-three-four-five-six-seven-eight-nine-ten',
+    ],
+    [
+      'one two three four five six seven eight nine teneleven',
+      'one-two-three-four-five-six-seven-eight-nine',
+    ],
+    ['x'.repeat(100), 'x'.repeat(48)],
+    ['hi ' + 'x'.repeat(100), `hi-${'x'.repeat(45)}`],
+    ['zero\u200bwidth', 'zerowidth'],
+    ['😀', 'image'],
+  ])('of %j is %j', (prompt, slug) => {
+    expect(slugOf(prompt)).toBe(slug)
+  })
+})
+
+/** A name that every system takes: no folder, not hidden, no option, no device, nothing invisible at its ends. */
+function expectSafe(name: string, mostBytes: number) {
+  expect(name).toMatch(/^[\p{L}\p{N}_][\p{L}\p{N}\p{M}._-]*$/u)
+  expect(name).not.toMatch(/[.-]$/)
+  expect(name).not.toMatch(/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i)
+  expect(Buffer.byteLength(name)).toBeLessThanOrEqual(mostBytes)
+  expect(name.isWellFormed()).toBe(true)
+}
+
+test('there are enough hostile names', () => {
+  expect(new Set(hostileNames).size).toBeGreaterThanOrEqual(150)
+})
+
+describe.each(['slug', 'model', 'id'])('{%s}', (token) => {
+  const bare = parseTemplate(`{${token}}`)
+  const full = parseTemplate(`out/{${token}}.{ext}`)
+  const hostile = (text: string) => ({ ...values, prompt: text, model: text, id: text })
+
+  test.each(hostileNames)('is safe as %j', (text) => {
+    expectSafe(bare.expand(hostile(text)), 81)
+    const path = full.expand(hostile(text))
+    expect(path.startsWith('out/')).toBe(true)
+    expectSafe(path.slice(4), 85)
+  })
+
+  test('is safe as any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+        expectSafe(bare.expand(hostile(text)), 81)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+test('a device that only comes about in the expansion is no device', () => {
+  const con = { ...values, prompt: 'con', model: 'nul', extension: 'png' }
+  expect(parseTemplate('{model}/{slug}.{ext}').expand(con)).toBe('_nul/_con.png')
+  expect(parseTemplate('co{ext}.png').expand({ ...con, extension: 'n' })).toBe('_con.png')
+})
