@@ -1,6 +1,6 @@
 import type { Citation, TextResult, ToolCall } from '../../contract/text-event.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
-import { isObject, listOf, numberOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
+import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import { replyError } from '../reply-error.ts'
 import {
   finishError,
@@ -11,8 +11,10 @@ import {
   type TextDecoder,
 } from '../text-decoder.ts'
 import { finishReasonOf } from './finish-reason.ts'
+import { citationsOf } from './citations.ts'
 import { createChunkMerger } from './merge-chunks.ts'
 import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
+import { skimTextChunk } from './skim-text.ts'
 import { readContentUsage } from './usage.ts'
 
 interface CandidateState {
@@ -30,7 +32,8 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
   let reasoning = ''
   let block: string | undefined
-  let usage: unknown
+  /** Cumulative, and in every chunk: only the last one is ever read. */
+  let usage: { readonly value: unknown } | { readonly json: string } = { value: undefined }
   let responseId: string | null = null
   let model: string | null = null
   let otherOutput = false
@@ -47,8 +50,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     merger?.add(value)
     if (value['promptFeedback']) readFeedback(objectOf(value['promptFeedback']))
     for (const candidate of listOf(value['candidates'])) if (isObject(candidate)) readCandidate(candidate)
-    // Cumulative, and in every chunk: only the last one is ever read.
-    usage = value['usageMetadata'] ?? usage
+    if (value['usageMetadata']) usage = { value: value['usageMetadata'] }
     responseId = stringOf(value['responseId']) ?? responseId
     model = stringOf(value['modelVersion']) ?? model
   }
@@ -61,10 +63,23 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     emit({ type: 'prompt-block', reason, message: stringOf(feedback['blockReasonMessage']) ?? null })
   }
 
+  const candidateAt = (index: number): CandidateState => {
+    const known = candidates.get(index)
+    if (known !== undefined) return known
+    const fresh = { text: createGrowingText(), finish: undefined }
+    candidates.set(index, fresh)
+    return fresh
+  }
+
+  const addText = (state: CandidateState, index: number, text: string) => {
+    if (text === '') return
+    state.text.add(text)
+    emit({ type: 'text-delta', index, text })
+  }
+
   const readCandidate = (candidate: JsonObject) => {
     const index = positionOf(candidate['index'])
-    const state = candidates.get(index) ?? { text: createGrowingText(), finish: undefined }
-    candidates.set(index, state)
+    const state = candidateAt(index)
     const parts = objectOf(candidate['content'])['parts']
     if (Array.isArray(parts)) understood = true
     for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
@@ -75,7 +90,8 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       understood = true
       endToolCall()
     }
-    if (candidate['citationMetadata'] || candidate['groundingMetadata']) readCitations(candidate)
+    if (candidate['citationMetadata'] || candidate['groundingMetadata'])
+      citationsOf(candidate).forEach(addCitation)
     if (candidate['safetyRatings']) reportSafety(candidate['safetyRatings'])
   }
 
@@ -85,10 +101,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       if (part['thought'] === true) {
         reasoning += text
         emit({ type: 'reasoning-delta', text })
-      } else {
-        state.text.add(text)
-        emit({ type: 'text-delta', index, text })
-      }
+      } else addText(state, index, text)
     }
     if (isObject(part['functionCall'])) readFunctionCall(part['functionCall'])
     else if (text === undefined) readOtherPart(part)
@@ -149,25 +162,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     }
   }
 
-  const readCitations = (candidate: JsonObject) => {
-    const metadata = objectOf(candidate['citationMetadata'])
-    for (const source of objectsOf(metadata['citationSources'] ?? metadata['citations'])) {
-      addCitation(source['uri'], source['title'], source['startIndex'], source['endIndex'])
-    }
-    for (const chunk of objectsOf(objectOf(candidate['groundingMetadata'])['groundingChunks'])) {
-      const source = objectOf(chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps'])
-      addCitation(source['uri'], source['title'], undefined, undefined)
-    }
-  }
-
-  const addCitation = (url: unknown, title: unknown, start: unknown, end: unknown) => {
-    const citation = {
-      url: stringOf(url) ?? null,
-      title: stringOf(title) ?? null,
-      start: numberOf(start),
-      end: numberOf(end),
-    }
-    if (citation.url === null && citation.title === null) return
+  const addCitation = (citation: Citation) => {
     // Grounding is repeated in every chunk.
     const key = JSON.stringify(citation)
     if (cited.has(key)) return
@@ -207,15 +202,28 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       raw_finish_reason: raw,
       tool_calls: toolCalls,
       citations,
-      usage: readContentUsage(usage),
+      usage: readContentUsage('json' in usage ? JSON.parse(usage.json) : usage.value),
       response_id: responseId,
       model,
       response: merger?.value ?? null,
     }
   }
 
+  /** A merged reply needs every chunk as it is; words alone do not. */
+  const skim = (json: string): boolean => {
+    const chunk = merger === undefined ? skimTextChunk(json) : undefined
+    if (chunk === undefined) return false
+    understood = true
+    addText(candidateAt(0), 0, chunk.text)
+    if (chunk.usage !== undefined) usage = { json: chunk.usage }
+    responseId = chunk.responseId ?? responseId
+    model = chunk.model ?? model
+    return true
+  }
+
   return {
     message,
+    skim,
     get state() {
       return block !== undefined || allFinished() ? 'settled' : 'open'
     },

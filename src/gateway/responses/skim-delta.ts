@@ -1,20 +1,20 @@
+import { jsonPattern, unescapeJson } from '../json-pattern.ts'
+
 /** What a plain text delta says. */
 export interface TextDelta {
   readonly outputIndex: number
   readonly delta: string
 }
 
-/** A plain value: a text without escapes, a small number, an empty list, null. */
-const value = String.raw`(?:"[^"\\\u0000-\u001f]*"|0|[1-9]\d{0,8}|\[\]|null)`
 /** Fields that say nothing here. One that would make it an error or another event is left to the parser. */
-const others = String.raw`(?:,"(?!type"|error"|delta"|output_index")\w+":${value})*`
+const others = String.raw`(?:,"(?!type"|error"|delta"|output_index")\w+":${jsonPattern.plainValue})*`
 
 /**
  * The usual form of a text delta: one flat object, its fields in the order of the wire (recorded).
  * The whole text is matched, so that what is not JSON never passes.
  */
 const flatDelta = new RegExp(
-  String.raw`^\{"type":"response\.output_text\.delta"${others},"delta":"([^"\\\u0000-\u001f]*)"${others},"output_index":(0|[1-9]\d{0,2})${others}\}$`,
+  String.raw`^\{"type":"response\.output_text\.delta"${others},"delta":"(${jsonPattern.characters})"${others},"output_index":(0|[1-9]\d{0,2})${others}\}$`,
 )
 
 /**
@@ -23,5 +23,5 @@ const flatDelta = new RegExp(
  */
 export function skimTextDelta(text: string): TextDelta | undefined {
   const match = flatDelta.exec(text)
-  return match === null ? undefined : { delta: match[1]!, outputIndex: Number(match[2]) }
+  return match === null ? undefined : { delta: unescapeJson(match[1]!), outputIndex: Number(match[2]) }
 }
