@@ -88,7 +88,7 @@ export function openImageFile(context: Context, options: ImageFileOptions): Imag
       orDiscard(async () => {
         const format = inspector.add(bytes)
         if (file !== undefined) return await file.write(bytes)
-        waiting.push(bytes.slice())
+        waiting.push(Buffer.from(bytes))
         if (format !== undefined) await open(format)
       }),
     finish: () =>
@@ -105,6 +105,7 @@ export function openImageFile(context: Context, options: ImageFileOptions): Imag
   }
 }
 
-function damagedImage(damage: string): ContractError {
+/** The image came, and is not whole. */
+export function damagedImage(damage: string): ContractError {
   return new ContractError('damaged_image', `The gateway sent a damaged image: ${damage}.`)
 }

@@ -186,18 +186,16 @@ const samples = [
 
 test.each(samples)('a header that is cut anywhere gives nothing, or what the whole one gives', (bytes) => {
   const { width, height } = readImageInfo(bytes)!
-  for (let length = 0; length < bytes.length; length++) {
-    const info = readImageInfo(bytes.subarray(0, length))
-    if (info !== undefined) expect(info).toMatchObject({ width, height })
-  }
+  const found = Array.from({ length: bytes.length }, (_, length) => readImageInfo(bytes.subarray(0, length)))
+  expect(found.filter((info) => info && (info.width !== width || info.height !== height))).toEqual([])
 })
 
 test('no bytes make it fail or run for ever', () => {
   const start = fc.constantFrom(...samples.map((bytes) => bytes.subarray(0, 16)))
   fc.assert(
     fc.property(start, fc.uint8Array({ maxLength: 400 }), (head, rest) => {
-      const info = readImageInfo(Buffer.concat([head, rest]))
-      if (info !== undefined) expect(info.width * info.height).toBeGreaterThan(0)
+      const { width, height } = readImageInfo(Buffer.concat([head, rest])) ?? { width: 1, height: 1 }
+      expect(width * height).toBeGreaterThan(0)
     }),
     { numRuns: 3000 },
   )

@@ -35,6 +35,18 @@ export function pngBytes(shape: PngShape = {}): Buffer {
   ])
 }
 
+/** A whole PNG of noise, which no compression makes small. */
+export function noisyPng(width: number, height: number): Buffer {
+  let state = width * 65_537 + height
+  const rows = Array.from({ length: height }, () =>
+    Uint8Array.from(
+      { length: width * 4 },
+      () => (state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff) >> 16,
+    ),
+  )
+  return pngBytes({ width, height, rows })
+}
+
 export function pngChunk(name: string, content: Uint8Array): Buffer {
   const chunk = Buffer.alloc(12 + content.length)
   chunk.writeUInt32BE(content.length, 0)

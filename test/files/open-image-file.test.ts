@@ -1,0 +1,248 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
+import { openImageFile } from '../../src/files/open-image-file.ts'
+import type { ImageFileOptions } from '../../src/files/open-image-file.ts'
+import { streamImage } from '../../src/files/stream-image.ts'
+import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
+
+interface SaveOptions extends Partial<ImageFileOptions> {
+  /** Bytes in each write; everything at once unless given. */
+  readonly step?: number
+}
+
+async function save(
+  folder: string,
+  bytes: Uint8Array,
+  { step = bytes.length, ...options }: SaveOptions = {},
+) {
+  const file = openImageFile(testContext({ cwd: folder }), {
+    nameFor: (extension) => `hero.${extension}`,
+    force: false,
+    ...options,
+  })
+  // One buffer for all writes, as a decoder has it.
+  const piece = Buffer.alloc(Math.max(1, step))
+  for (let at = 0; at < bytes.length; at += step) {
+    const length = Buffer.from(bytes).copy(piece, 0, at, at + step)
+    await file.write(piece.subarray(0, length))
+    piece.fill(0)
+  }
+  return await file.finish()
+}
+
+const noise = Buffer.from(Array.from({ length: 999 }, (_, at) => (at * at) % 256))
+const profile = jpegSegment(0xe2, Buffer.concat([jpegBytes(), noise]))
+const wholeImages: [string, Buffer][] = [
+  ['png', pngBytes({ width: 3, height: 2, chunks: [pngChunk('tEXt', pngChunk('IEND', noise))] })],
+  ['jpeg', jpegBytes({ width: 3, height: 2, before: [profile] })],
+  ['webp', webpBytes('VP8X', Buffer.of(0, 0, 0, 0, 2, 0, 0, 1, 0, 0), noise)],
+  ['gif', gifBytes({ width: 3, height: 2 })],
+]
+
+describe.each(wholeImages)('a whole %s', (format, bytes) => {
+  const extension = format === 'jpeg' ? 'jpg' : format
+
+  test.each([1, 3, 17, 4096])('is saved and described, written in pieces of %i', async (step) => {
+    const folder = temporaryFolder()
+    expect(await save(folder, bytes, { step })).toEqual({
+      path: `hero.${extension}`,
+      bytes: bytes.length,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      format,
+      width: 3,
+      height: 2,
+      mime_type: `image/${format}`,
+    })
+    expect(await readFile(join(folder, `hero.${extension}`))).toEqual(bytes)
+    expect(await readdir(folder)).toEqual([`hero.${extension}`])
+  })
+
+  test('is still whole with bytes after its end', async () => {
+    const padded = Buffer.concat([bytes, Buffer.alloc(9)])
+    expect(await save(temporaryFolder(), padded)).toMatchObject({ bytes: padded.length })
+  })
+
+  test('cut anywhere is refused, and nothing is left behind', async () => {
+    const folder = temporaryFolder()
+    const codes = new Set<string>()
+    for (let length = 1; length < bytes.length; length += length < 64 ? 1 : 61) {
+      const error = await save(folder, bytes.subarray(0, length)).catch((reason: unknown) => reason)
+      expect(error).toMatchObject({ exitCode: 8 })
+      codes.add((error as { code: string }).code)
+    }
+    expect([...codes].toSorted()).toEqual(['damaged_image', 'not_an_image'])
+    expect(await readdir(folder)).toEqual([])
+  })
+})
+
+test('cut by one byte, an image is kept where that is wanted, and said to be damaged', async () => {
+  for (const [format, bytes] of wholeImages) {
+    const told: string[] = []
+    const cut = bytes.subarray(0, -1)
+    const folder = temporaryFolder()
+    const saved = await save(folder, cut, { damaged: (path, damage) => told.push(`${path}: ${damage}`) })
+    expect(saved).toMatchObject({ bytes: cut.length, width: 3, height: 2 })
+    expect(told).toEqual([`${saved.path}: the ${format.toUpperCase()} data ends too early`])
+  }
+})
+
+test('an image whose header cannot be read is damaged too', async () => {
+  const bytes = pngBytes()
+  bytes[25] = 5
+  const refused = {
+    exitCode: 8,
+    code: 'damaged_image',
+    message: expect.stringContaining('header cannot be read'),
+  }
+  await expect(save(temporaryFolder(), bytes)).rejects.toMatchObject(refused)
+  expect(await save(temporaryFolder(), bytes, { damaged: () => {} })).toMatchObject({
+    width: null,
+    height: null,
+  })
+})
+
+test.each<[string, string | Uint8Array, string]>([
+  ['nothing', '', 'an image of 0 bytes'],
+  ['HTML', '<!DOCTYPE html><title>502</title>', 'an HTML or XML document'],
+  ['HTML after white space', '\r\n\t <html>', 'an HTML or XML document'],
+  ['a drawing with scripts', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'an HTML or XML document'],
+  ['JSON', '{"error":{"message":"expired"}}', 'a JSON document'],
+  ['a JSON list', '[1]', 'a JSON document'],
+  ['words', 'not found, sorry, try again', 'text/plain'],
+  ['few letters', 'no', 'text/plain'],
+  ['a document', '%PDF-1.7\n%âãÏÓ\n1 0 obj', 'application/pdf'],
+  ['another kind of picture', Buffer.from('\0\0\0\x1cftypavif\0\0\0\0avifmif1', 'latin1'), 'image/avif'],
+  ['zeros', new Uint8Array(5000), 'data of no known type'],
+  ['base64 that was not decoded', pngBytes().toString('base64'), 'text/plain'],
+])('%s in place of an image is refused by name', async (_, content, found) => {
+  const folder = temporaryFolder()
+  const error = { exitCode: 8, message: expect.stringContaining(found) }
+  const keepDamaged = { damaged: () => {} }
+  await expect(save(folder, Buffer.from(content as string), keepDamaged)).rejects.toMatchObject(error)
+  expect(await readdir(folder)).toEqual([])
+})
+
+test('the bytes decide the extension, whatever was asked for', async () => {
+  const folder = temporaryFolder()
+  await save(folder, jpegBytes(), { nameFor: (extension) => `png.${extension}` })
+  expect(await readdir(folder)).toEqual(['png.jpg'])
+})
+
+test('what real encoders write is whole', async () => {
+  const data = new Uint8ClampedArray(64 * 64 * 4).map((_, at) => (at * at * 31) % 256)
+  const picture = { data, width: 64, height: 64 }
+  for (const bytes of [
+    await encodePng(picture),
+    await encodeJpeg(picture, 90),
+    await encodeWebp(picture, 50),
+  ]) {
+    const folder = temporaryFolder()
+    expect(await save(folder, bytes, { step: 1000 })).toMatchObject({ bytes: bytes.length, width: 64 })
+    await expect(save(folder, bytes.slice(0, -1), { force: true })).rejects.toMatchObject({ exitCode: 8 })
+  }
+})
+
+test('a name that is taken gets a number, and nothing is overwritten', async () => {
+  const folder = temporaryFolder()
+  const bytes = pngBytes()
+  await writeFile(join(folder, 'hero.png'), 'mine')
+  await mkdir(join(folder, 'hero-2.png'))
+  const renamed: string[] = []
+  const options = { renamed: (planned: string, saved: string) => renamed.push(`${planned} ${saved}`) }
+  expect(await save(folder, bytes, options)).toMatchObject({ path: 'hero-3.png' })
+  expect(renamed).toEqual(['hero.png hero-3.png'])
+  expect(await readFile(join(folder, 'hero.png'), 'utf8')).toBe('mine')
+  expect(await save(folder, bytes, { force: true })).toMatchObject({ path: 'hero.png' })
+  expect(await readFile(join(folder, 'hero.png'))).toEqual(bytes)
+})
+
+test('the longest name that is taken gives room to its number', async () => {
+  const folder = temporaryFolder()
+  const name = `${'ä'.repeat(125)}x.png`
+  const nameFor = () => name
+  await save(folder, pngBytes(), { nameFor })
+  expect(await save(folder, pngBytes(), { nameFor })).toMatchObject({ path: `${'ä'.repeat(124)}-2.png` })
+})
+
+test('a missing folder and a folder under the name are told when the first bytes come', async () => {
+  const folder = temporaryFolder()
+  const missing = save(folder, pngBytes(), { nameFor: () => 'none/x.png' })
+  await expect(missing).rejects.toMatchObject({ exitCode: 2, code: 'folder_missing' })
+  await mkdir(join(folder, 'hero.png'))
+  await expect(save(folder, pngBytes())).rejects.toMatchObject({ exitCode: 10, code: 'is_folder' })
+  expect(await readdir(folder)).toEqual(['hero.png'])
+})
+
+test('discarding leaves nothing, at any time', async () => {
+  const folder = temporaryFolder()
+  const bytes = pngBytes()
+  for (const length of [0, 5, 30, bytes.length]) {
+    const file = openImageFile(testContext({ cwd: folder }), { nameFor: () => 'a.png', force: false })
+    await file.write(bytes.subarray(0, length))
+    await file.discard()
+    await file.discard()
+    expect(await readdir(folder)).toEqual([])
+  }
+})
+
+test('a named pipe gets the image as it comes', async () => {
+  const folder = temporaryFolder()
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  const received = buffer(createReadStream(join(folder, 'pipe')))
+  const context = testContext({ cwd: folder })
+  const file = openImageFile(context, { nameFor: () => 'pipe', force: false })
+  const done: unknown[] = []
+  const saving = file.write(jpegBytes()).then(() => file.finish())
+  void saving.then((saved) => done.push(saved))
+  while (done.length === 0) await context.clock.advance(50)
+  expect(await saving).toMatchObject({ path: 'pipe', format: 'jpeg' })
+  expect(await received).toEqual(jpegBytes())
+})
+
+describe('on standard output', () => {
+  test('the image is what is written, and is described', async () => {
+    const context = testContext()
+    const image = streamImage(context)
+    const bytes = pngBytes({ width: 7 })
+    for (const byte of bytes) await image.write(Buffer.of(byte))
+    expect(await image.finish()).toMatchObject({ path: '-', bytes: bytes.length, format: 'png', width: 7 })
+    expect(context.stdout.bytes).toEqual(bytes)
+    expect(context.stdout.drains).toBe(1)
+  })
+
+  test('an error page never gets there', async () => {
+    const context = testContext()
+    const image = streamImage(context)
+    await expect(image.write(Buffer.from('<html>not an image at all</html>'))).rejects.toMatchObject({
+      exitCode: 8,
+    })
+    expect(context.stdout.text).toBe('')
+  })
+
+  test('damage is told at the end', async () => {
+    const image = streamImage(testContext())
+    await image.write(pngBytes().subarray(0, -2))
+    await expect(image.finish()).rejects.toMatchObject({ code: 'damaged_image' })
+  })
+
+  test('a slow reader is waited for', async () => {
+    const context = testContext()
+    context.stdout.hold()
+    const image = streamImage(context)
+    const events: string[] = []
+    const writing = image.write(pngBytes()).then(() => events.push('written'))
+    await context.clock.advance(0)
+    events.push('released')
+    context.stdout.release()
+    await writing
+    expect(events).toEqual(['released', 'written'])
+  })
+})
