@@ -6,6 +6,12 @@ import { assertLocal } from './http/guard.ts'
 import type { Exchanges, Handler } from './http/handler.ts'
 import { RequestProblem } from './http/problem.ts'
 import { jsonReply } from './http/reply.ts'
+import { createImages } from './images/create-images.ts'
+import { editImages } from './images/edit-images.ts'
+import { createImageStore } from './images/image-store.ts'
+import { readForm } from './images/read-form.ts'
+import type { KeepImage } from './images/reply-with-images.ts'
+import { serveImage } from './images/serve-image.ts'
 import { modelCatalog, modelList } from './list-models.ts'
 import { createResponse } from './responses/create-response.ts'
 import { cancelResponse, deleteResponse, getResponse } from './responses/look-up.ts'
@@ -55,6 +61,7 @@ export function addRoutes(app: App, shared: Exchanges): void {
     '/v1/responses/:id',
     serve((call) => ({ endpoint: 'response-lookup', answer: () => deleteResponse(idOf(call), store) })),
   )
+  addImageRoutes(app, shared, serve)
   app.get(
     '/v1/models',
     serve(() => ({ endpoint: 'models', answer: () => jsonReply(modelList()) })),
@@ -73,6 +80,39 @@ export function addRoutes(app: App, shared: Exchanges): void {
   app.all(
     '*',
     serve(() => undefined),
+  )
+}
+
+type Serve = (handlerOf: (call: Call) => Handler | undefined) => (call: Call) => Promise<Response>
+
+function addImageRoutes(app: App, shared: Exchanges, serve: Serve): void {
+  const store = createImageStore(shared.clock, shared.seed)
+  const keeper =
+    (call: Call): KeepImage =>
+    (id, picture) =>
+      `http://${call.env.incoming.headers.host}${store.keep(id, picture)}`
+  app.post(
+    '/v1/images/generations',
+    serve((call) => ({
+      endpoint: 'image-generations',
+      answer: (request) => createImages(request, keeper(call), shared),
+    })),
+  )
+  app.post(
+    '/v1/images/edits',
+    serve((call) => ({
+      endpoint: 'image-edits',
+      readContent: readForm,
+      answer: (request) => editImages(request, keeper(call), shared),
+    })),
+  )
+  app.get(
+    '/sandbox/images/:file',
+    serve((call) => ({
+      endpoint: 'image-files',
+      needsNoKey: true,
+      answer: (request) => serveImage(request, call.req.param('file') ?? '', store),
+    })),
   )
 }
 

@@ -1,5 +1,16 @@
 /** What can be asked of the sandbox besides a plain answer. */
-export const scenarios = ['refusal', 'block', 'length', 'failure', 'error', 'empty', 'long'] as const
+export const scenarios = [
+  'refusal',
+  'block',
+  'length',
+  'failure',
+  'error',
+  'empty',
+  'long',
+  // Images only: one image fewer than asked for; the final image before its partial ones.
+  'fewer',
+  'early',
+] as const
 export type Scenario = (typeof scenarios)[number]
 
 /**

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../context.ts'
+import { urlLifetimeMinutes } from '../../contract/images.ts'
+import { RequestProblem } from '../http/problem.ts'
+import { seededHex } from '../seeded-random.ts'
+import type { EncodedPicture } from './encode-picture.ts'
+
+/** Result images take at most so much memory; beyond it the oldest are forgotten. */
+const maxStoredBytes = 256 * 1024 * 1024
+
+export interface StoredImage {
+  readonly bytes: Uint8Array
+  readonly mediaType: string
+  /** Strong: the digest of the bytes. */
+  readonly etag: string
+}
+
+/** The images that can be fetched by their address, for 60 minutes of the sandbox's clock. */
+export interface ImageStore {
+  /** Keeps an image and returns its address below the sandbox's own: path and query. */
+  keep(id: string, picture: EncodedPicture): string
+  /** @throws RequestProblem 403 for an address that expired or is not signed, 404 for one not known */
+  find(file: string, query: URLSearchParams): StoredImage
+}
+
+const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const
+
+export function createImageStore(clock: Clock, seed: number): ImageStore {
+  const images = new Map<string, StoredImage>()
+  let total = 0
+  const signatureOf = (file: string, expiry: string) => seededHex(32, seed, 'address', file, expiry)
+  return {
+    keep(id, { bytes, format }) {
+      const file = `${id}.${extensions[format]}`
+      const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
+      images.set(file, { bytes, mediaType: `image/${format}`, etag })
+      total += bytes.length
+      for (const [name, image] of images) {
+        if (total <= maxStoredBytes || name === file) break
+        images.delete(name)
+        total -= image.bytes.length
+      }
+      const expiry = new Date(clock.now() + urlLifetimeMinutes * 60_000).toISOString()
+      return `/sandbox/images/${file}?${new URLSearchParams({ se: expiry, sig: signatureOf(file, expiry) })}`
+    },
+    find(file, query) {
+      const expiry = query.get('se') ?? ''
+      if (query.get('sig') !== signatureOf(file, expiry)) {
+        throw new RequestProblem(403, 'The signature of this address is not right.', {
+          code: 'invalid_signature',
+        })
+      }
+      if (clock.now() >= Date.parse(expiry)) {
+        throw new RequestProblem(403, `This address expired at ${expiry}.`, { code: 'url_expired' })
+      }
+      const image = images.get(file)
+      if (image === undefined) throw new RequestProblem(404, 'There is no such image.')
+      return image
+    },
+  }
+}

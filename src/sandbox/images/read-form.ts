@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http'
+import { imageEditEndpoint } from '../../contract/images.ts'
+import { maskLimits, sourceLimits } from '../../contract/image-files.ts'
+import { imageInfoHeadBytes } from '../../files/image-info.ts'
+import { RequestProblem } from '../http/problem.ts'
+import type { RequestContent, UploadedFile } from '../request.ts'
+import { formValues } from './form-values.ts'
+
+/** The largest form: 1 GiB, more than all the files that any model takes. */
+const maxFormBytes = 1024 ** 3
+/** Far above what a valid form holds. */
+const limits = { fields: 100, files: 100, parts: 200 }
+
+/** Files whose pixels are needed are kept whole, unless they are too large anyway; of others the header will do. */
+const largestSource = Math.max(...Object.values(sourceLimits).map(({ below }) => below))
+
+function keptBytes(field: string, isFirst: boolean): number {
+  if (field === 'mask') return maskLimits.below
+  return isFirst ? largestSource : imageInfoHeadBytes
+}
+
+/**
+ * Reads the form of an image edit while it arrives; of all its files only the first image and the mask are held whole.
+ * @throws RequestProblem 400 for what is no form, 413 for one that is too large
+ */
+export async function readForm(incoming: IncomingMessage): Promise<RequestContent> {
+  const contentType = incoming.headers['content-type']
+  if (contentType === undefined || !/^multipart\/form-data\s*;.*boundary=/i.test(contentType)) {
+    throw unreadable("Invalid 'Content-Type': must be multipart/form-data with a boundary.")
+  }
+  const { Busboy } = await import('@fastify/busboy')
+  const form = new Busboy({ headers: { ...incoming.headers, 'content-type': contentType }, limits })
+  const texts = new Map<string, string>()
+  const files: UploadedFile[] = []
+  const { promise, resolve, reject } = Promise.withResolvers<RequestContent>()
+  let problem: RequestProblem | undefined
+  form.on('field', (name, value, nameIsCut, valueIsCut) => {
+    if (texts.has(name)) problem ??= refused(name, 'was sent twice')
+    if (nameIsCut || valueIsCut) problem ??= refused(name, 'is too long')
+    texts.set(name, value)
+  })
+  form.on('file', (field, stream, _, __, declaredType) => {
+    const place = files.length
+    const most = keptBytes(field, !files.some((file) => file.field !== 'mask'))
+    files.push({ field, declaredType, size: 0, head: new Uint8Array(0) })
+    const chunks: Buffer[] = []
+    let [size, kept] = [0, 0]
+    stream.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (kept < most) chunks.push(chunk.subarray(0, most - kept))
+      kept = Math.min(size, most)
+    })
+    stream.on('end', () => {
+      files[place] = { field, declaredType, size, head: Buffer.concat(chunks) }
+    })
+    // The form itself tells of the error.
+    stream.on('error', () => {})
+  })
+  form.on('finish', () => {
+    if (problem !== undefined) reject(problem)
+    else resolve({ body: formValues(texts, imageEditEndpoint.fields), files })
+  })
+  form.on('error', (error) =>
+    reject(unreadable(`The form could not be parsed: ${(error as Error).message}.`)),
+  )
+  incoming.on('error', reject)
+  let length = 0
+  incoming.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > maxFormBytes) {
+      reject(new RequestProblem(413, `The form is larger than ${maxFormBytes} bytes.`, { headers: closing }))
+    }
+  })
+  incoming.pipe(form)
+  return promise.finally(() => {
+    // What is still to come is read and dropped, so that the client can hear the answer.
+    incoming.unpipe(form)
+    incoming.resume()
+  })
+}
+
+/** The rest of the body may still be under way, so the connection cannot be used again. */
+const closing = { connection: 'close' }
+
+function unreadable(message: string): RequestProblem {
+  return new RequestProblem(400, message, { headers: closing })
+}
+
+function refused(field: string, problem: string): RequestProblem {
+  return new RequestProblem(400, `Invalid '${field}': ${problem}.`, { param: field, code: 'invalid_value' })
+}

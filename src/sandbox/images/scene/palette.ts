@@ -1,0 +1,99 @@
+import type { Random } from '../../seeded-random.ts'
+import { pick } from '../../seeded-random.ts'
+import { colourOf } from './colour.ts'
+import type { Colour } from './colour.ts'
+
+/** The colours of one picture. */
+export interface Palette {
+  readonly isNight: boolean
+  /** From the top of the sky down to the horizon. */
+  readonly sky: readonly Colour[]
+  /** The sun or the moon. */
+  readonly light: Colour
+  /** What lies far away, and what lies near. */
+  readonly far: Colour
+  readonly near: Colour
+  /** Five colours that go well together, from light to dark. */
+  readonly tints: readonly Colour[]
+}
+
+const hueWords: Readonly<Record<string, number>> = {
+  red: 27,
+  orange: 60,
+  gold: 85,
+  yellow: 100,
+  green: 145,
+  teal: 190,
+  blue: 255,
+  purple: 305,
+  violet: 300,
+  pink: 350,
+}
+
+/** Times of day, each with the words that ask for it. */
+const times = {
+  day: /\b(day|noon|sunny|morning|summer|spring)\b/,
+  dusk: /\b(dusk|sunset|evening|dawn|sunrise|autumn|fall)\b/,
+  night: /\b(night|midnight|moon|stars?|space|galaxy|dark)\b/,
+} as const
+type Time = keyof typeof times
+
+/**
+ * Chooses colours: a hue and a time of day that the prompt names, or by chance.
+ * @param isVivid strong colours rather than quiet ones
+ */
+export function paletteFor(prompt: string, random: Random, isVivid: boolean): Palette {
+  const words = prompt.toLowerCase()
+  const named = Object.keys(hueWords).find((word) => new RegExp(`\\b${word}\\b`).test(words))
+  const chance = random() * 360
+  const hue = named === undefined ? chance : hueWords[named]!
+  const anyTime = pick(random, Object.keys(times) as Time[])
+  const time = (Object.keys(times) as Time[]).find((name) => times[name].test(words)) ?? anyTime
+  // The glow stands across from the sky on the colour wheel, and leans to the warm side.
+  const glow = hue + 150 + random() * 60
+  const strength = isVivid ? 1 : 0.5
+  const tone = (lightness: number, chroma: number, at: number) => colourOf(lightness, chroma * strength, at)
+  return { ...skies[time](tone, hue, glow), tints: tintsFor(tone, hue, random) }
+}
+
+type Tone = (lightness: number, chroma: number, hue: number) => Colour
+
+const skies: Readonly<Record<Time, (tone: Tone, hue: number, glow: number) => Omit<Palette, 'tints'>>> = {
+  day: (tone, hue, glow) => ({
+    isNight: false,
+    sky: [tone(0.66, 0.13, hue), tone(0.8, 0.09, hue + 12), tone(0.94, 0.05, hue + 40)],
+    light: tone(0.985, 0.05, glow),
+    far: tone(0.82, 0.06, hue + 10),
+    near: tone(0.36, 0.1, hue + 35),
+  }),
+  dusk: (tone, hue, glow) => ({
+    isNight: false,
+    sky: [
+      tone(0.4, 0.13, hue),
+      tone(0.62, 0.13, hue + 60),
+      tone(0.8, 0.14, glow),
+      tone(0.91, 0.1, glow + 25),
+    ],
+    light: tone(0.96, 0.1, glow + 30),
+    far: tone(0.68, 0.1, glow - 20),
+    near: tone(0.22, 0.09, hue),
+  }),
+  night: (tone, hue, glow) => ({
+    isNight: true,
+    sky: [tone(0.17, 0.07, hue), tone(0.27, 0.1, hue + 15), tone(0.46, 0.1, hue + 45)],
+    light: tone(0.96, 0.04, glow),
+    far: tone(0.38, 0.08, hue + 30),
+    near: tone(0.11, 0.05, hue + 10),
+  }),
+}
+
+function tintsFor(tone: Tone, hue: number, random: Random): readonly Colour[] {
+  const spread = 25 + random() * 35
+  return [
+    tone(0.93, 0.05, hue + 2 * spread),
+    tone(0.8, 0.13, hue + spread),
+    tone(0.66, 0.17, hue),
+    tone(0.62, 0.18, hue + 180 - spread),
+    tone(0.36, 0.11, hue - spread),
+  ]
+}
