@@ -1,0 +1,63 @@
+import type { Context } from '../../context.ts'
+import { inCi } from '../in-ci.ts'
+
+/** `auto` takes the best that the terminal has. */
+export type PreviewMode = 'auto' | 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'off'
+
+export interface PreviewImage {
+  readonly bytes: Uint8Array
+  /** As declared; the bytes decide. */
+  readonly mediaType: string
+  /** One line below the picture. */
+  readonly caption?: string
+}
+
+/** Shows pictures on the terminal. */
+export interface Preview {
+  /** Never throws: what cannot be shown is skipped, and the first time that is said. */
+  show(image: PreviewImage): Promise<void>
+}
+
+export interface PreviewOptions {
+  readonly mode: PreviewMode
+  /** Takes the line that says why a picture is not shown; it goes to standard error unless given. */
+  readonly notice?: (message: string) => void
+}
+
+/**
+ * Pictures beside the paths: on standard error, and only when that is a terminal and no CI runner's. `auto` shows none
+ * on a terminal without cursor control (`TERM=dumb`).
+ */
+export function createPreview(context: Context, options: PreviewOptions): Preview | undefined {
+  const { mode, notice = (message) => context.stderr.write(`${message}\n`) } = options
+  if (mode === 'off' || !context.stderr.isTerminal || inCi(context.env)) return undefined
+  if (mode === 'auto' && context.env.TERM === 'dumb') return undefined
+  let hasToldWhy = false
+  const skip = (message: string) => {
+    if (!hasToldWhy) notice(message)
+    hasToldWhy = true
+  }
+  const drawing = lazily(async () => {
+    const { createDrawing } = await import('./drawing.ts')
+    return await createDrawing(context, mode, skip)
+  })
+  return {
+    async show({ bytes, caption }) {
+      try {
+        const picture = await (await drawing()).draw(bytes)
+        if (picture === undefined) return
+        const { sanitise } = await import('../sanitise.ts')
+        const line = caption === undefined ? '' : `${sanitise(caption.replaceAll(/\s+/g, ' '))}\n`
+        context.stderr.write(picture + line)
+        await context.stderr.drain()
+      } catch (error) {
+        skip(`no preview: ${error instanceof Error ? error.message : String(error)}`)
+      }
+    },
+  }
+}
+
+function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () => (made ??= make())
+}
