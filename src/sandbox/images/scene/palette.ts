@@ -45,15 +45,17 @@ type Time = keyof typeof times
 export function paletteFor(prompt: string, random: Random, isVivid: boolean): Palette {
   const words = prompt.toLowerCase()
   const named = Object.keys(hueWords).find((word) => new RegExp(`\\b${word}\\b`).test(words))
-  const chance = random() * 360
-  const hue = named === undefined ? chance : hueWords[named]!
+  const ownHue = named === undefined ? undefined : hueWords[named]!
+  // Skies of chance lie between teal and rose; for everything else any hue will do.
+  const [skyChance, tintChance] = [185 + random() * 160, random() * 360]
+  const [hue, tint] = [ownHue ?? skyChance, ownHue ?? tintChance]
   const anyTime = pick(random, Object.keys(times) as Time[])
   const time = (Object.keys(times) as Time[]).find((name) => times[name].test(words)) ?? anyTime
-  // The glow stands across from the sky on the colour wheel, and leans to the warm side.
-  const glow = hue + 150 + random() * 60
+  // The glow of a cool sky is warm, that of a warm one lies across the colour wheel.
+  const glow = hue > 180 && hue < 346 ? 35 + random() * 55 : hue + 150 + random() * 60
   const strength = isVivid ? 1 : 0.5
   const tone = (lightness: number, chroma: number, at: number) => colourOf(lightness, chroma * strength, at)
-  return { ...skies[time](tone, hue, glow), tints: tintsFor(tone, hue, random) }
+  return { ...skies[time](tone, hue, glow), tints: tintsFor(tone, tint, random) }
 }
 
 type Tone = (lightness: number, chroma: number, hue: number) => Colour

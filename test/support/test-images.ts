@@ -1,0 +1,66 @@
+import { crc32 } from 'node:zlib'
+import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
+import type { Pixels } from '../../src/files/codecs.ts'
+
+/** A picture in which every pixel differs from its neighbours, opaque unless the alpha is told. */
+export function testPicture(
+  width: number,
+  height: number,
+  alphaAt: (x: number, y: number) => number = () => 255,
+): Pixels {
+  const data = new Uint8ClampedArray(width * height * 4)
+  for (let at = 0; at < width * height; at++) {
+    const [x, y] = [at % width, Math.floor(at / width)]
+    data.set([(x * 255) / width, (y * 255) / height, (x * 7 + y * 13) % 256, alphaAt(x, y)], at * 4)
+  }
+  return { data, width, height }
+}
+
+/** PNG with an alpha channel, JPEG and WebP files of that size. */
+export async function testImages(width: number, height = width) {
+  const picture = testPicture(width, height)
+  const [png, jpeg, webp] = await Promise.all([
+    encodePng(picture),
+    encodeJpeg(picture, 90),
+    encodeWebp(picture, 90),
+  ])
+  return { png, jpeg, webp }
+}
+
+/** A mask whose middle half, in both directions, is open. */
+export function maskPng(width: number, height = width): Promise<Uint8Array> {
+  const isOpen = (x: number, y: number) =>
+    Math.abs(x / width - 0.5) < 0.25 && Math.abs(y / height - 0.5) < 0.25
+  return encodePng(testPicture(width, height, (x, y) => (isOpen(x, y) ? 0 : 255)))
+}
+
+/** The same PNG made longer, to exactly so many bytes, by a chunk that decoders pass over. */
+export function paddedPng(png: Uint8Array, length: number): Uint8Array {
+  const end = png.length - 12
+  const chunk = Buffer.alloc(length - png.length)
+  chunk.writeUInt32BE(chunk.length - 12, 0)
+  chunk.write('paDd', 4, 'latin1')
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), chunk.length - 4)
+  return Buffer.concat([png.subarray(0, end), chunk, png.subarray(end)])
+}
+
+/** The largest difference between two pictures' values, where `isMeant` says so. */
+export function largestDifference(
+  a: Pixels,
+  b: Pixels,
+  isMeant: (x: number, y: number) => boolean = () => true,
+): number {
+  let most = 0
+  for (let at = 0; at < a.data.length; at++) {
+    const pixel = at >> 2
+    if (isMeant(pixel % a.width, Math.floor(pixel / a.width))) {
+      most = Math.max(most, Math.abs(a.data[at]! - b.data[at]!))
+    }
+  }
+  return most
+}
+
+/** The mean difference between two pictures of the same size. */
+export function meanDifference(a: Pixels, b: Pixels): number {
+  return a.data.reduce((sum, value, at) => sum + Math.abs(value - b.data[at]!), 0) / a.data.length
+}
