@@ -1,5 +1,6 @@
 import { ModelgateError } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
+import { stalledError } from './events/reader-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import { brokenError, sendRequest, type Gateway, type GatewayRequest } from './gateway.ts'
 import { truncatedError, type TextDecoder } from './text-decoder.ts'
@@ -109,13 +110,5 @@ function translate(error: unknown, decoder: TextDecoder): unknown {
   return new ModelgateError(truncated.exit, truncated.code, `${truncated.message} ${error.message}`, {
     ...truncated.facts,
     cause: error,
-  })
-}
-
-function stalledError(seconds: number): ModelgateError {
-  return new ModelgateError('unknown', 'stream_stalled', `Nothing but signs of life came for ${seconds} s.`, {
-    phase: 'stream',
-    billed: 'maybe',
-    hint: 'Allow more time with --progress-timeout.',
   })
 }

@@ -1,0 +1,112 @@
+import { ContractError } from '../../errors.ts'
+
+/** Decodes base64 that arrives in pieces. */
+export interface Base64Decoder {
+  /** ASCII bytes, cut anywhere. @throws ContractError `bad_base64` */
+  push(text: Buffer): Promise<void>
+  /** Hands over the rest; how many bytes there were in all. @throws ContractError `bad_base64` */
+  end(): Promise<number>
+}
+
+/** Decoded bytes are handed over in blocks of this size: few and large writes. */
+const blockBytes = 196_608
+/** As many characters as a block holds. */
+const blockCharacters = (blockBytes / 3) * 4
+
+/** An image may not be larger than a download (faults, section 1.5). */
+const maxImageBytes = 2 ** 31
+
+const alphabetOnly = /^[\w+/-]*$/
+const whiteSpace = /[\t\n\f\r ]+/g
+
+/**
+ * A decoder for both alphabets that takes white space and missing padding, and nothing else (fault E34).
+ * Whole quanta go through Node's own decoder, which skips what it does not know: that it gives as many
+ * bytes as there should be proves that it has skipped nothing.
+ * @param write receives each block; a block is not touched again
+ */
+export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>): Base64Decoder {
+  let block: Buffer | undefined
+  let used = 0
+  let total = 0
+  /** Up to three characters of a quantum that has not ended. */
+  let rest = ''
+  let padding = 0
+
+  const flush = async () => {
+    if (block === undefined || used === 0) return
+    total += used
+    if (total > maxImageBytes) throw imageTooLarge()
+    const full = block.subarray(0, used)
+    block = undefined
+    used = 0
+    await write(full)
+  }
+
+  /** Decodes whole quanta; false when something in them is not of the alphabet. */
+  const decodeQuanta = async (quanta: string): Promise<boolean> => {
+    const size = (quanta.length / 4) * 3
+    if (used + size > blockBytes) await flush()
+    block ??= Buffer.allocUnsafeSlow(blockBytes)
+    if (block.write(quanta, used, size, 'base64') !== size) return false
+    used += size
+    return true
+  }
+
+  const decode = async (text: Buffer): Promise<void> => {
+    const taken = rest === '' ? 0 : Math.min(4 - rest.length, text.length)
+    let quanta = rest + text.toString('latin1', 0, taken)
+    rest = ''
+    for (let at = taken; ;) {
+      if (quanta.length % 4 > 0) {
+        if (!alphabetOnly.test(quanta)) return decodeCarefully(quanta, text.subarray(at))
+        rest = quanta
+      } else if (quanta !== '' && !(await decodeQuanta(quanta))) {
+        return decodeCarefully(quanta, text.subarray(at))
+      }
+      if (at === text.length) return
+      const left = text.length - at
+      const length = left < 4 ? left : Math.min(left & ~3, blockCharacters)
+      quanta = text.toString('latin1', at, (at += length))
+    }
+  }
+
+  /** The long way, for a text with white space or padding in it. */
+  const decodeCarefully = async (before: string, text: Buffer): Promise<void> => {
+    const clean = (before + text.toString('latin1')).replaceAll(whiteSpace, '')
+    const data = clean.replace(/={1,2}$/, '')
+    if (!alphabetOnly.test(data)) throw badBase64()
+    padding = clean.length - data.length
+    await decode(Buffer.from(data, 'latin1'))
+  }
+
+  return {
+    async push(text) {
+      if (padding === 0) return decode(text)
+      const clean = text.toString('latin1').replaceAll(whiteSpace, '')
+      padding += clean.length
+      if (padding > 2 || /[^=]/.test(clean)) throw badBase64()
+    },
+    async end() {
+      // One character is less than a byte; padding where nothing is to be padded is as wrong.
+      if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) throw badBase64()
+      if (rest !== '') {
+        if (used + rest.length > blockBytes) await flush()
+        block ??= Buffer.allocUnsafeSlow(blockBytes)
+        used += block.write(rest, used, 'base64')
+      }
+      await flush()
+      return total
+    },
+  }
+}
+
+export function badBase64(): ContractError {
+  return new ContractError('bad_base64', 'An image of the reply is not valid base64.', {
+    hint: 'Look at the reply with --raw.',
+  })
+}
+
+function imageTooLarge(): ContractError {
+  return new ContractError('image_too_large', 'An image of the reply is larger than 2 GiB.')
+}

@@ -1,0 +1,187 @@
+import { malformed, tooLarge } from '../events/reader-errors.ts'
+import { createGrowingBytes } from './growing-bytes.ts'
+import { createPlaceTracker, type ImagePlace } from './place-tracker.ts'
+import { createStringReader, type StringReader } from './string-reader.ts'
+
+/** What becomes of the text of one image. */
+export interface ImageText {
+  /** ASCII bytes, escapes resolved, cut anywhere. */
+  push(text: Buffer): Promise<void>
+  end(): Promise<void>
+}
+
+export interface DocumentHandlers {
+  /**
+   * The text of an image begins; in the field `url`, what follows `data:`.
+   * @param head tells the object up to here, closed as if nothing followed; to be asked at once
+   */
+  image(place: ImagePlace, head: () => string): ImageText
+  /** A JSON object has ended: its text, with `null` in place of the images. */
+  document(text: string): Promise<void>
+}
+
+/** Reads JSON objects from bytes while they arrive. */
+export interface DocumentScanner {
+  /**
+   * Reads to the end of an object, or of the bytes; resolves with how many it has read.
+   * @throws ContractError for what is not JSON, too large or too deep; whatever the handlers throw
+   */
+  read(bytes: Buffer): Promise<number>
+  /** Between two objects. */
+  readonly idle: boolean
+  /** Inside the text of an image. */
+  readonly inImage: boolean
+  /** How many bytes of objects have come. */
+  readonly bytesRead: number
+}
+
+/** Everything of one object but its images (faults, section 1.5: JSON text reply). */
+const maxKeptBytes = 32 * 1_048_576
+
+const QUOTE = 34
+const BACKSLASH = 92
+const OPEN_OBJECT = 123
+/** `{ } [ ] , :` */
+const marks = new Set([OPEN_OBJECT, 125, 91, 93, 44, 58])
+/** What may stand between objects: blanks, the brackets and commas of an array of them, record separators. */
+const between = new Set([32, 9, 10, 13, 30, 44, 91, 93])
+
+/** How the address of an image begins that holds the image itself. */
+const dataStart = '"data:'
+const nullWord = Buffer.from('null')
+
+/**
+ * Splits a stream of bytes into JSON objects, and takes the images out of them on the way. These are searched
+ * for their end and nothing else, so that a reply may be of any size. The rest is kept for JSON.parse.
+ */
+export function createDocumentScanner(handlers: DocumentHandlers): DocumentScanner {
+  const kept = createGrowingBytes()
+  const tracker = createPlaceTracker()
+  let image: { readonly read: StringReader; readonly text: ImageText } | undefined
+  /** The string that is being read, if it is not an image: an address may still turn out to be one. */
+  let string: 'key' | 'address' | 'other' | undefined
+  let stringFrom = 0
+  let escaped = false
+  let complete = false
+  let bytesRead = 0
+
+  const keep = (bytes: Buffer, from: number, to: number) => {
+    if (kept.length + to - from > maxKeptBytes) throw tooLarge(maxKeptBytes)
+    kept.add(bytes, from, to)
+  }
+
+  const beginImage = (place: ImagePlace, from: number) => {
+    kept.cut(from)
+    kept.add(nullWord, 0, nullWord.length)
+    string = undefined
+    image = { read: createStringReader(), text: handlers.image(place, () => `${kept.text()}}`) }
+  }
+
+  const beginString = () => {
+    stringFrom = kept.length - 1
+    const place = tracker.atKey ? undefined : tracker.place
+    if (place?.field === 'b64_json') return beginImage(place, stringFrom)
+    string = tracker.atKey && tracker.keyMatters ? 'key' : place === undefined ? 'other' : 'address'
+  }
+
+  /** Reads brackets, numbers and words up to the beginning of a string or the end of an object. */
+  const readStructure = (bytes: Buffer, start: number): number => {
+    let from = start
+    for (let at = start; at < bytes.length; at++) {
+      const byte = bytes[at]!
+      if (tracker.depth === 0) {
+        from = at
+        if (byte === OPEN_OBJECT) tracker.mark(byte)
+        else if (!between.has(byte)) throw malformed()
+      } else if (byte === QUOTE) {
+        keep(bytes, from, at + 1)
+        beginString()
+        return at + 1
+      } else if (marks.has(byte)) {
+        tracker.mark(byte)
+        complete = tracker.depth === 0
+        if (!complete) continue
+        keep(bytes, from, at + 1)
+        return at + 1
+      }
+    }
+    if (tracker.depth > 0) keep(bytes, from, bytes.length)
+    return bytes.length
+  }
+
+  const readString = (bytes: Buffer, from: number): number => {
+    // Of an address, first only as much as tells whether it is an image.
+    const wanted = string === 'address' ? dataStart.length - (kept.length - stringFrom) : Infinity
+    const to = Math.min(bytes.length, from + wanted)
+    let ended = false
+    let at = from
+    while (at < to && !ended) {
+      const byte = bytes[at++]!
+      if (escaped) escaped = false
+      else if (byte === BACKSLASH) escaped = true
+      else ended = byte === QUOTE
+    }
+    keep(bytes, from, at)
+    if (ended) {
+      if (string === 'key') tracker.key(keyOf(kept.text(stringFrom)))
+      string = undefined
+    } else if (kept.length - stringFrom === dataStart.length && string === 'address') {
+      string = 'other'
+      if (kept.text(stringFrom).toLowerCase() === dataStart) beginImage(tracker.place!, stringFrom)
+    }
+    return at
+  }
+
+  const readImage = async ({ read, text }: NonNullable<typeof image>, bytes: Buffer, from: number) => {
+    const { content, next, ended } = read(bytes, from)
+    if (content.length > 0) await text.push(content)
+    if (ended) {
+      image = undefined
+      await text.end()
+    }
+    return next
+  }
+
+  return {
+    async read(bytes) {
+      const wasIdle = tracker.depth === 0
+      let at = 0
+      while (at < bytes.length && !complete) {
+        if (image !== undefined) at = await readImage(image, bytes, at)
+        else if (string !== undefined) at = readString(bytes, at)
+        else at = readStructure(bytes, at)
+      }
+      if (!wasIdle || complete || tracker.depth > 0) bytesRead += at
+      if (complete) {
+        complete = false
+        const text = kept.text()
+        kept.cut(0)
+        await handlers.document(text)
+      }
+      return at
+    },
+    get idle() {
+      return tracker.depth === 0
+    },
+    get inImage() {
+      return image !== undefined
+    },
+    get bytesRead() {
+      return bytesRead
+    },
+  }
+}
+
+/** Reads all of the bytes, however many objects there are in them. */
+export async function readAll(scanner: DocumentScanner, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await scanner.read(bytes.subarray(at))
+}
+
+function keyOf(literal: string): string {
+  if (!literal.includes('\\')) return literal.slice(1, -1)
+  try {
+    return JSON.parse(literal) as string
+  } catch {
+    throw malformed()
+  }
+}

@@ -1,0 +1,120 @@
+import { ContractError, type ModelgateError } from '../../errors.ts'
+import { parseMessage } from '../events/json-reader.ts'
+import { numberOf, objectOf, stringOf, type JsonObject } from '../json-access.ts'
+import { replyError } from '../reply-error.ts'
+import { positionOf } from '../text-decoder.ts'
+import type { DocumentHandlers } from './document-scanner.ts'
+import { createImageIntake } from './image-intake.ts'
+import { isError, itemsOf, kindOf, type MessageKind } from './image-message.ts'
+import type { ImageReceiver, ImageStart, ReceivedImage } from './image-receiver.ts'
+
+/** Makes images of the messages of a reply, and remembers what else they say. */
+export interface ImageCollector extends DocumentHandlers {
+  readonly images: readonly ReceivedImage[]
+  /** The messages that completed images, or said that there are none. */
+  readonly results: readonly unknown[]
+  readonly usage: unknown
+  readonly created: number | null
+  /** Why the first image that is missing is missing. */
+  readonly failure: ModelgateError | undefined
+  /** Nothing more is to be expected: all that were asked for have come, or a list of images. */
+  readonly complete: boolean
+  /** Gives up what has not been completed. */
+  drop(): Promise<void>
+}
+
+/** @param eventName the name of the event that is being read */
+export function createImageCollector(receiver: ImageReceiver, eventName: () => string): ImageCollector {
+  const images: ReceivedImage[] = []
+  const results: unknown[] = []
+  /** How many partial images have come, by image. */
+  const partials = new Map<number, number>()
+  let usage: unknown = null
+  let created: number | null = null
+  let failure: ModelgateError | undefined
+  /** Where the first image of the current message stands among all. */
+  let base = 0
+  let isList = false
+  const isComplete = () => isList || images.length >= (receiver.count ?? Infinity)
+
+  const startOf = (position: number, kind: MessageKind, head: JsonObject): ImageStart => {
+    if (kind !== 'partial') return { index: positionOf(base + position), partial: null }
+    // A partial image may come after the image itself (specification, `partial_images`).
+    const index = positionOf(Math.min(base, (receiver.count ?? Infinity) - 1))
+    const partial = partials.get(index) ?? 0
+    partials.set(index, partial + 1)
+    return { index, partial: partialIndex(head) ?? partial }
+  }
+
+  const intake = createImageIntake({
+    open: (position, kind, head) => receiver.open(startOf(position, kind, head)),
+    eventName,
+  })
+
+  const collect = async (
+    item: JsonObject,
+    index: number,
+    came: ReceivedImage['source'] | ContractError | undefined,
+  ) => {
+    if (came instanceof ContractError) {
+      failure ??= came
+      return
+    }
+    const revisedPrompt = stringOf(item['revised_prompt']) ?? null
+    const url = stringOf(item['url'])?.trim()
+    if (came === undefined && !url) {
+      failure ??= item['error'] ? replyError(item) : noImage()
+      return
+    }
+    if (came === undefined) await receiver.url({ index: positionOf(index), url: url! })
+    images.push({ index, revised_prompt: revisedPrompt, source: came ?? 'url' })
+  }
+
+  return {
+    image: (place, head) => intake.begin(place, head),
+    async document(text) {
+      const message = objectOf(parseMessage(text, Infinity))
+      const kind = kindOf(message, eventName())
+      const outcomes = await intake.settle(kind)
+      // What comes after the end changes nothing any more (fault E13).
+      if (isError(message, kind) && !isComplete()) throw replyError(message)
+      usage = message['usage'] ?? usage
+      created = numberOf(message['created']) ?? numberOf(message['created_at']) ?? created
+      const items = kind === 'partial' || kind === 'error' ? undefined : itemsOf(message, kind)
+      if (items === undefined) return
+      results.push(message)
+      for (const [position, item] of items.entries()) {
+        await collect(item, base + position, outcomes.get(position))
+      }
+      base += items.length
+      isList ||= Array.isArray(message['data'])
+    },
+    drop: () => intake.drop(),
+    images,
+    results,
+    get usage() {
+      return usage
+    },
+    get created() {
+      return created
+    },
+    get failure() {
+      return failure
+    },
+    get complete() {
+      return isComplete()
+    },
+  }
+}
+
+/** The number that a partial image gives itself, if that makes sense. */
+function partialIndex(head: JsonObject): number | undefined {
+  const told = numberOf(head['partial_image_index'])
+  return told !== null && Number.isInteger(told) && told >= 0 && told < 100 ? told : undefined
+}
+
+function noImage(): ContractError {
+  return new ContractError('no_image', 'The reply names an image and holds neither base64 nor a URL of it.', {
+    hint: 'Look at the reply with --raw.',
+  })
+}

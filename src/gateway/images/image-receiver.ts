@@ -1,0 +1,50 @@
+/** Takes the bytes of one image. Whoever is given a writer ends it: with `done`, or with `drop`. */
+export interface ImageWriter {
+  /** Called again only after the promise is settled. The bytes are the writer's to keep. */
+  write(bytes: Uint8Array): Promise<void>
+  /** The image is complete. */
+  done(): Promise<void>
+  /** What was written is worth nothing. */
+  drop(): Promise<void>
+}
+
+/** Which image of a reply begins. */
+export interface ImageStart {
+  /** Position among the images of the reply, from 0. */
+  readonly index: number
+  /** Which partial image it is, from 0; null for the image itself. */
+  readonly partial: number | null
+}
+
+/** Where the images of a reply go while it arrives. */
+export interface ImageReceiver {
+  /** How many images were asked for: lets the reply end as soon as they are there. */
+  readonly count?: number
+  open(image: ImageStart): Promise<ImageWriter>
+  /** Called after each chunk from the network; the reply waits for it. */
+  flush?(): Promise<void>
+  /** An image is to be fetched from an address; a relative one belongs to the base URL. */
+  url(item: { readonly index: number; readonly url: string }): Promise<void> | void
+  /** The headers have come. */
+  replied?(requestId: string | null): void
+}
+
+export interface ReceivedImage {
+  readonly index: number
+  readonly revised_prompt: string | null
+  readonly source: 'base64' | 'url' | 'data-url'
+}
+
+export interface ImageReply {
+  readonly requestId: string | null
+  /** Final images in the order in which they came. */
+  readonly images: readonly ReceivedImage[]
+  readonly usage: unknown
+  /** Unix timestamp, seconds. */
+  readonly created: number | null
+  /**
+   * The gateway's object with `null` in place of base64, everything else as sent; for a stream the event
+   * that completed the image, or a list of such events.
+   */
+  readonly response: unknown
+}

@@ -1,0 +1,131 @@
+import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
+import { stalledError } from '../events/reader-errors.ts'
+import { ExchangeError } from '../exchange-error.ts'
+import { brokenError, sendRequest, type Gateway, type GatewayReply, type GatewayRequest } from '../gateway.ts'
+import { createWatchdog } from '../watchdog.ts'
+import { createImageCollector, type ImageCollector } from './image-collector.ts'
+import type { ImageReceiver, ImageReply } from './image-receiver.ts'
+import { createReplyReader, type ReplyReader } from './reply-reader.ts'
+
+export type { ImageReceiver, ImageReply, ImageWriter, ReceivedImage } from './image-receiver.ts'
+
+/** How long a reply whose images have come may stay open, for what may still follow (fault E11). */
+const graceMs = 1_000
+
+/**
+ * Sends an image request and passes on the images of the reply while it arrives, streamed or not: nothing but
+ * one block of one image is in memory, whatever the size of the reply.
+ * @throws ModelgateError when the reply is not whole, is an error, or lacks an image that it promises:
+ *   the images that came whole until then have been given to the receiver
+ */
+export async function receiveImages(
+  gateway: Gateway,
+  request: GatewayRequest,
+  receiver: ImageReceiver,
+): Promise<ImageReply> {
+  const reply = await sendRequest(gateway, request)
+  receiver.replied?.(reply.requestId)
+  const collector: ImageCollector = createImageCollector(receiver, () => reader.eventName)
+  const reader = createReplyReader(collector)
+  try {
+    await readReply(gateway, reply, receiver, { reader, collector })
+  } catch (error) {
+    if (!isSettled(reader, collector) || !breaksNothing(error)) {
+      throw error instanceof ExchangeError ? brokenError(error, request.kind) : error
+    }
+  } finally {
+    reply.close()
+    await collector.drop()
+    await receiver.flush?.()
+  }
+  const verdict = collector.failure ?? missing(reader, collector, reply.headers['content-type'])
+  if (verdict !== undefined) throw verdict
+  const { images, results, usage, created } = collector
+  return {
+    requestId: reply.requestId,
+    images,
+    usage,
+    created,
+    response: results.length === 1 ? results[0] : results,
+  }
+}
+
+interface Reading {
+  readonly reader: ReplyReader
+  readonly collector: ImageCollector
+}
+
+async function readReply(
+  { clock, limits }: Gateway,
+  reply: GatewayReply,
+  receiver: ImageReceiver,
+  { reader, collector }: Reading,
+): Promise<void> {
+  const silence = createWatchdog(clock)
+  const grace = createWatchdog(clock)
+  let stall: ModelgateError | undefined
+  // A slow disk or reader of ours is not the gateway's silence.
+  let writing = false
+  const onSilence = () => {
+    if (writing) return silence.watch(limits.progress, onSilence)
+    stall = stalledError((limits.progress ?? 0) / 1000)
+    reply.close()
+  }
+  const onGraceOver = () => (writing ? grace.watch(graceMs, onGraceOver) : reply.close())
+  silence.watch(limits.progress, onSilence)
+  try {
+    for await (const chunk of reply.body) {
+      const before = reader.bytesRead
+      writing = true
+      await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+      await receiver.flush?.()
+      writing = false
+      // Blanks, comments and pings are signs of life, and no progress.
+      const meaningful = reader.bytesRead > before
+      if (meaningful) silence.touch()
+      if (reader.done) break
+      if (!isSettled(reader, collector)) grace.stop()
+      else if (meaningful) grace.watch(graceMs, onGraceOver)
+    }
+    if (stall !== undefined) throw stall
+    if (!isSettled(reader, collector)) await reader.end()
+  } finally {
+    silence.stop()
+    grace.stop()
+  }
+}
+
+/** Whether everything has come: what follows is not waited for long. */
+function isSettled(reader: ReplyReader, collector: ImageCollector): boolean {
+  return reader.done || collector.complete
+}
+
+/** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
+function breaksNothing(error: unknown): boolean {
+  return error instanceof ExchangeError || error instanceof ContractError || error instanceof GenerationError
+}
+
+/** The error for a reply that ended in order without an image. */
+function missing(
+  reader: ReplyReader,
+  { images, results }: ImageCollector,
+  contentType = '',
+): ModelgateError | undefined {
+  if (images.length > 0) return undefined
+  if (results.length > 0 || reader.done) {
+    return new GenerationError('nothing_generated', 'The gateway answered without an image.', {
+      hint: 'Change the prompt; look at the reply with --raw.',
+    })
+  }
+  if (reader.isEventStream && (reader.bytesRead > 0 || contentType.includes('event-stream'))) {
+    return new ModelgateError(
+      'unknown',
+      'stream_truncated',
+      'The stream ended before the image was complete.',
+      { phase: 'stream', billed: 'maybe', hint: 'Check your usage before you run it again.' },
+    )
+  }
+  return new ContractError('reply_not_understood', 'The reply holds no image.', {
+    hint: 'Look at it with --raw.',
+  })
+}
