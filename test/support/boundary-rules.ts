@@ -30,6 +30,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   hono: ['sandbox'],
   'js-yaml': ['config'],
   ora: ['output'],
+  sixel: ['output'],
   undici: ['gateway'],
   valibot: ['config', 'contract', 'sandbox'],
 }

@@ -1,20 +1,31 @@
-/** The steps of the colour cube, 16 to 231. */
-const steps = [0, 95, 135, 175, 215, 255] as const
+/** A colour as brightness and two differences from it, by which an eye tells hues apart better than by red, green, blue. */
+type Tint = readonly [brightness: number, redness: number, blueness: number]
 
-/** The number of the nearest of the 240 colours that are the same on all terminals: the cube and the greys. */
+const steps = [0, 95, 135, 175, 215, 255]
+
+/** The 240 colours that are the same on all terminals, from number 16 on: a cube of 6 × 6 × 6, and 24 greys. */
+const palette: readonly Tint[] = [
+  ...steps.flatMap((red) => steps.flatMap((green) => steps.map((blue) => tintOf(red, green, blue)))),
+  ...Array.from({ length: 24 }, (_, step) => tintOf(8 + 10 * step, 8 + 10 * step, 8 + 10 * step)),
+]
+
+/** The number of the colour that looks most like the given one. */
 export function nearestColour(red: number, green: number, blue: number): number {
-  const [r, g, b] = [nearestStep(red), nearestStep(green), nearestStep(blue)]
-  const cube = distance(steps[r]! - red, steps[g]! - green, steps[b]! - blue)
-  // Greys 232 to 255 are 8, 18, 28, … 238.
-  const grey = Math.min(23, Math.max(0, Math.round(((red + green + blue) / 3 - 8) / 10)))
-  const level = 8 + 10 * grey
-  const isGrey = distance(level - red, level - green, level - blue) < cube
-  return isGrey ? 232 + grey : 16 + 36 * r + 6 * g + b
+  const [brightness, redness, blueness] = tintOf(red, green, blue)
+  let nearest = 0
+  let least = Infinity
+  for (let at = 0; at < palette.length; at++) {
+    const tint = palette[at]!
+    const distance = (tint[0] - brightness) ** 2 + (tint[1] - redness) ** 2 + (tint[2] - blueness) ** 2
+    if (distance < least) {
+      least = distance
+      nearest = at
+    }
+  }
+  return 16 + nearest
 }
 
-function nearestStep(value: number): number {
-  if (value < 48) return 0
-  return value < 115 ? 1 : Math.round((value - 55) / 40)
+function tintOf(red: number, green: number, blue: number): Tint {
+  const brightness = 0.299 * red + 0.587 * green + 0.114 * blue
+  return [brightness, red - brightness, blue - brightness]
 }
-
-const distance = (red: number, green: number, blue: number) => red * red + green * green + blue * blue

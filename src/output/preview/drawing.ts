@@ -6,12 +6,12 @@ import type { ImageInfo } from '../../files/image-info.ts'
 import type { PreviewMode } from './create-preview.ts'
 import { detectProtocol } from './detect-protocol.ts'
 import type { Protocol } from './detect-protocol.ts'
-import { fitPicture, previewRoom } from './fit-picture.ts'
-import type { CellSize, FittedSize } from './fit-picture.ts'
+import { cellAspect, fitPicture, previewRoom } from './fit-picture.ts'
+import type { FittedSize } from './fit-picture.ts'
 import { halfBlocks } from './half-blocks.ts'
 import { itermPicture, itermThroughTmux } from './iterm.ts'
 import { kittyPicture, kittyPlaceholders } from './kitty.ts'
-import { scalePicture } from './scale-picture.ts'
+import { scaleToCells } from './scale-picture.ts'
 import { sixelPicture } from './sixel.ts'
 import { askTmux, throughTmux } from './tmux.ts'
 
@@ -111,10 +111,11 @@ async function asPng(
 }
 
 /** As many pixels as are shown, and fewer if that is still too much for tmux. */
-async function asSmallPng(decoded: () => Promise<Pixels>, { columns, rows }: CellSize): Promise<Uint8Array> {
+async function asSmallPng(decoded: () => Promise<Pixels>, size: FittedSize): Promise<Uint8Array> {
   const picture = await decoded()
-  for (let cell = 16; ; cell /= 2) {
-    const png = await encodePng(scalePicture(picture, columns * cell, rows * cell * 2))
-    if (png.length <= mostTmuxBytes || cell <= 1) return png
+  for (let width = 16; ; width /= 2) {
+    const cell = { width, height: width * cellAspect }
+    const png = await encodePng(scaleToCells(picture, size, cell))
+    if (png.length <= mostTmuxBytes || width <= 1) return png
   }
 }

@@ -1,8 +1,8 @@
 import type { Pixels } from '../../files/codecs.ts'
-import type { CellSize } from './fit-picture.ts'
+import type { FittedSize } from './fit-picture.ts'
 import { nearestColour } from './colour-256.ts'
 import { onCheckerboard } from './on-checkerboard.ts'
-import { scalePicture } from './scale-picture.ts'
+import { scaleToCells } from './scale-picture.ts'
 
 export type ColourDepth = 256 | 'true'
 
@@ -12,8 +12,8 @@ const reset = '\x1b[0m'
  * Draws a picture with the character ▀: its ink is the upper pixel, its ground the lower one. Ends with a line feed.
  * @param size in characters; a picture with fewer pixels takes less room
  */
-export function halfBlocks(picture: Pixels, size: CellSize, depth: ColourDepth): string {
-  const { data, width, height } = onCheckerboard(scalePicture(picture, size.columns, size.rows * 2), 2)
+export function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth): string {
+  const { data, width, height } = onCheckerboard(scaleToCells(picture, size, { width: 1, height: 2 }), 2)
   const colour = depth === 'true' ? trueColour : colourOf256
   let text = ''
   for (let y = 0; y < height; y += 2) {

@@ -1,10 +1,27 @@
 import type { Pixels } from '../../files/codecs.ts'
+import type { FittedSize } from './fit-picture.ts'
+
+/**
+ * The picture with as many pixels as fit, its aspect kept.
+ * @param cell pixels in one character of the terminal
+ */
+export function scaleToCells(picture: Pixels, size: FittedSize, cell: PixelSize): Pixels {
+  const { width, height } = picture
+  const scale =
+    size.limit === 'columns' ? (size.columns * cell.width) / width : (size.rows * cell.height) / height
+  return scalePicture(picture, width * scale, height * scale)
+}
+
+interface PixelSize {
+  readonly width: number
+  readonly height: number
+}
 
 /**
  * A smaller picture, each pixel the average of those it stands for. Colours are weighed by their alpha, so that what
  * cannot be seen has no colour. A picture is not made larger.
  */
-export function scalePicture(picture: Pixels, maxWidth: number, maxHeight: number): Pixels {
+function scalePicture(picture: Pixels, maxWidth: number, maxHeight: number): Pixels {
   const width = Math.min(picture.width, Math.max(1, Math.round(maxWidth)))
   const height = Math.min(picture.height, Math.max(1, Math.round(maxHeight)))
   const data = new Uint8ClampedArray(width * height * 4)

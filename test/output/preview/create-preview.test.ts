@@ -1,0 +1,225 @@
+import { chmodSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { createPreview } from '../../../src/output/preview/create-preview.ts'
+import type { PreviewMode } from '../../../src/output/preview/create-preview.ts'
+import { encodeJpeg, encodeWebp } from '../../../src/files/codecs.ts'
+import { gifBytes, jpegBytes, pngBytes } from '../../support/image-bytes.ts'
+import { memorySink } from '../../support/memory-sink.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
+
+interface Shown {
+  readonly screen: string
+  readonly notices: string[]
+}
+
+async function show(
+  mode: PreviewMode,
+  images: readonly Uint8Array[],
+  env: Record<string, string> = {},
+  caption?: string,
+): Promise<Shown> {
+  const context = testContext({ terminal: true, env })
+  const notices: string[] = []
+  const preview = createPreview(context, { mode, notice: (message) => notices.push(message) })
+  for (const bytes of images) {
+    await preview!.show({ bytes, mediaType: 'image/png', ...(caption === undefined ? {} : { caption }) })
+  }
+  expect(context.stdout.text).toBe('')
+  return { screen: context.stderr.text, notices }
+}
+
+const rows = [Buffer.of(255, 0, 0, 255, 0, 255, 0, 255), Buffer.of(0, 0, 255, 255, 255, 255, 255, 255)]
+/** Red and green above blue and white. */
+const tiny = pngBytes({ width: 2, height: 2, rows })
+const base64 = tiny.toString('base64')
+const truecolor = { COLORTERM: 'truecolor' }
+
+test('half blocks', async () => {
+  const { screen } = await show('blocks', [tiny], truecolor)
+  expect(screen).toBe('\x1b[38;2;255;0;0;48;2;0;0;255m▀\x1b[38;2;0;255;0;48;2;255;255;255m▀\x1b[0m\n')
+})
+
+test('half blocks in 256 colours', async () => {
+  const { screen } = await show('blocks', [tiny])
+  expect(screen).toBe('\x1b[38;5;196;48;5;21m▀\x1b[38;5;46;48;5;231m▀\x1b[0m\n')
+})
+
+test('half blocks name a colour again only when it changes, and leave an odd last row to the terminal', async () => {
+  const grey = pngBytes({ width: 3, height: 3, rows: [0, 1, 2].map(() => Buffer.alloc(12, 255)) })
+  const { screen } = await show('blocks', [grey], truecolor)
+  expect(screen).toBe(
+    '\x1b[38;2;255;255;255;48;2;255;255;255m▀▀▀\x1b[0m\n\x1b[38;2;255;255;255;49m▀▀▀\x1b[0m\n',
+  )
+})
+
+test('transparency shows a checkerboard, and half of it half of one', async () => {
+  const clear = (alpha: number) => Buffer.from([1, 2, 3, 4, 5].flatMap(() => [255, 255, 255, alpha]))
+  const bytes = pngBytes({ width: 5, height: 2, rows: [clear(0), clear(128)] })
+  const { screen } = await show('blocks', [bytes], truecolor)
+  expect(screen).toBe(
+    '\x1b[38;2;153;153;153;48;2;204;204;204m▀▀' +
+      '\x1b[38;2;102;102;102;48;2;179;179;179m▀▀' +
+      '\x1b[38;2;153;153;153;48;2;204;204;204m▀\x1b[0m\n',
+  )
+})
+
+test('a large picture is averaged, and what cannot be seen has no colour', async () => {
+  const width = 480
+  const stripes = Buffer.alloc(width * 4)
+  // Red, blue, and a green that is wholly transparent.
+  const colours = [
+    [255, 0, 0, 255],
+    [0, 0, 255, 255],
+    [0, 255, 0, 0],
+  ]
+  for (let x = 0; x < width; x++) stripes.set(colours[x % 3]!, x * 4)
+  const bytes = pngBytes({ width, height: 480, rows: Array.from({ length: 480 }, () => stripes) })
+  const { screen } = await show('blocks', [bytes], truecolor)
+  // Of the first 20 pixels 7 are red and 7 blue (128, 0, 128); a light square (153) shines through the other 6.
+  expect(screen.startsWith('\x1b[38;2;136;46;136;')).toBe(true)
+  expect(
+    screen
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.match(/▀/g)!.length),
+  ).toEqual(Array.from({ length: 12 }, () => 24))
+})
+
+test('kitty', async () => {
+  const { screen } = await show('kitty', [tiny])
+  expect(screen).toBe(`\x1b_Ga=T,f=100,q=2,r=12,m=0;${base64}\x1b\\\n`)
+})
+
+test('kitty gets a wide picture by its columns, and a long one in pieces of 4096', async () => {
+  const wide = pngBytes({
+    width: 4000,
+    height: 10,
+    rows: Array.from({ length: 10 }, (_, y) =>
+      Buffer.from(Array.from({ length: 16_000 }, (__, at) => (at * at * (y + 3)) % 251)),
+    ),
+  })
+  const { screen } = await show('kitty', [wide])
+  const pieces = screen.match(/\x1b_G[^\x1b]*\x1b\\/g)!
+  expect(pieces.join('') + '\n').toBe(screen)
+  expect(pieces[0]).toMatch(/^\x1b_Ga=T,f=100,q=2,c=80,m=1;/)
+  expect(pieces.slice(1, -1).filter((piece) => !piece.startsWith('\x1b_Gm=1;'))).toEqual([])
+  expect(pieces.at(-1)).toMatch(/^\x1b_Gm=0;/)
+  const data = pieces.map((piece) => piece.slice(piece.indexOf(';') + 1, -2))
+  expect(data.slice(0, -1).filter(({ length }) => length !== 4096)).toEqual([])
+  expect(Buffer.from(data.join(''), 'base64')).toEqual(wide)
+})
+
+test('kitty gets other types as PNG', async () => {
+  const picture = { data: new Uint8ClampedArray(64).fill(255), width: 4, height: 4 }
+  for (const bytes of [await encodeJpeg(picture, 90), await encodeWebp(picture, 90)]) {
+    const { screen } = await show('kitty', [bytes])
+    const data = Buffer.from(/m=0;(.*)\x1b/.exec(screen)![1]!, 'base64')
+    expect(data.toString('latin1', 1, 4)).toBe('PNG')
+  }
+})
+
+test('iTerm2, which takes every type as it is', async () => {
+  const { screen } = await show('iterm', [tiny, gifBytes()])
+  const keys = 'width=24;height=12;preserveAspectRatio=1'
+  const sequence = (bytes: Buffer) =>
+    `\x1b]1337;File=inline=1;size=${bytes.length};${keys}:${bytes.toString('base64')}\x07\n`
+  expect(screen).toBe(sequence(tiny) + sequence(gifBytes()))
+})
+
+test('sixel', async () => {
+  const flat = pngBytes({
+    width: 3,
+    height: 6,
+    rows: Array.from({ length: 6 }, () => Buffer.from([255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255])),
+  })
+  const { screen } = await show('sixel', [flat])
+  expect(screen).toBe('\x1bP0;0;q"1;1;3;6#0;2;100;0;0#0~~~$\x1b\\\n')
+})
+
+test('the caption is one line, with nothing that acts on the terminal', async () => {
+  const { screen } = await show('blocks', [tiny], {}, 'a\n\x1b]0;x\x07b')
+  expect(screen.split('\n').slice(1)).toEqual(['a ␛]0;x␇b', ''])
+})
+
+test.each<[string, Uint8Array, string]>([
+  ['no image', Buffer.from('hello'), 'no preview: the image cannot be read'],
+  ['an image cut short', tiny.subarray(0, 45), 'no preview: The image/png cannot be decoded.'],
+  ['a JPEG of nothing', jpegBytes(), 'no preview: The image/jpeg cannot be decoded.'],
+  ['a GIF', gifBytes(), 'no preview: GIF images cannot be decoded'],
+  [
+    'a bomb',
+    pngBytes({ width: 60_000, height: 60_000, rows: [] }),
+    'no preview: 60000 × 60000 pixels are too many',
+  ],
+])('%s is skipped, said once, and the next picture is shown', async (_, bytes, notice) => {
+  const { screen, notices } = await show('blocks', [bytes, bytes, tiny])
+  expect(notices).toEqual([notice])
+  expect(screen.split('▀')).toHaveLength(3)
+})
+
+test('a terminal that has gone away is no failure', async () => {
+  const stderr = memorySink({ isTerminal: true })
+  stderr.fail(new Error('gone'))
+  const preview = createPreview(testContext({ stderr }), { mode: 'blocks' })
+  await expect(preview!.show({ bytes: tiny, mediaType: 'image/png' })).resolves.toBeUndefined()
+})
+
+test('colours that nobody wants are not used unless blocks are asked for by name', async () => {
+  expect(await show('auto', [tiny], { NO_COLOR: '1' })).toEqual({ screen: '', notices: [] })
+  expect((await show('blocks', [tiny], { NO_COLOR: '1' })).screen).toContain('▀')
+  expect((await show('auto', [tiny], { NO_COLOR: '1', KITTY_WINDOW_ID: '1' })).screen).toContain('\x1b_G')
+})
+
+test.each<[PreviewMode, boolean, Record<string, string>]>([
+  ['off', true, {}],
+  ['kitty', false, {}],
+  ['kitty', true, { CI: '1' }],
+  ['auto', true, { TERM: 'dumb' }],
+])('there is no preview with %s, a terminal: %s, %j', (mode, terminal, env) => {
+  expect(createPreview(testContext({ terminal, env }), { mode })).toBeUndefined()
+})
+
+/** An environment inside a tmux that gives an answer. */
+function tmuxEnvironment(answer: string): Record<string, string> {
+  const folder = temporaryFolder()
+  writeFiles(folder, { tmux: `#!/bin/sh\n[ "$1" = display-message ] && printf '%b' '${answer}'\n` })
+  chmodSync(`${folder}/tmux`, 0o755)
+  return { TMUX: '/tmp/tmux-0/default,1,0', PATH: folder, ...truecolor, KITTY_WINDOW_ID: '1' }
+}
+
+test('through tmux, kitty shows the picture in characters that tmux knows', async () => {
+  const { screen } = await show('auto', [tiny], tmuxEnvironment(String.raw`1\nxterm-kitty\n\n`))
+  const [first, ...lines] = screen.split('\x1b[38;5;')
+  expect(first).toMatch(
+    /^\x1bPtmux;\x1b\x1b_Ga=T,f=100,q=2,U=1,i=128,c=24,r=12,m=0;[\w+/=]+\x1b\x1b\\\x1b\\$/,
+  )
+  expect(lines).toHaveLength(12)
+  expect(lines[0]).toBe(`128m\u{10eeee}\u0305\u0305${'\u{10eeee}'.repeat(23)}\x1b[39m\n`)
+  expect(lines[2]).toBe(`128m\u{10eeee}\u030e\u0305${'\u{10eeee}'.repeat(23)}\x1b[39m\n`)
+})
+
+test('through tmux, iTerm2 gets the picture where room was made', async () => {
+  const { screen } = await show('auto', [tiny], tmuxEnvironment(String.raw`on\nxterm\niTerm2 3.5.0\n`))
+  expect(screen).toMatch(
+    /^\n{12}\x1b\[12A \x1bPtmux;\x1b\x1b\]1337;File=inline=1;[^\x1b]+\x07\x1b\\\r\x1b\[12B$/,
+  )
+})
+
+test.each<[string, string]>([
+  ['passes nothing on', String.raw`0\nxterm-kitty\n\n`],
+  ['is attached to another terminal now', String.raw`1\nxterm-256color\nXTerm(379)\n`],
+  ['is in a terminal with sixels, over which it would draw', String.raw`1\nfoot\nfoot(1.20)\n`],
+  ['does not answer', ''],
+])('blocks are drawn when tmux %s', async (_, answer) => {
+  const env = answer === '' ? { ...tmuxEnvironment(''), PATH: '' } : tmuxEnvironment(answer)
+  const { screen, notices } = await show('auto', [tiny], env)
+  expect(screen).toContain('▀')
+  expect(notices).toEqual([])
+})
+
+test('who asks for a protocol that tmux does not pass on is told how to allow it', async () => {
+  const { screen, notices } = await show('kitty', [tiny], tmuxEnvironment(String.raw`off\nxterm-kitty\n\n`))
+  expect(screen).toContain('▀')
+  expect(notices).toEqual(['tmux passes no pictures on; allow it with: tmux set -g allow-passthrough on'])
+})
