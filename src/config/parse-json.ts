@@ -1,12 +1,10 @@
-import { jsonError } from './json-error.ts'
+import { dangerousNames } from '../files/dangerous-names.ts'
+import { findJsonError } from '../files/json-error.ts'
 import { configError, quoted } from './problem.ts'
 import { isMapping } from './setting-kind.ts'
 
 /** Deeper than any configuration, and far from what would exhaust the stack. */
 export const deepest = 64
-
-/** Names that could reach an object's prototype. */
-export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
  * Reads JSON as data that is safe to walk.
@@ -19,9 +17,11 @@ export function parseJson(file: string, text: string, part: (document: unknown) 
   try {
     document = JSON.parse(text)
   } catch {
-    const error = jsonError(text)
+    const error = findJsonError(text)
     const place = error === undefined ? file : `${file}:${error.line}:${error.column}`
-    throw configError(`${place}: not valid JSON: ${error?.problem ?? 'it cannot be read'}.`)
+    // Without the excerpt that the error has: it may be a key in the wrong place.
+    const problem = error === undefined ? 'it cannot be read' : `expected ${error.expected}`
+    throw configError(`${place}: not valid JSON: ${problem}.`)
   }
   checkShape(file, part(document))
   return document

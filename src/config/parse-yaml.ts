@@ -1,4 +1,5 @@
-import { dangerousNames, deepest } from './parse-json.ts'
+import { dangerousNames } from '../files/dangerous-names.ts'
+import { deepest } from './parse-json.ts'
 import { configError } from './problem.ts'
 
 /** Against documents that are small on disk and large in memory. */

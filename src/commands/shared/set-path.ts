@@ -1,4 +1,5 @@
 import { UsageError } from '../../errors.ts'
+import { dangerousNames } from '../../files/dangerous-names.ts'
 import { parseJson } from '../../files/parse-json.ts'
 
 /** One `--set`: where in the request body, and what. */
@@ -10,8 +11,6 @@ export interface Setting {
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-// Such a name would reach the prototype in careless code further on, and no field of any gateway is called so.
-const refusedNames = new Set(['__proto__', 'constructor', 'prototype'])
 const mostNames = 64
 
 /**
@@ -57,7 +56,7 @@ function setIn(container: unknown, path: readonly string[], depth: number, value
 }
 
 function refuseName(name: string): void {
-  if (refusedNames.has(name)) throw invalid(`the name "${name}" is not allowed`)
+  if (dangerousNames.has(name)) throw invalid(`the name "${name}" is not allowed`)
 }
 
 const isMissing = (container: unknown) => container === undefined || container === null
