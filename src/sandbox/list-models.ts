@@ -1,11 +1,19 @@
+import { families } from '../contract/families.ts'
 import type { JsonObject } from './json-value.ts'
 import { textModels } from './models.ts'
+
+const imageModels = families.filter(({ kind }) => kind === 'image').map(({ id }) => id)
 
 /** `GET /v1/models` in OpenAI's shape. */
 export function modelList(): JsonObject {
   return {
     object: 'list',
-    data: textModels.map(({ id }) => ({ id, object: 'model', created: 0, owned_by: 'sandbox' })),
+    data: [...textModels.map(({ id }) => id), ...imageModels].map((id) => ({
+      id,
+      object: 'model',
+      created: 0,
+      owned_by: 'sandbox',
+    })),
   }
 }
 

@@ -1,0 +1,148 @@
+import { beforeAll, expect, test } from 'vitest'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { create, edit, part, pixelsOf } from '../../support/image-calls.ts'
+import { eventsOf, runningSandbox } from '../../support/running-sandbox.ts'
+import type { Answer, Json } from '../../support/running-sandbox.ts'
+import { meanDifference, testImages } from '../../support/test-images.ts'
+
+let png: Uint8Array
+beforeAll(async () => {
+  png = (await testImages(64)).png
+})
+
+const modelA = { model: 'image-model-a', prompt: 'a quiet lake', quality: 'low' }
+
+/** All parts of a usage object add up. */
+function expectSum(usage: Json): void {
+  const { input_tokens_details: input, output_tokens_details: output } = usage
+  expect(input.text_tokens + input.image_tokens).toBe(usage.input_tokens)
+  expect(output.text_tokens + output.image_tokens).toBe(usage.output_tokens)
+  expect(usage.input_tokens + usage.output_tokens).toBe(usage.total_tokens)
+}
+
+test('model A answers in base64 and tells all about the image, usage with it', async () => {
+  const sandbox = await runningSandbox({ clock: fakeClock() })
+  const { json, headers } = await create(sandbox, { ...modelA, n: 2, size: '1024x1536', quality: 'high' })
+  expect(json).toMatchObject({
+    created: Date.UTC(2026, 0, 1) / 1000,
+    background: 'opaque',
+    output_format: 'png',
+    quality: 'high',
+    size: '1024x1536',
+    usage: { input_tokens_details: { image_tokens: 0, text_tokens: 3 }, output_tokens: 2 * 6240 },
+  })
+  expect(json.data.map(Object.keys)).toEqual([['b64_json'], ['b64_json']])
+  expectSum(json.usage)
+  expect(headers.get('x-request-id')).toMatch(/^req_[\da-f]{32}$/)
+})
+
+test('usage of an edit counts its source images, more of them with high fidelity', async () => {
+  const sandbox = await runningSandbox()
+  const usage = async (files: Json[], more = {}) => {
+    const { json } = await edit(sandbox, { ...modelA, ...more }, files)
+    expectSum(json.usage)
+    return json.usage.input_tokens_details.image_tokens
+  }
+  const one = await usage([part(png)])
+  expect(one).toBe(194)
+  expect(await usage([part(png, 'image[]'), part(png, 'image[]')])).toBe(2 * one)
+  expect(await usage([part(png)], { input_fidelity: 'high' })).toBe(one + 4160)
+})
+
+test.each([
+  ['image-model-b', ['url'], undefined],
+  ['image-model-c', ['url', 'revised_prompt'], expect.stringContaining('a quiet lake')],
+])('%s answers with addresses and tells nothing else', async (model, keys, revised) => {
+  const sandbox = await runningSandbox()
+  const { json } = await create(sandbox, { model, prompt: 'a quiet lake' })
+  expect(Object.keys(json)).toEqual(['created', 'data'])
+  expect(Object.keys(json.data[0])).toEqual(keys)
+  expect(json.data[0].revised_prompt).toEqual(revised)
+  const encoded = await create(sandbox, { model, prompt: 'a quiet lake', response_format: 'b64_json' })
+  expect(Object.keys(encoded.json.data[0])).toEqual(['b64_json', ...keys.slice(1)])
+})
+
+test('a model of no known family answers with addresses and has no usage', async () => {
+  const sandbox = await runningSandbox()
+  const { json } = await create(sandbox, { model: 'my-own', prompt: 'a quiet lake', size: '256x256' })
+  expect(json.data[0].url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sandbox\/images\/[\da-f]{32}\.png\?se=/)
+  expect(json).toMatchObject({ size: '256x256', output_format: 'png' })
+  expect(json.usage).toBeUndefined()
+})
+
+test('moderation and user are taken', async () => {
+  const sandbox = await runningSandbox()
+  const { status } = await create(sandbox, { ...modelA, moderation: 'low', user: 'u-1' })
+  expect(status).toBe(200)
+})
+
+const streams: readonly (readonly [string, (body: Json) => Promise<Answer>])[] = [
+  ['image_generation', async (body) => create(await runningSandbox(), { ...modelA, stream: true, ...body })],
+  [
+    'image_edit',
+    async (body) => edit(await runningSandbox(), { ...modelA, stream: true, ...body }, [part(png)]),
+  ],
+]
+
+test.each(streams)(
+  '%s: partial images grow sharper and the whole one closes the stream',
+  async (prefix, ask) => {
+    const answer = await ask({ partial_images: 3 })
+    expect(answer.headers.get('content-type')).toContain('text/event-stream')
+    const events = eventsOf(answer)
+    expect(events.map(({ type }) => type)).toEqual([
+      ...Array.from({ length: 3 }, () => `${prefix}.partial_image`),
+      `${prefix}.completed`,
+    ])
+    expect([...answer.text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)).toEqual(
+      events.map(({ type }) => type),
+    )
+    expect(events.map((event) => event.partial_image_index)).toEqual([0, 1, 2, undefined])
+    for (const event of events) {
+      expect(event).toMatchObject({
+        created_at: expect.any(Number),
+        size: '1024x1024',
+        quality: 'low',
+        background: 'opaque',
+        output_format: 'png',
+      })
+    }
+    const pictures = await Promise.all(events.map(pixelsOf))
+    const whole = pictures.at(-1)!
+    const blurs = pictures.map((picture) => meanDifference(picture, whole))
+    expect(blurs).toEqual([...blurs].sort((a, b) => b - a))
+    expect(new Set(blurs).size).toBe(4)
+    expectSum(events.at(-1)!.usage)
+    expect(events.at(-1)!.usage.output_tokens).toBe(272 + 3 * 100)
+    expect(answer.text).not.toContain('[DONE]')
+  },
+)
+
+test.each(streams)(
+  '%s: no partial images is one event an image, the last with all usage',
+  async (prefix, ask) => {
+    const events = eventsOf(await ask({ n: 2 }))
+    expect(events.map(({ type }) => type)).toEqual([`${prefix}.completed`, `${prefix}.completed`])
+    expect(events[0].b64_json).not.toBe(events[1].b64_json)
+    expect(events.map(({ usage }) => usage?.output_tokens)).toEqual([undefined, 2 * 272])
+  },
+)
+
+test('a stream and a whole reply hold the same picture', async () => {
+  const whole = await create(await runningSandbox(), modelA)
+  const [streamed] = eventsOf(await create(await runningSandbox(), { ...modelA, stream: true }))
+  expect(streamed.b64_json).toBe(whole.json.data[0].b64_json)
+})
+
+test('every accepted request is one creation of its endpoint', async () => {
+  const sandbox = await runningSandbox()
+  await create(sandbox, { ...modelA, n: 2 })
+  await create(sandbox, { ...modelA, n: 11 })
+  await create(sandbox, { ...modelA, stream: true })
+  await edit(sandbox, modelA, [part(png)])
+  await edit(sandbox, modelA, [])
+  expect([sandbox.created('image-generations'), sandbox.created('image-edits'), sandbox.created()]).toEqual([
+    2, 1, 3,
+  ])
+  expect(sandbox.requests().map(({ model }) => model)).toEqual(Array(5).fill('image-model-a'))
+})

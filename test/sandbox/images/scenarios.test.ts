@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
+import type { FaultRule } from '../../../src/sandbox/sandbox.ts'
+import { create, edit, part } from '../../support/image-calls.ts'
+import { eventsOf, runningSandbox } from '../../support/running-sandbox.ts'
+import type { Json } from '../../support/running-sandbox.ts'
+import { testImages } from '../../support/test-images.ts'
+
+let png: Uint8Array
+beforeAll(async () => {
+  png = (await testImages(32)).png
+})
+
+const endpoints: readonly (readonly [string, EndpointName, typeof create])[] = [
+  ['generations', 'image-generations', create],
+  ['edits', 'image-edits', (sandbox, body, headers) => edit(sandbox, body, [part(png)], headers)],
+]
+
+const small = { size: '256x256', response_format: 'b64_json' }
+
+describe.each(endpoints)('%s', (_, __, ask) => {
+  /** Asks for a scenario in one of three ways. */
+  async function play(scenario: string, more: Json = {}, way = 'prompt') {
+    const sandbox = await runningSandbox()
+    const body = {
+      model: way === 'model' ? `sandbox-${scenario}` : 'any',
+      prompt: way === 'prompt' ? `a lake sandbox:${scenario}` : 'a lake',
+      ...small,
+      ...more,
+    }
+    const headers = way === 'header' ? { 'x-sandbox-scenario': scenario } : {}
+    return { ...(await ask(sandbox, body, headers)), created: sandbox.created() }
+  }
+
+  test.each(['model', 'header', 'prompt'])('a refusal, asked for by %s, is no creation', async (way) => {
+    const { status, json, created } = await play('refusal', { stream: true }, way)
+    expect([status, created]).toEqual([400, 0])
+    expect(json.error).toMatchObject({ type: 'image_generation_user_error', code: 'moderation_blocked' })
+  })
+
+  test('a failure', async () => {
+    const { status, json } = await play('failure')
+    expect([status, json.error.type]).toEqual([500, 'server_error'])
+  })
+
+  test('no images, and fewer than asked for', async () => {
+    expect((await play('empty', { n: 2 })).json.data).toEqual([])
+    expect((await play('fewer', { n: 3 })).json.data).toHaveLength(2)
+    const streamed = eventsOf(await play('fewer', { n: 3, stream: true }))
+    expect(streamed).toHaveLength(2)
+    const nothing = await play('empty', { stream: true })
+    expect([nothing.status, nothing.text, nothing.created]).toEqual([200, '', 1])
+  })
+
+  test('an error in the middle of a stream', async () => {
+    const { text, created } = await play('error', { stream: true, partial_images: 2 })
+    const events = eventsOf({ text })
+    expect(events.map(({ type }) => type.replace(/^.*\./, ''))).toEqual(['partial_image', 'error'])
+    expect(events[1].error).toMatchObject({
+      type: 'server_error',
+      message: expect.stringContaining('broke off'),
+    })
+    expect(text).toContain('event: error\n')
+    expect(created).toBe(1)
+    expect((await play('error')).status).toBe(500)
+  })
+
+  test('the whole image before its partial ones', async () => {
+    const events = eventsOf(await play('early', { stream: true, partial_images: 2 }))
+    expect(events.map(({ type }) => type.replace(/^.*\./, ''))).toEqual([
+      'completed',
+      'partial_image',
+      'partial_image',
+    ])
+  })
+})
+
+describe.each(endpoints)('faults strike %s', (_, endpoint, ask) => {
+  async function struck(fault: FaultRule, body: Json = {}) {
+    const sandbox = await runningSandbox({ faults: [{ endpoint, ...fault }] })
+    const answer = await ask(sandbox, { prompt: 'a lake', model: 'any', ...small, ...body }).catch(
+      (error: Error) => error,
+    )
+    return { sandbox, answer }
+  }
+
+  test('a status instead of an answer is no creation', async () => {
+    const { sandbox, answer } = await struck({ action: 'status', status: 429 })
+    expect(answer).toMatchObject({ status: 429 })
+    expect(sandbox.created()).toBe(0)
+  })
+
+  test('a reset before the headers counts as a creation, one before the body does not', async () => {
+    for (const [at, created] of [
+      ['before-headers', 1],
+      ['before-body', 0],
+    ] as const) {
+      const { sandbox, answer } = await struck({ action: 'reset', at })
+      expect(answer).toBeInstanceOf(Error)
+      expect(sandbox.created(endpoint)).toBe(created)
+    }
+  })
+
+  test('a rule for another endpoint leaves it alone', async () => {
+    const { answer } = await struck({ action: 'status', endpoint: 'responses' })
+    expect(answer).toMatchObject({ status: 200 })
+  })
+
+  test('events are cut, broken, left out and interrupted', async () => {
+    const stream = { stream: true, partial_images: 2 }
+    const cut = await struck({ action: 'cut', at: 'mid-event', event: 2 }, stream)
+    expect((cut.answer as Json).text.match(/^event: /gm)).toHaveLength(2)
+    const dropped = await struck({ action: 'drop-terminal' }, stream)
+    expect((dropped.answer as Json).text).not.toContain('completed')
+    const error = await struck({ action: 'error-event', event: 2 }, stream)
+    expect((error.answer as Json).text).toMatch(/event: error\ndata: .*\n\n$/)
+    const ignored = await struck({ action: 'ignore-stream' }, stream)
+    expect((ignored.answer as Json).json.data).toHaveLength(1)
+  })
+})
+
+async function fetchStruck(fault: FaultRule) {
+  const sandbox = await runningSandbox({ faults: [{ endpoint: 'image-files', ...fault }] })
+  const { json } = await create(sandbox, { prompt: 'a lake', model: 'any', size: '512x512' })
+  const got = await fetch(json.data[0].url)
+    .then(async (response) => ({
+      status: response.status,
+      length: (await response.arrayBuffer()).byteLength,
+    }))
+    .catch((error: Error) => error)
+  expect(sandbox.firedFaults()).toHaveLength(1)
+  return got
+}
+
+test.each<[FaultRule, object]>([
+  [{ action: 'status', status: 403 }, { status: 403 }],
+  [{ action: 'status', status: 404, nth: 1 }, { status: 404 }],
+  [{ action: 'html', status: 200 }, { status: 200 }],
+  [{ action: 'empty' }, { status: 200, length: 0 }],
+  [
+    { action: 'cut', at: 1000 },
+    { status: 200, length: 1000 },
+  ],
+])('the address of an image is struck too: %j', async (fault, outcome) => {
+  expect(await fetchStruck(fault)).toMatchObject(outcome)
+})
+
+test.each<FaultRule>([
+  { action: 'reset', at: 'mid-event', event: 2 },
+  { action: 'close', at: 'mid-event', event: 2 },
+  { action: 'short-length' },
+])('the connection of an image breaks: %j', async (fault) => {
+  expect(await fetchStruck(fault)).toBeInstanceOf(Error)
+})
