@@ -33,6 +33,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/respond.ts')).registerRespond,
   },
   {
+    name: 'image',
+    about: 'Create and edit images, into files',
+    sends: true,
+    load: async () => (await import('./commands/image.ts')).registerImage,
+  },
+  {
     name: 'sandbox',
     about: 'Run the local gateway that obeys the same contract',
     load: async () => (await import('./commands/sandbox.ts')).registerSandbox,
@@ -59,6 +65,7 @@ const examples: readonly Example[] = [
   ['modelgate generate -m MODEL "Hello"', 'words as they arrive'],
   ['git diff | modelgate respond "Review this"', 'piped text, then the prompt'],
   ['modelgate respond --json "Hi" | jq .usage', 'one JSON document'],
+  ['modelgate image create -o boat.png "A boat"', 'an image, into a file'],
 ]
 
 /**

@@ -16,7 +16,7 @@ import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
 import { createProblemList, type ProblemList } from './shared/problem-list.ts'
 import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
-import { chooseTextModel } from './shared/text-model.ts'
+import { chooseModel } from './shared/choose-model.ts'
 import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
 import { parseTextFlag } from './shared/text-value.ts'
 import { allInputs } from './shared/throw-problems.ts'
@@ -94,7 +94,7 @@ async function buildRequest(
   addMessage(body, attachments ?? [], prompt)
   await applySets(options, body, problems)
   await step(() => validateBody(endpoint, body, contractFlags, options, problems.any))
-  const model = await step(() => chooseTextModel(context, options, settings, problems))
+  const model = await step(() => chooseModel('text', context, options, settings, problems))
   const segment = await step(() => pathSegment((model ?? 'model').replace(/^models\//, ''), 'the model'))
   problems.throwAny()
   const request: TextRequest = {

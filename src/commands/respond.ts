@@ -14,7 +14,7 @@ import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
 import { createProblemList, type ProblemList } from './shared/problem-list.ts'
 import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
-import { chooseTextModel } from './shared/text-model.ts'
+import { chooseModel } from './shared/choose-model.ts'
 import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
 import { parseTextFlag } from './shared/text-value.ts'
 import { allInputs } from './shared/throw-problems.ts'
@@ -84,7 +84,7 @@ async function buildRequest(
   await step(() => addInput(body, attachments ?? [], prompt))
   if (options.model !== undefined) body['model'] = options.model
   await applySets(options, body, problems)
-  body['model'] ||= await step(() => chooseTextModel(context, options, settings, problems))
+  body['model'] ||= await step(() => chooseModel('text', context, options, settings, problems))
   // Words are shown as they come unless a whole reply is asked for; a job in the background has none to show.
   if (body['stream'] === undefined) body['stream'] = body['background'] !== true
   await step(() => validateBody(endpoint, body, contractFlags, options, problems.any))

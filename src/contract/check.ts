@@ -155,6 +155,7 @@ function inRange(value: number, { min = -Infinity, max = Infinity }: Field): boo
 }
 
 function rangeText({ min, max }: Field): string {
+  if (min === max) return `${min}`
   if (min === undefined) return `at most ${max}`
   return max === undefined ? `at least ${min}` : `from ${min} to ${max}`
 }

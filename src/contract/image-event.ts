@@ -4,9 +4,9 @@ import type { SavedFile, Usage } from './text-event.ts'
 export interface SavedImage extends SavedFile {
   /** `png`, `jpeg`, `webp` or `gif`, from its bytes. */
   readonly format: string
-  /** In pixels. */
-  readonly width: number
-  readonly height: number
+  /** In pixels; null when the image is damaged. */
+  readonly width: number | null
+  readonly height: number | null
   readonly revised_prompt: string | null
 }
 

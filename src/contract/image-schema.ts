@@ -1,5 +1,14 @@
 import type { ImageDocument, ImageEvent, ImageFailure, ImageLink, SavedImage } from './image-event.ts'
-import { anything, count, list, object, text, textOrNull, type JsonSchema } from './json-schema.ts'
+import {
+  anything,
+  count,
+  countOrNull,
+  list,
+  object,
+  text,
+  textOrNull,
+  type JsonSchema,
+} from './json-schema.ts'
 import { outputVersion } from './text-event.ts'
 
 const file: JsonSchema = { $ref: '#/$defs/file' }
@@ -13,8 +22,8 @@ export const imageDefinitions = {
     sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'its SHA-256 in hexadecimal' },
     mime_type: text('its media type'),
     format: text('png, jpeg, webp or gif, from its bytes'),
-    width: count('in pixels'),
-    height: count('in pixels'),
+    width: countOrNull('in pixels; null when the image is damaged'),
+    height: countOrNull('in pixels; null when the image is damaged'),
     revised_prompt: textOrNull('the prompt as the gateway changed it'),
   }),
   image_link: object<ImageLink>({

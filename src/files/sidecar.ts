@@ -22,7 +22,7 @@ export interface ImageRecord {
   readonly usage: unknown
   /** The pictures that were sent along. */
   readonly inputs: readonly InputDigest[]
-  readonly output: SavedImage
+  readonly output: Omit<SavedImage, 'format'> & { readonly format: string }
 }
 
 export interface InputDigest {

@@ -1,3 +1,4 @@
+import type { SavedImage } from '../contract/image-event.ts'
 import type { OutputEvent, Usage } from '../contract/text-event.ts'
 import { exceedsDepth } from './depth.ts'
 
@@ -33,9 +34,7 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
     case 'file-save':
       return information(`saved ${event.file.path} (${event.file.bytes} bytes)`)
     case 'image-save':
-      return information(
-        `image ${event.index}: ${event.file.width}x${event.file.height} ${event.file.format}, ${event.file.bytes} bytes`,
-      )
+      return information(savedText(event.index, event.file))
     case 'image-partial':
       return information(
         `image ${event.index}: preview ${event.partial}${event.file === null ? '' : ` in ${event.file.path}`}`,
@@ -94,4 +93,8 @@ function ratingText(rating: unknown): string {
 function shortJson(value: unknown): string {
   if (typeof value === 'string') return value
   return exceedsDepth(value) ? '…' : (JSON.stringify(value) ?? '')
+}
+
+function savedText(index: number, { width, height, format, bytes }: SavedImage): string {
+  return `image ${index}: ${width === null ? '' : `${width}x${height} `}${format}, ${bytes} bytes`
 }

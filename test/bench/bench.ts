@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { measureImages } from './images.ts'
 import { measureLatency } from './latency.ts'
 import { measureLongStreams } from './long-stream.ts'
 import { tableOf, type Measurement } from './measurement.ts'
@@ -19,6 +20,7 @@ await withWorkbench(async (workbench) => {
     measureShortReply(workbench),
     ...measureLongStreams(workbench),
     ...(await measureLatency(workbench)),
+    ...measureImages(workbench),
   ]
   console.log(tableOf(measurements))
   if (values.json !== undefined) {

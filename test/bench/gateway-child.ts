@@ -1,6 +1,8 @@
 /** The gateway of the measurements, in a process of its own. Prints its base URL; the model says what it answers. */
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { bigPng } from './big-png.ts'
 import { contentEvent, longContentStream, longResponseStream, shortContentStream } from './replies.ts'
 
 /** Between two events of a paced stream. */
@@ -14,6 +16,7 @@ const bodies: Readonly<Record<string, string>> = {
 }
 
 const server = createServer(async (request, response) => {
+  if (request.url!.startsWith('/v1/images/')) return answerImages(request, response)
   const sent = await textOf(request)
   const model = /models\/([\w-]+):/.exec(request.url!)?.[1] ?? (JSON.parse(sent) as { model: string }).model
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -23,6 +26,33 @@ const server = createServer(async (request, response) => {
 server.listen(0, '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 })
+
+const smallImage = bigPng(200).toString('base64')
+
+/** Four images that make a reply of 100 MB, or one that makes 700 MB; an edit is read and answered with a small one. */
+async function answerImages(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.url!.endsWith('/edits')) {
+    request.resume()
+    await once(request, 'end')
+    return void response.end(JSON.stringify({ created: 1, data: [{ b64_json: smallImage }] }))
+  }
+  const { model } = JSON.parse(await textOf(request)) as { model: string }
+  const [count, bytes] = model === 'bench-huge' ? [1, 525_000_000] : [4, 18_750_000]
+  const image = bigPng(bytes)
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.write('{"created":1,"data":[')
+  // A multiple of 3, so that the pieces of base64 can be put together.
+  const step = 3 * 1024 * 1024
+  for (let n = 0; n < count; n++) {
+    response.write(`${n === 0 ? '' : ','}{"b64_json":"`)
+    for (let at = 0; at < image.length; at += step) {
+      if (!response.write(image.toString('base64', at, Math.min(at + step, image.length))))
+        await once(response, 'drain')
+    }
+    response.write('"}')
+  }
+  response.end(']}')
+}
 
 /** Each event carries the moment at which it was written, in nanoseconds of the machine's own clock. */
 function pace(response: ServerResponse, left: number): void {

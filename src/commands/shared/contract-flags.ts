@@ -34,7 +34,7 @@ export function addContractFlags(command: Command, flags: readonly ContractFlag[
       command.addOption(new Option(`--${name}`, `${about}; or --no-${name}`).helpGroup(group))
       command.addOption(new Option(`--no-${name}`, `the opposite of --${name}`).hideHelp())
     } else {
-      const option = new Option(`--${name} <${placeholder(field)}>`, about).helpGroup(group)
+      const option = new Option(`${spelled(name)} <${placeholder(field)}>`, about).helpGroup(group)
       suggestWords(option, wordsOf(field))
       command.addOption(isList(field) ? option.argParser(collect) : option)
     }
@@ -91,4 +91,9 @@ function describe(field: Field): string {
     ...(field.deprecated === undefined ? [] : [`deprecated: use ${field.deprecated}`]),
   ]
   return facts.length === 0 ? field.about : `${field.about} (${facts.join('; ')})`
+}
+
+/** A field of one letter is a short option as well: `-n`. */
+function spelled(name: string): string {
+  return name.length === 1 ? `-${name}, --${name}` : `--${name}`
 }

@@ -14,14 +14,29 @@ export async function printRequest(
   options: CommonOptions,
   gateway: Gateway,
   request: GatewayRequest,
-  body: unknown,
+  content: { readonly body: unknown } | { readonly parts: readonly ShownPart[] },
 ): Promise<void> {
   const { method, url, headers } = wireRequest(gateway, request)
   const text = options.curl
-    ? curlCommand(url, headers, JSON.stringify(body))
-    : JSON.stringify({ method, url: url.href, headers: hidden(headers), body }, undefined, 2)
+    ? curlCommand(url, headers, 'parts' in content ? content.parts : JSON.stringify(content.body))
+    : JSON.stringify({ method, url: url.href, headers: hidden(headers), ...shown(content) }, undefined, 2)
   context.stdout.write(`${text}\n`)
   await context.stdout.drain()
+}
+
+/** A part of a multipart body: a text, or a file that is named by where it comes from. */
+export type ShownPart =
+  | { readonly name: string; readonly value: string }
+  | {
+      readonly name: string
+      readonly path: string
+      readonly file_name: string
+      readonly media_type: string
+      readonly bytes: number
+    }
+
+function shown(content: { readonly body: unknown } | { readonly parts: readonly ShownPart[] }) {
+  return 'parts' in content ? { parts: content.parts } : { body: content.body }
 }
 
 function hidden(headers: Readonly<Record<string, string>>): Record<string, string> {
@@ -32,17 +47,33 @@ function hidden(headers: Readonly<Record<string, string>>): Record<string, strin
 const longestArgument = 100_000
 
 /** For a POSIX shell; the key comes from the environment of whoever pastes it, never from the text. */
-function curlCommand(url: URL, headers: Readonly<Record<string, string>>, body: string): string {
-  const headerLines = Object.entries(headers).map(([name, value]) =>
-    name === 'authorization'
-      ? `-H "authorization: Bearer $MODELGATE_API_KEY"`
-      : `-H ${quoted(`${name}: ${value}`)}`,
-  )
+function curlCommand(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  body: string | readonly ShownPart[],
+): string {
+  const isParts = typeof body !== 'string'
+  const headerLines = Object.entries(headers)
+    // curl makes the boundary of a multipart body itself.
+    .filter(([name]) => !isParts || name !== 'content-type')
+    .map(([name, value]) =>
+      name === 'authorization'
+        ? `-H "authorization: Bearer $MODELGATE_API_KEY"`
+        : `-H ${quoted(`${name}: ${value}`)}`,
+    )
+  const start = `curl --no-buffer ${quoted(url.href)}`
+  if (isParts) return [start, ...headerLines, ...body.map(formLine)].join(' \\\n  ')
   // printf is part of the shell, which knows no such limit.
   const isLong = Buffer.byteLength(body) > longestArgument
   const feed = isLong ? [`printf %s ${quoted(body)} |`] : []
   const data = `--data-binary ${isLong ? '@-' : quoted(body)}`
-  return [...feed, `curl --no-buffer ${quoted(url.href)}`, ...headerLines, data].join(' \\\n  ')
+  return [...feed, start, ...headerLines, data].join(' \\\n  ')
+}
+
+function formLine(part: ShownPart): string {
+  if ('value' in part) return `--form-string ${quoted(`${part.name}=${part.value}`)}`
+  const path = part.path.replaceAll(/["\\]/g, (character) => `\\${character}`)
+  return `-F ${quoted(`${part.name}=@"${path}";filename="${part.file_name}";type=${part.media_type}`)}`
 }
 
 function quoted(text: string): string {

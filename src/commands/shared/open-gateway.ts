@@ -5,7 +5,9 @@ import { UsageError } from '../../errors.ts'
 import { resolveKey } from '../../config/key.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { proxiesFrom } from '../../gateway/connection.ts'
-import type { Gateway, RetryNotice } from '../../gateway/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { createMessageCleaner } from '../../output/message-cleaner.ts'
+import type { Output } from '../../output/output.ts'
 import type { CommonOptions } from './common-options.ts'
 
 /** Where a command's requests go, and what must be closed when it is done. */
@@ -31,6 +33,7 @@ export function readSettings(context: Context, options: CommonOptions): Promise<
 /**
  * Opens the way to the gateway, or starts the sandbox (`--sandbox`).
  * @param streamed whether the reply is expected as a stream
+ * @param currentOutput where retries are reported, once there is one
  * @throws UsageError without a base URL; ModelgateError (exit 3) without a key
  */
 export async function openGateway(
@@ -38,15 +41,16 @@ export async function openGateway(
   options: CommonOptions,
   settings: Settings,
   streamed: boolean,
-  report: { onRetry(retry: RetryNotice): void; trace(line: string): void },
+  currentOutput: () => Output | undefined,
 ): Promise<OpenGateway> {
-  const place = options.sandbox
-    ? await sandboxPlace(context)
-    : await configuredPlace(context, options, settings)
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const proxies = options.sandbox ? undefined : proxiesFrom(context.env)
   const ca =
     settings.caFile.value === undefined ? undefined : readCertificates(context, settings.caFile.value)
+  // Last: once the sandbox runs, nothing may fail before it can be closed.
+  const place = options.sandbox
+    ? await sandboxPlace(context)
+    : await configuredPlace(context, options, settings)
   const gateway: Gateway = {
     baseUrl: place.baseUrl,
     key: place.key,
@@ -66,12 +70,21 @@ export async function openGateway(
       progress: milliseconds(settings.progressTimeout.value),
       total: milliseconds(settings.timeout.value),
     },
-    onRetry: report.onRetry,
-    ...(options.debug ? { trace: report.trace } : {}),
+    onRetry: (retry) => currentOutput()?.event({ type: 'retry-wait', ...retry }),
+    ...(options.debug ? { trace: createTraceSink(context, place.key) } : {}),
     ...(proxies === undefined ? {} : { proxies }),
     ...(ca === undefined ? {} : { ca }),
   }
   return { gateway, close: place.close }
+}
+
+/** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
+const traceLimit = 5_000
+
+/** A trace quotes the gateway, which may give back the key or try to act on the terminal. */
+function createTraceSink(context: Context, key: string): (line: string) => void {
+  const cleaner = createMessageCleaner(context, [key])
+  return (line) => context.stderr.write(`${cleaner.line(line, traceLimit)}\n`)
 }
 
 interface Place {
@@ -104,14 +117,19 @@ export function configuredBaseUrl({ baseUrl }: Settings): URL {
 }
 
 function readCertificates(context: Context, path: string): string {
-  try {
-    return readFileSync(resolve(context.cwd, path), 'utf8')
-  } catch (cause) {
-    throw new UsageError(`The certificate authority file ${path} cannot be read.`, {
+  const refuse = (problem: string, cause?: unknown) =>
+    new UsageError(`The certificate authority file ${path} ${problem}.`, {
       code: 'ca_unreadable',
       phase: 'config',
       hint: 'Check --ca-file.',
       cause,
     })
+  let text: string
+  try {
+    text = readFileSync(resolve(context.cwd, path), 'utf8')
+  } catch (cause) {
+    throw refuse('cannot be read', cause)
   }
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw refuse('holds no certificate in PEM form')
+  return text
 }

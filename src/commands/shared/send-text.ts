@@ -14,7 +14,6 @@ import { streamText } from '../../gateway/stream-text.ts'
 import type { DecoderOptions, TextDecoder } from '../../gateway/text-decoder.ts'
 import { endpointUrl } from '../../gateway/url.ts'
 import { createOutput } from '../../output/create-output.ts'
-import { createMessageCleaner } from '../../output/message-cleaner.ts'
 import type { Output } from '../../output/output.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import type { CommonOptions } from './common-options.ts'
@@ -38,9 +37,6 @@ export interface TextRequest {
   readonly createDecoder: (options: DecoderOptions) => TextDecoder
 }
 
-/** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
-const traceLimit = 5_000
-
 /** Sends a text request and shows the answer in the form that was asked for. */
 export async function sendText(
   context: Context,
@@ -49,14 +45,7 @@ export async function sendText(
   request: TextRequest,
 ): Promise<void> {
   let output: Output | undefined
-  const { gateway, close } = await openGateway(context, options, settings, request.streamed, {
-    onRetry: (retry) => output?.event({ type: 'retry-wait', ...retry }),
-    trace(line) {
-      // A trace quotes the gateway, which may give back the key or try to act on the terminal.
-      const clean = createMessageCleaner(context, [gateway.key]).line(line, traceLimit)
-      context.stderr.write(`${clean}\n`)
-    },
-  })
+  const { gateway, close } = await openGateway(context, options, settings, request.streamed, () => output)
   const wire: GatewayRequest = {
     method: 'POST',
     url: endpointUrl(gateway.baseUrl, request.path, request.query),
@@ -67,7 +56,7 @@ export async function sendText(
     body: jsonBody(request.body),
   }
   try {
-    if (isDryRun(options)) return await printRequest(context, options, gateway, wire, request.body)
+    if (isDryRun(options)) return await printRequest(context, options, gateway, wire, { body: request.body })
     const file = await openOutputFile(context, options)
     output = createOutput(context, {
       mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
@@ -92,7 +81,8 @@ async function openOutputFile(
   context: Context,
   { output, force }: CommonOptions,
 ): Promise<TextFile | undefined> {
-  if (output === undefined) return undefined
+  // `-` is standard output, as everywhere.
+  if (output === undefined || output === '-') return undefined
   const { openTextFile } = await import('../../files/text-file.ts')
   return openTextFile(context, output, { force: force === true }).catch((error: unknown) => {
     throw error instanceof ModelgateError ? notBilled(error) : error

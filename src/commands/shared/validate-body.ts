@@ -1,5 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { checkBody, type Violation } from '../../contract/check.ts'
+import type { FamilyId } from '../../contract/families.ts'
 import type { Endpoint } from '../../contract/field.ts'
 import { nearestName } from '../../contract/nearest-name.ts'
 import type { CommonOptions } from './common-options.ts'
@@ -9,6 +10,7 @@ import { isSet, type Body } from './request-body.ts'
 /**
  * Holds the body against the contract.
  * @param isPartial whether some input could not be read: then nothing is said to be missing
+ * @param family the model's family, whose own limits hold as well
  * @throws UsageError with all violations, each naming the flag to change
  */
 export function validateBody(
@@ -17,9 +19,10 @@ export function validateBody(
   flags: readonly ContractFlag[],
   options: CommonOptions,
   isPartial: boolean,
+  family?: FamilyId,
 ): void {
   if (!options.validate) return
-  const violations = checkBody(endpoint, body).filter(({ kind, path }) => {
+  const violations = checkBody(endpoint, body, family).filter(({ kind, path }) => {
     // What was set by its path was meant, known or not.
     if (kind === 'unknown') return !isSet(options, path)
     return kind !== 'required' || !isPartial || path.includes('.')

@@ -1,0 +1,159 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Context } from '../../context.ts'
+import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-event.ts'
+import type { SavedFile } from '../../contract/text-event.ts'
+import { asModelgateError, type ModelgateError } from '../../errors.ts'
+import { openImageFile, type ImageFile } from '../../files/open-image-file.ts'
+import type { ImageReceiver, ImageWriter } from '../../gateway/images/receive-images.ts'
+import type { Output } from '../../output/output.ts'
+import type { Preview } from '../../output/preview/create-preview.ts'
+import type { ImageOptions } from './image-options.ts'
+import type { ImageRequest } from './image-request.ts'
+
+/** A result that the gateway gives by its address. */
+export interface FoundLink {
+  /** Number of the image, from 1. */
+  readonly index: number
+  readonly url: string
+}
+
+/** The images of one request: where each goes, and what has become of it. */
+export interface Album extends ImageReceiver {
+  readonly files: ReadonlyMap<number, Omit<SavedImage, 'revised_prompt'>>
+  readonly partials: readonly SavedFile[]
+  readonly found: readonly FoundLink[]
+  readonly links: ImageLink[]
+  readonly failures: ImageFailure[]
+  /** The number of the image at a position of the reply. */
+  numberAt(position: number): number
+  /** A writer for an image that is downloaded, which is refused when it is damaged. */
+  openDownload(index: number): ImageWriter
+  fail(index: number, error: unknown): ModelgateError
+}
+
+export interface AlbumParts {
+  readonly context: Context
+  readonly options: ImageOptions
+  readonly request: ImageRequest
+  readonly output: Output
+  readonly preview: Preview | undefined
+  /** Id of the request, for names; empty until it is known. */
+  readonly id: () => string
+  readonly warn: (message: string) => void
+}
+
+/** Makes an album. Nothing is under its final name before it has come whole and has been looked at. */
+export function createAlbum({ context, options, request, output, preview, id, warn }: AlbumParts): Album {
+  const files = new Map<number, Omit<SavedImage, 'revised_prompt'>>()
+  const partials: SavedFile[] = []
+  const found: FoundLink[] = []
+  const { plan, wanted } = request
+  const force = options.force === true
+
+  const numberAt = (position: number) =>
+    wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
+  const pathFor = (index: number) => (extension: string) => plan.pathFor({ index, extension, id: id() })
+
+  const show = async (path: string, mediaType: string, caption: string) => {
+    if (preview === undefined) return
+    await preview.show({ bytes: await readFile(resolve(context.cwd, path)), mediaType, caption })
+  }
+
+  /** A writer for a whole image. */
+  const openFile = (index: number, keepDamaged: boolean): ImageWriter =>
+    asWriter(
+      openImageFile(context, {
+        nameFor: pathFor(index),
+        force,
+        renamed: (planned, saved) => warn(`${planned} was taken meanwhile; the image is in ${saved}.`),
+        // What came is what was paid for: it is kept as it is, and said to be damaged.
+        ...(keepDamaged
+          ? { damaged: (path: string, damage: string) => warn(`${path} is damaged: ${damage}.`) }
+          : {}),
+      }),
+      async (saved) => {
+        files.set(index, saved)
+        await show(saved.path, saved.mime_type, saved.path)
+      },
+    )
+
+  /** A preview that is kept beside the image, as NAME-partial-0. */
+  const openPartial = (index: number, partial: number): ImageWriter =>
+    asWriter(
+      openImageFile(context, {
+        nameFor: (extension) => plan.pathFor({ index, extension, id: id(), partial }),
+        force,
+        damaged: () => {},
+      }),
+      async (saved) => {
+        partials.push(saved)
+        output.event({ type: 'image-partial', index, partial, file: saved })
+        await show(saved.path, saved.mime_type, `preview ${partial}`)
+      },
+    )
+
+  /** A preview that is only shown. */
+  const showPartial = (index: number, partial: number): ImageWriter => {
+    const chunks: Uint8Array[] = []
+    return {
+      write: async (bytes) => void (preview === undefined || chunks.push(bytes)),
+      async done() {
+        output.event({ type: 'image-partial', index, partial, file: null })
+        const bytes = Buffer.concat(chunks)
+        await preview?.show({ bytes, mediaType: '', caption: `preview ${partial}` })
+      },
+      drop: async () => {},
+    }
+  }
+
+  return {
+    files,
+    partials,
+    found,
+    links: [],
+    failures: [],
+    numberAt,
+    openDownload: (index) => openFile(index, false),
+    async open({ index: position, partial }) {
+      const index = numberAt(position)
+      if (partial !== null)
+        return options.savePartials ? openPartial(index, partial) : showPartial(index, partial)
+      return plan.toStandardOutput ? toStandardOutput(context) : openFile(index, true)
+    },
+    flush: () => output.flush(),
+    url({ index, url }) {
+      found.push({ index: numberAt(index), url })
+    },
+    fail(index, error) {
+      const known = asModelgateError(error, options.debug === true)
+      const failure = { index, code: known.code, message: known.message }
+      this.failures.push(failure)
+      output.event({ type: 'image-fail', failure })
+      return known
+    },
+  }
+}
+
+function asWriter(
+  file: ImageFile,
+  saved: (image: Awaited<ReturnType<ImageFile['finish']>>) => Promise<void>,
+): ImageWriter {
+  return {
+    write: (bytes) => file.write(bytes),
+    done: async () => saved(await file.finish()),
+    drop: () => file.discard(),
+  }
+}
+
+/** `-o -`: the image's bytes as they come. */
+function toStandardOutput({ stdout }: Context): ImageWriter {
+  return {
+    async write(bytes) {
+      stdout.write(bytes)
+      if (stdout.needsDrain) await stdout.drain()
+    },
+    done: () => stdout.drain(),
+    drop: async () => {},
+  }
+}

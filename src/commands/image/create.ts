@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import type { Context } from '../../context.ts'
+import { imageCreateEndpoint as endpoint } from '../../contract/images.ts'
+import { chooseModel } from '../shared/choose-model.ts'
+import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
+import { addExamples, type Example } from '../shared/examples.ts'
+import { addImageOptions, type ImageOptions } from './image-options.ts'
+import { buildImageRequest } from './image-request.ts'
+import { sendImages } from './send-images.ts'
+
+/** Model and prompt have the common flag -m and the arguments. */
+const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
+
+export const imageCreateExamples: readonly Example[] = [
+  ['modelgate image create -m MODEL "A lighthouse at dusk"'],
+  ['modelgate image create -m MODEL -n 3 -o "hero-{index}.{ext}" "A paper boat"'],
+  ['modelgate image create -m MODEL --size 1536x1024 --quality high -o sea.png "The sea"'],
+  ['modelgate image create -m MODEL --background transparent -o logo.png "A red kite"'],
+  ['modelgate image create --sandbox --stream --partial-images 2 "A hill"'],
+]
+
+/** `modelgate image create`: images from a prompt (specification, endpoint 4). */
+export function registerImageCreate(command: Command, context: Context, send = sendImages): void {
+  addExamples(command, context, imageCreateExamples)
+  command
+    .argument('[prompt...]', 'what to draw; "-" or a pipe reads standard input, @file a file')
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<ImageOptions>()
+      const { settings, request } = await buildImageRequest(context, options, self.opts(), words, {
+        command: 'image create',
+        endpoint,
+        flags,
+        async chooseModel(body, found, problems) {
+          const given = options.model === undefined && typeof body['model'] === 'string' ? body['model'] : ''
+          const model = given || (await chooseModel('image', context, options, found, problems))
+          return model === undefined ? undefined : { model, send: true }
+        },
+        readSources: async () => ({ images: [], mask: undefined }),
+      })
+      await send(context, options, settings, request)
+    })
+  addContractFlags(command, flags)
+  addImageOptions(command)
+}

@@ -1,0 +1,77 @@
+import type { Command } from 'commander'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { defaultEditModel, imageEditEndpoint as endpoint } from '../../contract/images.ts'
+import { flagName } from '../../contract/field.ts'
+import { configuredModel } from '../shared/choose-model.ts'
+import { collect } from '../shared/common-options.ts'
+import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
+import { addExamples, type Example } from '../shared/examples.ts'
+import type { Body } from '../shared/request-body.ts'
+import { allInputs } from '../shared/throw-problems.ts'
+import { fetchSource } from './fetch-source.ts'
+import { addImageOptions, type ImageOptions } from './image-options.ts'
+import { buildImageRequest, type ChosenModel } from './image-request.ts'
+import { sendImages } from './send-images.ts'
+import { readImageSource } from './source.ts'
+
+interface EditOptions extends ImageOptions {
+  image?: string[]
+  mask?: string
+}
+
+const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
+
+export const imageEditExamples: readonly Example[] = [
+  ['modelgate image edit -m MODEL --image room.png "Add a window"'],
+  ['modelgate image edit -m MODEL --image room.png --mask wall.png "Paint it blue"'],
+  ['modelgate image edit -m MODEL --image a.png --image b.jpg -o both.png "Put both in one"'],
+]
+
+/** `modelgate image edit`: new images from pictures and a prompt (specification, endpoint 6). */
+export function registerImageEdit(command: Command, context: Context, send = sendImages): void {
+  addExamples(command, context, imageEditExamples)
+  command
+    .argument('[prompt...]', 'what to change; "-" or a pipe reads standard input, @file a file')
+    .option('--image <file|url>', 'a picture to start from, or - for standard input (repeatable)', collect)
+    .option('--mask <file|url>', 'PNG whose transparent parts may be changed')
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<EditOptions>()
+      const { settings, request } = await buildImageRequest(context, options, self.opts(), words, {
+        command: 'image edit',
+        endpoint,
+        flags,
+        chooseModel: async (body, found) =>
+          editModel(body, configuredModel('image', options, found), options),
+        async readSources(found) {
+          const labels = options.image ?? []
+          if (labels.length === 0) throw new UsageError('--image is missing: an edit starts from a picture.')
+          const fetchUrl = (url: string) => fetchSource(context, options, found, url)
+          const [images, mask] = await Promise.all([
+            allInputs(labels.map((label) => readImageSource(context, '--image', label, fetchUrl))),
+            options.mask === undefined
+              ? undefined
+              : readImageSource(context, '--mask', options.mask, fetchUrl),
+          ])
+          return { images, mask }
+        },
+      })
+      await send(context, options, settings, request)
+    })
+  addContractFlags(command, flags)
+  addImageOptions(command)
+}
+
+/** The model that was named, else the one that the specification says an edit has then, said aloud. */
+function editModel(body: Body, configured: string | undefined, options: EditOptions): ChosenModel {
+  if (options.model === undefined && typeof body['model'] === 'string')
+    return { model: body['model'], send: true }
+  if (configured !== undefined) return { model: configured, send: true }
+  const { model, because } = defaultEditModel(body)
+  const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`
+  return {
+    model,
+    send: false,
+    warning: `No model was named: the gateway takes ${model}, ${reason}. Name one with -m.`,
+  }
+}

@@ -1,0 +1,165 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { familyOf } from '../../contract/families.ts'
+import type { Endpoint } from '../../contract/field.ts'
+import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
+import { applyContractFlags, type ContractFlag } from '../shared/contract-flags.ts'
+import { configuredBaseUrl, readSettings } from '../shared/open-gateway.ts'
+import { createProblemList, type ProblemList } from '../shared/problem-list.ts'
+import { applySets, isSet, startBody, type Body } from '../shared/request-body.ts'
+import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
+import { validateBody } from '../shared/validate-body.ts'
+import { sourceProblems } from './check-sources.ts'
+import { previewModes, type ImageOptions, type PreviewMode } from './image-options.ts'
+import { missingImages } from './missing-images.ts'
+import type { ImageSource } from './source.ts'
+
+/** A request for images, ready to be sent. */
+export interface ImageRequest {
+  readonly command: 'image create' | 'image edit'
+  readonly endpoint: Endpoint
+  /** As it is asked for; null when the gateway's own default is taken. */
+  readonly model: string
+  readonly body: Body
+  readonly prompt: string
+  readonly images: readonly ImageSource[]
+  readonly mask: ImageSource | undefined
+  readonly plan: OutputPlan
+  /** The numbers of the images to make, from 1: fewer than asked for with `--skip-existing`. */
+  readonly wanted: readonly number[]
+  /** Paths of images that are there already (`--skip-existing`). */
+  readonly existing: readonly string[]
+  readonly preview: PreviewMode
+  readonly warnings: readonly string[]
+}
+
+/** What the two image commands do differently. */
+export interface ImageCommand {
+  readonly command: ImageRequest['command']
+  readonly endpoint: Endpoint
+  readonly flags: readonly ContractFlag[]
+  /** Names the model, and says what is to be said about that. */
+  chooseModel(
+    body: Body,
+    settings: Settings | undefined,
+    problems: ProblemList,
+  ): Promise<ChosenModel | undefined>
+  /** Looks at the pictures that go along. */
+  readSources(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
+}
+
+export interface ChosenModel {
+  readonly model: string
+  /** False when the gateway is left to its documented default. */
+  readonly send: boolean
+  readonly warning?: string
+}
+
+/**
+ * Puts a request together and holds it against every rule of its endpoint and family.
+ * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
+ */
+export async function buildImageRequest(
+  context: Context,
+  options: ImageOptions,
+  own: Readonly<Record<string, unknown>>,
+  words: readonly string[],
+  command: ImageCommand,
+): Promise<{ settings: Settings; request: ImageRequest }> {
+  const problems = createProblemList()
+  const { step } = problems
+  const settings = await step(() => readSettings(context, options))
+  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
+  const body: Body = (await step(() => startBody(context, options))) ?? {}
+  await applyContractFlags(context, command.flags, own, body, problems)
+  const preview = await step(() => previewMode(options))
+  await step(() => checkCombination(options))
+  const sources = await step(() => command.readSources(settings))
+  const hasPrompt = body['prompt'] !== undefined || isSet(options, 'prompt')
+  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
+  const prompt = await step(() => takePrompt(context, words, options, hasPrompt))
+  if (prompt !== undefined) body['prompt'] = prompt
+  await applySets(options, body, problems)
+  const chosen = await step(() => command.chooseModel(body, settings, problems))
+  if (chosen?.send) body['model'] = chosen.model
+  const family = chosen && familyOf(chosen.model, settings?.families.value)
+  await step(() => validateBody(command.endpoint, body, command.flags, options, problems.any, family))
+  if (options.validate && sources !== undefined) {
+    await step(() => throwAll(sourceProblems(sources.images, sources.mask, family)))
+  }
+  const count = typeof body['n'] === 'number' ? body['n'] : 1
+  const text = typeof body['prompt'] === 'string' ? body['prompt'] : ''
+  const plan = planOutputs(context, {
+    ...(options.output === undefined ? {} : { output: options.output }),
+    ...(settings?.outputDir.value === undefined ? {} : { folder: settings.outputDir.value }),
+    count,
+    force: options.force === true || options.skipExisting === true,
+    model: chosen?.model ?? '',
+    prompt: text,
+    now: context.clock.now(),
+  })
+  const isSaved = options.download && options.raw !== true
+  const { wanted, existing } = options.skipExisting
+    ? missingImages(context, plan, count, extensionFor(body))
+    : { wanted: numbers(count), existing: [] }
+  if (isSaved && existing.length === 0) {
+    const expected = { extension: extensionFor(body), sidecar: options.sidecar === true }
+    for (const problem of await plan.check(expected)) await step(() => Promise.reject(problem))
+  }
+  problems.throwAny()
+  if (options.skipExisting && wanted.length < count) body['n'] = Math.max(1, wanted.length)
+  const request: ImageRequest = {
+    command: command.command,
+    endpoint: command.endpoint,
+    model: chosen!.model,
+    body,
+    prompt: text,
+    images: sources!.images,
+    mask: sources!.mask,
+    plan,
+    wanted,
+    existing,
+    preview: preview!,
+    warnings: chosen!.warning === undefined ? [] : [chosen!.warning],
+  }
+  return { settings: settings!, request }
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1)
+}
+
+/** The extension that the answer will most likely have; the bytes decide in the end. */
+function extensionFor(body: Body): string {
+  const format = body['output_format']
+  return format === 'jpeg' ? 'jpg' : typeof format === 'string' ? format : 'png'
+}
+
+function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
+  const known = previewModes.find((mode) => mode === preview)
+  if (known === undefined)
+    throw new UsageError(
+      `--preview must be one of ${previewModes.join(', ')}, not ${JSON.stringify(preview)}.`,
+    )
+  return known
+}
+
+function checkCombination(options: ImageOptions): void {
+  throwAll([
+    ...(options.output === '-' && (options.json || options.jsonl || options.raw)
+      ? ['-o - and --json, --jsonl or --raw would both write to standard output.']
+      : []),
+    ...(!options.download && options.output !== undefined
+      ? ['--no-download saves nothing, so -o has no meaning.']
+      : []),
+    ...(!options.download && options.skipExisting
+      ? ['--no-download and --skip-existing exclude each other.']
+      : []),
+    ...(options.raw && options.skipExisting ? ['--raw and --skip-existing exclude each other.'] : []),
+  ])
+}
+
+function throwAll(problems: readonly string[]): void {
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}

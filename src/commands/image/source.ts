@@ -1,0 +1,85 @@
+import { open } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
+import type { Context } from '../../context.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import { extensionOf } from '../../files/file-extension.ts'
+import { imageInfoHeadBytes, readImageInfo, type ImageInfo } from '../../files/image-info.ts'
+import { sniffMediaType } from '../../files/media-type.ts'
+import { describeInputFile } from '../../files/read-input-file.ts'
+import { readStandardInputBytes } from '../shared/standard-input.ts'
+
+/** A picture that will be uploaded, known by its own first bytes. */
+export interface ImageSource {
+  /** As it was given: a path, a URL, or `-`. */
+  readonly label: string
+  /** The flag that names it. */
+  readonly flag: '--image' | '--mask'
+  readonly fileName: string
+  readonly bytes: number
+  readonly mediaType: string
+  /** Undefined for what is no picture that is known here. */
+  readonly info: ImageInfo | undefined
+  /** The bytes, from the beginning. */
+  open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+}
+
+/** More than any family takes: what is larger is refused before it is looked at. */
+const maxSourceBytes = 1024 * 1024 * 1024
+const readBytes = 1024 * 1024
+
+/**
+ * Looks at what `--image` or `--mask` names: a file, `-` for standard input, or a URL, which is fetched.
+ * @param fetchUrl gets the bytes of a URL, safely
+ * @throws UsageError, FileError naming the flag
+ */
+export async function readImageSource(
+  context: Context,
+  flag: ImageSource['flag'],
+  label: string,
+  fetchUrl: (url: string) => Promise<Uint8Array>,
+): Promise<ImageSource> {
+  if (label === '-') return inMemory(flag, label, 'stdin', await readStandardInputBytes(context, `${flag} -`))
+  if (/^(?:https?|data):/i.test(label)) return inMemory(flag, label, 'image', await fetchUrl(label))
+  const file = await describeInputFile(context, label, {
+    maxBytes: maxSourceBytes,
+    headBytes: imageInfoHeadBytes,
+  })
+  if (file instanceof ModelgateError) {
+    throw new ModelgateError(file.exit, file.code, `${flag}: ${file.message}`, file.facts)
+  }
+  const path = resolve(context.cwd, label)
+  return source(flag, label, basename(label), file.bytes, file.head, () => readFile(path))
+}
+
+function inMemory(flag: ImageSource['flag'], label: string, stem: string, content: Uint8Array): ImageSource {
+  if (content.length === 0)
+    throw new UsageError(`${flag} ${label}: there is nothing in it.`, { code: 'empty_file' })
+  const mediaType = sniffMediaType(content.subarray(0, 4096)) ?? 'application/octet-stream'
+  return source(flag, label, `${stem}.${extensionOf(mediaType)}`, content.length, content, () => [content])
+}
+
+function source(
+  flag: ImageSource['flag'],
+  label: string,
+  fileName: string,
+  bytes: number,
+  head: Uint8Array,
+  openBytes: ImageSource['open'],
+): ImageSource {
+  const mediaType = sniffMediaType(head.subarray(0, 4096)) ?? 'application/octet-stream'
+  const info = readImageInfo(head.subarray(0, imageInfoHeadBytes))
+  return { flag, label, fileName, bytes, mediaType, info, open: openBytes }
+}
+
+async function* readFile(path: string): AsyncGenerator<Uint8Array> {
+  const handle = await open(path)
+  try {
+    for (;;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(readBytes), 0, readBytes)
+      if (bytesRead === 0) return
+      yield buffer.subarray(0, bytesRead)
+    }
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import type { Context } from '../../context.ts'
+import type { SavedImage } from '../../contract/image-event.ts'
+import { writeSidecar, type InputDigest } from '../../files/sidecar.ts'
+import type { ImageRequest } from './image-request.ts'
+import type { ImageSource } from './source.ts'
+
+interface SidecarFacts {
+  readonly requestId: string | null
+  readonly usage: unknown
+  readonly force: boolean
+}
+
+/** Writes how each image was made beside it (`--sidecar`): enough to make it again, and to know it again. */
+export async function writeSidecars(
+  context: Context,
+  request: ImageRequest,
+  files: readonly SavedImage[],
+  { requestId, usage, force }: SidecarFacts,
+): Promise<void> {
+  const { prompt: _, model: __, ...parameters } = request.body
+  const sources = [...request.images, ...(request.mask === undefined ? [] : [request.mask])]
+  const inputs = await Promise.all(sources.map(digest))
+  for (const { revised_prompt, ...output } of files) {
+    const record = {
+      command: request.command,
+      model: request.model,
+      prompt: request.prompt,
+      revised_prompt,
+      parameters,
+      request_id: requestId,
+      usage: usage ?? null,
+      inputs,
+      output,
+    }
+    await writeSidecar(context, record, { force })
+  }
+}
+
+async function digest(source: ImageSource): Promise<InputDigest> {
+  const hash = createHash('sha256')
+  for await (const chunk of source.open()) hash.update(chunk)
+  return { field: source.flag.slice(2), path: source.label, bytes: source.bytes, sha256: hash.digest('hex') }
+}

@@ -1,0 +1,54 @@
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import type { Settings } from '../../config/settings.ts'
+import { askText, canAsk } from './ask.ts'
+import type { CommonOptions } from './common-options.ts'
+import type { ProblemList } from './problem-list.ts'
+
+/** The kinds of model that a command may need: where they are configured, and what the sandbox advertises. */
+const kinds = {
+  text: { setting: 'textModel', sandbox: 'sandbox-text', env: 'MODELGATE_TEXT_MODEL', file: 'text_model' },
+  image: {
+    setting: 'imageModel',
+    sandbox: 'image-model-a',
+    env: 'MODELGATE_IMAGE_MODEL',
+    file: 'image_model',
+  },
+} as const
+
+/** The model that flags, environment and configuration name; undefined when none does. */
+export function configuredModel(
+  kind: keyof typeof kinds,
+  options: CommonOptions,
+  settings: Settings | undefined,
+): string | undefined {
+  const model = settings === undefined ? options.model : settings[kinds[kind].setting].value
+  return model === '' ? undefined : model
+}
+
+/**
+ * The model: `-m`, then environment and configuration, then the sandbox's; else asked for.
+ * @param settings undefined when they could not be read: then nothing is missed
+ * @param problems when there are any, nobody is asked: the call fails anyway
+ * @throws UsageError when no one names a model
+ */
+export async function chooseModel(
+  kind: keyof typeof kinds,
+  context: Context,
+  options: CommonOptions,
+  settings: Settings | undefined,
+  problems: ProblemList,
+): Promise<string | undefined> {
+  const configured = configuredModel(kind, options, settings)
+  if (configured !== undefined || settings === undefined) return configured
+  const { sandbox, env, file } = kinds[kind]
+  if (options.sandbox) return sandbox
+  if (!problems.any && canAsk(context, !options.input)) {
+    const answer = await askText(context, 'Model:')
+    if (answer.trim() !== '') return answer.trim()
+  }
+  throw new UsageError('No model was named.', {
+    code: 'model_missing',
+    hint: `Name one with -m, ${env}, or ${file} in the configuration.`,
+  })
+}
