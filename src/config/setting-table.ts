@@ -1,3 +1,4 @@
+import { defaultMaxRetries, defaultSeconds } from '../contract/limits.ts'
 import * as kind from './setting-kind.ts'
 import type { Kind } from './setting-kind.ts'
 
@@ -12,7 +13,7 @@ export interface SettingValues {
   readonly apiKeyCommand: string | undefined
   readonly trustedOrigins: readonly string[]
   readonly connectTimeout: number
-  /** Undefined: 120 for a stream, 600 otherwise. */
+  /** Undefined: `defaultSeconds.firstByte`, by whether the reply is streamed. */
   readonly firstByteTimeout: number | undefined
   readonly idleTimeout: number
   readonly progressTimeout: number
@@ -48,6 +49,8 @@ export interface SettingFlags {
   readonly allowHttp?: boolean | undefined
   readonly outputDir?: string | undefined
   readonly quiet?: boolean | undefined
+  /** The built-in gateway is used: then no base URL is, and none is checked. */
+  readonly sandbox?: boolean | undefined
 }
 
 export interface SettingRow<Value> {
@@ -57,11 +60,16 @@ export interface SettingRow<Value> {
   readonly env?: `MODELGATE_${string}`
   readonly flag?: keyof SettingFlags
   readonly default: Value
-  /** A project file comes with a cloned repository: what could lead a key astray is closed to it. */
-  readonly project: 'may set' | 'only to a trusted origin' | 'never'
+  /** A project file comes with a cloned repository: what could lead a key astray, or cost money, is closed to it. */
+  readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
+  /** How much a value allows, where a project file may only lower that. */
+  readonly allows?: (value: NonNullable<Value>) => number
   /** Every place adds to the list, instead of the first place winning. */
   readonly adds?: true
 }
+
+/** From the one that repeats least to the one that repeats most. */
+const retryModes = ['never', 'safe', 'always'] as const
 
 /** Every setting there is. */
 export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingValues[Name]> } = {
@@ -133,7 +141,7 @@ export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingV
     file: 'connect_timeout',
     env: 'MODELGATE_CONNECT_TIMEOUT',
     flag: 'connectTimeout',
-    default: 10,
+    default: defaultSeconds.connect,
     project: 'may set',
   },
   firstByteTimeout: {
@@ -149,7 +157,7 @@ export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingV
     file: 'idle_timeout',
     env: 'MODELGATE_IDLE_TIMEOUT',
     flag: 'idleTimeout',
-    default: 60,
+    default: defaultSeconds.idle,
     project: 'may set',
   },
   progressTimeout: {
@@ -157,7 +165,7 @@ export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingV
     file: 'progress_timeout',
     env: 'MODELGATE_PROGRESS_TIMEOUT',
     flag: 'progressTimeout',
-    default: 300,
+    default: defaultSeconds.progress,
     project: 'may set',
   },
   timeout: {
@@ -173,23 +181,25 @@ export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingV
     file: 'max_retries',
     env: 'MODELGATE_MAX_RETRIES',
     flag: 'maxRetries',
-    default: 2,
-    project: 'may set',
+    default: defaultMaxRetries,
+    project: 'only to lower it',
+    allows: (count) => count,
   },
   retry: {
-    kind: kind.choice('never', 'safe', 'always'),
+    kind: kind.choice(...retryModes),
     file: 'retry',
     env: 'MODELGATE_RETRY',
     flag: 'retry',
     default: 'safe',
-    project: 'may set',
+    project: 'only to lower it',
+    allows: (mode) => retryModes.indexOf(mode),
   },
   idempotencyHonoured: {
     kind: kind.truth,
     file: 'idempotency_honoured',
     env: 'MODELGATE_IDEMPOTENCY_HONOURED',
     default: false,
-    project: 'may set',
+    project: 'never',
   },
   caFile: {
     kind: kind.path,

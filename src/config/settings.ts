@@ -7,7 +7,7 @@ import { environmentLayer, flagLayer, type Found, type Layer, type Level } from 
 import { collecting, quoted, throwProblems, type Problem } from './problem.ts'
 import { settingNames, settingTable } from './setting-table.ts'
 import type { SettingFlags, SettingName, SettingValues } from './setting-table.ts'
-import { requireTrust } from './trust.ts'
+import { requireNoMore, requireTrust } from './trust.ts'
 
 export type { SettingFlags } from './setting-table.ts'
 
@@ -43,8 +43,14 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
 
   const layers = [flag, environment, project?.settings, user?.settings].filter((layer) => layer !== undefined)
   const profile = chosenProfile(context, firstOf(layers, 'profile'), user, problems)
-  const values = winners(profile === undefined ? layers : withProfile(layers, profile))
-  const baseUrl = await collecting(problems, () => checkedBaseUrl(context, values))
+  const all = profile === undefined ? layers : withProfile(layers, profile)
+  const values = winners(all)
+  const ownLayers = all.filter((layer) => layer !== project?.settings)
+  await collecting(problems, () => checkProjectLimits(context, values, ownLayers))
+  // The sandbox has an address of its own.
+  const baseUrl = flags.sandbox
+    ? undefined
+    : await collecting(problems, () => checkedBaseUrl(context, values))
   throwProblems(problems)
   return { ...values, baseUrl: { ...values.baseUrl, value: baseUrl } }
 }
@@ -93,6 +99,17 @@ function withProfile(layers: readonly Layer[], profile: Layer): Layer[] {
     rest.delete('apiKeyCommand')
   }
   return [...layers.slice(0, -1), profile, rest]
+}
+
+/** @param ownLayers all places but the project file */
+function checkProjectLimits(context: Context, values: Values, ownLayers: readonly Layer[]): void {
+  const lowered = settingNames.filter((name) => settingTable[name].project === 'only to lower it')
+  requireNoMore(
+    lowered
+      .filter((name) => values[name].level === 'project')
+      .map((name) => ({ name, chosen: values[name], own: firstOf(ownLayers, name) })),
+    userFilePath(context),
+  )
 }
 
 function checkedBaseUrl(context: Context, { baseUrl, allowHttp, trustedOrigins }: Values): URL | undefined {

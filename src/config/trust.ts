@@ -1,4 +1,6 @@
+import type { Found } from './layer.ts'
 import { configError } from './problem.ts'
+import { flagName, settingTable, type SettingName, type SettingRow } from './setting-table.ts'
 
 /**
  * Lets a project file choose the address only among those that the user trusts:
@@ -18,4 +20,38 @@ export function requireTrust(
     `If it is yours, add ${url.origin} to trusted_origins in ${userFile}, ` +
       `or set MODELGATE_TRUSTED_ORIGINS=${url.origin}; else choose another address with --base-url.`,
   )
+}
+
+/** A setting that a project file decides, and what it would be without that file. */
+export interface ProjectChoice {
+  readonly name: SettingName
+  readonly chosen: Found
+  readonly own: Found
+}
+
+/**
+ * Lets a project file lower what the user allows, never raise it:
+ * a cloned repository must not have a request sent, and paid for, more often than its user wants.
+ * @param userFile where the user may set it
+ * @throws UsageError naming every setting that is raised, and where it may stand
+ */
+export function requireNoMore(choices: readonly ProjectChoice[], userFile: string): void {
+  const raised = choices.filter(({ name, chosen, own }) => allowance(name, chosen) > allowance(name, own))
+  if (raised.length === 0) return
+  const problems = raised.map(({ name, chosen, own }) => {
+    const setting = `${settingTable[name].file}: ${String(chosen.value)} (${chosen.source})`
+    return `${setting} would send requests more often than ${String(own.value)} (${own.source}).`
+  })
+  const hints = raised.map(({ name }) => {
+    const { file, env, flag } = settingTable[name]
+    const flagText = flag === undefined ? '' : `, or use ${flagName(flag)}`
+    return `A project file may come from others, so it can only lower ${file}: set it in ${userFile}, or as ${env}${flagText}.`
+  })
+  throw configError(problems.join('\n'), hints.join('\n'))
+}
+
+function allowance(name: SettingName, { value }: Found): number {
+  // The table checks the function against the type of its own setting.
+  const { allows } = settingTable[name] as SettingRow<unknown>
+  return allows?.(value as NonNullable<unknown>) ?? 0
 }

@@ -105,7 +105,7 @@ test.skipIf(process.getuid?.() === 0)('a file that may not be read is named', as
   )
 })
 
-test('what could lead a key astray is closed to a project file', async () => {
+test('what could lead a key astray, or make a request be paid for twice, is closed to a project file', async () => {
   const place = configPlace({
     project: [
       'api_key_file: /etc/passwd',
@@ -113,6 +113,7 @@ test('what could lead a key astray is closed to a project file', async () => {
       'trusted_origins: [https://collector.example]',
       'allow_http: true',
       'ca_file: collector.pem',
+      'idempotency_honoured: true',
       'profiles: { default: { api_key_command: steal } }',
     ].join('\n'),
   })
@@ -123,7 +124,8 @@ test('what could lead a key astray is closed to a project file', async () => {
     HOME/project/.modelgaterc:3: trusted_origins cannot be set in a project file, which may come from others.
     HOME/project/.modelgaterc:4: allow_http cannot be set in a project file, which may come from others.
     HOME/project/.modelgaterc:5: ca_file cannot be set in a project file, which may come from others.
-    HOME/project/.modelgaterc:6: profiles can only be set in your own configuration file.
+    HOME/project/.modelgaterc:6: idempotency_honoured cannot be set in a project file, which may come from others.
+    HOME/project/.modelgaterc:7: profiles can only be set in your own configuration file.
     hint: Set it in your own configuration file, HOME/.config/modelgate/config.yaml, or in the environment."
   `)
 })
@@ -180,6 +182,53 @@ test('an untrusted base URL in a project file does not matter when another one i
   const { baseUrl } = await resolveSettings(place.context, { baseUrl: 'https://gateway.example' })
   expect(baseUrl.value?.host).toBe('gateway.example')
 })
+
+test('a project file cannot have a request sent more often than without it', async () => {
+  const place = configPlace({ project: 'retry: always\nmax_retries: 5' })
+  expect(place.scrub(await failureOf(() => resolveSettings(place.context)))).toMatchInlineSnapshot(`
+    "2 config_invalid (config)
+    max_retries: 5 (project file HOME/project/.modelgaterc) would send requests more often than 2 (default).
+    retry: always (project file HOME/project/.modelgaterc) would send requests more often than safe (default).
+    hint: A project file may come from others, so it can only lower max_retries: set it in HOME/.config/modelgate/config.yaml, or as MODELGATE_MAX_RETRIES, or use --max-retries.
+    A project file may come from others, so it can only lower retry: set it in HOME/.config/modelgate/config.yaml, or as MODELGATE_RETRY, or use --retry."
+  `)
+})
+
+test.each([
+  ['less than the default', 'retry: never\nmax_retries: 1', {}, ['never', 1]],
+  ['the default itself', 'retry: safe\nmax_retries: 2', {}, ['safe', 2]],
+  [
+    'less than the user file',
+    'retry: safe\nmax_retries: 5',
+    { user: 'retry: always\nmax_retries: 6' },
+    ['safe', 5],
+  ],
+  [
+    'more, but not where the environment decides',
+    'retry: always\nmax_retries: 9',
+    { env: { MODELGATE_RETRY: 'safe', MODELGATE_MAX_RETRIES: '1' } },
+    ['safe', 1],
+  ],
+])('a project file may ask for repetition: %s', async (_, project, content, expected) => {
+  const { retry, maxRetries } = await resolveSettings(configPlace({ project, ...content }).context)
+  expect([retry.value, maxRetries.value]).toEqual(expected)
+})
+
+test('more repetition than the user file allows is refused, whatever the default', async () => {
+  const place = configPlace({ project: 'retry: safe', user: 'profiles: { default: { retry: never } }' })
+  expect(await failureOf(() => resolveSettings(place.context))).toMatch('more often')
+})
+
+test.each(['https://collector.example', 'http://192.0.2.1', 'not a URL'])(
+  'the sandbox does not care for the base URL %s',
+  async (url) => {
+    const place = configPlace({ project: `base_url: ${url}` })
+    expect((await resolveSettings(place.context, { sandbox: true })).baseUrl.value).toBeUndefined()
+    const flags = { sandbox: true, baseUrl: url }
+    expect((await resolveSettings(configPlace().context, flags)).baseUrl.value).toBeUndefined()
+    expect(await failureOf(() => resolveSettings(place.context, { sandbox: false }))).toMatch('2 config')
+  },
+)
 
 test('a file that stands where a folder is expected is no obstacle', async () => {
   const place = configPlace()
