@@ -2,6 +2,7 @@ import { constants, open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
+import { maxRequestBytes } from '../contract/limits.ts'
 import { UsageError } from '../errors.ts'
 import type { ModelgateError } from '../errors.ts'
 import { readError, shownPath } from './file-error.ts'
@@ -17,14 +18,11 @@ export interface InputFile {
 }
 
 export interface ReadLimits {
-  /** In bytes. */
+  /** In bytes; what a request can hold at all when left out. */
   readonly maxBytes?: number
   /** How many of the first bytes are wanted. */
   readonly headBytes?: number
 }
-
-/** What a request can hold at all: as base64 in JSON it must fit in one string of the engine (512 MiB). */
-export const maxInputBytes = 256 * 1024 * 1024
 
 const defaultHeadBytes = 4096
 
@@ -56,7 +54,7 @@ export function readInputFile(
 async function withInputFile<Value>(
   context: Context,
   path: string,
-  { maxBytes = maxInputBytes }: ReadLimits,
+  { maxBytes = maxRequestBytes }: ReadLimits,
   use: (handle: FileHandle, bytes: number) => Promise<Value>,
 ): Promise<Value | ModelgateError> {
   if (path === '' || path.includes('\0')) {

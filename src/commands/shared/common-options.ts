@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { defaultMaxRetries, defaultSeconds } from '../../contract/limits.ts'
 import { suggestWords } from './suggested-words.ts'
 
 /** The options that every command understands, before or after its name. Numbers are still text: they are checked with all other settings. */
@@ -38,6 +39,7 @@ export interface CommonOptions {
 
 /** Adds the common options. They are declared on the program: commander finds them anywhere in the call. */
 export function addCommonOptions(program: Command): void {
+  const { firstByte } = defaultSeconds
   const groups: Readonly<Record<string, readonly Option[]>> = {
     'Options:': [
       new Option('-m, --model <id>', 'model to use'),
@@ -63,7 +65,10 @@ export function addCommonOptions(program: Command): void {
     ],
     'Input:': [
       new Option('--no-stdin', 'do not read standard input'),
-      new Option('--stdin-timeout <seconds>', 'how long a silent pipe is waited for (10)'),
+      new Option(
+        '--stdin-timeout <seconds>',
+        `how long a silent pipe is waited for (${defaultSeconds.standardInput})`,
+      ),
       new Option('--no-input', 'never ask; missing input is an error'),
     ],
     'Gateway:': [
@@ -75,12 +80,18 @@ export function addCommonOptions(program: Command): void {
         'safe',
         'always',
       ]),
-      new Option('--max-retries <number>', 'how often to send again (2)'),
+      new Option('--max-retries <number>', `how often to send again (${defaultMaxRetries})`),
       new Option('--timeout <seconds>', 'limit for the whole request (none)'),
-      new Option('--connect-timeout <seconds>', 'limit for connecting (10)'),
-      new Option('--first-byte-timeout <seconds>', 'limit for the first byte (120 streamed, 600 not)'),
-      new Option('--idle-timeout <seconds>', 'limit between bytes (60)'),
-      new Option('--progress-timeout <seconds>', 'limit between meaningful events (300)'),
+      new Option('--connect-timeout <seconds>', `limit for connecting (${defaultSeconds.connect})`),
+      new Option(
+        '--first-byte-timeout <seconds>',
+        `limit for the first byte (${firstByte.streamed} streamed, ${firstByte.whole} not)`,
+      ),
+      new Option('--idle-timeout <seconds>', `limit between bytes (${defaultSeconds.idle})`),
+      new Option(
+        '--progress-timeout <seconds>',
+        `limit between meaningful events (${defaultSeconds.progress})`,
+      ),
       new Option('--ca-file <file>', 'certificate authority to trust (PEM)'),
       new Option('--allow-http', 'allow a clear-text base URL on another host'),
     ],

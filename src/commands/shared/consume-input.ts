@@ -1,6 +1,6 @@
 import type { Context, Input } from '../../context.ts'
+import { maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
-import { maxInputBytes } from '../../files/read-input-file.ts'
 
 /** Something to do when standard input has stayed silent for a time. */
 export interface SilenceStep {
@@ -12,7 +12,7 @@ export interface SilenceStep {
 /**
  * Reads standard input to its end and releases it. The steps are called off by the first byte, or by the end;
  * after that the reading takes as long as it takes.
- * @throws UsageError `input_too_large` above 256 MiB, FileError `stdin_failed`, what a step throws,
+ * @throws UsageError `input_too_large` above `maxRequestBytes`, FileError `stdin_failed`, what a step throws,
  *   and the reason of the context's signal
  */
 export async function consumeInput(context: Context, steps: readonly SilenceStep[] = []): Promise<Buffer> {
@@ -50,17 +50,15 @@ async function collect(stdin: Input, onFirstByte: () => void): Promise<Buffer> {
     if (chunk.length === 0) continue
     if (bytes === 0) onFirstByte()
     bytes += chunk.length
-    if (bytes > maxInputBytes) throw tooLarge()
+    if (bytes > maxRequestBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, bytes)
 }
 
 function tooLarge(): UsageError {
-  return new UsageError(`Standard input is larger than ${maxInputBytes} bytes, the most that can be sent.`, {
-    code: 'input_too_large',
-    hint: 'Send less, in several calls.',
-  })
+  const message = `Standard input is larger than ${maxRequestMebibytes} MiB, the most that can be sent.`
+  return new UsageError(message, { code: 'input_too_large', hint: 'Send less, in several calls.' })
 }
 
 function readFailure(error: unknown): unknown {

@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts'
+import { defaultSeconds } from '../../contract/limits.ts'
 import { UsageError } from '../../errors.ts'
 import { decodeText, invalidTextClause } from '../../files/decode-text.ts'
 import { claimStandardInput, isStandardInputClaimed } from './claim-input.ts'
@@ -64,7 +65,7 @@ export async function readStandardInputText(
   })
 }
 
-function silenceSteps({ stdinTimeout = 10, notice }: PromptSource): SilenceStep[] {
+function silenceSteps({ stdinTimeout = defaultSeconds.standardInput, notice }: PromptSource): SilenceStep[] {
   const timeoutMs = stdinTimeout * 1000
   const waiting: SilenceStep = {
     afterMs: noticeAfterMs,

@@ -1,28 +1,27 @@
 import type { IncomingMessage } from 'node:http'
+import { maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
 import type { JsonObject } from '../json-value.ts'
 import { isDeeperThan, isObject } from '../json-value.ts'
 import { RequestProblem } from './problem.ts'
 
-/** The largest request body: 256 MiB. The specification sets none; this one keeps a mistake from filling memory. */
-const maxBodyBytes = 256 * 1024 * 1024
 const maxDepth = 512
 
 /**
  * Reads a request body to its end.
- * @throws RequestProblem 413 when it is longer than `maxBodyBytes`
+ * @throws RequestProblem 413 when it is longer than `maxRequestBytes`, which keeps a mistake from filling memory
  */
 export async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   const tooLarge = () =>
-    new RequestProblem(413, `The request body is larger than ${maxBodyBytes} bytes.`, {
+    new RequestProblem(413, `The request body is larger than ${maxRequestMebibytes} MiB.`, {
       // The rest of the body is still under way, so the connection cannot be used again.
       headers: { connection: 'close' },
     })
-  if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge()
+  if (Number(incoming.headers['content-length'] ?? 0) > maxRequestBytes) throw tooLarge()
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > maxBodyBytes) throw tooLarge()
+    if (length > maxRequestBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
