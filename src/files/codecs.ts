@@ -8,10 +8,6 @@ export interface Pixels {
   readonly height: number
 }
 
-/** The picture types that can be decoded and encoded. */
-export const codecMediaTypes = ['image/png', 'image/jpeg', 'image/webp'] as const
-export type CodecMediaType = (typeof codecMediaTypes)[number]
-
 /**
  * Decodes a PNG, JPEG or WebP. The caller limits the size first (`readImageInfo`): a picture takes four bytes a pixel.
  * Runs on the calling thread, some 20 ns a pixel.

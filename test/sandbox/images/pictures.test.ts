@@ -142,6 +142,13 @@ describe('an edit', () => {
     expect(largestDifference(edited, source, isOpen)).toBeGreaterThan(60)
   })
 
+  test('with a mask that is nowhere fully transparent changes nothing', async () => {
+    const sandbox = await runningSandbox()
+    const closed = await encodePng(testPicture(side, side, () => 1))
+    const { json } = await edit(sandbox, { ...plain, size }, [part(png), part(closed, 'mask')])
+    expect(largestDifference(await pixelsOf(json.data[0]), testPicture(side, side))).toBe(0)
+  })
+
   test('of the same sources is the same, of others another', async () => {
     const sandbox = await runningSandbox()
     const ask = async (prompt: string, files = [part(png), part(mask, 'mask')]) =>
