@@ -17,20 +17,6 @@ export function configFolder(context: Surroundings): string | undefined {
     : below(context, env['XDG_CONFIG_HOME'], ['.config'])
 }
 
-/** What must outlive a command, such as job records: `$XDG_STATE_HOME/modelgate`, default `~/.local/state`. */
-export function stateFolder(context: Surroundings): string | undefined {
-  return context.platform === 'win32'
-    ? below(context, context.env['LOCALAPPDATA'], ['AppData', 'Local'], 'State')
-    : below(context, context.env['XDG_STATE_HOME'], ['.local', 'state'])
-}
-
-/** What can be deleted at any time: `$XDG_CACHE_HOME/modelgate`, default `~/.cache`. */
-export function cacheFolder(context: Surroundings): string | undefined {
-  return context.platform === 'win32'
-    ? below(context, context.env['LOCALAPPDATA'], ['AppData', 'Local'], 'Cache')
-    : below(context, context.env['XDG_CACHE_HOME'], ['.cache'])
-}
-
 /** The home directory, if the machine really names one. */
 export function homeFolder({ env, home, cwd, platform }: Surroundings): string | undefined {
   if (!paths(platform).isAbsolute(home)) return undefined
@@ -44,13 +30,12 @@ function below(
   context: Surroundings,
   base: string | undefined,
   fallback: readonly string[],
-  ...inner: string[]
 ): string | undefined {
   const { join, isAbsolute } = paths(context.platform)
   // The XDG specification: a relative path is invalid and to be ignored.
-  if (base && isAbsolute(base)) return join(base, 'modelgate', ...inner)
+  if (base && isAbsolute(base)) return join(base, 'modelgate')
   const home = homeFolder(context)
-  return home === undefined ? undefined : join(home, ...fallback, 'modelgate', ...inner)
+  return home === undefined ? undefined : join(home, ...fallback, 'modelgate')
 }
 
 function paths(platform: NodeJS.Platform) {

@@ -36,13 +36,3 @@ export function cutBytes(text: string, bytes: number): string {
   }
   return text.slice(0, end)
 }
-
-/**
- * The name, without number and extension, of files that come with a text reply:
- * `modelgate-<response id>`, or `modelgate-<UTC time>` for a reply without an id.
- * @param now milliseconds since 1970
- */
-export function resultFileStem(responseId: string | undefined, now: number): string {
-  const time = new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')
-  return safeFileName(`modelgate-${responseId || time}`)
-}

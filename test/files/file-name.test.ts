@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutBytes, resultFileStem, safeFileName } from '../../src/files/file-name.ts'
+import { cutBytes, safeFileName } from '../../src/files/file-name.ts'
 
 test.each([
   ['resp_0a1b-2c.3', 'resp_0a1b-2c.3'],
@@ -65,12 +65,4 @@ test('a very long text takes no long time to become a name', () => {
 test('text is cut between characters', () => {
   expect(cutBytes('aä😀b', 7)).toBe('aä😀')
   expect(cutBytes('aä😀b', 6)).toBe('aä')
-})
-
-test('files of a reply are named after its id, or after the time', () => {
-  const now = Date.UTC(2026, 7, 20, 10, 11, 12, 345)
-  expect(resultFileStem('resp_123', now)).toBe('modelgate-resp_123')
-  expect(resultFileStem('../x', now)).toBe('modelgate-..-x')
-  expect(resultFileStem(undefined, now)).toBe('modelgate-20260820T101112Z')
-  expect(resultFileStem('', now)).toBe('modelgate-20260820T101112Z')
 })

@@ -12,7 +12,6 @@ const others: readonly (readonly [string, string])[] = [
   ['NO_COLOR, FORCE_COLOR, TERM=dumb', 'colours on a terminal'],
   ['CI', 'never ask'],
   ['XDG_CONFIG_HOME', 'where the user file lives'],
-  ['XDG_STATE_HOME, XDG_CACHE_HOME', 'where state and cache live'],
 ]
 
 const examples: readonly Example[] = [

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
-import { askChoice, askSecret, askText, canAsk } from '../../../src/commands/shared/ask.ts'
+import { askText, canAsk } from '../../../src/commands/shared/ask.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { memorySink } from '../../support/memory-sink.ts'
 import { pipedInput } from '../../support/piped-input.ts'
@@ -27,7 +27,7 @@ test('questions are asked only at a terminal, and not when told not to', () => {
   expect(asks('terminal', true, { CI_JOB: 'x' })).toBe(true)
 })
 
-/** A context whose terminal is a pair of streams; `shown` is what standard error got. */
+/** A context whose terminal is a pair of streams. */
 function terminal() {
   const keys = new PassThrough()
   const screen = new PassThrough()
@@ -45,7 +45,6 @@ function terminal() {
     context,
     until,
     press: (text: string) => keys.write(text),
-    shown: () => stripVTControlCharacters(shown),
   }
 }
 
@@ -58,27 +57,6 @@ test('a text is asked for on standard error until there is one', async () => {
   press('hello\r')
   expect(await answer).toBe('hello')
   expect(context.stdout.text).toBe('')
-})
-
-test('a choice is made with the arrow keys', async () => {
-  const { context, until, press } = terminal()
-  const answer = askChoice(context, 'Model?', [
-    { name: 'first', value: 1 },
-    { name: 'second', value: 2 },
-  ])
-  await until('second')
-  press('\x1b[B')
-  press('\r')
-  expect(await answer).toBe(2)
-})
-
-test('a secret is not shown', async () => {
-  const { context, until, press, shown } = terminal()
-  const answer = askSecret(context, 'Key?')
-  await until('Key?')
-  press('s3cret\r')
-  expect(await answer).toBe('s3cret')
-  expect(shown()).not.toContain('s3')
 })
 
 test('Ctrl-C at a question is an interrupt', async () => {
