@@ -80,7 +80,8 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       if (isError(message, kind) && !isComplete()) throw replyError(message)
       usage = message['usage'] ?? usage
       created = numberOf(message['created']) ?? numberOf(message['created_at']) ?? created
-      const items = kind === 'partial' || kind === 'error' ? undefined : itemsOf(message, kind)
+      const items =
+        kind === 'partial' || kind === 'error' ? undefined : itemsOf(message, kind, outcomes.size > 0)
       if (items === undefined) return
       results.push(message)
       for (const [position, item] of items.entries()) {

@@ -24,11 +24,18 @@ export function isError(message: JsonObject, kind: MessageKind): boolean {
   )
 }
 
-/** The images of a message that is not a partial one, as objects; undefined when it is about something else. */
-export function itemsOf(message: JsonObject, kind: MessageKind): readonly JsonObject[] | undefined {
-  const { data } = message
+/**
+ * The images of a message that is not a partial one, as objects; undefined when it is about something else.
+ * @param hasImage whether one has been taken out of it
+ */
+export function itemsOf(
+  message: JsonObject,
+  kind: MessageKind,
+  hasImage: boolean,
+): readonly JsonObject[] | undefined {
+  const { data, url } = message
   if (Array.isArray(data)) return data.map(objectOf)
-  if (kind === 'final' || 'b64_json' in message || 'url' in message) return [message]
+  if (kind === 'final' || hasImage || typeof url === 'string') return [message]
   // A result without images is one, too.
   return 'created' in message || data === null ? [] : undefined
 }

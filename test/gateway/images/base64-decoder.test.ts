@@ -1,0 +1,121 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ContractError } from '../../../src/errors.ts'
+import { createBase64Decoder } from '../../../src/gateway/images/base64-decoder.ts'
+
+/** Decodes a text that arrives in pieces; the code of the error if it is refused. */
+async function decode(pieces: Iterable<Uint8Array>): Promise<Buffer | string> {
+  const blocks: Uint8Array[] = []
+  const decoder = createBase64Decoder(async (bytes) => void blocks.push(bytes))
+  try {
+    for (const piece of pieces) await decoder.push(Buffer.from(piece))
+    const total = await decoder.end()
+    const whole = Buffer.concat(blocks)
+    expect(total).toBe(whole.length)
+    return whole
+  } catch (error) {
+    if (error instanceof ContractError) return error.code
+    throw error
+  }
+}
+
+/** Cuts bytes at places given as fractions. */
+function cutAt(bytes: Uint8Array, fractions: readonly number[]): Uint8Array[] {
+  const places = [0, ...fractions.map((part) => Math.floor(part * bytes.length)).toSorted((a, b) => a - b)]
+  return [...places, bytes.length].slice(1).map((to, at) => bytes.subarray(places[at], to))
+}
+
+const fraction = fc.double({ min: 0, max: 1, noNaN: true })
+const cuts = fc.array(fraction, { maxLength: 8 })
+
+/** The ways in which the same bytes are written (fault E34). */
+const spellings: readonly (readonly [string, (text: string) => string])[] = [
+  ['as it should be', (text) => text],
+  ['without padding', (text) => text.replaceAll('=', '')],
+  ['for URLs', (text) => text.replaceAll('+', '-').replaceAll('/', '_')],
+  ['in lines', (text) => text.replaceAll(/.{4}/g, '$&\r\n')],
+  ['with blanks everywhere', (text) => [...text].join(' \t') + '\n'],
+]
+
+test.for(spellings)('decodes any bytes in any pieces: %s', async ([, spell]) => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), cuts, async (bytes, places) => {
+      const text = Buffer.from(spell(Buffer.from(bytes).toString('base64')))
+      expect(await decode(cutAt(text, places))).toEqual(Buffer.from(bytes))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('refuses a character that is none, wherever it stands', async () => {
+  const good = Buffer.from('abcdefgh'.repeat(8)).toString('base64')
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: good.length }),
+      fc
+        .integer({ min: 0, max: 255 })
+        .filter((byte) => !/[\w+/\-=\t\n\f\r ]/.test(String.fromCharCode(byte))),
+      cuts,
+      async (at, byte, places) => {
+        const text = Buffer.concat([
+          Buffer.from(good.slice(0, at)),
+          Buffer.of(byte),
+          Buffer.from(good.slice(at)),
+        ])
+        expect(await decode(cutAt(text, places))).toBe('bad_base64')
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
+test.for([
+  '=',
+  '==',
+  'A',
+  'A=',
+  'A==',
+  'AA=',
+  'AA===',
+  'AAA==',
+  'AAAA=',
+  'AAAA==',
+  'AA==AAAA',
+  'AA=A',
+  '=AAA',
+  'AA= =x',
+  'AAAAA',
+])('refuses %s', async (text) => {
+  expect(await decode([Buffer.from(text)])).toBe('bad_base64')
+  expect(
+    await decode(
+      Buffer.from(text)
+        .map((byte) => byte)
+        .reduce<Uint8Array[]>((all, byte) => [...all, Uint8Array.of(byte)], []),
+    ),
+  ).toBe('bad_base64')
+})
+
+test('agrees with Node on large texts, whatever the pieces', async () => {
+  const bytes = Buffer.alloc(700_001, 'the bytes of a picture')
+  const text = Buffer.from(bytes.toString('base64'))
+  for (const size of [65_536, 65_537, 262_143, 262_144, 1_000_000]) {
+    const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
+      text.subarray(at * size, (at + 1) * size),
+    )
+    expect((await decode(pieces)) as Buffer).toEqual(bytes)
+  }
+})
+
+test('hands over blocks that are never written to again', async () => {
+  const blocks: Uint8Array[] = []
+  const copies: Buffer[] = []
+  const decoder = createBase64Decoder(async (bytes) => {
+    blocks.push(bytes)
+    copies.push(Buffer.from(bytes))
+  })
+  for (const letter of 'ABCDEF') await decoder.push(Buffer.alloc(400_000, letter))
+  await decoder.end()
+  expect(blocks.length).toBeGreaterThan(5)
+  expect(blocks.every((block, at) => copies[at]!.equals(block))).toBe(true)
+})

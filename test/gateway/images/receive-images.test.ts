@@ -1,0 +1,290 @@
+import { expect, test } from 'vitest'
+import { FileError, ModelgateError, ContractError } from '../../../src/errors.ts'
+import { receiveImages, type ImageReceiver } from '../../../src/gateway/images/receive-images.ts'
+import type { Gateway } from '../../../src/gateway/gateway.ts'
+import { localServer } from '../../support/local-server.ts'
+import {
+  closeDelimited,
+  flood,
+  head,
+  inPieces,
+  json,
+  readAll,
+  reset,
+  sse,
+  text,
+  write,
+  chunk,
+  type ServerReply,
+} from '../../support/server-replies.ts'
+import { advanceUntilSettled, testGateway, textRequest, until } from '../test-gateway.ts'
+import { createAlbum } from './album.ts'
+
+const imageRequest = (gateway: Pick<Gateway, 'baseUrl'>) =>
+  textRequest(gateway, { kind: 'create', url: new URL('/v1/images/generations', gateway.baseUrl) })
+
+const receive = (gateway: Gateway, receiver: ImageReceiver) =>
+  receiveImages(gateway, imageRequest(gateway), receiver).catch((error: unknown) => {
+    if (error instanceof ModelgateError) return error
+    throw error
+  })
+
+const base64 = Buffer.from('a picture').toString('base64')
+const result = { created: 1, data: [{ b64_json: base64 }] }
+const completed = `data: ${JSON.stringify({ type: 'image_generation.completed', b64_json: base64 })}\n\n`
+const partial = `data: ${JSON.stringify({ type: 'image_generation.partial_image', b64_json: base64 })}\n\n`
+const html = '<html><title>502 Bad Gateway</title></html>'
+
+/** What a reply leads to: images that came, or exit code and error code. */
+async function outcomeOf(reply: ServerReply, count?: number): Promise<string> {
+  const server = await localServer([reply])
+  const gateway = testGateway(server.url)
+  const album = createAlbum(count === undefined ? {} : { count })
+  const outcome = receive(gateway, album)
+  // Waits of a second or more pass at once.
+  await advanceUntilSettled(gateway.clock, 500, outcome)
+  const ended = await outcome
+  expect(gateway.clock.pendingTimers).toBe(0)
+  expect(album.pictures.every(({ state }) => state !== 'open')).toBe(true)
+  await until(() => server.openSockets === 0)
+  const done = album.pictures.filter(
+    ({ state, partial: number }) => state === 'done' && number === null,
+  ).length
+  return ended instanceof ModelgateError ? `${done}: ${ended.exitCode} ${ended.code}` : `${done}: ok`
+}
+
+test('hands images, addresses and everything else over', async () => {
+  const sent = {
+    ...result,
+    data: [{ b64_json: base64, revised_prompt: 'better' }, { url: '/b.png' }],
+    usage: { total_tokens: 7 },
+    size: '1024x1024',
+  }
+  const server = await localServer([json(sent, { headers: { 'x-request-id': 'r1' } })])
+  const album = createAlbum({ count: 2 })
+  const ids: (string | null)[] = []
+  let flushed = 0
+  const receiver = {
+    ...album,
+    replied: (id: string | null) => void ids.push(id),
+    flush: async () => void flushed++,
+  }
+  expect(await receive(testGateway(server.url), receiver)).toEqual({
+    requestId: 'r1',
+    images: [
+      { index: 0, revised_prompt: 'better', source: 'base64' },
+      { index: 1, revised_prompt: null, source: 'url' },
+    ],
+    usage: { total_tokens: 7 },
+    created: 1,
+    response: { ...sent, data: [{ b64_json: null, revised_prompt: 'better' }, { url: '/b.png' }] },
+  })
+  expect(album.pictures).toEqual([
+    { index: 0, partial: null, state: 'done', bytes: Buffer.from('a picture') },
+  ])
+  expect(album.urls).toEqual([{ index: 1, url: '/b.png' }])
+  expect(ids).toEqual(['r1'])
+  expect(flushed).toBeGreaterThan(0)
+})
+
+test('a stream with a late partial image', async () => {
+  const server = await localServer([sse([partial, completed, partial])])
+  const album = createAlbum({ count: 1 })
+  expect(await receive(testGateway(server.url), album)).toMatchObject({
+    response: { type: 'image_generation.completed', b64_json: null },
+  })
+  expect(album.pictures.map(({ index, partial: number }) => [index, number])).toEqual([
+    [0, 0],
+    [0, null],
+    [0, 1],
+  ])
+})
+
+test.for<[string, ServerReply, string]>([
+  ['a whole reply', json(result), '1: ok'],
+  [
+    'a reply in single bytes',
+    [readAll, write(head(200)), ...inPieces(JSON.stringify(result), 1).map(write), { step: 'end' }],
+    '1: ok',
+  ],
+  [
+    'JSON under another name',
+    text(JSON.stringify(result), { headers: { 'content-type': 'text/event-stream' } }),
+    '1: ok',
+  ],
+  ['a stream', sse([partial, completed]), '1: ok'],
+  ['a stream with DONE that stays open', sse([completed, 'data: [DONE]\n\n'], { ending: 'stall' }), '1: ok'],
+  ['a reply without images', json({ created: 1, data: [] }), '0: 9 nothing_generated'],
+  ['a reply without data', json({ created: 1 }), '0: 9 nothing_generated'],
+  ['DONE without an image', sse([partial, 'data: [DONE]\n\n']), '0: 9 nothing_generated'],
+  [
+    'an error object',
+    json({ error: { message: 'no', code: 'moderation_blocked' } }),
+    '0: 9 moderation_blocked',
+  ],
+  [
+    'an error event',
+    sse([partial, 'event: error\ndata: {"message":"m","code":"upstream"}\n\n']),
+    '0: 9 upstream',
+  ],
+  ['another object', json({ foo: 1 }), '0: 8 reply_not_understood'],
+  ['an empty reply', text(''), '0: 8 reply_not_understood'],
+  ['plain text', text('hello'), '0: 8 reply_not_understood'],
+  ['HTML', text(html), '0: 8 html_reply'],
+  ['broken JSON', text('{"data":oops}'), '0: 8 malformed_message'],
+  ['broken base64', json({ data: [{ b64_json: html }] }), '0: 8 bad_base64'],
+  ['neither base64 nor URL', json({ data: [{}] }), '0: 8 no_image'],
+  [
+    'one image broken, one whole',
+    json({ data: [{ b64_json: '*' }, { b64_json: base64 }] }),
+    '1: 8 bad_base64',
+  ],
+  ['JSON that ends early', closeDelimited([JSON.stringify(result).slice(0, -1)]), '1: 7 stream_truncated'],
+  [
+    'JSON that ends in the image',
+    closeDelimited([JSON.stringify(result).slice(0, 40)]),
+    '0: 7 stream_truncated',
+  ],
+  ['a stream that ends before the image', sse([partial]), '0: 7 stream_truncated'],
+  ['a stream of comments', sse([': ping\n\n', ': ping\n\n']), '0: 7 stream_truncated'],
+  [
+    'a connection that breaks in the image',
+    sse([completed.slice(0, 60)], { ending: 'reset' }),
+    '0: 7 outcome_reset',
+  ],
+  ['a connection that breaks before the image', sse([partial], { ending: 'cut' }), '0: 7 outcome_reset'],
+  [
+    'a length cut short',
+    [readAll, write(head(200, { 'content-length': '9000' }) + '{"data":[{"b64_json":"AAAA'), reset],
+    '0: 7 outcome_reset',
+  ],
+  ['a reset instead of an answer', [readAll, reset], '0: 7 outcome_reset'],
+  ['silence in the image', sse([completed.slice(0, 60)], { ending: 'stall' }), '0: 7 outcome_timeout'],
+  ['a whole object, and then silence', sse([JSON.stringify(result)], { ending: 'stall' }), '1: ok'],
+  ['an error of the gateway', json({ error: { message: 'x' } }, { status: 500 }), '0: 7 http_500'],
+])('%s', async ([, reply, expected]) => {
+  expect(await outcomeOf(reply)).toBe(expected)
+})
+
+test.for<[string, ServerReply, string]>([
+  [
+    'a connection that breaks afterwards',
+    sse([completed, partial.slice(0, 50)], { ending: 'reset' }),
+    '1: ok',
+  ],
+  ['an open end', sse([completed], { ending: 'stall' }), '1: ok'],
+  [
+    'an open end, with comments',
+    [
+      readAll,
+      write(head(200, { 'transfer-encoding': 'chunked' })),
+      write(chunk(completed)),
+      flood(chunk(': ping\n\n')),
+    ],
+    '1: ok',
+  ],
+  ['an error afterwards', sse([completed, 'data: {"error":{"message":"m"}}\n\n']), '1: ok'],
+  ['nonsense afterwards', sse([completed, 'data: oops\n\n']), '1: ok'],
+])('once as many images as asked for have come: %s', async ([, reply, expected]) => {
+  expect(await outcomeOf(reply, 1)).toBe(expected)
+})
+
+test('an open end after fewer images than asked for is a silence', async () => {
+  expect(await outcomeOf(sse([completed], { ending: 'stall' }), 2)).toBe('1: 7 outcome_timeout')
+})
+
+test('signs of life alone are no progress', async () => {
+  const server = await localServer([
+    [readAll, write(head(200, { 'transfer-encoding': 'chunked' })), flood(chunk(': ping\n\n'))],
+  ])
+  const gateway = testGateway(server.url)
+  const outcome = receive(gateway, createAlbum())
+  await advanceUntilSettled(gateway.clock, 30_000, outcome)
+  expect(await outcome).toMatchObject({ exitCode: 7, code: 'stream_stalled' })
+})
+
+test('a writer that is slow is not the silence of the gateway', async () => {
+  const slow = Promise.withResolvers<void>()
+  const server = await localServer([json(result)])
+  const gateway = testGateway(server.url)
+  const album = createAlbum()
+  const outcome = receive(gateway, {
+    ...album,
+    async open(start) {
+      await slow.promise
+      return album.open(start)
+    },
+  })
+  await until(() => server.played === 1)
+  for (let minute = 0; minute < 20; minute++) await gateway.clock.advance(60_000)
+  slow.resolve()
+  expect(await outcome).toMatchObject({ images: [{ index: 0 }] })
+})
+
+test('a full disk ends everything, and the image is given up', async () => {
+  const server = await localServer([json({ data: [{ b64_json: base64 }, { b64_json: base64 }] })])
+  const album = createAlbum({
+    onWrite() {
+      throw new FileError('no_space', 'full')
+    },
+  })
+  expect(await receive(testGateway(server.url), album)).toMatchObject({ exitCode: 10, code: 'no_space' })
+  expect(album.pictures).toMatchObject([{ state: 'dropped' }])
+})
+
+test('an image that its writer refuses does not keep the others from coming', async () => {
+  const server = await localServer([json({ data: [{ b64_json: base64 }, { b64_json: base64 }] })])
+  const album = createAlbum({
+    onDone({ index }) {
+      if (index === 0) throw new ContractError('not_an_image', 'no')
+    },
+  })
+  expect(await receive(testGateway(server.url), album)).toMatchObject({ exitCode: 8, code: 'not_an_image' })
+  expect(album.pictures).toMatchObject([{ state: 'dropped' }, { state: 'done' }])
+})
+
+test('an abort ends it at once', async () => {
+  const server = await localServer([sse([completed.slice(0, 60)], { ending: 'stall' })])
+  const gateway = testGateway(server.url)
+  const album = createAlbum()
+  const outcome = receiveImages(gateway, imageRequest(gateway), album)
+  const failed = expect(outcome).rejects.toThrow('stop')
+  await until(() => server.requests.length === 1)
+  gateway.abort(new Error('stop'))
+  await failed
+  await until(() => server.openSockets === 0)
+})
+
+test('the network waits for the writer', async () => {
+  const gate = Promise.withResolvers<void>()
+  const reply = Buffer.from(`{"data":[{"b64_json":"${'A'.repeat(48 * 1_048_576)}"}]}`)
+  const server = await localServer([
+    [readAll, write(head(200)), ...inPieces(reply.toString(), 1_048_576).map(write), { step: 'end' }],
+  ])
+  const album = createAlbum()
+  let held = true
+  const outcome = receive(testGateway(server.url), {
+    ...album,
+    async open(start) {
+      const writer = await album.open(start)
+      return {
+        ...writer,
+        async write(bytes) {
+          if (held) await gate.promise
+          await writer.write(bytes)
+        },
+      }
+    },
+  })
+  let last = -1
+  // Until the system's buffers are full, and nothing moves any more.
+  for (let same = 0; same < 50; last = server.taken) {
+    await new Promise((resolve) => setImmediate(resolve))
+    same = server.taken > 0 && server.taken === last ? same + 1 : 0
+  }
+  expect(server.taken).toBeLessThan(32 * 1_048_576)
+  held = false
+  gate.resolve()
+  expect(await outcome).toMatchObject({ images: [{ index: 0 }] })
+  expect(album.pictures[0]!.bytes.length).toBe(36 * 1_048_576)
+})

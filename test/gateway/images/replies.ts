@@ -1,0 +1,323 @@
+import type { ReadReply } from './read-reply.ts'
+
+/** A small reply, and what must be made of it however it is cut. */
+export interface Corpus {
+  readonly name: string
+  readonly bytes: Buffer
+  readonly expected: Partial<ReadReply>
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+/** `one` and `second` as base64: without and with padding. */
+export const one = base64('one')
+const second = base64('second!')
+
+const corpus = (name: string, text: string, expected: Partial<ReadReply>): Corpus => ({
+  name,
+  bytes: Buffer.from(text),
+  expected: { error: undefined, done: false, urls: [], ...expected },
+})
+const json = (name: string, value: unknown, expected: Partial<ReadReply>) =>
+  corpus(name, JSON.stringify(value), expected)
+const event = (value: object, name?: string) =>
+  `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(value)}\n\n`
+
+const image = (index: number, source = 'base64', revised_prompt: string | null = null) =>
+  ({ index, revised_prompt, source }) as ReadReply['images'][number]
+const isOne = { pictures: ['0: done one'], images: [image(0)] }
+const failed = (error: string) => ({ error, images: [] })
+
+const partial = { type: 'image_generation.partial_image', b64_json: base64('p'), partial_image_index: 0 }
+const completed = {
+  type: 'image_generation.completed',
+  b64_json: one,
+  created_at: 7,
+  usage: { total_tokens: 5 },
+}
+const edited = { ...completed, type: 'image_edit.completed' }
+
+/** Replies that gateways and relays were seen to send (wire facts, section 4, quirks 10 and 14 to 17), and hostile ones. */
+export const corpora: readonly Corpus[] = [
+  json(
+    'base64 with everything around it',
+    {
+      created: 1781048029,
+      background: 'opaque',
+      data: [{ b64_json: one }, { b64_json: second, revised_prompt: 'é "}]{[\\' }],
+      usage: { total_tokens: 3, input_tokens_details: { image_tokens: 0 } },
+    },
+    {
+      pictures: ['0: done one', '1: done second!'],
+      images: [image(0), image(1, 'base64', 'é "}]{[\\')],
+      created: 1781048029,
+      usage: { total_tokens: 3, input_tokens_details: { image_tokens: 0 } },
+      results: [
+        {
+          created: 1781048029,
+          background: 'opaque',
+          data: [{ b64_json: null }, { b64_json: null, revised_prompt: 'é "}]{[\\' }],
+          usage: { total_tokens: 3, input_tokens_details: { image_tokens: 0 } },
+        },
+      ],
+    },
+  ),
+  corpus(
+    'pretty JSON',
+    `\uFEFF\r\n{\n  "data" : [\n    {\n      "b64_json" : "${one}"\n    }\n  ]\n}\n`,
+    isOne,
+  ),
+  json(
+    'an absolute URL',
+    { data: [{ url: 'https://cdn.test/a.png?sig=a%2Fb' }] },
+    {
+      pictures: [],
+      urls: [{ index: 0, url: 'https://cdn.test/a.png?sig=a%2Fb' }],
+      images: [image(0, 'url')],
+    },
+  ),
+  json(
+    'a relative URL and no base64',
+    { data: [{ url: '/files/a.png', b64_json: null }] },
+    {
+      urls: [{ index: 0, url: '/files/a.png' }],
+      images: [image(0, 'url')],
+    },
+  ),
+  json('an escaped URL', { data: [{ url: 'dat' }] }, { urls: [{ index: 0, url: 'dat' }] }),
+  json('both base64 and a URL', { data: [{ url: 'https://cdn.test/a.png', b64_json: one }] }, isOne),
+  json(
+    'base64 that is a data URL',
+    { data: [{ b64_json: `data:image/png;base64,${one}` }] },
+    {
+      pictures: ['0: done one'],
+      images: [image(0, 'data-url')],
+    },
+  ),
+  json(
+    'a URL that is a data URL',
+    { data: [{ url: `data:image/png;base64,${second}`, revised_prompt: 'r' }] },
+    {
+      pictures: ['0: done second!'],
+      images: [image(0, 'data-url', 'r')],
+      results: [{ data: [{ url: null, revised_prompt: 'r' }] }],
+    },
+  ),
+  json(
+    'two data URLs for one image',
+    { data: [{ url: `DATA:;base64,${one}`, b64_json: second }] },
+    {
+      pictures: ['0: done one'],
+      images: [image(0, 'data-url')],
+    },
+  ),
+  json(
+    'a data URL that is not base64',
+    { data: [{ url: 'data:image/svg+xml,<svg/>' }] },
+    failed('bad_base64'),
+  ),
+  json(
+    'empty base64 and a URL',
+    { data: [{ b64_json: '', url: 'https://cdn.test/a' }] },
+    {
+      urls: [{ index: 0, url: 'https://cdn.test/a' }],
+      pictures: [],
+      images: [image(0, 'url')],
+    },
+  ),
+  json(
+    'neither base64 nor a URL',
+    { data: [{ revised_prompt: 'x' }, { b64_json: one }] },
+    {
+      pictures: ['1: done one'],
+      images: [image(1)],
+      error: 'no_image',
+    },
+  ),
+  json('base64 of another type', { data: [{ b64_json: 5, url: '' }] }, failed('no_image')),
+  json('an item that is none', { data: [null, 'x', [one]] }, failed('no_image')),
+  json(
+    'broken base64 beside a whole image',
+    { data: [{ b64_json: 'A*==' }, { b64_json: one }] },
+    {
+      pictures: ['1: done one'],
+      images: [image(1)],
+      error: 'bad_base64',
+    },
+  ),
+  json(
+    'an error in place of an image',
+    { data: [{ error: { message: 'no', code: 'blocked' } }] },
+    failed('blocked'),
+  ),
+  json('no images', { created: 1, data: [] }, { images: [], results: [{ created: 1, data: [] }] }),
+  json('images that are null', { data: null }, { images: [], results: [{ data: null }] }),
+  json(
+    'an error object',
+    { error: { message: 'blocked', code: 'moderation_blocked' } },
+    failed('moderation_blocked'),
+  ),
+  json('an error that is text', { error: 'no' }, failed('error_in_reply')),
+  json('a flat error', { code: 'task_not_exist', message: 'no', data: null }, failed('task_not_exist')),
+  corpus('an error in an array', '[{"error":{"code":429,"message":"m","status":"BUSY"}}]', failed('busy')),
+  corpus(
+    'slashes escaped as PHP does',
+    `{"data":[{"b64_json":"data:image\\/png;base64,${base64('a?~')}\\/\\/\\/\\/"}]}`,
+    {
+      pictures: ['0: done a?~\xff\xff\xff'],
+    },
+  ),
+  corpus(
+    'escapes as .NET writes them',
+    '{"data":[{"b64_json":"\\u002B\\u002b++\\u002f\\u003d\\u003D\\u003d"}]}',
+    failed('bad_base64'),
+  ),
+  corpus('padding as .NET writes it', '{"data":[{"b64_json":"b25l\\u002B\\u002b\\u003D\\u003d\\n"}]}', {
+    pictures: ['0: done one\xfb'],
+  }),
+  corpus('white space, raw and escaped', `{"data":[{"b64_json":" b2\\n5\nl\\t "}]}`, isOne),
+  corpus('an escaped quote in base64', '{"data":[{"b64_json":"b2\\"5l\\\\"}]}', failed('bad_base64')),
+  corpus('escaped keys', `{"d\\u0061ta":[{"b64\\u005fjson":"${one}"}]}`, isOne),
+  corpus('a field named twice', `{"data":[{"b64_json":"${one}","b64_json":"${second}"}]}`, isOne),
+  corpus('data named twice', `{"data":[{"b64_json":"${one}"}],"data":[{"b64_json":"${second}"}]}`, isOne),
+  json(
+    'fields of these names elsewhere',
+    {
+      meta: { data: [{ b64_json: 'no', url: 'data:no' }] },
+      data: [{ x: { b64_json: 'no' }, y: [{ url: 'data:' }], b64_json: one }],
+    },
+    {
+      ...isOne,
+      results: [
+        {
+          meta: { data: [{ b64_json: 'no', url: 'data:no' }] },
+          data: [{ x: { b64_json: 'no' }, y: [{ url: 'data:' }], b64_json: null }],
+        },
+      ],
+    },
+  ),
+  json(
+    'a text that looks like base64 in a field',
+    { a: '"b64_json":"', data: [{ prompt: '"url":"data:', b64_json: one }] },
+    isOne,
+  ),
+  corpus(
+    'numbers of every size',
+    `{"a":[1e999,-0.5E-7,123456789012345678901],"data":[{"b64_json":"${one}"}]}`,
+    isOne,
+  ),
+  corpus(
+    'keys of the prototype',
+    `{"__proto__":{"b64_json":"x"},"data":[{"__proto__":1,"b64_json":"${one}"}]}`,
+    isOne,
+  ),
+  corpus('what is not JSON around an image', `{"data":[{"b64_json":"${one}" oops}]}`, {
+    pictures: ['0: done one'],
+    error: 'malformed_message',
+  }),
+  corpus('text after JSON', '{"data":[]} and so on', { error: 'malformed_message' }),
+  corpus('HTML', '<!DOCTYPE html><title>Bad gateway</title>', failed('html_reply')),
+  corpus('nothing', ' \r\n', { images: [], results: [] }),
+  corpus(
+    'a stream',
+    event(partial, 'image_generation.partial_image') + event(completed, 'image_generation.completed'),
+    {
+      pictures: ['0/0: done p', '0: done one'],
+      images: [image(0)],
+      results: [{ ...completed, b64_json: null }],
+      usage: { total_tokens: 5 },
+      created: 7,
+    },
+  ),
+  corpus('a stream of an edit with DONE', `: ping\n\n${event(edited)}data: [DONE]\n\ndata: {"oops`, {
+    ...isOne,
+    done: true,
+  }),
+  corpus('two images in a stream', event(partial) + event(completed) + event(partial) + event(completed), {
+    pictures: ['0/0: done p', '0: done one', '1/0: done p', '1: done one'],
+    images: [image(0), image(1)],
+  }),
+  corpus(
+    'types after the images',
+    event({ b64_json: base64('p'), type: partial.type }) + event({ b64_json: one, type: completed.type }),
+    {
+      pictures: ['0: dropped', '0: done one'],
+      images: [image(0)],
+    },
+  ),
+  corpus(
+    'types in event lines only',
+    `${event({ b64_json: base64('p') }, partial.type)}${event({ b64_json: one }, completed.type)}`,
+    {
+      pictures: ['0/0: done p', '0: done one'],
+      images: [image(0)],
+    },
+  ),
+  corpus(
+    'partial images with numbers of their own',
+    event({ type: partial.type, partial_image_index: 2, b64_json: one }),
+    {
+      pictures: ['0/2: done one'],
+      images: [],
+    },
+  ),
+  corpus('an event with a URL', event({ type: completed.type, url: '/a.png' }), {
+    urls: [{ index: 0, url: '/a.png' }],
+    images: [image(0, 'url')],
+  }),
+  corpus('an event with nothing', event({ type: completed.type }), failed('no_image')),
+  corpus(
+    'the published example',
+    event({ type: partial.type, b64_json: '...' }) + event({ type: completed.type, b64_json: '...' }),
+    failed('bad_base64'),
+  ),
+  corpus('a broken partial image', event({ ...partial, b64_json: 'A***' }) + event(completed), {
+    images: [image(0)],
+  }),
+  corpus('a whole reply as an event', event({ created: 1, data: [{ b64_json: one }] }), {
+    ...isOne,
+    created: 1,
+  }),
+  corpus(
+    'events unknown',
+    event({ type: 'keepalive', b64: 'x' }) + event({ type: 'x', url: null }) + event(completed),
+    {
+      images: [image(0)],
+    },
+  ),
+  corpus(
+    'an error event',
+    event(partial) + event({ type: 'error', error: { code: 'moderation_blocked', message: 'm' } }),
+    {
+      images: [],
+      error: 'moderation_blocked',
+    },
+  ),
+  corpus('an error of the upstream', event({ message: 'm', code: 'e1' }, 'upstream_error'), failed('e1')),
+  corpus(
+    'an error with a bare object',
+    `${event(partial)}{\n  "error": {\n    "code": 499,\n    "status": "CANCELLED"\n  }\n}\n`,
+    {
+      images: [],
+      error: 'cancelled',
+    },
+  ),
+  corpus('a failure as text', `${event(partial)}data: upstream went away\n\n`, {
+    images: [],
+    error: 'stream_error',
+  }),
+  corpus(
+    'an object over two events',
+    `data: {"type":"${completed.type}","b64_json":"b2\n\ndata: 5l","x":1}\n\n`,
+    isOne,
+  ),
+  corpus(
+    'an object over several lines',
+    `data: {"type":\ndata: "${completed.type}",\ndata:"b64_json":\ndata: "${one}"}\n\n`,
+    isOne,
+  ),
+  corpus('no blanks, no blank line at the end', `data:${JSON.stringify(completed)}`, isOne),
+  corpus('comments passed on as data', `data: : PING\n\ndata:\n\n${event(completed)}`, isOne),
+  corpus('one object on each line', `${JSON.stringify(partial)}\n${JSON.stringify(completed)}\n`, {
+    pictures: ['0/0: done p', '0: done one'],
+  }),
+]
