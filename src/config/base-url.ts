@@ -1,3 +1,4 @@
+import { isLoopback } from '../contract/loopback.ts'
 import { badPorts } from './bad-ports.ts'
 import { configError } from './problem.ts'
 
@@ -25,18 +26,6 @@ export function normaliseBaseUrl(text: string, source: string, allowHttp = false
   url.hash = ''
   url.pathname = url.pathname.replace(/(?:\/(?:v1beta|v1)?)+$/, '')
   return url
-}
-
-/** Whether a host (as `URL.hostname` spells it) is this machine. */
-export function isLoopback(hostname: string): boolean {
-  const name = hostname.replace(/\.$/, '')
-  return (
-    name === 'localhost' ||
-    name.endsWith('.localhost') ||
-    name === '[::1]' ||
-    /^127\.\d+\.\d+\.\d+$/.test(name) ||
-    /^\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\]$/.test(name)
-  )
 }
 
 function parse(text: string, source: string): URL {

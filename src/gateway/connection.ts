@@ -1,4 +1,6 @@
+import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
+import { isLoopback } from '../contract/loopback.ts'
 import { ExchangeError } from './exchange-error.ts'
 import Client from 'undici/lib/dispatcher/client.js'
 
@@ -8,6 +10,8 @@ export interface ConnectionOptions {
   readonly ca?: string
   /** `HTTPS_PROXY` and its kind, as the environment gives them. */
   readonly proxies?: Proxies
+  /** Finds the addresses of a host that is reached without a proxy; these and no others are connected to. */
+  readonly lookup?: LookupFunction
 }
 
 export interface Proxies {
@@ -38,7 +42,8 @@ export interface Connection {
 
 /**
  * Opens the way to an origin. A fresh connection each time rules out that a request
- * is written to a socket which the server has just closed.
+ * is written to a socket which the server has just closed. This machine is reached directly, whatever proxies
+ * are set: a key that may go there in clear text must not leave the machine.
  * Only undici's client module is loaded: importing all of undici takes longer than a whole request.
  * @throws ExchangeError when the address of the proxy is none
  */
@@ -51,9 +56,10 @@ export async function openConnection(origin: string, options: ConnectionOptions)
     signal: controller.signal,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   }
-  const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false, connect }
+  const direct = options.lookup === undefined ? connect : { ...connect, lookup: options.lookup }
+  const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false, connect: direct }
   const dispatcher =
-    options.proxies === undefined
+    options.proxies === undefined || isLoopback(new URL(origin).hostname)
       ? new Client(origin, common)
       : await proxyDispatcher(options.proxies, { ...common, requestTls: connect, proxyTls: connect })
   return {

@@ -88,7 +88,7 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   const tls = has((code) => code.startsWith('ERR_SSL_') || code === 'EPROTO')
   if (tls) return fail('tls', `${host} does not speak TLS on this port (${tls.code}).`)
   const proxy = stage === 'connect' ? proxyIn(chain, url) : undefined
-  if (proxy) return fail('proxy', `The proxy ${proxy.hostname ?? ''} cannot be reached (${proxy.code}).`)
+  if (proxy) return fail('proxy', `The proxy ${placeOf(proxy)} cannot be reached (${proxy.code}).`)
   const dns = has((code) => code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_FAIL')
   if (dns) return fail('dns', `The host ${host} cannot be found (${dns.code}).`)
   const unreachable = stage === 'connect' && has((code) => unreachableCodes.has(code))
@@ -119,6 +119,11 @@ function proxyIn(chain: readonly Cause[], url: URL): Cause | undefined {
       ? cause.code === 'ENOTFOUND' && cause.hostname !== undefined && cause.hostname !== url.hostname
       : cause.port !== port
   return chain.find(isProxy)
+}
+
+function placeOf({ hostname = '', port }: Cause): string {
+  const host = hostname.includes(':') ? `[${hostname}]` : hostname
+  return port === undefined ? host : `${host}:${port}`
 }
 
 function codeText(chain: readonly { code: string }[]): string {

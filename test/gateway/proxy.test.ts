@@ -29,28 +29,42 @@ test('opens a tunnel for https, and gives up when it leads nowhere', async () =>
   const proxy = await tunnelProxy()
   // What is at the other end does not speak TLS.
   const server = await localServer([[write('HTTP/1.1 400 Bad Request\r\n\r\n'), end]])
-  const gateway = testGateway(server.url.replace('http:', 'https:'), { proxies: proxies(proxy.url) })
+  const gateway = testGateway(`https://gateway.test:${server.port}`, { proxies: proxies(proxy.url) })
   const outcome = await outcomeOf(gateway)
   expect(outcome).toMatchObject({ exitCode: 6, code: 'not_sent_tls' })
-  expect(proxy.asked).toEqual([`CONNECT 127.0.0.1:${server.port} HTTP/1.1`])
+  expect(proxy.asked).toEqual([`CONNECT gateway.test:${server.port} HTTP/1.1`])
   await until(() => proxy.openSockets() === 0)
 })
 
 test.for([
-  ['127.0.0.1', true],
+  ['gateway.test', true],
   ['*', true],
-  ['other.test,127.0.0.1:{port}', true],
-  ['127.0.0.1:1', false],
+  ['other.test,gateway.test:{port}', true],
+  ['gateway.test:1', false],
   ['other.test', false],
   ['', false],
 ] as const)('NO_PROXY=%s leads around the proxy: %s', async ([except, around]) => {
   const server = await localServer(around ? [text('direct')] : [])
   const proxy = await localServer(around ? [] : [text('through the proxy')])
-  const gateway = testGateway(server.url, {
+  const gateway = testGateway(`http://gateway.test:${server.port}`, {
     proxies: proxies(proxy.url, except.replace('{port}', String(server.port))),
+    lookup: (_, __, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
   })
   expect(await outcomeOf(gateway)).toBe(around ? 'direct' : 'through the proxy')
 })
+
+test.for(['127.0.0.1', 'localhost', 'a.localhost'])(
+  'no proxy stands between this machine and itself: %s',
+  async (host) => {
+    const server = await localServer([text('direct')])
+    const proxy = await localServer([])
+    const gateway = testGateway(`http://${host}:${server.port}`, {
+      proxies: proxies(proxy.url),
+      lookup: (_, __, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+    })
+    expect(await outcomeOf(gateway)).toBe('direct')
+  },
+)
 
 test.for(['http', 'https'])('a proxy that does not answer is named as the trouble: %s', async (scheme) => {
   const port = await closedPort()
@@ -60,7 +74,7 @@ test.for(['http', 'https'])('a proxy that does not answer is named as the troubl
     exitCode: 6,
     facts: { billed: 'no', hint: expect.stringContaining('HTTPS_PROXY') as string },
   })
-  expect((outcome as Error).message).toContain('proxy')
+  expect((outcome as Error).message).toContain(`The proxy 127.0.0.1:${port} cannot be reached`)
   expect(
     JSON.stringify([outcome, gateway.retries, gateway.traced, (outcome as Error).message]),
   ).not.toContain('pass')

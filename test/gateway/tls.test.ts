@@ -54,18 +54,20 @@ test('a certificate for another host is refused', withCertificates, async () => 
 })
 
 test('TLS goes through the tunnel of a proxy, and nobody reads along', withCertificates, async () => {
-  const tls = makeCertificate()
+  const tls = makeCertificate('DNS:gateway.test')
   const server = await localServer([text('ok')], { tls })
   const proxy = await tunnelProxy()
   const proxies = { http: undefined, https: proxy.url, except: '' }
-  expect(await outcomeOf(testGateway(server.url, { ca: tls.cert, proxies }))).toBe('ok')
-  expect(proxy.asked).toEqual([`CONNECT 127.0.0.1:${server.port} HTTP/1.1`])
+  const url = `https://gateway.test:${server.port}`
+  expect(await outcomeOf(testGateway(url, { ca: tls.cert, proxies }))).toBe('ok')
+  expect(proxy.asked).toEqual([`CONNECT gateway.test:${server.port} HTTP/1.1`])
   expect(server.requests[0]!.headers['authorization']).toBe('Bearer test-key-0123456789')
 })
 
 test('an unknown authority is refused through a proxy, too', withCertificates, async () => {
   const server = await localServer([[]], { tls: makeCertificate(), verify: false })
   const proxy = await tunnelProxy()
-  const gateway = testGateway(server.url, { proxies: { http: undefined, https: proxy.url, except: '' } })
+  const proxies = { http: undefined, https: proxy.url, except: '' }
+  const gateway = testGateway(`https://gateway.test:${server.port}`, { proxies })
   expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_certificate' })
 })
