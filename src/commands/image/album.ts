@@ -5,6 +5,7 @@ import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-e
 import type { SavedFile } from '../../contract/text-event.ts'
 import { asModelgateError, type ModelgateError } from '../../errors.ts'
 import { openImageFile, type ImageFile } from '../../files/open-image-file.ts'
+import { streamImage } from '../../files/stream-image.ts'
 import type { ImageReceiver, ImageWriter } from '../../gateway/images/receive-images.ts'
 import type { Output } from '../../output/output.ts'
 import type { Preview } from '../../output/preview/create-preview.ts'
@@ -66,7 +67,10 @@ export function createAlbum({ context, options, request, output, preview, id, wa
       openImageFile(context, {
         nameFor: pathFor(index),
         force,
-        renamed: (planned, saved) => warn(`${planned} was taken meanwhile; the image is in ${saved}.`),
+        renamed(planned, saved) {
+          // A name that nobody asked for may as well be another.
+          if (!plan.isAutomatic) warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
+        },
         // What came is what was paid for: it is kept as it is, and said to be damaged.
         ...(keepDamaged
           ? { damaged: (path: string, damage: string) => warn(`${path} is damaged: ${damage}.`) }
@@ -76,6 +80,13 @@ export function createAlbum({ context, options, request, output, preview, id, wa
         files.set(index, saved)
         await show(saved.path, saved.mime_type, saved.path)
       },
+    )
+
+  /** `-o -`: there is no path to tell. */
+  const openStandardOutput = (): ImageWriter =>
+    asWriter(
+      streamImage(context, { damaged: (_, damage) => warn(`The image is damaged: ${damage}.`) }),
+      async () => {},
     )
 
   /** A preview that is kept beside the image, as NAME-partial-0. */
@@ -114,12 +125,12 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     links: [],
     failures: [],
     numberAt,
-    openDownload: (index) => openFile(index, false),
+    openDownload: (index) => (plan.toStandardOutput ? openStandardOutput() : openFile(index, false)),
     async open({ index: position, partial }) {
       const index = numberAt(position)
       if (partial !== null)
         return options.savePartials ? openPartial(index, partial) : showPartial(index, partial)
-      return plan.toStandardOutput ? toStandardOutput(context) : openFile(index, true)
+      return plan.toStandardOutput ? openStandardOutput() : openFile(index, true)
     },
     flush: () => output.flush(),
     url({ index, url }) {
@@ -143,17 +154,5 @@ function asWriter(
     write: (bytes) => file.write(bytes),
     done: async () => saved(await file.finish()),
     drop: () => file.discard(),
-  }
-}
-
-/** `-o -`: the image's bytes as they come. */
-function toStandardOutput({ stdout }: Context): ImageWriter {
-  return {
-    async write(bytes) {
-      stdout.write(bytes)
-      if (stdout.needsDrain) await stdout.drain()
-    },
-    done: () => stdout.drain(),
-    drop: async () => {},
   }
 }

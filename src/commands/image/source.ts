@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
@@ -6,6 +5,7 @@ import { extensionOf } from '../../files/file-extension.ts'
 import { imageInfoHeadBytes, readImageInfo, type ImageInfo } from '../../files/image-info.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 import { describeInputFile } from '../../files/read-input-file.ts'
+import { fileChunks } from '../../gateway/multipart/file-chunks.ts'
 import { readStandardInputBytes } from '../shared/standard-input.ts'
 
 /** A picture that will be uploaded, known by its own first bytes. */
@@ -25,7 +25,6 @@ export interface ImageSource {
 
 /** More than any family takes: what is larger is refused before it is looked at. */
 const maxSourceBytes = 1024 * 1024 * 1024
-const readBytes = 1024 * 1024
 
 /**
  * Looks at what `--image` or `--mask` names: a file, `-` for standard input, or a URL, which is fetched.
@@ -48,7 +47,7 @@ export async function readImageSource(
     throw new ModelgateError(file.exit, file.code, `${flag}: ${file.message}`, file.facts)
   }
   const path = resolve(context.cwd, label)
-  return source(flag, label, basename(label), file.bytes, file.head, () => readFile(path))
+  return source(flag, label, basename(label), file.bytes, file.head, () => fileChunks(path))
 }
 
 function inMemory(flag: ImageSource['flag'], label: string, stem: string, content: Uint8Array): ImageSource {
@@ -69,17 +68,4 @@ function source(
   const mediaType = sniffMediaType(head.subarray(0, 4096)) ?? 'application/octet-stream'
   const info = readImageInfo(head.subarray(0, imageInfoHeadBytes))
   return { flag, label, fileName, bytes, mediaType, info, open: openBytes }
-}
-
-async function* readFile(path: string): AsyncGenerator<Uint8Array> {
-  const handle = await open(path)
-  try {
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(readBytes), 0, readBytes)
-      if (bytesRead === 0) return
-      yield buffer.subarray(0, bytesRead)
-    }
-  } finally {
-    await handle.close()
-  }
 }
