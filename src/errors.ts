@@ -153,12 +153,20 @@ export class GenerationError extends ModelgateError {
   }
 }
 
-/** A signal ended the command. */
+type SignalExit = 'hangup' | 'interrupt' | 'terminate'
+
+/** A signal ended the command. Without facts no request had been sent when it came. */
 export class Interrupted extends ModelgateError {
   override readonly name = 'Interrupted'
 
-  constructor(exit: 'hangup' | 'interrupt' | 'terminate') {
-    super(exit, 'interrupted', { hangup: 'Hung up.', interrupt: 'Stopped.', terminate: 'Terminated.' }[exit])
+  constructor(exit: SignalExit, facts: ErrorFacts = {}) {
+    const message = { hangup: 'Hung up.', interrupt: 'Stopped.', terminate: 'Terminated.' }[exit]
+    super(exit, 'interrupted', message, facts)
+  }
+
+  /** The same signal, as whoever had sent a request knows it: how far that had come, and what it may cost. */
+  during(phase: Phase, billed: Billed): Interrupted {
+    return new Interrupted(this.exit as SignalExit, { ...this.facts, phase, billed })
   }
 }
 

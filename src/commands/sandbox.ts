@@ -81,7 +81,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   try {
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
-    tell(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url} MODELGATE_API_KEY=any`)
+    tell(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url} MODELGATE_API_KEY=sandbox-key`)
     tell('Any key but "invalid" is accepted. Ctrl-C stops the sandbox.')
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()

@@ -1,7 +1,13 @@
+import type { Phase } from '../errors.ts'
 import { stringOf } from './json-access.ts'
 
 /** How far an exchange had come: not connected, sending, waiting for an answer, reading the answer. */
 export type Stage = 'connect' | 'send' | 'wait' | 'body'
+
+/** The stage in the words of the program's errors. */
+export function phaseOf(stage: Stage): Phase {
+  return stage === 'body' ? 'stream' : stage
+}
 
 export type ExchangeFault =
   | 'dns'

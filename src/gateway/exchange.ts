@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../context.ts'
-import { ModelgateError } from '../errors.ts'
+import { Interrupted, ModelgateError } from '../errors.ts'
 import { openConnection, type ConnectionOptions } from './connection.ts'
-import { DeadlinePassed, ExchangeError, classifyFault, type Stage } from './exchange-error.ts'
+import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
 import { createWatchdog } from './watchdog.ts'
 
 /** The limits of one exchange in milliseconds; undefined means no limit. */
@@ -58,7 +58,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   const host = request.url.host
   const connection = await openConnection(request.url.origin, options)
   // An abort before this line has no listener yet.
-  if (signal.aborted) throw abortError(signal, 'connect')
+  if (signal.aborted) throw abortError(signal, 'connect', request)
   const watchdog = createWatchdog(clock)
   const queue: Uint8Array[] = []
   let stage: Stage = 'connect'
@@ -81,7 +81,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       reject(error)
       wakeReader()
     }
-    const onAbort = () => fail(abortError(signal, stage))
+    const onAbort = () => fail(abortError(signal, stage, request))
     const expire = (limit: number | undefined, what: string) =>
       watchdog.watch(limit, () =>
         fail(new ExchangeError(stage, 'timeout', `${what} within ${(limit ?? 0) / 1000} s from ${host}.`)),
@@ -187,9 +187,12 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   })
 }
 
-function abortError({ reason }: AbortSignal, stage: Stage): Error {
-  return reason instanceof DeadlinePassed
-    ? new ExchangeError(stage, 'deadline', reason.message)
+function abortError({ reason }: AbortSignal, stage: Stage, { method }: ExchangeRequest): Error {
+  if (reason instanceof DeadlinePassed) return new ExchangeError(stage, 'deadline', reason.message)
+  // Only a whole request can have been accepted, and reading creates nothing.
+  const mayBeBilled = method === 'POST' && (stage === 'wait' || stage === 'body')
+  return reason instanceof Interrupted && mayBeBilled
+    ? reason.during(phaseOf(stage), 'maybe')
     : (reason as Error)
 }
 

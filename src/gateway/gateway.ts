@@ -1,10 +1,10 @@
 import { sleep, type Clock } from '../context.ts'
-import { ContractError, FileError, ModelgateError } from '../errors.ts'
+import { ContractError, FileError, Interrupted, ModelgateError } from '../errors.ts'
 import type { ConnectionOptions } from './connection.ts'
-import { DeadlinePassed, ExchangeError } from './exchange-error.ts'
+import { DeadlinePassed, ExchangeError, phaseOf } from './exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody, type TimeLimits } from './exchange.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from './retry.ts'
-import { requestIdOf, statusError, type RequestKind } from './status-error.ts'
+import { checkUsage, requestIdOf, statusError, type RequestKind } from './status-error.ts'
 import { createTrace, type Trace } from './trace.ts'
 import { startTotalLimit } from './total-limit.ts'
 
@@ -90,9 +90,15 @@ async function sendWithRetries(
       reason: outcome.error.message,
     })
     await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
-      throw reason instanceof DeadlinePassed ? outcome.error : reason
+      throw reason instanceof DeadlinePassed ? outcome.error : afterFailure(reason, outcome.error)
     })
   }
+}
+
+/** A signal that comes between two attempts does not undo what the first may have cost. */
+function afterFailure(reason: unknown, { facts }: ModelgateError): unknown {
+  const { phase = 'reply', billed = 'no' } = facts
+  return reason instanceof Interrupted ? reason.during(phase, billed) : reason
 }
 
 class Failure {
@@ -120,7 +126,8 @@ async function attemptOnce(
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error
     trace.failure(error)
-    return new Failure(brokenError(error, request.kind), mayRepeatBroken(error, request.kind, policy))
+    const mayRepeat = (under: RetryPolicy) => mayRepeatBroken(error, request.kind, under)
+    return failure(brokenError(error, request.kind), policy, mayRepeat)
   }
   trace.reply(reply)
   if (reply.status >= 200 && reply.status < 300) {
@@ -130,7 +137,20 @@ async function attemptOnce(
   const text = await readErrorText(reply, gateway.clock)
   trace.errorBody(text)
   const error = statusError(reply.status, reply.headers, text, request.kind, gateway.clock.now())
-  return new Failure(error, mayRepeatAnswered(error, reply.headers, request.kind, policy))
+  return failure(error, policy, (under) => mayRepeatAnswered(error, reply.headers, request.kind, under))
+}
+
+/** A failure with the hint at `--retry always`, where that would have made a difference. */
+function failure(
+  error: ModelgateError,
+  policy: RetryPolicy,
+  mayRepeat: (policy: RetryPolicy) => boolean,
+): Failure {
+  const repeatable = mayRepeat(policy)
+  const wouldHelp = !repeatable && policy.maxRetries > 0 && mayRepeat({ ...policy, mode: 'always' })
+  if (error.exit !== 'unknown' || !wouldHelp) return new Failure(error, repeatable)
+  const facts = { ...error.facts, hint: `${checkUsage}; --retry always repeats such requests.` }
+  return new Failure(new ModelgateError(error.exit, error.code, error.message, facts), repeatable)
 }
 
 /** The request as it goes over the wire. The key goes to the base URL's origin and nowhere else. */
@@ -160,7 +180,8 @@ export function jsonBody(value: unknown): RequestBody {
   return { length: bytes.length, chunks: () => [bytes] }
 }
 
-function refuseEncoding({ headers, close }: Reply): void {
+/** @throws ContractError for a reply that is encoded although that was not asked for */
+export function refuseEncoding({ headers, close }: Reply): void {
   const encoding: string | undefined = headers['content-encoding']
   if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return
   close()
@@ -173,7 +194,7 @@ function refuseEncoding({ headers, close }: Reply): void {
 /** What an exchange that broke off means for the user: not sent (6), unknown (7), or a broken reply (8). */
 export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
   const { stage, fault, message } = error
-  const phase = stage === 'body' ? 'stream' : stage
+  const phase = phaseOf(stage)
   if (fault === 'source')
     return new FileError('source_changed', message, { phase: 'send', billed: 'no', cause: error })
   if (fault === 'protocol' || fault === 'limit') {
@@ -198,7 +219,7 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
   return new ModelgateError('unknown', `outcome_${fault}`, message, {
     phase,
     billed: 'maybe',
-    hint: 'Check your usage before you run it again; --retry always repeats such requests.',
+    hint: fault === 'deadline' ? `${checkUsage}, and allow it more time with --timeout.` : `${checkUsage}.`,
     cause: error,
   })
 }
@@ -220,7 +241,8 @@ function tooLong(error: ModelgateError, seconds: number): ModelgateError {
   })
 }
 
-async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
+/** The body of an error reply, as much of it as helps. */
+export async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
   const decoder = new TextDecoder()
   const timer = clock.timer(errorBodyMs, () => reply.close())
   let text = ''

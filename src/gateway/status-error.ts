@@ -28,6 +28,9 @@ const spentQuotaWords = new Set([
 const laterStatus = new Set([408, 425, 429, 503, 522, 529])
 const unknownStatus = new Set([500, 502, 504, 520, 521, 523, 524])
 
+/** What to do about an outcome that nobody knows. */
+export const checkUsage = 'Check your usage before you run it again'
+
 /** Turns an HTTP error into the error with the right exit code (product, "Exit codes"). Never called for 2xx. */
 export function statusError(
   status: number,
@@ -106,13 +109,21 @@ function hintFor(exit: ExitName, status: number, body: ErrorBody, retryAfterS?: 
       ? { hint: 'Run it again later.' }
       : { hint: `Run it again in ${Math.ceil(retryAfterS)} s.` }
   }
-  if (exit === 'unknown')
-    return { hint: 'Check your usage before you run it again; --retry always repeats such requests.' }
+  if (exit === 'unknown') return { hint: `${checkUsage}.` }
+  const missing = status === 404 ? fieldNotFound(body) : undefined
+  if (missing !== undefined) return { hint: `Check ${missing}: the gateway does not find what it names.` }
   if (status === 404 && /invalid url|not found|no route/i.test(body.message ?? 'not found')) {
     return { hint: 'Check the model (-m) and the base URL (--base-url).' }
   }
   if (status === 413) return { hint: 'Send less: a shorter prompt or smaller attachments.' }
   return {}
+}
+
+/** The field that names what is not there, when the gateway says that it is not the model. */
+function fieldNotFound({ param, words, message = '' }: ErrorBody): string | undefined {
+  if (param !== undefined && /^[\w.[\]-]{1,60}$/.test(param)) return param === 'model' ? undefined : param
+  const isPrevious = words.includes('previous_response_not_found') || /\bprevious response\b/i.test(message)
+  return isPrevious ? 'previous_response_id' : undefined
 }
 
 function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError {

@@ -1,4 +1,3 @@
-import { Interrupted } from '../errors.ts'
 import type { Billed, ExitName, ModelgateError } from '../errors.ts'
 
 /** An error for a person: one line for each problem, then what helps with it. */
@@ -26,11 +25,20 @@ export function billedOf(error: ModelgateError): Billed {
   return unbilledExits.has(error.exit) ? 'no' : 'maybe'
 }
 
-const unbilledExits: ReadonlySet<ExitName> = new Set(['usage', 'key', 'rejected', 'later', 'notSent'])
+/** A signal is told of a request by whoever had sent it; else there was none. */
+const unbilledExits: ReadonlySet<ExitName> = new Set([
+  'usage',
+  'key',
+  'rejected',
+  'later',
+  'notSent',
+  'hangup',
+  'interrupt',
+  'terminate',
+])
 
-/** Somebody who pressed Ctrl-C is told only what is known. */
 function billedRemark(error: ModelgateError): string[] {
-  const billed = error instanceof Interrupted ? error.facts.billed : billedOf(error)
+  const billed = billedOf(error)
   if (billed === 'yes') return ['  The request was billed.']
   return billed === 'maybe' ? ['  The request may have been billed.'] : []
 }

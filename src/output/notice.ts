@@ -74,7 +74,8 @@ function information(text: string): Notice {
 }
 
 function retryText(event: Extract<OutputEvent, { type: 'retry-wait' }>): string {
-  const status = event.http_status === null ? '' : ` (HTTP ${event.http_status})`
+  const code = `HTTP ${event.http_status}`
+  const status = event.http_status === null || event.reason.includes(code) ? '' : ` (${code})`
   const seconds = Math.round(event.wait_s * 10) / 10
   return `retry in ${seconds} s (${event.attempts_left} left): ${event.reason}${status}`
 }

@@ -22,7 +22,7 @@ test.each([
   expect({ ...ended, stdout: ended.stdout.toString() }).toEqual({
     exit,
     stdout: 'Hello, \n',
-    stderr: `modelgate: ${message}\n`,
+    stderr: `modelgate: ${message}\n  The request may have been billed.\n`,
   })
   await until(() => server.openSockets === 0)
 })

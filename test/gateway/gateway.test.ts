@@ -188,3 +188,35 @@ test('leaves no timers and sockets behind after many attempts', async () => {
   await until(() => server.openSockets === 0)
   expect(gateway.clock.pendingTimers).toBe(0)
 })
+
+const checkOnly = 'Check your usage before you run it again.'
+const withAlways = 'Check your usage before you run it again; --retry always repeats such requests.'
+
+/** A hint is worth giving only where it would have changed something. */
+test.for([
+  ['a lost create', 'create', [readAll, reset], { mode: 'safe' }, withAlways],
+  ['a failed create', 'create', text('', { status: 500 }), { mode: 'safe' }, withAlways],
+  ['a text that may not be repeated', 'text', text('', { status: 500 }), { mode: 'never' }, withAlways],
+  ['no retries left for it', 'create', text('', { status: 500 }), { mode: 'safe', maxRetries: 0 }, checkOnly],
+  ['repeated already', 'text', text('', { status: 500 }), { mode: 'safe', maxRetries: 0 }, checkOnly],
+  ['always already', 'create', text('', { status: 500 }), { mode: 'always', maxRetries: 0 }, checkOnly],
+] as const)('--retry always is named where it helps: %s', async ([, kind, reply, policy, hint]) => {
+  const server = await localServer([reply])
+  const gateway = testGateway(server.url, { policy })
+  expect(await outcomeOf(gateway, textRequest(gateway, { kind }))).toMatchObject({
+    exitCode: 7,
+    facts: { hint, billed: 'maybe' },
+  })
+})
+
+test('after --timeout the hint is to allow more time', async () => {
+  const server = await localServer([[readAll, stall]])
+  const gateway = testGateway(server.url, { limits: { total: 5_000 }, policy: { mode: 'always' } })
+  const outcome = outcomeOf(gateway)
+  await until(() => server.requests[0]?.complete === true)
+  await gateway.clock.advance(5_001)
+  expect(await outcome).toMatchObject({
+    exitCode: 7,
+    facts: { hint: 'Check your usage before you run it again, and allow it more time with --timeout.' },
+  })
+})

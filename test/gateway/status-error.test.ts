@@ -168,3 +168,24 @@ test('tells how long to wait', () => {
     facts: { retryAfterS: 7.2, hint: 'Run it again in 8 s.' },
   })
 })
+
+test.for([
+  [
+    { message: 'Previous response not found.', param: 'previous_response_id' },
+    'Check previous_response_id: the gateway does not find what it names.',
+  ],
+  [
+    { message: "Previous response with id 'x' not found.", code: 'previous_response_not_found' },
+    'Check previous_response_id: the gateway does not find what it names.',
+  ],
+  [
+    { message: 'No conversation found.', param: 'conversation' },
+    'Check conversation: the gateway does not find what it names.',
+  ],
+  [{ message: 'Not found.', param: 'model' }, 'Check the model (-m) and the base URL (--base-url).'],
+  [{ message: 'Not found.', param: 'x\u001b[2J' }, 'Check the model (-m) and the base URL (--base-url).'],
+  [{ message: 'No such route: not found.' }, 'Check the model (-m) and the base URL (--base-url).'],
+  [{}, 'Check the model (-m) and the base URL (--base-url).'],
+] as const)('HTTP 404 with %j hints at what was not found', ([body, hint]) => {
+  expect(error(404, { error: body }).facts.hint).toBe(hint)
+})

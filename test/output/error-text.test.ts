@@ -54,6 +54,8 @@ test.each<[ExitName, ErrorFacts, Billed]>([
   ['io', { phase: 'input' }, 'no'],
   ['io', { phase: 'output' }, 'maybe'],
   ['later', { billed: 'maybe' }, 'maybe'],
+  ['interrupt', {}, 'no'],
+  ['terminate', { phase: 'wait', billed: 'maybe' }, 'maybe'],
 ])('%s %j: billed %s', (exit, facts, billed) => {
   expect(errorDocument(new ModelgateError(exit, 'code', 'Message.', facts)).error.billed).toBe(billed)
 })
@@ -87,4 +89,9 @@ test('every fact has its place in the document', () => {
 
 test('a signal is one word', async () => {
   expect(await told(new Interrupted('terminate'))).toBe('modelgate: Terminated.\n')
+})
+
+test('a signal that struck when a request had been sent says what that may cost', async () => {
+  const struck = new Interrupted('interrupt').during('wait', 'maybe')
+  expect(await told(struck)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
 })

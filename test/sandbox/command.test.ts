@@ -6,6 +6,7 @@ import { registerSandbox, runSandbox } from '../../src/commands/sandbox.ts'
 import type { SandboxSettings } from '../../src/commands/sandbox.ts'
 import { readFaults } from '../../src/commands/sandbox/faults.ts'
 import { Interrupted } from '../../src/errors.ts'
+import { errorDocument } from '../../src/output/error-document.ts'
 import { testContext } from '../support/test-context.ts'
 import { until } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -54,7 +55,7 @@ test('prints its address first, serves, logs, and ends with the reason of the si
   await until(() => context.stderr.text.includes('Ctrl-C'))
   expect(context.stdout.text).toMatch(/^http:\/\/127\.0\.0\.1:\d+\n$/)
   const url = context.stdout.text.trim()
-  expect(context.stderr.text).toContain(`export MODELGATE_BASE_URL=${url} MODELGATE_API_KEY=any`)
+  expect(context.stderr.text).toContain(`export MODELGATE_BASE_URL=${url} MODELGATE_API_KEY=sandbox-key`)
   const body = '{"input":"hi","model":"\\u001b[31mred"}'
   const reply = await fetch(`${url}/v1/responses`, {
     method: 'POST',
@@ -65,7 +66,8 @@ test('prints its address first, serves, logs, and ends with the reason of the si
   await until(() => context.stderr.text.includes('POST /v1/responses 200'))
   expect(context.stderr.text).not.toContain('\u001b')
   context.abort(new Interrupted('interrupt'))
-  expect(await ended).toMatchObject({ exitCode: 130 })
+  const interrupted = (await ended) as Interrupted
+  expect([interrupted.exitCode, errorDocument(interrupted).error.billed]).toEqual([130, 'no'])
   await expect(fetch(url)).rejects.toThrow('fetch failed')
 })
 

@@ -12,7 +12,8 @@ const inStream = (reason: 'hangup' | 'interrupt' | 'terminate', exit: number, sa
   exit,
   stdout: 'Hello, \n',
   says,
-  error: { code: 'interrupted' },
+  adds: 'The request may have been billed.',
+  error: { code: 'interrupted', phase: 'stream', billed: 'maybe' },
 })
 
 /** Exit codes 129, 130 and 143: what has arrived is kept, and nothing is waited for. */
@@ -29,7 +30,8 @@ export const signals: readonly Kill[] = [
     },
     exit: 130,
     says: /Stopped\./,
-    error: { code: 'interrupted' },
+    adds: 'The request may have been billed.',
+    error: { code: 'interrupted', phase: 'wait', billed: 'maybe' },
   },
   {
     name: 'interrupt while waiting to ask again',
@@ -41,6 +43,19 @@ export const signals: readonly Kill[] = [
     waits: [90_000],
     exit: 130,
     says: /Stopped\./,
-    error: { code: 'interrupted' },
+    error: { code: 'interrupted', billed: 'no' },
+  },
+  {
+    name: 'interrupt while waiting to ask again after a failure',
+    replies: () => [text('Broken.', { status: 500, headers: { 'retry-after': '90' } })],
+    async meanwhile({ context, clock, until }) {
+      await until(() => clock.asked.includes(90_000))
+      context.abort(new Interrupted('interrupt'))
+    },
+    waits: [90_000],
+    exit: 130,
+    says: /Stopped\./,
+    adds: 'The request may have been billed.',
+    error: { code: 'interrupted', phase: 'reply', billed: 'maybe' },
   },
 ]
