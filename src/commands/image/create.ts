@@ -6,6 +6,7 @@ import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
 import { addImageOptions, type ImageOptions } from './image-options.ts'
 import { buildImageRequest } from './image-request.ts'
+import { modelOfBody } from './model-of-body.ts'
 import { sendImages } from './send-images.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */
@@ -31,8 +32,8 @@ export function registerImageCreate(command: Command, context: Context, send = s
         endpoint,
         flags,
         async chooseModel(body, found, problems) {
-          const given = options.model === undefined && typeof body['model'] === 'string' ? body['model'] : ''
-          const model = given || (await chooseModel('image', context, options, found, problems))
+          const model =
+            modelOfBody(body, options) ?? (await chooseModel('image', context, options, found, problems))
           return model === undefined ? undefined : { model, send: true }
         },
         readSources: async () => ({ images: [], mask: undefined }),

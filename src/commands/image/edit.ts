@@ -12,6 +12,7 @@ import { allInputs } from '../shared/throw-problems.ts'
 import { fetchSource } from './fetch-source.ts'
 import { addImageOptions, type ImageOptions } from './image-options.ts'
 import { buildImageRequest, type ChosenModel } from './image-request.ts'
+import { modelOfBody } from './model-of-body.ts'
 import { sendImages } from './send-images.ts'
 import { readImageSource } from './source.ts'
 
@@ -64,8 +65,8 @@ export function registerImageEdit(command: Command, context: Context, send = sen
 
 /** The model that was named, else the one that the specification says an edit has then, said aloud. */
 function editModel(body: Body, configured: string | undefined, options: EditOptions): ChosenModel {
-  if (options.model === undefined && typeof body['model'] === 'string')
-    return { model: body['model'], send: true }
+  const given = modelOfBody(body, options)
+  if (given !== undefined) return { model: given, send: true }
   if (configured !== undefined) return { model: configured, send: true }
   const { model, because } = defaultEditModel(body)
   const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`

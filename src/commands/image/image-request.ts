@@ -10,6 +10,8 @@ import { createProblemList, type ProblemList } from '../shared/problem-list.ts'
 import { applySets, isSet, startBody, type Body } from '../shared/request-body.ts'
 import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { validateBody } from '../shared/validate-body.ts'
+import { combinationProblems } from './check-combination.ts'
+import { modelProblems } from './check-model.ts'
 import { sourceProblems } from './check-sources.ts'
 import { previewModes, type ImageOptions, type PreviewMode } from './image-options.ts'
 import { missingImages } from './missing-images.ts'
@@ -74,7 +76,7 @@ export async function buildImageRequest(
   const body: Body = (await step(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, command.flags, own, body, problems)
   const preview = await step(() => previewMode(options))
-  await step(() => checkCombination(options))
+  await step(() => throwAll(combinationProblems(context, options)))
   const sources = await step(() => command.readSources(settings))
   const hasPrompt = body['prompt'] !== undefined || isSet(options, 'prompt')
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
@@ -84,11 +86,14 @@ export async function buildImageRequest(
   const chosen = await step(() => command.chooseModel(body, settings, problems))
   if (chosen?.send) body['model'] = chosen.model
   const family = chosen && familyOf(chosen.model, settings?.families.value)
+  if (options.validate && chosen !== undefined) {
+    await step(() => throwAll(modelProblems(command.endpoint, chosen.model, family)))
+  }
   await step(() => validateBody(command.endpoint, body, command.flags, options, problems.any, family))
   if (options.validate && sources !== undefined) {
     await step(() => throwAll(sourceProblems(sources.images, sources.mask, family)))
   }
-  const count = typeof body['n'] === 'number' ? body['n'] : 1
+  const count = countOf(body)
   const text = typeof body['prompt'] === 'string' ? body['prompt'] : ''
   const plan = planOutputs(context, {
     ...(options.output === undefined ? {} : { output: options.output }),
@@ -103,7 +108,10 @@ export async function buildImageRequest(
   const { wanted, existing } = options.skipExisting
     ? missingImages(context, plan, count, extensionFor(body))
     : { wanted: numbers(count), existing: [] }
-  if (isSaved && existing.length === 0) {
+  if (options.skipExisting && options.output?.includes('{id}')) {
+    await step(() => throwAll(['--skip-existing cannot know names with {id}, which only the reply tells.']))
+  }
+  if (isSaved && wanted.length > 0) {
     const expected = { extension: extensionFor(body), sidecar: options.sidecar === true }
     for (const problem of await plan.check(expected)) await step(() => Promise.reject(problem))
   }
@@ -126,6 +134,14 @@ export async function buildImageRequest(
   return { settings: settings!, request }
 }
 
+/** More names than this are not planned ahead; what comes beyond gets its own. */
+const mostPlanned = 100
+
+/** How many images to plan for. What `--no-validate` lets through need not be a number of images at all. */
+function countOf({ n }: Body): number {
+  return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), mostPlanned) : 1
+}
+
 function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1)
 }
@@ -143,21 +159,6 @@ function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
       `--preview must be one of ${previewModes.join(', ')}, not ${JSON.stringify(preview)}.`,
     )
   return known
-}
-
-function checkCombination(options: ImageOptions): void {
-  throwAll([
-    ...(options.output === '-' && (options.json || options.jsonl || options.raw)
-      ? ['-o - and --json, --jsonl or --raw would both write to standard output.']
-      : []),
-    ...(!options.download && options.output !== undefined
-      ? ['--no-download saves nothing, so -o has no meaning.']
-      : []),
-    ...(!options.download && options.skipExisting
-      ? ['--no-download and --skip-existing exclude each other.']
-      : []),
-    ...(options.raw && options.skipExisting ? ['--raw and --skip-existing exclude each other.'] : []),
-  ])
 }
 
 function throwAll(problems: readonly string[]): void {

@@ -25,6 +25,7 @@ export interface ImageSource {
 
 /** More than any family takes: what is larger is refused before it is looked at. */
 const maxSourceBytes = 1024 * 1024 * 1024
+const longestShownUrl = 200
 
 /**
  * Looks at what `--image` or `--mask` names: a file, `-` for standard input, or a URL, which is fetched.
@@ -38,7 +39,10 @@ export async function readImageSource(
   fetchUrl: (url: string) => Promise<Uint8Array>,
 ): Promise<ImageSource> {
   if (label === '-') return inMemory(flag, label, 'stdin', await readStandardInputBytes(context, `${flag} -`))
-  if (/^(?:https?|data):/i.test(label)) return inMemory(flag, label, 'image', await fetchUrl(label))
+  if (/^(?:https?|data):/i.test(label)) {
+    const shown = shownUrl(label)
+    return inMemory(flag, shown, 'image', await fetched(`${flag} ${JSON.stringify(shown)}`, label, fetchUrl))
+  }
   const file = await describeInputFile(context, label, {
     maxBytes: maxSourceBytes,
     headBytes: imageInfoHeadBytes,
@@ -48,6 +52,30 @@ export async function readImageSource(
   }
   const path = resolve(context.cwd, label)
   return source(flag, label, basename(label), file.bytes, file.head, () => fileChunks(path))
+}
+
+/** What cannot be fetched is a mistake in the call as long as another address would help. */
+async function fetched(
+  named: string,
+  url: string,
+  fetchUrl: (url: string) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  try {
+    return await fetchUrl(url)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    const exit = error.exit === 'contract' || error.exit === 'rejected' ? 'usage' : error.exit
+    const { hint: _, ...facts } = error.facts
+    throw new ModelgateError(exit, error.code, `${named}: ${error.message}`, { ...facts, phase: 'input' })
+  }
+}
+
+/** Without a password, a signature, or the content itself: messages and records are read by others. */
+function shownUrl(url: string): string {
+  const parsed = URL.parse(url)
+  if (parsed === null) return url.slice(0, longestShownUrl)
+  if (parsed.protocol === 'data:') return `${url.slice(0, url.indexOf(',') + 1).slice(0, longestShownUrl)}…`
+  return `${parsed.origin}${parsed.pathname}`
 }
 
 function inMemory(flag: ImageSource['flag'], label: string, stem: string, content: Uint8Array): ImageSource {

@@ -1,0 +1,176 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { previewModes } from '../../../src/commands/image/image-options.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { imageCall, imageRefusal } from '../../support/image-call.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+
+let cwd = ''
+beforeEach(() => {
+  cwd = temporaryFolder()
+})
+
+const call = async (argv: readonly string[], more: TestOverrides = {}) =>
+  (await imageCall(['create', '-m', 'gpt-image-1', ...argv, 'A Red Kite'], { cwd, ...more })).request
+
+const refusal = (argv: readonly string[], more: TestOverrides = {}) =>
+  imageRefusal(['create', '-m', 'gpt-image-1', ...argv, 'A Red Kite'], { cwd, ...more })
+
+/** The paths of the images that a call would make. */
+async function paths(argv: readonly string[], more: TestOverrides = {}): Promise<readonly string[]> {
+  const { plan, wanted } = await call(argv, more)
+  return wanted.map((index) => plan.pathFor({ index, extension: 'webp', id: 'id-1' }))
+}
+
+describe('-o', () => {
+  test.each<[readonly string[], readonly string[]]>([
+    [['-o', 'a.png'], ['a.png']],
+    [
+      ['-o', 'a.png', '-n', '3'],
+      ['a-1.png', 'a-2.png', 'a-3.png'],
+    ],
+    [
+      ['-o', 'a-{index}.{ext}', '-n', '2'],
+      ['a-1.webp', 'a-2.webp'],
+    ],
+    [['-o', '{model}_{date}_{slug}_{id}.{ext}'], ['gpt-image-1_2026-01-01_a-red-kite_id-1.webp']],
+    [['-o', '{{x}}.png'], ['{x}.png']],
+  ])('%j names %j', async (argv, expected) => {
+    expect(await paths(argv)).toEqual(expected)
+  })
+
+  test('a folder, and no -o at all, get names of the prompt', async () => {
+    writeFiles(cwd, { 'out/.keep': '' })
+    const name = /^a-red-kite-[0-9a-f]{8}-[12]\.webp$/
+    for (const argv of [['-o', 'out/'], ['-o', 'out'], []]) {
+      const names = (await paths([...argv, '-n', '2'])).map((path) => path.replace(/^out\//, ''))
+      expect(names).toEqual([expect.stringMatching(name), expect.stringMatching(name)])
+      expect(new Set(names).size).toBe(2)
+    }
+  })
+
+  test('output_dir of the configuration is for files that -o does not name', async () => {
+    writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'output_dir: art\n', 'art/.keep': '' })
+    expect((await paths([]))[0]).toMatch(/art\/a-red-kite-[0-9a-f]{8}\.webp$/)
+    expect(await paths(['-o', 'a.png'])).toEqual(['a.png'])
+  })
+
+  test.each<[string, readonly string[], number, RegExp]>([
+    ['a missing folder', ['-o', 'nope/a.png'], 2, /nope/],
+    ['a file that exists', ['-o', 'taken.png'], 10, /taken\.png.*exists/],
+    ['one of several that exists', ['-o', 't.png', '-n', '2'], 10, /t-2\.png.*exists/],
+    ['a record that exists', ['-o', 'new.png', '--sidecar'], 10, /new\.png\.json.*exists/],
+    ['names that collide', ['-o', '{slug}.png', '-n', '2'], 2, /gives all 2 images the same name/],
+    ['an unknown token', ['-o', '{idx}.png'], 2, /\{idx\} means nothing/],
+    ['an empty name', ['-o', ''], 2, /"" is not a file name/],
+    ['standard output for two', ['-o', '-', '-n', '2'], 2, /-o - takes one image, and 2 are asked for/],
+    ['a file in place of a folder', ['-o', 'taken.png/a.png'], 10, /taken\.png/],
+  ])('%s is refused before anything is sent', async (_, argv, exit, message) => {
+    writeFiles(cwd, { 'taken.png': 'x', 't-2.png': 'x', 'new.png.json': 'x' })
+    const found = await refusal(argv)
+    expect(found.lines.join('\n')).toMatch(message)
+    expect(found.exit).toBe(exit)
+  })
+
+  test('--force takes names that are taken', async () => {
+    writeFiles(cwd, { 'taken.png': 'x' })
+    expect(await paths(['-o', 'taken.png', '--force'])).toEqual(['taken.png'])
+  })
+})
+
+describe('what excludes each other is refused, both flags named', () => {
+  test.each<[readonly string[], string]>([
+    [['-o', '-', '--json'], '-o - and --json would both write to standard output.'],
+    [['-o', '-', '--jsonl'], '-o - and --jsonl would both write to standard output.'],
+    [['-o', '-', '--raw'], '-o - and --raw would both write to standard output.'],
+    [['-o', '-', '--sidecar'], '-o - makes no file, so --sidecar has no meaning.'],
+    [['-o', '-', '--save-partials'], '-o - makes no file, so --save-partials has no meaning.'],
+    [['-o', '-', '--skip-existing'], '-o - makes no file, so --skip-existing has no meaning.'],
+    [['--no-download', '-o', 'a.png'], '--no-download saves nothing, so -o has no meaning.'],
+    [['--no-download', '--sidecar'], '--no-download saves nothing, so --sidecar has no meaning.'],
+    [['--no-download', '--skip-existing'], '--no-download saves nothing, so --skip-existing has no meaning.'],
+    [['--raw', '-o', 'a.png'], '--raw saves nothing, so -o has no meaning.'],
+    [['--raw', '--sidecar'], '--raw saves nothing, so --sidecar has no meaning.'],
+    [['--raw', '--skip-existing'], '--raw saves nothing, so --skip-existing has no meaning.'],
+    [['--raw', '--save-partials'], '--raw saves nothing, so --save-partials has no meaning.'],
+    [['--force', '--skip-existing'], '--force and --skip-existing exclude each other.'],
+  ])('%j', async (argv, line) => {
+    expect(await refusal(argv)).toMatchObject({ exit: 2, lines: [line] })
+  })
+
+  test.each([
+    ['--json', '--jsonl'],
+    ['--json', '--raw'],
+    ['--jsonl', '--raw'],
+  ])('%s and %s', async (...argv) => {
+    await expect(call(argv)).rejects.toThrow(/cannot be used with option/)
+  })
+
+  test('an image and a terminal', async () => {
+    expect(await refusal(['-o', '-'], { terminal: true })).toMatchObject({
+      exit: 2,
+      lines: ['-o - would write the bytes of an image to the terminal.'],
+    })
+    expect((await call(['-o', '-'])).plan.toStandardOutput).toBe(true)
+  })
+})
+
+test.each(previewModes)('--preview %s', async (mode) => {
+  expect((await call(['--preview', mode])).preview).toBe(mode)
+})
+
+test('--preview takes no other word', async () => {
+  expect((await refusal(['--preview', 'ascii'])).lines).toEqual([
+    `--preview must be one of ${previewModes.join(', ')}, not "ascii".`,
+  ])
+})
+
+describe('--skip-existing', () => {
+  test('wants only what is missing', async () => {
+    writeFiles(cwd, { 'a-2.png': pngBytes() })
+    const { wanted, existing, body } = await call(['-o', 'a.png', '-n', '3', '--skip-existing'])
+    expect([wanted, existing, body['n']]).toEqual([[1, 3], ['a-2.png'], 2])
+  })
+
+  test('knows the name that the format gives', async () => {
+    writeFiles(cwd, { 'a.jpg': 'x', 'a.webp': 'x' })
+    const of = async (format: string) =>
+      (await call(['-o', 'a.{ext}', '--output-format', format, '--skip-existing'])).existing
+    expect([await of('jpeg'), await of('webp'), await of('png')]).toEqual([['a.jpg'], ['a.webp'], []])
+  })
+
+  test('looks at names that nobody gave, too', async () => {
+    const [path] = await paths(['--skip-existing'])
+    const [png] = [path!.replace('.webp', '.png')]
+    writeFiles(cwd, { [png]: pngBytes() })
+    expect((await call(['--skip-existing'])).existing).toEqual([png])
+  })
+
+  test('wants nothing when all is there', async () => {
+    writeFiles(cwd, { 'a-1.png': 'x', 'a-2.png': 'x' })
+    expect((await call(['-o', 'a.png', '-n', '2', '--skip-existing'])).wanted).toEqual([])
+  })
+
+  test('still refuses a folder that is missing', async () => {
+    expect(await refusal(['-o', 'nope/a.png', '--skip-existing'])).toMatchObject({ exit: 2 })
+    writeFiles(cwd, { 'here/a-1.png': 'x' })
+    expect(await refusal(['-o', 'here/a-{index}/b.png', '-n', '2', '--skip-existing'])).toMatchObject({
+      exit: 2,
+    })
+  })
+
+  test('refuses names that the gateway will make', async () => {
+    expect(await refusal(['-o', '{id}.png', '--skip-existing'])).toMatchObject({
+      exit: 2,
+      lines: [expect.stringContaining('{id}')],
+    })
+  })
+})
+
+test('a number of images that --no-validate lets through is sent as it is', async () => {
+  for (const n of ['0', '-1', '11', '1000000000']) {
+    const { body, wanted } = await call(['-n', n, '--no-validate'])
+    expect(body['n']).toBe(Number(n))
+    expect(wanted.length).toBeGreaterThan(0)
+  }
+})
