@@ -7,14 +7,16 @@ import { pathSegment } from '../gateway/url.ts'
 import { addMessage, readHistory } from './generate/contents.ts'
 import { addSafety, readSafety } from './generate/safety.ts'
 import { applyAnswerSchema } from './generate/schema.ts'
-import { readContentTool } from './generate/tools.ts'
+import { contentToolForms, readContentTool } from './generate/tools.ts'
 import { readAttachment } from './shared/attachments.ts'
+import { checkBeforeAsking } from './shared/check-before-asking.ts'
 import { addExamples, type Example } from './shared/examples.ts'
 import { collect, type CommonOptions } from './shared/common-options.ts'
 import { addContractFlags, applyContractFlags, flagsOf } from './shared/contract-flags.ts'
 import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
 import { createProblemList, type ProblemList } from './shared/problem-list.ts'
 import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
+import { refuseRivals, type RivalFlags } from './shared/rival-flags.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
 import { chooseModel } from './shared/choose-model.ts'
 import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
@@ -33,12 +35,20 @@ interface GenerateOptions extends CommonOptions {
 
 const contractFlags = flagsOf(endpoint.fields)
 
+const rivals: readonly RivalFlags[] = [
+  ['--system', '--system-instruction'],
+  ['--history', '--contents'],
+  ['--schema', '--response-schema'],
+  ['--schema', '--response-json-schema'],
+  ['--schema', '--response-mime-type'],
+]
+
 export const generateExamples: readonly Example[] = [
   ['modelgate generate -m MODEL "Name three rivers"'],
   ['modelgate generate -m MODEL -a photo.jpg "What is this?"'],
   ['cat notes.txt | modelgate generate -m MODEL "Summarise"'],
   ['modelgate generate -m MODEL --schema person.json "Invent a person"'],
-  ['modelgate generate -m MODEL --history @chat.json "And then?"'],
+  ['modelgate generate -m MODEL --history chat.json "And then?"'],
 ]
 
 /** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */
@@ -48,19 +58,17 @@ export function registerGenerate(command: Command, context: Context, send = send
     .argument('[prompt...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-s, --system <text>', 'system instruction as text, or @file')
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
-    .option('--history <json>', 'earlier messages: JSON, @file or @-, the contents of a conversation')
+    .option(
+      '--history <json>',
+      'earlier messages, the contents of a conversation: JSON, @file, @- or a file name',
+    )
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
     .option(
       '--safety <category=threshold>',
       'safety setting, such as harassment=BLOCK_NONE (repeatable)',
       collect,
     )
-    .addOption(
-      new Option(
-        '--tool <tool>',
-        'google_search, code_execution, url_context, or a function: @file, JSON (repeatable)',
-      ).argParser(collect),
-    )
+    .addOption(new Option('--tool <tool>', `${contentToolForms} (repeatable)`).argParser(collect))
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
       const { settings, request } = await buildRequest(context, options, self.opts(), words)
@@ -79,6 +87,7 @@ async function buildRequest(
   const { step } = problems
   const settings = await step(() => readSettings(context, options))
   if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
+  await step(() => refuseRivals(own, rivals))
   const body: Body = (await step(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, contractFlags, own, body, problems)
   await applyShortFlags(context, options, body, problems)
@@ -89,6 +98,8 @@ async function buildRequest(
   // Where one of these could not be read, the messages were probably in it.
   const lost = problems.any && [options.body, options.history, own['contents']].some(isGiven)
   const hasContent = lost || isGiven(body['contents']) || isSet(options, 'contents')
+  const isAsked = (words.length === 0 && !hasContent) || settings?.textModel.value === undefined
+  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
   const prompt = await step(() => takePrompt(context, words, options, hasContent))
   addMessage(body, attachments ?? [], prompt)

@@ -5,14 +5,16 @@ import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import { createResponseDecoder } from '../gateway/responses/decoder.ts'
 import { addInput } from './respond/input.ts'
 import { applyAnswerSchema } from './respond/schema.ts'
-import { readResponseTool } from './respond/tools.ts'
+import { readResponseTool, responseToolForms } from './respond/tools.ts'
 import { readAttachment } from './shared/attachments.ts'
+import { checkBeforeAsking } from './shared/check-before-asking.ts'
 import { addExamples, type Example } from './shared/examples.ts'
 import { collect, type CommonOptions } from './shared/common-options.ts'
 import { addContractFlags, applyContractFlags, flagsOf } from './shared/contract-flags.ts'
 import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
 import { createProblemList, type ProblemList } from './shared/problem-list.ts'
 import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
+import { refuseRivals, type RivalFlags } from './shared/rival-flags.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
 import { chooseModel } from './shared/choose-model.ts'
 import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
@@ -28,7 +30,12 @@ interface RespondOptions extends CommonOptions {
 }
 
 /** The model has the common flag -m. */
-const contractFlags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model')
+const contractFlags = flagsOf(endpoint.fields)
+  .filter(({ name }) => name !== 'model')
+  // The gateway's own default is another one; this command always says which it wants.
+  .map((flag) => (flag.name === 'stream' ? { ...flag, default: 'true, false with --background' } : flag))
+
+const rivals: readonly RivalFlags[] = [['--schema', '--text-format']]
 
 export const respondExamples: readonly Example[] = [
   ['modelgate respond -m MODEL "Name three rivers"'],
@@ -45,12 +52,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
-    .addOption(
-      new Option(
-        '--tool <tool>',
-        'web_search, code_interpreter, image_generation, file_search:ID, mcp:LABEL=URL, or @file, JSON (repeatable)',
-      ).argParser(collect),
-    )
+    .addOption(new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect))
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<RespondOptions>()
       const { settings, request } = await buildRequest(context, options, self.opts(), words)
@@ -69,6 +71,7 @@ async function buildRequest(
   const { step } = problems
   const settings = await step(() => readSettings(context, options))
   if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
+  await step(() => refuseRivals(own, rivals))
   const body: Body = (await step(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, contractFlags, own, body, problems)
   await applyShortFlags(context, options, body, problems)
@@ -79,6 +82,9 @@ async function buildRequest(
   // Where one of these could not be read, the input was probably in it.
   const lost = problems.any && [options.body, own['input'], own['prompt']].some(isGiven)
   const hasInput = lost || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+  const isModelKnown = isGiven(settings?.textModel.value ?? body['model']) || isSet(options, 'model')
+  const isAsked = (words.length === 0 && !hasInput) || !isModelKnown
+  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
   const prompt = await step(() => takePrompt(context, words, options, hasInput))
   await step(() => addInput(body, attachments ?? [], prompt))

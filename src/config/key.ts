@@ -18,6 +18,21 @@ export interface ApiKey {
 
 type KeySettings = Pick<Settings, 'apiKeyFile' | 'apiKeyCommand' | 'profile'>
 
+const resolved = new WeakMap<KeySettings, Promise<ApiKey>>()
+
+/**
+ * The key of a call, looked for once: a command that asks for a passphrase asks only once.
+ * @param settings of the call; the same object gives the same key
+ * @throws what `findKey` throws
+ */
+export function resolveKey(context: Context, settings: KeySettings): Promise<ApiKey> {
+  const known = resolved.get(settings)
+  if (known !== undefined) return known
+  const found = findKey(context, settings)
+  resolved.set(settings, found)
+  return found
+}
+
 /**
  * The key: --api-key-file, MODELGATE_API_KEY, MODELGATE_API_KEY_FILE, MODELGATE_API_KEY_COMMAND,
  * `api_key_file` and `api_key_command` of the user's own file, the credentials file.
@@ -26,7 +41,7 @@ type KeySettings = Pick<Settings, 'apiKeyFile' | 'apiKeyCommand' | 'profile'>
  * @throws UsageError when that one yields no usable key; ModelgateError `key_missing` (exit 3) when none is set.
  *   No message holds the key.
  */
-export async function resolveKey(context: Context, settings: KeySettings): Promise<ApiKey> {
+async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {
   const found =
     (await configuredKey(context, settings, ['flag'])) ??
     environmentKey(context) ??

@@ -132,8 +132,54 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
   [
     'a history that is none',
     'generate',
-    ['--history', '3', 'hi'],
+    ['--history', '{}', 'hi'],
     ['--history must be an array of messages, or an object with one under "contents".'],
+  ],
+  [
+    'a history that does not exist',
+    'generate',
+    ['--history', 'gone.json', 'hi'],
+    ['--history: "gone.json" cannot be read: it does not exist.'],
+  ],
+  ...['-', '@n.txt', '@-'].map((word): [string, TextCommand, string[], string[]] => [
+    `${word} among other words`,
+    'respond',
+    ['Summarise:', word],
+    [`"${word}" is read only when it is the whole prompt, not beside other words.`],
+  ]),
+  [
+    'two flags for the system text',
+    'generate',
+    ['-s', 'a', '--system-instruction', '{"parts":[]}', 'hi'],
+    ['--system and --system-instruction exclude each other: give only one of them.'],
+  ],
+  [
+    'two flags for the earlier messages',
+    'generate',
+    ['--history', '[]', '--contents', '[{"parts":[]}]', 'hi'],
+    ['--history and --contents exclude each other: give only one of them.'],
+  ],
+  [
+    'several flags for the schema, and another problem',
+    'generate',
+    ['--schema', '{}', '--response-schema', '{}', '--response-json-schema', '{}', '--top-k', '0', 'hi'],
+    [
+      '--schema and --response-schema exclude each other: give only one of them.',
+      '--schema and --response-json-schema exclude each other: give only one of them.',
+      '--top-k must be at least 1, not 0. --no-validate skips the checks against the documented limits.',
+    ],
+  ],
+  [
+    'two flags for the form of the answer',
+    'generate',
+    ['--schema', '{}', '--response-mime-type', 'text/x.enum', 'hi'],
+    ['--schema and --response-mime-type exclude each other: give only one of them.'],
+  ],
+  [
+    'two flags for the format of the answer',
+    'respond',
+    ['--schema', '{}', '--text-format', '{"type":"text"}', 'hi'],
+    ['--schema and --text-format exclude each other: give only one of them.'],
   ],
   [
     'a list with an empty text',
@@ -219,8 +265,31 @@ test.each<[string, readonly string[], string]>([
   ['a file name without @', ['--tools', 'tools.json'], '--tools @tools.json'],
   ['a word without quotes', ['--set', 'a=b'], `--set 'a="b"'`],
   ['a value out of range', ['--temperature', '3'], '--no-validate sends it anyway'],
+  [
+    'a file among other words',
+    ['@n.txt'],
+    'pipe it in: <n.txt; to send the words themselves, put quotes around',
+  ],
+  ['a dash among other words', ['-'], 'What is piped in stands before the prompt without it; '],
 ])('the hint says what to do about %s', async (_, argv, hint) => {
   expect((await refusalOf('generate', [...argv, 'hi'], { cwd: folder() })).hint).toContain(hint)
+})
+
+test('the way round several limits stands once, and behind none of them', async () => {
+  const argv = ['--tools', '{', '--temperature', '9', '--top-k', '0', '--set', 'a', 'hi']
+  const { lines, hint } = await refusalOf('generate', argv)
+  expect(lines.slice(1)).toEqual([
+    '--set: "a" has no "=". Write --set path.to.field=JSON.',
+    '--temperature must be from 0 to 2, not 9.',
+    '--top-k must be at least 1, not 0.',
+  ])
+  expect(hint).toBe('--no-validate skips the checks against the documented limits.')
+})
+
+test('words that only look like something to read are sent', async () => {
+  const words = ['Mail', 'ann@example.org', '@', '-5', 'or', '--', '- and more']
+  const { request } = await textCall('respond', ['--', ...words])
+  expect(request.body['input']).toBe('Mail ann@example.org @ -5 or -- - and more')
 })
 
 test('a newcomer is told at once that gateway, model and prompt are missing', async () => {

@@ -102,6 +102,11 @@ test.each<[string, readonly string[], unknown]>([
     ['--history', '@history.json', 'hi'],
     { contents: [hi, { role: 'model', parts: [{ text: 'yo' }] }, hi] },
   ],
+  [
+    'a history by its bare file name',
+    ['--history', 'history.json'],
+    { contents: [hi, { role: 'model', parts: [{ text: 'yo' }] }] },
+  ],
   ['a whole request as the history', ['--history', '@request.json', 'hi'], { contents: [hi, hi] }],
   ['a whole body', ['--body', '@request.json'], { contents: [hi], generationConfig: { topK: 3 } }],
   ['a body and a prompt', ['--body', '@request.json', 'hi'], { contents: [hi, hi] }],

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command, type Option } from 'commander'
 import { expect, test } from 'vitest'
 import { generateExamples, registerGenerate } from '../../src/commands/generate.ts'
@@ -100,6 +101,38 @@ test.each(['generate', 'respond'] as const)(
     expect(out.indexOf('--model')).toBeLessThan(out.indexOf('--attach'))
   },
 )
+
+test('the help of --stream says what this command does without it', async () => {
+  const { out } = await runMain(['respond', '--help'], { columns: 200 })
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(
+    '--stream send server-sent events (default true, false with --background); or --no-stream',
+  )
+})
+
+test.each([
+  ['generate', ['google_search', 'code_execution', 'url_context', 'google_maps']],
+  [
+    'respond',
+    [
+      'web_search',
+      'web_search_preview',
+      'image_generation',
+      'code_interpreter',
+      'local_shell',
+      'file_search:ID[,ID]',
+      'mcp:LABEL=URL',
+      'connector:LABEL=ID',
+    ],
+  ],
+])('%s --help and README.md name every form of --tool', async (name, forms) => {
+  const { out } = await runMain([name, '--help'], { columns: 200 })
+  const help = out.replaceAll(/\s+/g, ' ')
+  expect(help).toContain(
+    `--tool <tool> ${forms.join(', ')}, or a function or whole tool: @file, JSON (repeatable)`,
+  )
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  expect(forms.filter((form) => !readme.includes(`\`${form}\``))).toEqual([])
+})
 
 test('help exit-codes lists every code', async () => {
   const { out } = await runMain(['help', 'exit-codes'])

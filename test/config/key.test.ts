@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkKey } from '../../src/config/key-check.ts'
@@ -190,4 +192,15 @@ test('where no home is known, a repository cannot pass for the user', async () =
   })
   const nobody = { ...place, context: { ...place.context, home: place.project } }
   expect(await failureOf(() => keyOf(nobody))).toMatch('key_missing')
+})
+
+test('the command of a call runs once, however often its key is asked for', async () => {
+  const place = configPlace({
+    env: { PATH: '/usr/bin:/bin' },
+    user: 'api_key_command: echo x >> ran; echo key',
+  })
+  const settings = await resolveSettings(place.context)
+  const keys = await Promise.all([resolveKey(place.context, settings), resolveKey(place.context, settings)])
+  expect(keys.map(({ value }) => value)).toEqual(['key', 'key'])
+  expect(readFileSync(join(place.home, 'ran'), 'utf8')).toBe('x\n')
 })

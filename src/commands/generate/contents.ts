@@ -1,15 +1,15 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Attachment } from '../shared/attachments.ts'
-import { parseJsonFlag } from '../shared/json-value.ts'
+import { parseJsonFileFlag } from '../shared/json-value.ts'
 import { appendEntries, type Body } from '../shared/request-body.ts'
 
 /**
- * The earlier messages of `--history`: an array of contents, or an object that holds one under `contents`.
+ * The earlier messages of `--history` (JSON, `@file`, `@-` or a bare file name): an array of contents, or an object that holds one under `contents`.
  * @throws UsageError when it is neither
  */
 export async function readHistory(context: Context, text: string): Promise<unknown[]> {
-  const value = await parseJsonFlag(context, '--history', text)
+  const value = await parseJsonFileFlag(context, '--history', text)
   const contents = Array.isArray(value) ? value : (value as { contents?: unknown } | null)?.contents
   if (!Array.isArray(contents)) {
     throw new UsageError('--history must be an array of messages, or an object with one under "contents".')

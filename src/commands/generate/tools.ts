@@ -10,6 +10,11 @@ const builtIn: Readonly<Record<string, string>> = {
   google_maps: 'googleMaps',
 }
 
+/** Every form of `--tool`, for the help. */
+export const contentToolForms = [...Object.keys(builtIn), 'or a function or whole tool: @file, JSON'].join(
+  ', ',
+)
+
 /**
  * One `--tool`: a built-in tool by name, or a function declaration (or a whole tool) as JSON or `@file`.
  * @throws UsageError for an unknown name

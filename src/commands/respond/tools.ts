@@ -12,6 +12,13 @@ const plain: Readonly<Record<string, unknown>> = {
   local_shell: { type: 'local_shell' },
 }
 
+const shortForms = [...Object.keys(plain), 'file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'].join(
+  ', ',
+)
+
+/** Every form of `--tool`, for the help. */
+export const responseToolForms = `${shortForms}, or a function or whole tool: @file, JSON`
+
 /**
  * One `--tool` in its short form: a name, `file_search:ID[,ID]`, `mcp:LABEL=URL`, `connector:LABEL=ID`, or JSON (`@file`).
  * @throws UsageError for anything else
@@ -26,9 +33,7 @@ export async function readResponseTool(context: Context, text: string): Promise<
     if (kind === 'mcp') return { type: 'mcp', server_label: label, server_url: target }
     if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
   }
-  throw new UsageError(
-    `--tool ${JSON.stringify(text)} is none of ${Object.keys(plain).join(', ')}, file_search:ID, mcp:LABEL=URL, connector:LABEL=ID, JSON or @file.`,
-  )
+  throw new UsageError(`--tool ${JSON.stringify(text)} is none of ${shortForms}, and no JSON or @file.`)
 }
 
 /** A function may be given bare, nested as in the older chat style, or as a whole tool. */

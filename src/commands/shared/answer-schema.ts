@@ -1,7 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import { parseJsonFlag } from './json-value.ts'
+import { parseJsonFileFlag } from './json-value.ts'
 
 /** The schema of `--schema`, and the check of an answer against it. */
 export interface AnswerSchema {
@@ -15,8 +15,7 @@ export interface AnswerSchema {
  * @throws UsageError, FileError as `parseJsonFlag` does; UsageError `bad_schema` when it is no JSON Schema
  */
 export async function readAnswerSchema(context: Context, text: string): Promise<AnswerSchema> {
-  const isPath = !/^\s*[[{@]/.test(text)
-  return compileAnswerSchema(await parseJsonFlag(context, '--schema', isPath ? `@${text}` : text))
+  return compileAnswerSchema(await parseJsonFileFlag(context, '--schema', text))
 }
 
 /**

@@ -13,6 +13,8 @@ export interface ContractFlag {
   readonly name: string
   readonly path: readonly string[]
   readonly field: Field
+  /** What holds when the flag is not given, where the command itself decides that; else the contract's default. */
+  readonly default?: string
 }
 
 /** One flag for every field of a request, and for the known inner fields of its objects. */
@@ -28,8 +30,9 @@ const group = 'Fields of the request (JSON is inline, @file or @-):'
 
 /** Declares the flags on a command; nothing is checked or converted while parsing, so that all problems can be told at once. */
 export function addContractFlags(command: Command, flags: readonly ContractFlag[]): void {
-  for (const { name, field } of flags) {
-    const about = describe(field)
+  for (const flag of flags) {
+    const { name, field } = flag
+    const about = describe(flag)
     if (field.type === 'boolean') {
       command.addOption(new Option(`--${name}`, `${about}; or --no-${name}`).helpGroup(group))
       command.addOption(new Option(`--no-${name}`, `the opposite of --${name}`).hideHelp())
@@ -63,7 +66,7 @@ export async function applyContractFlags(
 }
 
 /** The name under which commander keeps a flag's value. */
-function attribute(name: string): string {
+export function attribute(name: string): string {
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
@@ -81,12 +84,13 @@ function wordsOf(field: Field): readonly string[] | undefined {
   return field.values ?? field.known ?? field.items?.values ?? field.items?.known
 }
 
-function describe(field: Field): string {
+function describe({ field, default: own }: ContractFlag): string {
+  const byDefault = own ?? field.default
   const words = wordsOf(field)
   const facts = [
     ...(words === undefined || words.join(', ').length > 90 ? [] : [words.join(', ')]),
     ...(field.min === undefined || field.max === undefined ? [] : [`${field.min} to ${field.max}`]),
-    ...(field.default === undefined ? [] : [`default ${field.default}`]),
+    ...(byDefault === undefined ? [] : [`default ${byDefault}`]),
     ...(isList(field) ? ['repeatable'] : []),
     ...(field.deprecated === undefined ? [] : [`deprecated: use ${field.deprecated}`]),
   ]

@@ -18,6 +18,14 @@ export async function parseJsonFlag(context: Context, flag: string, value: strin
   return jsonOf(read, looksLikeFile ? fileHint(flag, value) : fileHint(flag, 'FILE'))
 }
 
+/**
+ * As `parseJsonFlag`, for a flag whose JSON is an object or a list and mostly stands in a file: text that starts with
+ * neither a bracket nor `@` is the name of that file.
+ */
+export async function parseJsonFileFlag(context: Context, flag: string, value: string): Promise<unknown> {
+  return parseJsonFlag(context, flag, /^\s*[[{@]/.test(value) ? value : `@${value}`)
+}
+
 /** What the text of a flag says as JSON. @throws UsageError `invalid_json` with line and column */
 export function jsonOf({ text, place }: FlagValue, hint?: string): unknown {
   const { value, problem } = parseJson(text)

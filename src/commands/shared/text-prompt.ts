@@ -8,8 +8,9 @@ import { parseTextFlag } from './text-value.ts'
 /**
  * The prompt from the command line, standard input, or the person at the terminal.
  * Undefined only when the request already has its content and nothing was added.
+ * @param words `-` or `@file` alone is read; several are a text, with a space between them
  * @param hasContent whether the body already holds a conversation; then standard input is read only when `-` asks for it
- * @throws UsageError when there is no prompt, or an empty one
+ * @throws UsageError when there is no prompt, or an empty one, or one word among several asks for what is not read there
  */
 export async function readTextPrompt(
   context: Context,
@@ -17,7 +18,7 @@ export async function readTextPrompt(
   options: CommonOptions,
   hasContent: boolean,
 ): Promise<string | undefined> {
-  const given = words.length === 0 ? undefined : words.join(' ')
+  const given = joinedWords(words)
   if (given === undefined && hasContent) return undefined
   if (given?.trim() === '') throw emptyPrompt()
   const argument =
@@ -36,7 +37,7 @@ export async function readTextPrompt(
 }
 
 /**
- * What is wrong with the prompt as far as can be told without asking or reading standard input:
+ * The prompt, and what is wrong with it, as far as can be told without asking or reading standard input:
  * for a call that fails anyway.
  * @throws UsageError when there is no prompt, or an empty one
  */
@@ -45,13 +46,36 @@ export async function checkTextPrompt(
   words: readonly string[],
   options: CommonOptions,
   hasContent: boolean,
-): Promise<undefined> {
-  const given = words.length === 0 ? undefined : words.join(' ')
+): Promise<string | undefined> {
+  const given = joinedWords(words)
   if (given === undefined) {
     const canCome = hasContent || (options.stdin && context.stdin.kind !== 'empty')
     if (!canCome) throw missingPrompt()
-  } else if (given.trim() === '') throw emptyPrompt()
-  else if (given !== '-' && given !== '@-') await parseTextFlag(context, 'The prompt', given)
+    return undefined
+  }
+  if (given.trim() === '') throw emptyPrompt()
+  return given === '-' || given === '@-' ? undefined : await parseTextFlag(context, 'The prompt', given)
+}
+
+/**
+ * The words of the command line as one text. Among several, `-` or `@file` would be sent as it is,
+ * while whoever wrote it most likely wants it read.
+ * @throws UsageError `word_not_read`
+ */
+function joinedWords(words: readonly string[]): string | undefined {
+  if (words.length === 0) return undefined
+  const special = words.length === 1 ? undefined : words.find((word) => word === '-' || /^@./.test(word))
+  if (special === undefined) return words.join(' ')
+  const wayOut = /^@?-$/.test(special)
+    ? 'What is piped in stands before the prompt without it'
+    : `To put its text before the other words, pipe it in: <${special.slice(1)}`
+  throw new UsageError(
+    `${JSON.stringify(special)} is read only when it is the whole prompt, not beside other words.`,
+    {
+      code: 'word_not_read',
+      hint: `${wayOut}; to send the words themselves, put quotes around all of them.`,
+    },
+  )
 }
 
 async function askForPrompt(context: Context, options: CommonOptions): Promise<string> {

@@ -2,6 +2,7 @@ import { ModelgateError } from '../../errors.ts'
 
 /**
  * Throws one problem as it is, several as one error that lists them all with their hints; nothing when there are none.
+ * A hint stands behind its problem; one that is about several problems is the hint of the whole.
  * A mistake in the call (exit 2) outranks an unreadable file (exit 10): it has to be corrected in any case.
  */
 export function throwProblems(problems: readonly ModelgateError[]): void {
@@ -9,10 +10,17 @@ export function throwProblems(problems: readonly ModelgateError[]): void {
   if (first === undefined) return
   if (others.length === 0) throw first
   const { exit, code } = problems.find((problem) => problem.exit === 'usage') ?? first
-  const lines = problems.map(({ message, facts }) =>
-    facts.hint === undefined ? message : `${message} ${facts.hint}`,
-  )
-  throw new ModelgateError(exit, code, lines.join('\n'), { phase: 'input', billed: 'no' })
+  const isList = ({ message }: ModelgateError) => message.includes('\n')
+  const lines = problems.map((problem) => {
+    const { message, facts } = problem
+    return facts.hint === undefined || isList(problem) ? message : `${message} ${facts.hint}`
+  })
+  const hints = problems.filter(isList).flatMap(({ facts }) => facts.hint ?? [])
+  throw new ModelgateError(exit, code, lines.join('\n'), {
+    phase: 'input',
+    billed: 'no',
+    ...(hints.length === 0 ? {} : { hint: [...new Set(hints)].join('\n') }),
+  })
 }
 
 /**

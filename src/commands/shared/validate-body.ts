@@ -30,9 +30,13 @@ export function validateBody(
   if (violations.length === 0) return
   throw new UsageError(
     violations.map((violation) => sentence(violation, endpoint, flags)),
-    { code: 'invalid_request', hint: '--no-validate sends it anyway.' },
+    { code: 'invalid_request', hint: isPartial ? skippingHint : sendingHint },
   )
 }
+
+const sendingHint = '--no-validate sends it anyway.'
+/** Beside problems that nothing but mending them can help. */
+const skippingHint = '--no-validate skips the checks against the documented limits.'
 
 function sentence(
   { path, kind, problem, other }: Violation,

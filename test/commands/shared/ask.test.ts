@@ -1,11 +1,9 @@
-import { PassThrough } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
-import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { askText, canAsk } from '../../../src/commands/shared/ask.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { memorySink } from '../../support/memory-sink.ts'
 import { pipedInput } from '../../support/piped-input.ts'
+import { questionTerminal } from '../../support/question-terminal.ts'
 import { testContext } from '../../support/test-context.ts'
 
 const asks = (
@@ -27,25 +25,9 @@ test('questions are asked only at a terminal, and not when told not to', () => {
   expect(asks('terminal', true, { CI_JOB: 'x' })).toBe(true)
 })
 
-/** A context whose terminal is a pair of streams. */
 function terminal() {
-  const keys = new PassThrough()
-  const screen = new PassThrough()
-  let shown = ''
-  screen.on('data', (chunk: Buffer) => (shown += chunk.toString()))
-  const context = testContext({
-    stdin: { ...pipedInput('terminal'), stream: keys as unknown as NodeJS.ReadStream },
-    stderr: { ...memorySink({ isTerminal: true }), stream: screen as unknown as NodeJS.WriteStream },
-  })
-  /** Waits until the screen shows something, so that the keys are not pressed too early. */
-  const until = async (text: string) => {
-    while (!stripVTControlCharacters(shown).includes(text)) await setImmediate()
-  }
-  return {
-    context,
-    until,
-    press: (text: string) => keys.write(text),
-  }
+  const { overrides, ...rest } = questionTerminal()
+  return { ...rest, context: testContext(overrides) }
 }
 
 test('a text is asked for on standard error until there is one', async () => {

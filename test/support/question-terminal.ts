@@ -1,0 +1,33 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
+import type { Input } from '../../src/context.ts'
+import { memorySink, type MemorySink } from './memory-sink.ts'
+import { pipedInput } from './piped-input.ts'
+
+/** Somebody at a terminal who can be asked. */
+export interface QuestionTerminal {
+  /** For `testContext`. */
+  readonly overrides: { readonly stdin: Input; readonly stderr: MemorySink }
+  /** Waits until the screen shows a text, so that no key is pressed too early. */
+  until(text: string): Promise<void>
+  press(keys: string): void
+}
+
+/** A terminal that is a pair of streams. */
+export function questionTerminal(): QuestionTerminal {
+  const keys = new PassThrough()
+  const screen = new PassThrough()
+  let shown = ''
+  screen.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  return {
+    overrides: {
+      stdin: { ...pipedInput('terminal'), stream: keys as unknown as NodeJS.ReadStream },
+      stderr: { ...memorySink({ isTerminal: true }), stream: screen as unknown as NodeJS.WriteStream },
+    },
+    async until(text) {
+      while (!stripVTControlCharacters(shown).includes(text)) await setImmediate()
+    },
+    press: (text) => keys.write(text),
+  }
+}
