@@ -1,8 +1,9 @@
 import { sleep, type Clock } from '../context.ts'
-import { ContractError, FileError, Interrupted, ModelgateError } from '../errors.ts'
+import { ContractError, FileError, ModelgateError } from '../errors.ts'
 import type { ConnectionOptions } from './connection.ts'
 import { DeadlinePassed, ExchangeError, phaseOf } from './exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody, type TimeLimits } from './exchange.ts'
+import { afterFailure, Failure, judgeFailure } from './failure.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from './retry.ts'
 import { checkUsage, requestIdOf, statusError, type RequestKind } from './status-error.ts'
 import { createTrace, type Trace } from './trace.ts'
@@ -90,24 +91,8 @@ async function sendWithRetries(
       reason: outcome.error.message,
     })
     await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
-      throw reason instanceof DeadlinePassed ? outcome.error : afterFailure(reason, outcome.error)
+      throw reason instanceof DeadlinePassed ? outcome.error : afterFailure(reason, outcome)
     })
-  }
-}
-
-/** A signal that comes between two attempts does not undo what the first may have cost. */
-function afterFailure(reason: unknown, { facts }: ModelgateError): unknown {
-  const { phase = 'reply', billed = 'no' } = facts
-  return reason instanceof Interrupted ? reason.during(phase, billed) : reason
-}
-
-class Failure {
-  readonly error: ModelgateError
-  readonly repeatable: boolean
-
-  constructor(error: ModelgateError, repeatable: boolean) {
-    this.error = error
-    this.repeatable = repeatable
   }
 }
 
@@ -127,7 +112,7 @@ async function attemptOnce(
     if (!(error instanceof ExchangeError)) throw error
     trace.failure(error)
     const mayRepeat = (under: RetryPolicy) => mayRepeatBroken(error, request.kind, under)
-    return failure(brokenError(error, request.kind), policy, mayRepeat)
+    return judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
   }
   trace.reply(reply)
   if (reply.status >= 200 && reply.status < 300) {
@@ -137,20 +122,7 @@ async function attemptOnce(
   const text = await readErrorText(reply, gateway.clock)
   trace.errorBody(text)
   const error = statusError(reply.status, reply.headers, text, request.kind, gateway.clock.now())
-  return failure(error, policy, (under) => mayRepeatAnswered(error, reply.headers, request.kind, under))
-}
-
-/** A failure with the hint at `--retry always`, where that would have made a difference. */
-function failure(
-  error: ModelgateError,
-  policy: RetryPolicy,
-  mayRepeat: (policy: RetryPolicy) => boolean,
-): Failure {
-  const repeatable = mayRepeat(policy)
-  const wouldHelp = !repeatable && policy.maxRetries > 0 && mayRepeat({ ...policy, mode: 'always' })
-  if (error.exit !== 'unknown' || !wouldHelp) return new Failure(error, repeatable)
-  const facts = { ...error.facts, hint: `${checkUsage}; --retry always repeats such requests.` }
-  return new Failure(new ModelgateError(error.exit, error.code, error.message, facts), repeatable)
+  return judgeFailure(error, policy, (under) => mayRepeatAnswered(error, reply.headers, request.kind, under))
 }
 
 /** The request as it goes over the wire. The key goes to the base URL's origin and nowhere else. */
