@@ -41,6 +41,7 @@ async function outcomeOf(reply: ServerReply, count?: number): Promise<string> {
   const gateway = testGateway(server.url)
   const album = createAlbum(count === undefined ? {} : { count })
   const outcome = receive(gateway, album)
+  await until(() => server.requests[0]?.complete === true)
   // Waits of a second or more pass at once.
   await advanceUntilSettled(gateway.clock, 500, outcome)
   const ended = await outcome
@@ -248,10 +249,10 @@ test('an abort ends it at once', async () => {
   const gateway = testGateway(server.url)
   const album = createAlbum()
   const outcome = receiveImages(gateway, imageRequest(gateway), album)
-  const failed = expect(outcome).rejects.toThrow('stop')
+  const failed = outcome.catch((error: unknown) => error)
   await until(() => server.requests.length === 1)
   gateway.abort(new Error('stop'))
-  await failed
+  expect(await failed).toMatchObject({ message: 'stop' })
   await until(() => server.openSockets === 0)
 })
 

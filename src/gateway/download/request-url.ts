@@ -1,0 +1,95 @@
+import { ContractError, ModelgateError } from '../../errors.ts'
+import { urlLifetimeMinutes } from '../../contract/images.ts'
+import { exchange, type Reply } from '../exchange.ts'
+import { readErrorText, refuseEncoding, wireRequest, type Gateway } from '../gateway.ts'
+import { statusError } from '../status-error.ts'
+import type { Trace } from '../trace.ts'
+import { refused, type UrlPolicy } from './url-policy.ts'
+
+/** More redirects than this lead nowhere (faults, S6). */
+const maxRedirects = 5
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/** An answer that is neither content nor a redirect. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly error: ModelgateError
+  readonly headers: Reply['headers']
+
+  constructor(error: ModelgateError, headers: Reply['headers']) {
+    super(error.message)
+    this.error = error
+    this.headers = headers
+  }
+}
+
+/**
+ * Asks for the content of a URL, over redirects. The key goes with it as long as the origin is the gateway's own.
+ * @throws Refusal for an HTTP error, ContractError for what the policy refuses, ExchangeError
+ */
+export async function requestUrl(
+  gateway: Gateway,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  { policy, trace }: { readonly policy: UrlPolicy; readonly trace: Trace },
+): Promise<Reply> {
+  let current = url
+  for (let hops = 0; hops <= maxRedirects; hops++) {
+    await policy.check(current)
+    const wire = wireRequest(gateway, { method: 'GET', url: current, kind: 'read', accept: '*/*' })
+    const request = { ...wire, headers: { ...wire.headers, ...headers } }
+    trace.request(request)
+    const reply = await exchange(request, { ...gateway, lookup: policy.lookup })
+    trace.reply(reply)
+    if (redirects.has(reply.status)) {
+      reply.close()
+      current = redirectTarget(reply, current)
+    } else if (reply.status === 200 || reply.status === 206) {
+      refuseEncoding(reply)
+      return reply
+    } else throw await refusalOf(gateway, reply, current)
+  }
+  throw refused(`it leads over more than ${maxRedirects} redirects.`)
+}
+
+function redirectTarget({ headers }: Reply, from: URL): URL {
+  const location: string | undefined = headers['location']
+  const target = location ? URL.parse(location, from) : null
+  if (target === null) throw refused('it leads to a redirect without an address.')
+  return target
+}
+
+async function refusalOf(gateway: Gateway, reply: Reply, url: URL): Promise<Refusal> {
+  const { status, headers } = reply
+  if (status >= 200 && status < 300) {
+    reply.close()
+    return new Refusal(noContent(url, status), headers)
+  }
+  const text = await readErrorText(reply, gateway.clock)
+  const error = statusError(status, headers, text, 'read', gateway.clock.now())
+  const isKeyless = url.origin !== gateway.baseUrl.origin
+  const isGone = status === 403 || status === 410 || (status === 401 && isKeyless)
+  return new Refusal(isGone ? expired(url, status) : error, headers)
+}
+
+function expired(url: URL, status: number): ModelgateError {
+  return new ModelgateError(
+    'rejected',
+    'url_expired',
+    `${url.host} does not serve this URL any more (HTTP ${status}).`,
+    {
+      phase: 'result',
+      httpStatus: status,
+      billed: 'no',
+      hint: `URLs of generated images hold for ${urlLifetimeMinutes} minutes.`,
+    },
+  )
+}
+
+function noContent(url: URL, status: number): ContractError {
+  return new ContractError('unexpected_status', `${url.host} answered with HTTP ${status} and no content.`, {
+    httpStatus: status,
+    billed: 'no',
+  })
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto'
+import { FileError } from '../errors.ts'
+import type { RequestBody } from './exchange.ts'
+
+export interface FieldPart {
+  readonly name: string
+  readonly value: string
+}
+
+export interface FilePart {
+  readonly name: string
+  readonly fileName: string
+  readonly mediaType: string
+  /** In bytes. */
+  readonly size: number
+  /** The bytes from the beginning; opened when the parts before have been sent, and again for each attempt. */
+  open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+}
+
+/** A body of known length, its file parts read while it is sent. */
+export interface MultipartBody {
+  readonly body: RequestBody
+  readonly contentType: string
+}
+
+/**
+ * A `multipart/form-data` body (RFC 7578) with its parts in the given order. Every attempt sends the same bytes.
+ * @returns a body whose chunks throw FileError `source_changed` when a file has another size than was said
+ */
+export function multipartBody(parts: readonly (FieldPart | FilePart)[]): MultipartBody {
+  const boundary = `modelgate-${randomBytes(18).toString('hex')}`
+  const end = Buffer.from(`--${boundary}--\r\n`)
+  const heads = parts.map((part) => Buffer.from(`--${boundary}\r\n${headOf(part)}\r\n\r\n`))
+  const length = parts.reduce(
+    (sum, part, at) => sum + heads[at]!.length + sizeOf(part) + lineEnd.length,
+    end.length,
+  )
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    body: {
+      length,
+      async *chunks() {
+        for (const [at, part] of parts.entries()) {
+          yield heads[at]!
+          if ('value' in part) yield Buffer.from(part.value)
+          else yield* contentOf(part)
+          yield lineEnd
+        }
+        yield end
+      },
+    },
+  }
+}
+
+const lineEnd = Buffer.from('\r\n')
+
+async function* contentOf({ fileName, size, open }: FilePart): AsyncGenerator<Uint8Array> {
+  let sent = 0
+  for await (const chunk of open()) {
+    sent += chunk.length
+    if (sent > size) throw sourceChanged(fileName)
+    yield chunk
+  }
+  if (sent < size) throw sourceChanged(fileName)
+}
+
+function sizeOf(part: FieldPart | FilePart): number {
+  return 'value' in part ? Buffer.byteLength(part.value) : part.size
+}
+
+function headOf(part: FieldPart | FilePart): string {
+  const disposition = `Content-Disposition: form-data; name="${escapeName(part.name)}"`
+  if ('value' in part) return disposition
+  const mediaType = plainMediaType.test(part.mediaType) ? part.mediaType : 'application/octet-stream'
+  return `${disposition}; filename="${escapeName(part.fileName)}"\r\nContent-Type: ${mediaType}`
+}
+
+const plainMediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
+
+/** As browsers write names (WHATWG, "multipart/form-data encoding algorithm"): no name can end its header (S10). */
+function escapeName(name: string): string {
+  return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+/** What arrived would be neither the old file nor the new one, so nothing is sent again (fault A21). */
+function sourceChanged(fileName: string): FileError {
+  return new FileError(
+    'source_changed',
+    `The file ${JSON.stringify(fileName)} changed its size while it was sent.`,
+    {
+      phase: 'send',
+      billed: 'no',
+      hint: 'Run it again once the file is complete.',
+    },
+  )
+}

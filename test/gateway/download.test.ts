@@ -1,0 +1,392 @@
+import { expect, test } from 'vitest'
+import { FileError, ModelgateError } from '../../src/errors.ts'
+import { download, type DownloadOptions } from '../../src/gateway/download.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import type { Network } from '../../src/gateway/download/url-policy.ts'
+import { closedPort, localServer, type LocalServer } from '../support/local-server.ts'
+import {
+  head,
+  json,
+  readAll,
+  reset,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../support/server-replies.ts'
+import { advanceUntilSettled, testGateway, until } from './test-gateway.ts'
+
+/** Hosts of the tests: all are reached at this machine, whatever their addresses are. */
+const addresses: Readonly<Record<string, string>> = {
+  'gateway.test': '93.184.216.34',
+  'cdn.test': '93.184.216.35',
+  'internal.test': '10.0.0.7',
+  'rebinding.test': '127.0.0.1',
+}
+const network: Network = {
+  async resolve(host) {
+    const address = addresses[host]
+    if (address === undefined) throw Object.assign(new Error('no such host'), { code: 'ENOTFOUND' })
+    return [{ address, family: 4 }]
+  },
+  reach: () => ({ address: '127.0.0.1', family: 4 }),
+}
+
+const at = (host: string, { port }: Pick<LocalServer, 'port'>, path = '/a.png?sig=s3cret') =>
+  `http://${host}:${port}${path}`
+
+interface Fetched {
+  readonly outcome: string
+  readonly content: string
+  readonly error: ModelgateError | undefined
+}
+
+async function fetchInto(gateway: Gateway, url: string, options: DownloadOptions = {}): Promise<Fetched> {
+  const chunks: Uint8Array[] = []
+  const never = async () => {
+    throw new Error('the caller ends the writer')
+  }
+  const sink = {
+    write: async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes)),
+    done: never,
+    drop: never,
+  }
+  const content = () => Buffer.concat(chunks).toString('latin1')
+  try {
+    const { bytes, contentType } = await download(gateway, url, sink, { network, ...options })
+    return { outcome: `${bytes} ${contentType}`, content: content(), error: undefined }
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    return { outcome: `${error.exitCode} ${error.code}`, content: content(), error }
+  }
+}
+
+const png = { headers: { 'content-type': 'image/png' } }
+const picture = text('a picture', png)
+const moved = (location: string, status = 302) => text('', { status, headers: { location } })
+
+test('the key goes to the gateway’s own origin, and nowhere else', async () => {
+  const server = await localServer([picture, picture, picture])
+  const other = await localServer([picture])
+  const gateway = testGateway(at('gateway.test', server, '/proxy'))
+  for (const url of [
+    at('gateway.test', server),
+    '/files/a.png',
+    at('cdn.test', server),
+    at('gateway.test', other),
+  ]) {
+    expect(await fetchInto(gateway, url)).toMatchObject({ outcome: '9 image/png', content: 'a picture' })
+  }
+  const keys = [...server.requests, ...other.requests].map(({ headers }) => headers['authorization'])
+  expect(keys).toEqual(['Bearer test-key-0123456789', 'Bearer test-key-0123456789', undefined, undefined])
+  const { headers } = server.requests[2]!
+  expect(headers).toMatchObject({ 'accept-encoding': 'identity', host: `cdn.test:${server.port}` })
+  expect(headers).not.toHaveProperty('cookie')
+  // The signature in an address is a secret, too.
+  expect(gateway.traced.join('\n')).not.toContain('s3cret')
+})
+
+test.for<[string, string]>([
+  ['/v1/files/a.png', '/v1/files/a.png'],
+  ['files/a.png?x=1', '/proxy/files/a.png?x=1'],
+  ['../a.png', '/a.png'],
+])('the address %s belongs to the base URL', async ([url, path]) => {
+  const server = await localServer([picture])
+  expect(await fetchInto(testGateway(at('gateway.test', server, '/proxy')), url)).toMatchObject({
+    content: 'a picture',
+  })
+  expect(server.requests[0]!.line).toBe(`GET ${path} HTTP/1.1`)
+})
+
+test('a redirect is followed without the key, and back with it', async () => {
+  const cdn = await localServer([picture, picture])
+  const server = await localServer([moved(at('cdn.test', cdn)), moved('/b.png', 307), picture])
+  const gateway = testGateway(at('gateway.test', server, ''))
+  expect(await fetchInto(gateway, '/a.png')).toMatchObject({ content: 'a picture' })
+  expect(await fetchInto(gateway, '/a.png')).toMatchObject({ content: 'a picture' })
+  expect(cdn.requests[0]!.headers).not.toHaveProperty('authorization')
+  expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(
+    Array(3).fill('Bearer test-key-0123456789'),
+  )
+  const back = await localServer([picture])
+  const away = await localServer([moved(at('gateway.test', back))])
+  expect(await fetchInto(testGateway(at('gateway.test', back, '')), at('cdn.test', away))).toMatchObject({
+    content: 'a picture',
+  })
+  expect(back.requests[0]!.headers['authorization']).toBeDefined()
+  await fetchInto(gateway, at('cdn.test', cdn))
+})
+
+test.for<[string, (own: LocalServer) => string]>([
+  ['a private address', () => 'http://10.0.0.1/x'],
+  ['a private host', (own) => at('internal.test', own)],
+  ['this machine', (own) => at('127.0.0.1', own)],
+  ['this machine by a name that lies', (own) => at('rebinding.test', own)],
+  ['this machine in hexadecimal', (own) => at('0x7f000001', own)],
+  ['this machine as IPv6', (own) => at('[::ffff:127.0.0.1]', own)],
+  ['the metadata service', () => 'http://169.254.169.254/latest/meta-data'],
+  ['a file', () => 'file:///etc/passwd'],
+  ['a data URL', () => 'data:image/png;base64,AAAA'],
+  ['a user name', (own) => `http://user@cdn.test:${own.port}/`],
+  ['no address', () => 'http://'],
+  ['nothing', () => ''],
+])('a redirect to %s is refused, and nothing is sent there', async ([, target]) => {
+  const victim = await localServer([], { verify: false })
+  const server = await localServer([moved(target(victim))])
+  const gateway = testGateway(at('gateway.test', server, ''))
+  expect(await fetchInto(gateway, at('cdn.test', server))).toMatchObject({ outcome: '8 url_refused' })
+  expect(victim.requests).toEqual([])
+})
+
+test('a name that resolves to this machine is refused on the address that is connected to', async () => {
+  const victim = await localServer([])
+  const { outcome, error } = await fetchInto(testGateway('http://gateway.test'), at('rebinding.test', victim))
+  expect(outcome).toBe('8 url_refused')
+  expect(error!.message).toContain('rebinding.test (127.0.0.1)')
+  expect(error!.facts.hint).toContain('--allow-private-urls')
+})
+
+test('each hop asks for its address anew', async () => {
+  let asked = 0
+  const changing: Network = {
+    ...network,
+    async resolve(host) {
+      if (host !== 'cdn.test') return network.resolve(host)
+      return [{ address: asked++ === 0 ? '93.184.216.40' : '127.0.0.1', family: 4 }]
+    },
+  }
+  const server = await localServer([moved('/again')])
+  const outcome = await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server), {
+    network: changing,
+  })
+  expect(outcome).toMatchObject({ outcome: '8 url_refused', content: '' })
+})
+
+test('private addresses can be allowed', async () => {
+  const server = await localServer([picture])
+  const options = { allowPrivate: true }
+  expect(
+    await fetchInto(testGateway('http://gateway.test'), at('internal.test', server), options),
+  ).toMatchObject({ content: 'a picture' })
+})
+
+test('a gateway on this machine may name this machine', async () => {
+  const server = await localServer([picture])
+  expect(await fetchInto(testGateway('http://127.0.0.1:1'), at('127.0.0.1', server))).toMatchObject({
+    content: 'a picture',
+  })
+})
+
+test('redirects that lead nowhere', async () => {
+  const server = await localServer(Array<ServerReply>(6).fill(moved('/round')))
+  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+    outcome: '8 url_refused',
+  })
+})
+
+test('five redirects are followed', async () => {
+  const server = await localServer([...Array<ServerReply>(5).fill(moved('/on', 308)), picture])
+  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+    content: 'a picture',
+  })
+})
+
+const busy = (headers: Record<string, string> = {}) => json({}, { status: 503, headers })
+const lost: ServerReply = [readAll, reset]
+const missing = json({ error: { message: 'not found' } }, { status: 404 })
+
+test.for<[string, readonly ServerReply[], string]>([
+  ['an expired URL', [text('<Error/>', { status: 403 })], '4 url_expired'],
+  ['a URL that is gone', [text('', { status: 410 })], '4 url_expired'],
+  ['a URL that wants a key of its own', [text('', { status: 401 })], '4 url_expired'],
+  ['a URL that appears in a moment', [missing, missing, picture], '9 image/png'],
+  ['a URL that never appears', [missing, missing, missing, missing], '4 http_404'],
+  ['a server that is busy for a while', [busy(), busy({ 'retry-after': '3' }), picture], '9 image/png'],
+  ['a server that stays busy', [busy(), busy(), busy()], '5 http_503'],
+  ['a server that fails', [json({}, { status: 500 }), picture], '9 image/png'],
+  ['a server that keeps failing', Array<ServerReply>(3).fill(json({}, { status: 502 })), '5 http_502'],
+  ['a wait beyond all patience', [busy({ 'retry-after': '3600' })], '5 http_503'],
+  ['another refusal', [json({}, { status: 400 })], '4 http_400'],
+  ['no content', [[readAll, write(head(204)), { step: 'end' }]], '8 unexpected_status'],
+  ['an empty file', [text('', png)], '8 empty_download'],
+  ['an encoded file', [text('x', { headers: { 'content-encoding': 'gzip' } })], '8 encoded_reply'],
+  ['resets before the answer', [lost, lost, picture], '9 image/png'],
+  ['nothing but resets', [lost, lost, lost], '5 read_reset'],
+  ['no HTTP', [[readAll, write('SSH-2.0-OpenSSH\r\n'), { step: 'end' }]], '8 reply_protocol'],
+])('%s', async ([, replies, expected]) => {
+  const server = await localServer(replies)
+  const gateway = testGateway('http://gateway.test')
+  expect(await fetchInto(gateway, at('cdn.test', server))).toMatchObject({ outcome: expected })
+  expect(gateway.clock.pendingTimers).toBe(0)
+  await until(() => server.openSockets === 0)
+})
+
+test.for<[string, ServerReply]>([
+  ['before the answer', [readAll, stall]],
+  ['in the content', [readAll, write(head(200, { 'content-length': '9' }) + 'a'), stall]],
+])('silence %s', async ([, reply]) => {
+  const server = await localServer([reply])
+  const gateway = testGateway('http://gateway.test', { policy: { mode: 'never' } })
+  const fetched = fetchInto(gateway, at('cdn.test', server))
+  await until(() => server.requests[0]?.complete === true)
+  await advanceUntilSettled(gateway.clock, 5_000, fetched)
+  expect(await fetched).toMatchObject({ outcome: '5 read_timeout' })
+})
+
+test('without retries, one request', async () => {
+  for (const reply of [missing, busy(), lost]) {
+    const server = await localServer([reply])
+    const gateway = testGateway('http://gateway.test', { policy: { mode: 'never' } })
+    expect((await fetchInto(gateway, at('cdn.test', server))).error).toBeInstanceOf(ModelgateError)
+  }
+})
+
+test('nobody listens, nobody is there', async () => {
+  const gateway = testGateway('http://gateway.test')
+  expect(await fetchInto(gateway, at('cdn.test', { port: await closedPort() }))).toMatchObject({
+    outcome: '6 not_sent_connect',
+  })
+  expect(await fetchInto(gateway, 'http://nowhere.test/a')).toMatchObject({ outcome: '6 not_sent_dns' })
+})
+
+const etag = '"v1"'
+/** The beginning of a body that is longer, and then a reset. */
+const broken = (body: string, length: number, headers: Record<string, string> = {}): ServerReply => [
+  readAll,
+  write(head(200, { 'content-length': String(length), 'content-type': 'image/png', ...headers }) + body),
+  reset,
+]
+const part = (body: string, from: number, total: number, headers: Record<string, string> = {}): ServerReply =>
+  text(body, {
+    status: 206,
+    headers: { 'content-range': `bytes ${from}-${from + body.length - 1}/${total}`, etag, ...headers },
+  })
+
+test('a download that breaks off is taken up where it was', async () => {
+  const server = await localServer([
+    broken('a pi', 9, { etag }),
+    [
+      readAll,
+      write(head(206, { 'content-range': 'bytes 4-8/9', 'content-length': '5', etag }) + 'ct'),
+      reset,
+    ],
+    part('ure', 6, 9),
+  ])
+  const gateway = testGateway('http://gateway.test')
+  expect(await fetchInto(gateway, at('cdn.test', server))).toMatchObject({
+    outcome: '9 image/png',
+    content: 'a picture',
+  })
+  expect(server.requests.map(({ headers }) => [headers['range'], headers['if-range']])).toEqual([
+    [undefined, undefined],
+    ['bytes=4-', etag],
+    ['bytes=6-', etag],
+  ])
+  expect(gateway.retries).toHaveLength(2)
+})
+
+test.for<[string, readonly ServerReply[]]>([
+  ['the server does not know ranges', [broken('a pi', 9, { etag }), picture]],
+  ['there is no tag', [broken('a pi', 9), picture]],
+  ['the tag is weak', [broken('a pi', 9, { etag: 'W/"v1"' }), picture]],
+  ['another part comes', [broken('a pi', 9, { etag }), part('picture', 2, 9), picture]],
+  [
+    'a part of something else comes',
+    [broken('a pi', 9, { etag }), part('cture', 4, 9, { etag: '"v2"' }), picture],
+  ],
+  ['a part without its place comes', [broken('a pi', 9, { etag }), text('cture', { status: 206 }), picture]],
+  ['the range is refused', [broken('a pi', 9, { etag }), text('', { status: 416 }), picture]],
+  ['it breaks off earlier the second time', [broken('a pi', 9), broken('a', 9), picture]],
+])('starts anew, and writes nothing twice: %s', async ([, replies]) => {
+  const server = await localServer(replies)
+  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+    content: 'a picture',
+    error: undefined,
+  })
+  expect(server.requests.at(-1)!.headers['range'] === undefined || replies.length === 2).toBe(true)
+})
+
+test('content that has changed meanwhile is not joined to the old', async () => {
+  for (const body of ['another pi', 'a p']) {
+    const server = await localServer([broken('a pi', 9), text(body, png)])
+    expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+      outcome: expect.stringMatching(/^5 /) as string,
+      content: 'a pi',
+    })
+  }
+})
+
+test('is taken up three times at most', async () => {
+  const server = await localServer(Array<ServerReply>(4).fill(broken('a pi', 9)))
+  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+    outcome: '5 read_reset',
+  })
+})
+
+test.for<[string, ServerReply]>([
+  ['said to be too large', text('x'.repeat(11))],
+  ['found to be too large', [readAll, write(head(200) + 'x'.repeat(11)), { step: 'end' }]],
+])('content that is %s', async ([, reply]) => {
+  const server = await localServer([reply])
+  const fetched = await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server), {
+    maxBytes: 10,
+  })
+  expect(fetched).toMatchObject({ outcome: '8 download_too_large' })
+  expect(fetched.content.length).toBeLessThanOrEqual(10)
+})
+
+test.for<[string, string, string]>([
+  ['data:image/png;base64,YSBwaWN0dXJl', '9 image/png', 'a picture'],
+  ['DATA:image/png;BASE64,YSBwaWN0dXJl', '9 image/png', 'a picture'],
+  [' data:;base64,YQ', '1 text/plain;charset=US-ASCII', 'a'],
+  ['data:image/png;base64,YQ%3D%3D', '1 image/png', 'a'],
+  ['data:image/svg+xml,%3Csvg/%3E', '6 image/svg+xml', '<svg/>'],
+  ['data:application/octet-stream,%ff%00', '2 application/octet-stream', '\xff\0'],
+  ['data:image/png;base64,Y!', '8 bad_base64', ''],
+  ['data:image/png;base64', '8 bad_data_url', ''],
+  ['data:image/png;base64,', '8 empty_download', ''],
+  [`data:image/png;base64,${'A'.repeat(200)}`, '8 download_too_large', ''],
+  [`data:,${'A'.repeat(200)}`, '8 download_too_large', ''],
+])('decodes %s without any network', async ([url, outcome, content]) => {
+  expect(await fetchInto(testGateway('https://gateway.test'), url, { maxBytes: 100 })).toMatchObject({
+    outcome,
+    content,
+  })
+})
+
+test.for(['http://', 'https://[::g]/', `https://cdn.test/${'x'.repeat(70_000)}`])(
+  '%s is no URL',
+  async (url) => {
+    expect(await fetchInto(testGateway('https://gateway.test'), url)).toMatchObject({
+      outcome: '8 url_refused',
+    })
+  },
+)
+
+test('what the writer throws is thrown, and the connection ends', async () => {
+  const server = await localServer([picture])
+  const sink = {
+    write: () => Promise.reject(new FileError('no_space', 'full')),
+    done: async () => {},
+    drop: async () => {},
+  }
+  const fetched = download(testGateway('http://gateway.test'), at('cdn.test', server), sink, { network })
+  await expect(fetched).rejects.toMatchObject({ exitCode: 10 })
+  await until(() => server.openSockets === 0)
+})
+
+test('an abort ends the wait for another attempt', async () => {
+  const server = await localServer([busy({ 'retry-after': '60' })])
+  const gateway = testGateway('http://gateway.test', { skipWaits: false })
+  const fetched = download(
+    gateway,
+    at('cdn.test', server),
+    { write: async () => {}, done: async () => {}, drop: async () => {} },
+    { network },
+  )
+  const failed = fetched.catch((error: unknown) => error)
+  await until(() => gateway.retries.length === 1)
+  gateway.abort(new Error('stop'))
+  expect(await failed).toMatchObject({ message: 'stop' })
+  expect(gateway.clock.pendingTimers).toBe(0)
+})

@@ -1,0 +1,314 @@
+import { Busboy } from '@fastify/busboy'
+import * as fc from 'fast-check'
+import { appendFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { multipartBody, type FieldPart, type FilePart } from '../../src/gateway/multipart.ts'
+import { fileChunks } from '../../src/gateway/multipart/file-chunks.ts'
+import { FileError } from '../../src/errors.ts'
+import { localServer } from '../support/local-server.ts'
+import { deaf, hear, hold, json, readHead, text, type ServerReply } from '../support/server-replies.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { outcomeOf, testGateway, textRequest } from './test-gateway.ts'
+
+type Part = FieldPart | FilePart
+
+const file = (name: string, fileName: string, content: Uint8Array, mediaType = 'image/png'): FilePart => ({
+  name,
+  fileName,
+  mediaType,
+  size: content.length,
+  open: () => [content],
+})
+
+async function bytesOf(
+  parts: readonly Part[],
+): Promise<{ bytes: Buffer; contentType: string; length: number }> {
+  const { body, contentType } = multipartBody(parts)
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body.chunks()) chunks.push(Buffer.from(chunk))
+  return { bytes: Buffer.concat(chunks), contentType, length: body.length }
+}
+
+/** What an independent parser finds in a body, in order. */
+function parse(bytes: Uint8Array, contentType: string): Promise<unknown[]> {
+  const found: unknown[] = []
+  return new Promise((resolve, reject) => {
+    const parser = new Busboy({
+      headers: { 'content-type': contentType },
+      preservePath: true,
+      limits: { fieldSize: Infinity },
+    })
+    parser.on('field', (name, value) => found.push({ name, value }))
+    parser.on('file', (name, stream, fileName, _encoding, mediaType) => {
+      const chunks: Buffer[] = []
+      const part = { name, fileName, mediaType, content: '' }
+      found.push(part)
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => (part.content = Buffer.concat(chunks).toString('latin1')))
+    })
+    parser.on('error', reject)
+    parser.on('finish', () => resolve(found))
+    parser.end(bytes)
+  })
+}
+
+/** A name as it can be read back: escaped as browsers do. */
+const escaped = (name: string) => name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+
+const asFound = (part: Part) =>
+  'value' in part
+    ? { name: escaped(part.name), value: part.value }
+    : {
+        name: escaped(part.name),
+        fileName: escaped(part.fileName),
+        mediaType: part.mediaType,
+        content: Buffer.concat([...(part.open() as Iterable<Uint8Array>)]).toString('latin1'),
+      }
+
+/** What is found in a body of these parts, whose length is as it was said. */
+async function readBack(parts: readonly Part[]): Promise<unknown[]> {
+  const { bytes, contentType, length } = await bytesOf(parts)
+  expect(bytes.length).toBe(length)
+  return parse(bytes, contentType)
+}
+
+test('an independent parser reads back what went in, in order', async () => {
+  const parts = [
+    { name: 'model', value: 'image-model-a' },
+    file('image[]', 'a.png', Buffer.from([0, 13, 10, 45, 45, 255])),
+    { name: 'prompt', value: 'zwei\r\nZeilen\nund "é" 🐙 --boundary--' },
+    file('image[]', 'zwölf 🐙.jpg', Buffer.alloc(0), 'image/jpeg'),
+    file('mask', 'mask.png', Buffer.from('\r\n--\r\n')),
+    { name: 'n', value: '' },
+  ]
+  expect(await readBack(parts)).toEqual(parts.map(asFound))
+})
+
+/** Names that would end a header or begin another one (faults, S10). */
+const hostileNames = [
+  'a"b.png',
+  'a\r\nb.png',
+  'a\nContent-Type: text/html',
+  'x"; filename="y',
+  'a"\r\n\r\nbody',
+  '"',
+  '\r',
+  '\n',
+  '%22.png',
+  'a;b.png',
+  "a'b.png",
+  'a=b',
+  ' leading',
+  'trailing ',
+  'ü.png',
+  '日本.png',
+  '🐙.png',
+  '\u202egnp.exe',
+  '\u2028.png',
+  'a\tb.png',
+  '..',
+  '../../etc/passwd',
+  'C:\\x.png',
+  'CON',
+  '.png',
+  'x'.repeat(255),
+  '--',
+  'a--b',
+  'a/b.png',
+  'a&b.png',
+  'a<b>.png',
+  'name*=utf-8',
+  "utf-8''x.png",
+  '\u0085.png',
+  '\ufeff.png',
+  'é\u0301.png',
+  'a,b.png',
+  '(x).png',
+  '[x].png',
+  '{x}.png',
+  '@x.png',
+  '#x.png',
+  '?x.png',
+  '*x.png',
+  '$x.png',
+  '~x.png',
+  '`x`.png',
+  '|x.png',
+  '^x.png',
+  '\u0001.png',
+  '\u007f.png',
+  'filename',
+  'form-data',
+  'name="image"',
+  'a%0D%0Ab',
+  'a""b',
+  '\r\n\r\n',
+  '"\r\n',
+  'ﬀ.png',
+  'ǆ.png',
+] as const
+
+test.for(hostileNames)('the name %j stays a name', async (name) => {
+  const { bytes, contentType } = await bytesOf([file(name, name, Buffer.from('x')), { name, value: 'y' }])
+  const headers = bytes
+    .toString()
+    .split('\r\n')
+    .filter((line) => /^content-/i.test(line))
+  expect(headers).toHaveLength(3)
+  const found = await parse(bytes, contentType)
+  expect(found).toHaveLength(2)
+  expect(headers[0]).toBe(
+    `Content-Disposition: form-data; name="${escaped(name)}"; filename="${escaped(name)}"`,
+  )
+})
+
+test('there are at least 60 hostile names', () => {
+  expect(hostileNames.length).toBeGreaterThanOrEqual(60)
+})
+
+test.for(['image/png\r\nX-Evil: 1', 'text', '', 'image/png; name="x"', 'a b/c'])(
+  'the media type %j is not sent',
+  async (mediaType) => {
+    const { bytes } = await bytesOf([file('image', 'a.png', Buffer.from('x'), mediaType)])
+    expect(bytes.toString()).toContain('\r\nContent-Type: application/octet-stream\r\n\r\n')
+  },
+)
+
+test('reads back whatever goes in', async () => {
+  const content = fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes))
+  const name = fc
+    .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+    .filter((text) => !/["\\%\p{Cc}]/u.test(text) && text.trim() === text)
+  const part = fc.oneof(
+    fc.record({ name, value: fc.string({ unit: 'grapheme' }) }),
+    fc
+      .record({ name, fileName: name, content })
+      .map(({ name: field, fileName, content: bytes }) => file(field, fileName, bytes)),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 6 }), async (parts) => {
+      expect(await readBack(parts)).toEqual(parts.map(asFound))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('no two bodies have the same boundary, and every attempt sends the same bytes', async () => {
+  const parts = [{ name: 'a', value: 'b' }]
+  expect(multipartBody(parts).contentType).not.toBe(multipartBody(parts).contentType)
+  const server = await localServer([json({}, { status: 503 }), text('ok')])
+  const gateway = testGateway(server.url)
+  const { body, contentType } = multipartBody([...parts, file('image', 'a.png', Buffer.from('picture'))])
+  expect(await outcomeOf(gateway, textRequest(gateway, { kind: 'create', body, contentType }))).toBe('ok')
+  const [first, second] = server.requests
+  expect(first!.body.length).toBe(body.length)
+  expect(first!.body).toEqual(second!.body)
+  expect(await parse(first!.body, contentType)).toHaveLength(2)
+})
+
+test('files are opened one at a time, and only when it is their turn', async () => {
+  const log: string[] = []
+  const logged = (name: string): FilePart => ({
+    ...file('image[]', name, Buffer.from('xx')),
+    async *open() {
+      log.push(`open ${name}`)
+      yield Buffer.from('x')
+      yield Buffer.from('x')
+      log.push(`close ${name}`)
+    },
+  })
+  const { body } = multipartBody([logged('a'), logged('b')])
+  expect(log).toEqual([])
+  for await (const _ of body.chunks());
+  expect(log).toEqual(['open a', 'close a', 'open b', 'close b'])
+})
+
+/** Sends a picture whose file is changed while the server does not read on. */
+async function sendWhile(change: (path: string) => Promise<void>) {
+  const path = join(await temporaryFolder(), 'picture.png')
+  const bytes = 48 * 1_048_576
+  await writeFile(path, Buffer.alloc(bytes, 'x'))
+  const changed = Promise.withResolvers<void>()
+  const reply: ServerReply = [readHead, deaf, hold(changed.promise), hear, { step: 'stall' }]
+  const server = await localServer([reply])
+  const gateway = testGateway(server.url)
+  const { body, contentType } = multipartBody([
+    {
+      name: 'image',
+      fileName: 'picture.png',
+      mediaType: 'image/png',
+      size: bytes,
+      open: () => fileChunks(path),
+    },
+  ])
+  const outcome = outcomeOf(gateway, textRequest(gateway, { kind: 'create', body, contentType }))
+  while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await change(path)
+  changed.resolve()
+  return {
+    outcome: await outcome,
+    retries: gateway.retries,
+    received: server.requests[0]!.body.length,
+    length: body.length,
+  }
+}
+
+test.for<[string, (path: string) => Promise<void>]>([
+  ['grows', (path) => appendFile(path, 'more')],
+  ['shrinks', (path) => writeFile(path, 'less')],
+  ['is written anew', (path) => writeFile(path, Buffer.alloc(48 * 1_048_576, 'y'))],
+])('a file that %s while it is sent: nothing whole is sent, and not again', async ([, change]) => {
+  const { outcome, retries, received, length } = await sendWhile(change)
+  expect(outcome).toMatchObject({ exitCode: 10, code: 'source_changed', facts: { billed: 'no' } })
+  expect(retries).toEqual([])
+  expect(received).toBeLessThan(length)
+})
+
+test.for([
+  ['more', ['xx', 'x']],
+  ['less', ['x']],
+] as const)('a part that gives %s than it said', async ([, chunks]) => {
+  const part = {
+    ...file('image', 'a.png', Buffer.from('xx')),
+    open: () => chunks.map((chunk) => Buffer.from(chunk)),
+  }
+  await expect(bytesOf([part])).rejects.toMatchObject({ code: 'source_changed' })
+  await expect(bytesOf([part])).rejects.toBeInstanceOf(FileError)
+})
+
+/** Long enough for the sender to fill every buffer between here and there. */
+async function manyTurns(): Promise<void> {
+  for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('a large file arrives as it is, however slowly it is taken', async () => {
+  const path = join(await temporaryFolder(), 'picture.png')
+  const content = Buffer.alloc(5 * 1_048_576 + 12_345)
+  for (let at = 0; at < content.length; at += 4)
+    content.writeUInt32BE((at * 2_654_435_761) >>> 0, Math.min(at, content.length - 4))
+  await writeFile(path, content)
+  const server = await localServer([[readHead, deaf, hold(manyTurns()), hear, ...text('ok')]])
+  const gateway = testGateway(server.url)
+  const { body, contentType } = multipartBody(
+    ['a', 'b'].map((name) => ({
+      name,
+      fileName: name,
+      mediaType: 'image/png',
+      size: content.length,
+      open: () => fileChunks(path),
+    })),
+  )
+  expect(await outcomeOf(gateway, textRequest(gateway, { kind: 'create', body, contentType }))).toBe('ok')
+  const found = (await parse(server.requests[0]!.body, contentType)) as { content: string }[]
+  expect(found.map((part) => Buffer.from(part.content, 'latin1').equals(content))).toEqual([true, true])
+})
+
+test('a file that cannot be read is named', async () => {
+  const folder = await temporaryFolder()
+  const part = {
+    ...file('image', 'a.png', Buffer.from('x')),
+    open: () => fileChunks(join(folder, 'missing.png')),
+  }
+  await expect(bytesOf([part])).rejects.toMatchObject({ code: 'not_found' })
+})
