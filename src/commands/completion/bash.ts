@@ -9,7 +9,10 @@ export function bashCompletion(root: CommandNode): string {
   const flags = nodes
     .slice(1)
     .filter((node) => node.flags.length > 0)
-    .map((node) => `      '${node.path}') flags="$flags ${namesOf(node.flags).join(' ')}" ;;`)
+    .map(
+      (node) =>
+        `      '${node.path}') flags="${node.takesCommon ? '$flags ' : ''}${namesOf(node.flags).join(' ')}" ;;`,
+    )
   return `# Completion of modelgate for bash, printed by: modelgate completion bash
 _modelgate() {
   local cur prev word path='' flags words='' files='' rest='' index=1

@@ -3,6 +3,7 @@ import { allNodes, ownName, valueFlagNames, type CommandNode, type Flag, type Va
 /** One `complete` line for each word; three functions find out where in the tree the cursor stands. */
 export function fishCompletion(root: CommandNode): string {
   const nodes = allNodes(root)
+  const withoutCommon = nodes.filter(({ takesCommon }) => !takesCommon).map(({ path }) => `'${path}'`)
   const steps = nodes.flatMap(({ path, children }) =>
     children.map(
       (child) => `                    case '${path}/${ownName(child)}'
@@ -39,6 +40,12 @@ function __modelgate_is
     test "$path" = "$argv"
 end
 
+# Whether the options of every command mean something to the one that is called.
+function __modelgate_takes_common
+    set -l path (__modelgate_path)
+    not contains -- "$path" ${withoutCommon.join(' ')}
+end
+
 # File names after an "@".
 function __modelgate_at_files
     set -l word (commandline -ct)
@@ -53,13 +60,14 @@ ${nodes.flatMap((node) => linesOf(node, node === root)).join('\n')}
 `
 }
 
+const everywhere = 'complete -c modelgate -n __modelgate_takes_common'
+
 function linesOf(node: CommandNode, isRoot: boolean): string[] {
   const here = `complete -c modelgate -n '__modelgate_is ${node.path}'`
   const { argument } = node
   return [
     ...node.children.map((child) => `${here} -a ${ownName(child)} -d ${quote(child.about)}`),
-    // Those of the program are understood everywhere.
-    ...node.flags.map((flag) => `${isRoot ? 'complete -c modelgate' : here}${flagWords(flag)}`),
+    ...node.flags.map((flag) => `${isRoot ? everywhere : here}${flagWords(flag)}`),
     ...(argument === undefined || isRoot ? [] : [`${here}${valueWords(argument)}`]),
   ]
 }

@@ -3,6 +3,7 @@ import { allNodes, ownName, valueFlagNames, type CommandNode, type Flag } from '
 /** A native argument completer for PowerShell 5 and 7; where it offers nothing, PowerShell completes file names. */
 export function powershellCompletion(root: CommandNode): string {
   const nodes = allNodes(root)
+  const withoutCommon = nodes.filter(({ takesCommon }) => !takesCommon).map(({ path }) => path)
   return `# Completion of modelgate for PowerShell, printed by: modelgate completion powershell
 Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
@@ -22,6 +23,7 @@ ${nodes.map(flagTable).join('\n')}
 ${nodes.flatMap(valueTable).join('\n')}
     }
     $takesValue = ${list(valueFlagNames(root))}
+    $withoutCommon = ${list(withoutCommon)}
 
     $path = ''
     $previous = ''
@@ -37,7 +39,8 @@ ${nodes.flatMap(valueTable).join('\n')}
     if ($takesValue -ccontains $previous) {
         $found = @($values["$path $previous"]) + @($values[" $previous"])
     } elseif ($wordToComplete.StartsWith('-')) {
-        $found = @($flags[$path].Keys) + @($flags[''].Keys)
+        $found = @($flags[$path].Keys)
+        if ($withoutCommon -cnotcontains $path) { $found += @($flags[''].Keys) }
     } else {
         $found = @($values[$path])
         if ($commands.ContainsKey($path)) { $found += @($commands[$path].Keys) }

@@ -27,12 +27,17 @@ export interface CommandNode {
   readonly about: string
   readonly children: readonly CommandNode[]
   readonly flags: readonly Flag[]
+  /** Whether the program's own flags are offered as well; where not, those that mean something are among `flags`. */
+  readonly takesCommon: boolean
   /** All its arguments taken together; left out when it has none. */
   readonly argument?: Value
 }
 
-/** Understood after every command, as the program's other options are. */
+/** Understood after every command. */
 const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable: false }
+
+/** What of the program's flags a command that sends nothing obeys all the same. */
+const obeyed: Readonly<Record<string, readonly string[]>> = { sandbox: ['--quiet'] }
 
 /**
  * Reads what can be completed from the program, whose commands must be loaded.
@@ -40,14 +45,18 @@ const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable
  */
 export function readTree(command: Command, path = ''): CommandNode {
   const argument = readArguments(command.registeredArguments)
+  // What the help of a command leaves out is not offered either.
+  const takesCommon = command.configureHelp().showGlobalOptions !== false
+  const own = command.options.filter(({ hidden }) => !hidden)
   return {
     path,
     about: command.description(),
     children: command.commands.map((child) => readTree(child, `${path} ${child.name()}`.trim())),
     flags: [
-      ...command.options.filter(({ hidden }) => !hidden).map(readFlag),
-      ...(path === '' ? [helpFlag] : []),
+      ...[...own, ...(takesCommon ? [] : obeyedBy(command))].map(readFlag),
+      ...(path === '' || !takesCommon ? [helpFlag] : []),
     ],
+    takesCommon,
     ...(argument === undefined ? {} : { argument }),
   }
 }
@@ -55,6 +64,11 @@ export function readTree(command: Command, path = ''): CommandNode {
 /** The program and every command below it, in the order of the help. */
 export function allNodes(root: CommandNode): CommandNode[] {
   return [root, ...root.children.flatMap(allNodes)]
+}
+
+function obeyedBy(command: Command): Option[] {
+  const names = obeyed[command.name()] ?? []
+  return (command.parent?.options ?? []).filter(({ long }) => names.includes(long ?? ''))
 }
 
 function readFlag(option: Option): Flag {

@@ -40,7 +40,10 @@ ${flags.join('\n')}
   flags=(
 ${flags.join('\n')}
   )`
-  const all = isRoot ? '"${common_flags[@]}"' : '"${common_flags[@]}" "${flags[@]}"'
+  const all = [
+    ...(node.takesCommon ? ['"${common_flags[@]}"'] : []),
+    ...(isRoot ? [] : ['"${flags[@]}"']),
+  ].join(' ')
   return `${name}() {
   local curcontext=$curcontext state line
   typeset -A opt_args

@@ -32,10 +32,16 @@ const lines: readonly (readonly [string, string])[] = [
   ['modelgate --json --model=generate help exit', 'modelgate --json --model=generate help exit-codes '],
   ['modelgate generate -o que', 'modelgate generate -o question.txt '],
   ['modelgate generate @que', 'modelgate generate @question.txt '],
-  ['modelgate generate --history @two', String.raw`modelgate generate --history @two\ words.json `],
+  ['modelgate generate --history two', String.raw`modelgate generate --history two\ words.json `],
+  ['modelgate generate --contents @two', String.raw`modelgate generate --contents @two\ words.json `],
   ['modelgate generate --schema two', String.raw`modelgate generate --schema two\ words.json `],
   // The options of another command are not offered.
   ['modelgate sandbox --thinking-l', 'modelgate sandbox --thinking-l'],
+  // Nor those of every command, where they mean nothing.
+  ['modelgate sandbox --dry', 'modelgate sandbox --dry'],
+  ['modelgate schema --retr', 'modelgate schema --retr'],
+  ['modelgate sandbox --qui', 'modelgate sandbox --quiet '],
+  ['modelgate schema --he', 'modelgate schema --help '],
 ]
 
 describe.each(['bash', 'zsh'] as const)('%s', (shell) => {
@@ -56,7 +62,7 @@ describe('bash', () => {
   test.each<[string[], string[]]>([
     [
       ['modelgate', ''],
-      ['generate', 'respond', 'sandbox', 'schema', 'completion', 'help'],
+      ['generate', 'respond', 'image', 'sandbox', 'schema', 'completion', 'help'],
     ],
     [
       ['modelgate', 'completion', ''],
@@ -65,6 +71,14 @@ describe('bash', () => {
     [
       ['modelgate', 'generate', '--retry', '=', ''],
       ['never', 'safe', 'always'],
+    ],
+    [
+      ['modelgate', 'sandbox', '-'],
+      ['--port', '--faults', '--latency', '--seed', '-q', '--quiet', '-h', '--help'],
+    ],
+    [
+      ['modelgate', 'help', '-'],
+      ['-h', '--help'],
     ],
     [['modelgate', 'generate', '--', '--retry', ''], []],
     [['modelgate', 'generate', '--', '--js'], []],
