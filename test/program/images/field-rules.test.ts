@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import type { Endpoint } from '../../../src/contract/field.ts'
+import { imageCreateEndpoint, imageEditEndpoint } from '../../../src/contract/images.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { runMain } from '../../support/run-main.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { fieldRows, kindsOf, tiedRows, type RuleRow } from './rule-rows.ts'
+import { silentGateway } from './silent-gateway.ts'
+
+const commands: readonly (readonly [string, Endpoint, readonly string[]])[] = [
+  ['create', imageCreateEndpoint, ['image', 'create']],
+  ['edit', imageEditEndpoint, ['image', 'edit', '--image', 'a.png']],
+]
+
+/** Runs calls against a gateway, and lists those that did not end as they should: one failure tells all of them. */
+async function surprisesOf(
+  url: string,
+  calls: readonly { readonly name: string; readonly argv: readonly string[] }[],
+  isRight: (index: number, code: number, err: string) => boolean,
+): Promise<string[]> {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { 'a.png': pngBytes() })
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'test-key' }
+  const surprises: string[] = []
+  for (const [index, { name, argv }] of calls.entries()) {
+    const { code, err } = await runMain(argv, { env, cwd })
+    if (!isRight(index, code, err)) surprises.push(`${name}: ${code} ${err.slice(0, 300)}`)
+  }
+  return surprises
+}
+
+/** The call for a row; a prompt is added where the row is about something else. */
+function callFor(start: readonly string[], model: string, { words }: RuleRow): readonly string[] {
+  const prompt = words.join(' ').includes('prompt=') ? [] : ['a dot']
+  return [...start, '-m', model, '--no-stdin', ...words, ...prompt]
+}
+
+async function expectRules(start: readonly string[], model: string, rows: readonly RuleRow[]) {
+  const gateway = await silentGateway()
+  const checked = rows.map((row) => ({
+    name: row.name,
+    // What is right is shown, not sent: that the sandbox takes it is a test of the sandbox.
+    argv: [...callFor(start, model, row), ...(row.refused === undefined ? ['--dry-run'] : [])],
+  }))
+  const surprises = await surprisesOf(gateway.url, checked, (index, code, err) => {
+    const { refused } = rows[index]!
+    if (refused === undefined) return code === 0
+    return code === 2 && err.startsWith(`modelgate: ${refused} `)
+  })
+  expect(surprises, 'by the command').toEqual([])
+  expect(gateway.calls, 'calls to the gateway').toBe(0)
+
+  const sandbox = await runningSandbox()
+  const wrong = rows.filter(({ refused }) => refused !== undefined)
+  const sent = wrong.map((row) => ({
+    name: row.name,
+    argv: [...callFor(start, model, row), '--no-validate'],
+  }))
+  const refusedBySandbox = await surprisesOf(sandbox.url, sent, (index, code) => {
+    const status = sandbox.requests()[index]?.status
+    return code === 4 && status === 400
+  })
+  expect(refusedBySandbox, 'by the sandbox').toEqual([])
+  expect([sandbox.created(), sandbox.requests().length]).toEqual([0, wrong.length])
+}
+
+describe.each(commands)('image %s', (_, endpoint, start) => {
+  test.each(kindsOf(endpoint))('%s: every field at its boundary and one step past it', async (kind) => {
+    const rows = fieldRows(endpoint, kind)
+    expect(rows.filter(({ refused }) => refused === undefined).length).toBeGreaterThan(10)
+    expect(rows.filter(({ refused }) => refused !== undefined).length).toBeGreaterThan(10)
+    await expectRules(start, kind, rows)
+  })
+
+  test('the rules that tie fields together', async () => {
+    await expectRules(start, 'gpt-image-1', tiedRows)
+  })
+
+  test('the models of other endpoints', async () => {
+    const row = { name: 'sora-2', words: [], refused: '-m "sora-2" is of video-model-remix;' }
+    await expectRules(start, 'sora-2', [row])
+  })
+})
+
+test('every family, and every field that has a limit, is in the tables', () => {
+  expect(kindsOf(imageCreateEndpoint)).toEqual([
+    'image-model-a',
+    'image-model-a-mini',
+    'image-model-b',
+    'image-model-c',
+    'some-model',
+  ])
+  expect(kindsOf(imageEditEndpoint)).toEqual([
+    'image-model-a',
+    'image-model-a-mini',
+    'image-model-b',
+    'some-model',
+  ])
+  for (const [, endpoint] of commands) {
+    const named = fieldRows(endpoint, 'some-model').map(({ name }) => name.split(/[ ,]/)[0])
+    const limited = Object.keys(endpoint.fields).filter((name) => name !== 'model' && name !== 'user')
+    expect(new Set(named)).toEqual(new Set(limited))
+  }
+})

@@ -1,0 +1,177 @@
+import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { maskLimits, sourceLimits } from '../../../src/contract/image-files.ts'
+import { encodePng } from '../../../src/files/codecs.ts'
+import { gifBytes, pngBytes } from '../../support/image-bytes.ts'
+import { runMain } from '../../support/run-main.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { maskPng, paddedPng, testImages, testPicture } from '../../support/test-images.ts'
+import { silentGateway } from './silent-gateway.ts'
+
+let pictures: Awaited<ReturnType<typeof testImages>>
+let mask: Uint8Array
+let wide: Uint8Array
+let opaque: Uint8Array
+beforeAll(async () => {
+  pictures = await testImages(64)
+  mask = await maskPng(64)
+  wide = await encodePng(testPicture(96, 64))
+  opaque = pngBytes({ width: 64, height: 64, colourType: 2 })
+})
+
+interface Outcome {
+  readonly code: number
+  readonly err: string
+  /** Calls to the gateway. */
+  readonly calls: number
+}
+
+/** What the command says to an edit with these files, and the sandbox to the same with `--no-validate`. */
+async function outcomes(
+  model: string,
+  files: Readonly<Record<string, Uint8Array>>,
+  words: readonly string[],
+): Promise<{ command: Outcome; sandbox: Outcome & { readonly created: number } }> {
+  const cwd = temporaryFolder()
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(cwd, name), bytes)
+  const run = async (url: string, more: readonly string[]) => {
+    const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'test-key' }
+    return await runMain(['image', 'edit', '-m', model, ...words, ...more, 'a dot'], { env, cwd })
+  }
+  const gateway = await silentGateway()
+  // What is right is shown, not sent, so that the silent gateway is enough for both.
+  const checked = await run(gateway.url, ['--dry-run'])
+  const sandbox = await runningSandbox()
+  const quick = model === 'image-model-b' ? ['--size', '256x256'] : ['--quality', 'low']
+  const sent = await run(sandbox.url, ['--no-validate', '-o', 'out.png', ...quick])
+  return {
+    command: { ...checked, calls: gateway.calls },
+    sandbox: { ...sent, calls: sandbox.requests().length, created: sandbox.created() },
+  }
+}
+
+async function expectAccepted(...call: Parameters<typeof outcomes>) {
+  const { command, sandbox } = await outcomes(...call)
+  expect(command).toMatchObject({ code: 0, calls: 0 })
+  expect(sandbox).toMatchObject({ code: 0, created: 1 })
+}
+
+async function expectRefused(message: string | RegExp, ...call: Parameters<typeof outcomes>) {
+  const { command, sandbox } = await outcomes(...call)
+  expect(command).toMatchObject({ code: 2, calls: 0 })
+  expect(command.err).toMatch(message)
+  expect(sandbox).toMatchObject({ code: 4, calls: 1, created: 0 })
+}
+
+const models = Object.keys(sourceLimits) as (keyof typeof sourceLimits)[]
+
+describe.each(models)('%s', (model) => {
+  const limits = sourceLimits[model]
+  const images = (count: number) => Array.from({ length: count }, () => ['--image', 'source.png']).flat()
+
+  test('as many images as it takes, and one more', async () => {
+    const files = { 'source.png': pictures.png }
+    await expectAccepted(model, files, images(limits.maxCount))
+    const times = limits.maxCount === 1 ? 'once' : `at most ${limits.maxCount} times`
+    await expectRefused(
+      `modelgate: --image may be given ${times} for ${model}, not ${limits.maxCount + 1} times.`,
+      model,
+      files,
+      images(limits.maxCount + 1),
+    )
+  })
+
+  test('an image as large as it takes, and one byte more', async () => {
+    await expectAccepted(model, { 'source.png': paddedPng(pictures.png, limits.below - 1) }, images(1))
+    await expectRefused(
+      `--image "source.png" has ${limits.below} bytes; ${model} must be smaller than ${limits.below / 1e6} MB.`,
+      model,
+      { 'source.png': paddedPng(pictures.png, limits.below) },
+      images(1),
+    )
+  })
+
+  test.each(['png', 'jpeg', 'webp'] as const)('%s, whatever its name', async (format) => {
+    const call = [model, { 'x.bin': pictures[format] }, ['--image', 'x.bin']] as const
+    if (limits.mediaTypes.includes(`image/${format}`)) return expectAccepted(...call)
+    await expectRefused(`--image "x.bin" is image/${format}; ${model} takes image/png.`, ...call)
+  })
+
+  test('a GIF, and what is no picture', async () => {
+    await expectRefused('--image "a.png" is image/gif; ', model, { 'a.png': gifBytes() }, [
+      '--image',
+      'a.png',
+    ])
+    const text = { 'a.png': Buffer.from('a dot') }
+    await expectRefused('--image "a.png" is not a picture that can be read', model, text, [
+      '--image',
+      'a.png',
+    ])
+  })
+
+  test('a picture that is not square', async () => {
+    const call = [model, { 'wide.png': wide }, ['--image', 'wide.png']] as const
+    if (!limits.square) return expectAccepted(...call)
+    await expectRefused(`--image "wide.png" is 96x64; ${model} takes only square pictures.`, ...call)
+  })
+
+  const words = ['--image', 'source.png', '--mask', 'mask.png']
+
+  test('a mask, and one that is too large', async () => {
+    const files = (bytes: Uint8Array) => ({ 'source.png': pictures.png, 'mask.png': bytes })
+    await expectAccepted(model, files(paddedPng(mask, maskLimits.below - 1)), words)
+    await expectRefused(
+      '--mask "mask.png" has 4000000 bytes; a mask must be smaller than 4 MB.',
+      model,
+      files(paddedPng(mask, maskLimits.below)),
+      words,
+    )
+  })
+
+  test.each<[string, () => Uint8Array | Promise<Uint8Array>, string]>([
+    ['of another type', () => pictures.webp, '--mask "mask.png" must be a PNG, not image/webp.'],
+    ['without an alpha channel', () => opaque, '--mask "mask.png" has no alpha channel'],
+    ['of other dimensions', () => maskPng(63, 64), '--mask "mask.png" is 63x64; the first --image is 64x64'],
+  ])('a mask %s', async (_, make, message) => {
+    await expectRefused(message, model, { 'source.png': pictures.png, 'mask.png': await make() }, words)
+  })
+})
+
+test('the mask belongs to the first image', async () => {
+  const files = { 'source.png': pictures.png, 'wide.png': wide, 'mask.png': mask }
+  const both = (...order: string[]) => [...order.flatMap((name) => ['--image', name]), '--mask', 'mask.png']
+  await expectAccepted('image-model-a', files, both('source.png', 'wide.png'))
+  await expectRefused(
+    '--mask "mask.png" is 64x64; the first --image is 96x64, and both must be the same.',
+    'image-model-a',
+    files,
+    both('wide.png', 'source.png'),
+  )
+})
+
+test('an edit without a picture is refused, also with --no-validate', async () => {
+  const { command, sandbox } = await outcomes('image-model-a', {}, [])
+  expect(sandbox).toMatchObject({ code: 2, calls: 0 })
+  expect(command).toMatchObject({ code: 2, calls: 0 })
+  expect(command.err).toContain('--image is missing')
+})
+
+test('every problem of every file is told at once', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { 'a.gif': gifBytes(), 'wide.png': wide, 'mask.png': opaque })
+  const gateway = await silentGateway()
+  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: 'test-key' }
+  const argv = ['image', 'edit', '-m', 'dall-e-2', '--image', 'wide.png', '--image', 'a.gif']
+  const { code, err } = await runMain([...argv, '--mask', 'mask.png', '-n', '11', 'a dot'], { env, cwd })
+  expect([code, gateway.calls]).toEqual([2, 0])
+  expect(err.split('\n').filter((line) => line !== '')).toEqual([
+    'modelgate: --n must be from 1 to 10, not 11. --no-validate sends it anyway.',
+    'modelgate: --image may be given once for image-model-b, not 2 times.',
+    'modelgate: --image "wide.png" is 96x64; image-model-b takes only square pictures.',
+    'modelgate: --image "a.gif" is image/gif; image-model-b takes image/png.',
+    'modelgate: --mask "mask.png" has no alpha channel, which marks what is to be edited.',
+    'modelgate: --mask "mask.png" is 64x64; the first --image is 96x64, and both must be the same.',
+  ])
+})
