@@ -19,14 +19,17 @@ _modelgate() {
     case "$path/$word" in
       '/generate') path='generate' ;;
       '/respond') path='respond' ;;
+      '/image') path='image' ;;
       '/sandbox') path='sandbox' ;;
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
       '/help') path='help' ;;
+      'image/create') path='image create' ;;
+      'image/edit') path='image edit' ;;
     esac
     case "$word" in
       --) rest=yes ;;
-      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--port|--faults|--latency)
+      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--port|--faults|--latency)
         ((index++))
         [[ ${COMP_WORDS[index]} == '=' ]] && ((index++))
         ;;
@@ -36,9 +39,9 @@ _modelgate() {
   # What the option before the cursor takes.
   if [[ -z $rest ]]; then
     case "$path $prev" in
-      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'sandbox --port'|'sandbox --latency'|'sandbox --seed') : ;;
-      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'sandbox --faults') files=plain ;;
-      *' --body'|'generate -s'|'generate --system'|'generate --history'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options') files=at ;;
+      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'sandbox --port'|'sandbox --latency'|'sandbox --seed') : ;;
+      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'image edit --image'|'image edit --mask'|'sandbox --faults') files=plain ;;
+      *' --body'|'generate -s'|'generate --system'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options') files=at ;;
       *' --retry') words='never safe always' ;;
       'generate --function-calling-mode') words='AUTO ANY NONE VALIDATED' ;;
       'generate --response-mime-type') words='text/plain application/json text/x.enum' ;;
@@ -52,6 +55,17 @@ _modelgate() {
       'respond --tool-choice') words='none auto required' files=at ;;
       'respond --truncation') words='auto disabled' ;;
       'respond --include') words='code_interpreter_call.outputs computer_call_output.output.image_url file_search_call.results message.input_image.image_url message.output_text.logprobs reasoning.encrypted_content web_search_call.action.sources' ;;
+      'image create --background'|'image edit --background') words='transparent opaque auto' ;;
+      'image create --output-format'|'image edit --output-format') words='png jpeg webp' ;;
+      'image create --response-format'|'image edit --response-format') words='url b64_json' ;;
+      'image create --moderation') words='low auto' ;;
+      'image create --quality') words='auto high medium low hd standard' ;;
+      'image create --size') words='1024x1024 1536x1024 1024x1536 auto 256x256 512x512 1792x1024 1024x1792' ;;
+      'image create --style') words='vivid natural' ;;
+      'image create --preview'|'image edit --preview') words='auto kitty iterm sixel blocks off' ;;
+      'image edit --input-fidelity') words='high low' ;;
+      'image edit --quality') words='auto high medium low standard' ;;
+      'image edit --size') words='1024x1024 1536x1024 1024x1536 auto 256x256 512x512' ;;
       *) prev='' ;;
     esac
     if [[ $prev == -* ]]; then
@@ -64,19 +78,27 @@ _modelgate() {
     case "$path" in
       'generate') flags="$flags -s --system -a --attach --history --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --response-logprobs --logprobs --response-modalities --thinking-config --include-thoughts --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution" ;;
       'respond') flags="$flags -a --attach --schema --tool --input --instructions --previous-response-id --conversation --metadata --top-logprobs --temperature --top-p --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --background --max-output-tokens --max-tool-calls --text --text-format --verbosity --tools --tool-choice --prompt --truncation --include --parallel-tool-calls --store --stream --stream-options --include-obfuscation" ;;
-      'sandbox') flags="$flags --port --faults --latency --seed" ;;
+      'image create') flags="$flags --background -n --n --output-compression --output-format --partial-images --response-format --stream --user --moderation --quality --size --style --save-partials --sidecar --skip-existing --no-download --preview --allow-private-urls" ;;
+      'image edit') flags="$flags --image --mask --background -n --n --output-compression --output-format --partial-images --response-format --stream --user --input-fidelity --quality --size --save-partials --sidecar --skip-existing --no-download --preview --allow-private-urls" ;;
+      'sandbox') flags="--port --faults --latency --seed -q --quiet -h --help" ;;
+      'schema') flags="-h --help" ;;
+      'completion') flags="-h --help" ;;
+      'help') flags="-h --help" ;;
     esac
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
     return
   fi
   case "$path" in
-    '') words='generate respond sandbox schema completion help' ;;
+    '') words='generate respond image sandbox schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
+    'image') words='create edit' ;;
+    'image create') files=at ;;
+    'image edit') files=at ;;
     'sandbox') : ;;
-    'schema') words='output events error' ;;
+    'schema') words='output images events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='generate respond sandbox schema completion help exit-codes environment' ;;
+    'help') words='generate respond image sandbox schema completion help exit-codes environment' ;;
   esac
   _modelgate_value
 }

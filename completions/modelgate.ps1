@@ -7,10 +7,15 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         '' = [ordered]@{
             'generate' = 'Stream text, content-generation style'
             'respond' = 'Stream text, response-object style'
+            'image' = 'Create and edit images, into files'
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'schema' = 'Print the JSON Schema of what --json and --jsonl print'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
             'help' = 'Show help for a command or a topic: exit-codes, environment'
+        }
+        'image' = [ordered]@{
+            'create' = 'Draw images from a prompt, into files'
+            'edit' = 'Change images by a prompt, into new files'
         }
     }
     $flags = @{
@@ -52,10 +57,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'generate' = [ordered]@{
             '--system' = 'system instruction as text, or @file'
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
-            '--history' = 'earlier messages: JSON, @file or @-, the contents of a conversation'
+            '--history' = 'earlier messages, the contents of a conversation: JSON, @file, @- or a file name'
             '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
             '--safety' = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
-            '--tool' = 'google_search, code_execution, url_context, or a function: @file, JSON (repeatable)'
+            '--tool' = 'google_search, code_execution, url_context, google_maps, or a function or whole tool: @file, JSON (repeatable)'
             '--contents' = 'conversation history'
             '--tools' = 'tools available'
             '--tool-config' = 'tool configuration'
@@ -92,7 +97,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'respond' = [ordered]@{
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
             '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
-            '--tool' = 'web_search, code_interpreter, image_generation, file_search:ID, mcp:LABEL=URL, or @file, JSON (repeatable)'
+            '--tool' = 'web_search, web_search_preview, image_generation, code_interpreter, local_shell, file_search:ID[,ID], mcp:LABEL=URL, connector:LABEL=ID, or a function or whole tool: @file, JSON (repeatable)'
             '--input' = 'text, image or file input'
             '--instructions' = 'system or developer message; not carried over with --previous-response-id'
             '--previous-response-id' = 'id of the response to continue; not together with --conversation'
@@ -121,24 +126,70 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--include' = 'extra output to return (repeatable)'
             '--parallel-tool-calls' = 'allow parallel tool calls (default true); or --no-parallel-tool-calls'
             '--store' = 'keep the response for later retrieval (default true); or --no-store'
-            '--stream' = 'send server-sent events (default false); or --no-stream'
+            '--stream' = 'send server-sent events (default true, false with --background); or --no-stream'
             '--stream-options' = 'stream options; only while streaming'
             '--include-obfuscation' = 'pad events against traffic analysis; or --no-include-obfuscation'
+        }
+        'image' = [ordered]@{
+
+        }
+        'image create' = [ordered]@{
+            '--background' = 'background of the image (transparent, opaque, auto; default auto)'
+            '--n' = 'number of images (1 to 10; default 1)'
+            '--output-compression' = 'compression in percent, for webp and jpeg (0 to 100; default 100)'
+            '--output-format' = 'format of the image (png, jpeg, webp; default png)'
+            '--partial-images' = 'partial images while streaming; 0 means one image in a single event (0 to 3; default 0)'
+            '--response-format' = 'how the image is returned (url, b64_json; default url)'
+            '--stream' = 'send server-sent events (default false); or --no-stream'
+            '--user' = 'end-user identifier for abuse monitoring'
+            '--moderation' = 'strictness of moderation (low, auto; default auto)'
+            '--quality' = 'quality of the image (auto, high, medium, low, hd, standard; default auto)'
+            '--size' = 'size in pixels (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512, 1792x1024, 1024x1792; default auto)'
+            '--style' = 'style of the image (vivid, natural; default vivid)'
+            '--save-partials' = 'keep the previews that stream in, beside the image'
+            '--sidecar' = 'write a JSON record beside each image'
+            '--skip-existing' = 'make only the images whose files are not there yet'
+            '--no-download' = 'print result URLs and when they expire, save nothing'
+            '--preview' = 'show pictures on the terminal'
+            '--allow-private-urls' = 'fetch results from private addresses, too'
+        }
+        'image edit' = [ordered]@{
+            '--image' = 'a picture to start from, or - for standard input (repeatable)'
+            '--mask' = 'PNG whose transparent parts may be changed'
+            '--background' = 'background of the image (transparent, opaque, auto; default auto)'
+            '--n' = 'number of images (1 to 10; default 1)'
+            '--output-compression' = 'compression in percent, for webp and jpeg (0 to 100; default 100)'
+            '--output-format' = 'format of the image (png, jpeg, webp; default png)'
+            '--partial-images' = 'partial images while streaming; 0 means one image in a single event (0 to 3; default 0)'
+            '--response-format' = 'how the image is returned (url, b64_json; default url)'
+            '--stream' = 'send server-sent events (default false); or --no-stream'
+            '--user' = 'end-user identifier for abuse monitoring'
+            '--input-fidelity' = 'fidelity to the source images (high, low; default low)'
+            '--quality' = 'quality of the image (auto, high, medium, low, standard; default auto)'
+            '--size' = 'size in pixels (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512)'
+            '--save-partials' = 'keep the previews that stream in, beside the image'
+            '--sidecar' = 'write a JSON record beside each image'
+            '--skip-existing' = 'make only the images whose files are not there yet'
+            '--no-download' = 'print result URLs and when they expire, save nothing'
+            '--preview' = 'show pictures on the terminal'
+            '--allow-private-urls' = 'fetch results from private addresses, too'
         }
         'sandbox' = [ordered]@{
             '--port' = 'port on 127.0.0.1 (any free one)'
             '--faults' = 'fault rules: a YAML or JSON file'
             '--latency' = 'none, natural, or milliseconds between events (natural)'
             '--seed' = 'makes answers, ids and chances repeatable (1)'
+            '--quiet' = 'no messages on standard error, except errors'
+            '--help' = 'show help'
         }
         'schema' = [ordered]@{
-
+            '--help' = 'show help'
         }
         'completion' = [ordered]@{
-
+            '--help' = 'show help'
         }
         'help' = [ordered]@{
-
+            '--help' = 'show help'
         }
     }
     # What an option or an argument may be.
@@ -156,11 +207,27 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'respond --tool-choice' = @('none', 'auto', 'required')
         'respond --truncation' = @('auto', 'disabled')
         'respond --include' = @('code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'file_search_call.results', 'message.input_image.image_url', 'message.output_text.logprobs', 'reasoning.encrypted_content', 'web_search_call.action.sources')
-        'schema' = @('output', 'events', 'error')
+        'image create --background' = @('transparent', 'opaque', 'auto')
+        'image create --output-format' = @('png', 'jpeg', 'webp')
+        'image create --response-format' = @('url', 'b64_json')
+        'image create --moderation' = @('low', 'auto')
+        'image create --quality' = @('auto', 'high', 'medium', 'low', 'hd', 'standard')
+        'image create --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512', '1792x1024', '1024x1792')
+        'image create --style' = @('vivid', 'natural')
+        'image create --preview' = @('auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off')
+        'image edit --background' = @('transparent', 'opaque', 'auto')
+        'image edit --output-format' = @('png', 'jpeg', 'webp')
+        'image edit --response-format' = @('url', 'b64_json')
+        'image edit --input-fidelity' = @('high', 'low')
+        'image edit --quality' = @('auto', 'high', 'medium', 'low', 'standard')
+        'image edit --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512')
+        'image edit --preview' = @('auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off')
+        'schema' = @('output', 'images', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('generate', 'respond', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
+        'help' = @('generate', 'respond', 'image', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--port', '--faults', '--latency')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--port', '--faults', '--latency')
+    $withoutCommon = @('sandbox', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''
@@ -176,7 +243,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     if ($takesValue -ccontains $previous) {
         $found = @($values["$path $previous"]) + @($values[" $previous"])
     } elseif ($wordToComplete.StartsWith('-')) {
-        $found = @($flags[$path].Keys) + @($flags[''].Keys)
+        $found = @($flags[$path].Keys)
+        if ($withoutCommon -cnotcontains $path) { $found += @($flags[''].Keys) }
     } else {
         $found = @($values[$path])
         if ($commands.ContainsKey($path)) { $found += @($commands[$path].Keys) }
