@@ -11,7 +11,7 @@ export function bigPng(bytes: number): Buffer {
     chunk('IEND', Buffer.alloc(0)),
   ])
   const comment = Buffer.alloc(bytes - head.length - tail.length - 12)
-  for (let at = 0; at < comment.length; at += 4) comment.writeUInt32LE((at * 2_654_435_761) >>> 0, at & ~3)
+  for (let at = 0; at + 4 <= comment.length; at += 4) comment.writeUInt32LE((at * 2_654_435_761) >>> 0, at)
   return Buffer.concat([head, chunk('npAd', comment), tail])
 }
 
