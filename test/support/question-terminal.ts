@@ -12,6 +12,8 @@ export interface QuestionTerminal {
   /** Waits until the screen shows a text, so that no key is pressed too early. */
   until(text: string): Promise<void>
   press(keys: string): void
+  /** The terminal is closed. */
+  hangUp(): void
 }
 
 /** A terminal that is a pair of streams. */
@@ -29,5 +31,6 @@ export function questionTerminal(): QuestionTerminal {
       while (!stripVTControlCharacters(shown).includes(text)) await setImmediate()
     },
     press: (text) => keys.write(text),
+    hangUp: () => keys.end(),
   }
 }

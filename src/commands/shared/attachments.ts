@@ -29,12 +29,17 @@ interface UrlAttachment {
 
 export type Attachment = FileAttachment | UrlAttachment
 
+const fileUrl = /^file:\/\//i
+/** One letter is a drive of Windows. */
+const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
+
 /**
  * Reads what `-a` names: a file, `-` for standard input, or a URL (http, https, gs), which is passed on and not fetched.
- * @throws UsageError for a missing or empty file and for an invalid URL, FileError for an unreadable file
+ * @throws UsageError for a missing or empty file and for an invalid URL or one of another kind, FileError for an unreadable file
  */
 export async function readAttachment(context: Context, argument: string): Promise<Attachment> {
   if (/^(?:https?|gs):/i.test(argument)) return urlAttachment(argument)
+  if (otherUrl.test(argument) && !fileUrl.test(argument)) throw urlNotTaken(argument)
   if (argument === '-') {
     const content = await readStandardInputBytes(context, '-a -')
     if (content.length === 0) {
@@ -43,7 +48,7 @@ export async function readAttachment(context: Context, argument: string): Promis
     const { mediaType } = fileAttachment('', content)
     return fileAttachment(`stdin.${extensionOf(mediaType)}`, content)
   }
-  const path = /^file:\/\//i.test(argument) ? pathOf(argument) : argument
+  const path = fileUrl.test(argument) ? pathOf(argument) : argument
   const content = await readInputFile(context, path)
   if (content instanceof ModelgateError) throw ofAttachment(content)
   return fileAttachment(basename(path), content)
@@ -60,6 +65,13 @@ function urlAttachment(url: string): UrlAttachment {
     throw new UsageError(`-a ${JSON.stringify(url.slice(0, 100))} is not a valid URL.`, { code: 'bad_url' })
   }
   return { kind: 'url', url, mediaType: mediaTypeOfName(parsed.pathname) }
+}
+
+function urlNotTaken(url: string): UsageError {
+  return new UsageError(`-a ${JSON.stringify(url.slice(0, 100))} is a URL of a kind that is not taken.`, {
+    code: 'bad_url',
+    hint: 'The gateway fetches https:, http: or gs: URLs; file: URLs and paths are read here. Download it first.',
+  })
 }
 
 function pathOf(url: string): string {

@@ -14,7 +14,7 @@ type JsonObject = Readonly<Record<string, unknown>>
 const mostNames = 64
 
 /**
- * Reads `path.to.field=JSON`. Names are separated by dots; `\.`, `\=` and `\\` stand for the character itself.
+ * Reads `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` stand for the character itself.
  * The value must be JSON, so that `"5"` and `5` stay different things; a bare word is refused with the quoted form
  * as the hint.
  * @throws UsageError `invalid_set`
@@ -84,7 +84,8 @@ function splitPath(text: string): string[] {
     if (text[at] === '.') {
       names.push(name)
       name = ''
-    } else name += text[at] === '\\' ? (text[++at] ?? '\\') : text[at]
+    } else if (text[at] === '[' || text[at] === ']') throw brackets(text)
+    else name += text[at] === '\\' ? (text[++at] ?? '\\') : text[at]
   }
   names.push(name)
   if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
@@ -92,6 +93,18 @@ function splitPath(text: string): string[] {
     throw invalid(`the path has ${names.length} names, at most ${mostNames} are allowed`)
   names.forEach(refuseName)
   return names
+}
+
+/** Other programs write indices so; here such a name would become a field of its own. */
+function brackets(text: string): UsageError {
+  const dotted = text
+    .replaceAll('[]', '[0]')
+    .replaceAll(/\[["']?([^\]"']*)["']?\]/g, '.$1')
+    .replaceAll(/[[\]"']|^\./g, '')
+  return invalid(
+    `${shown(text)} has brackets in its path`,
+    `Write --set '${dotted}=…': a number is an index. \\[ and \\] stand for brackets in a name.`,
+  )
 }
 
 /** The word as JSON text, ready to be pasted; nothing for what is no single word. */

@@ -101,20 +101,39 @@ const ruleSchema = v.strictObject(
         : 'is required',
 )
 
+const sampleRule = 'A rule is like { action: reset, at: mid-event }.'
+
+/** What is known of the place of a mistake; nothing where the message says all. */
+function hintFor({ type, path, expected }: v.BaseIssue<unknown>): string | undefined {
+  if (path === undefined) return sampleRule
+  if (expected === 'never') return `Fields are: ${Object.keys(ruleSchema.entries).join(', ')}.`
+  const field = path[0].key
+  if (field === 'action') return `Actions are: ${faultActionNames.join(', ')}.`
+  if (type !== 'picklist') return undefined
+  return field === 'at'
+    ? `Points are: ${faultPoints.join(', ')}, or a number of bytes.`
+    : `Endpoints are: ${endpointNames.join(', ')}.`
+}
+
 /**
  * Checks a list of fault rules, as it comes from a YAML or JSON file.
  * @param source where the list comes from, for messages
  * @throws UsageError with every problem, each naming its rule and field
  */
 export function parseFaultRules(value: unknown, source: string): FaultRule[] {
-  if (!Array.isArray(value)) throw new UsageError(`${source}: the fault rules must be a list.`)
+  if (!Array.isArray(value)) {
+    throw new UsageError(`${source}: the fault rules must be a list.`, { hint: sampleRule })
+  }
   if (value.length > maxRules) throw new UsageError(`${source}: more than ${maxRules} fault rules.`)
   const problems: string[] = []
+  const hints = new Set<string>()
   const rules = value.flatMap((entry: unknown, index): FaultRule[] => {
     const result = v.safeParse(ruleSchema, entry)
     if (result.success) return [result.output]
     for (const issue of result.issues) {
       const path = v.getDotPath(issue)
+      const hint = hintFor(issue)
+      if (hint !== undefined) hints.add(hint)
       problems.push(`${source}: rule ${index + 1}: ${path === null ? '' : `${path} `}${issue.message}.`)
     }
     return []
@@ -122,7 +141,7 @@ export function parseFaultRules(value: unknown, source: string): FaultRule[] {
   if (problems.length > 0) {
     throw new UsageError(problems, {
       code: 'invalid_fault_rules',
-      hint: `Actions are: ${faultActionNames.join(', ')}.`,
+      ...(hints.size === 0 ? {} : { hint: [...hints].join('\n') }),
     })
   }
   return rules

@@ -4,6 +4,7 @@ import { Interrupted } from '../../../src/errors.ts'
 import { memorySink } from '../../support/memory-sink.ts'
 import { pipedInput } from '../../support/piped-input.ts'
 import { questionTerminal } from '../../support/question-terminal.ts'
+import { runMain } from '../../support/run-main.ts'
 import { testContext } from '../../support/test-context.ts'
 
 const asks = (
@@ -47,6 +48,33 @@ test('Ctrl-C at a question is an interrupt', async () => {
   await until('Prompt?')
   press('\x03')
   await expect(answer).rejects.toMatchObject({ exitCode: 130 })
+})
+
+test.each(['Ctrl-D', 'a terminal that has gone'])('%s is no answer', async (how) => {
+  const { context, until, press, hangUp } = terminal()
+  const answer = askText(context, 'Prompt?')
+  await until('Prompt?')
+  if (how === 'Ctrl-D') press('\x04')
+  else hangUp()
+  expect(await answer).toBe('')
+})
+
+test('Ctrl-D in the middle of a text does not end it', async () => {
+  const { context, until, press } = terminal()
+  const answer = askText(context, 'Prompt?')
+  await until('Prompt?')
+  press('hello')
+  press('\x04')
+  press('\r')
+  expect(await answer).toBe('hello')
+})
+
+test('without an answer a command ends and says what it lacks', async () => {
+  const { overrides, until, press } = questionTerminal()
+  const ended = runMain(['generate', '--sandbox', '--jsonl'], overrides)
+  await until('Prompt:')
+  press('\x04')
+  expect(await ended).toMatchObject({ code: 2, out: expect.stringContaining('No prompt was given.') })
 })
 
 test('a signal ends a question with its own reason', async () => {

@@ -43,6 +43,25 @@ test.each([
   expect(await readAttachment(testContext(), url)).toEqual({ kind: 'url', url, mediaType })
 })
 
+test.each(['ftp://host/a.png', 's3://bucket/key', 'data:image/png;base64,AAAA', 'HTTPX://a'])(
+  'the URL %s is of a kind that is not taken',
+  async (url) => {
+    await expect(readAttachment(testContext(), url)).rejects.toMatchObject({
+      exitCode: 2,
+      code: 'bad_url',
+      message: expect.stringContaining('is a URL of a kind that is not taken'),
+      facts: { hint: expect.stringMatching(/https:, http: or gs:.*file:/) },
+    })
+  },
+)
+
+test('a file may have a colon in its name', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { 'data:1': 'x', 'a:b': 'x' })
+  expect(await readAttachment(testContext({ cwd }), 'data:1')).toMatchObject({ kind: 'file' })
+  expect(await readAttachment(testContext({ cwd }), 'a:b')).toMatchObject({ kind: 'file' })
+})
+
 test.each(['https://', 'http://[', 'file://%zz/%00'])('the URL %s is refused', async (url) => {
   await expect(readAttachment(testContext(), url)).rejects.toMatchObject({ exitCode: 2, code: 'bad_url' })
 })

@@ -10,6 +10,8 @@ test.each<[string, string[], unknown]>([
   [String.raw`a\.b.c\=d.e\\f=true`, ['a.b', 'c=d', String.raw`e\f`], true],
   ['a= 1 ', ['a'], 1],
   ['größe.日本=1', ['größe', '日本'], 1],
+  [String.raw`a\[0\]=1`, ['a[0]'], 1],
+  ['a=[{"b":[1]}]', ['a'], [{ b: [1] }]],
 ])('%s', (text, path, value) => {
   expect(parseSet(text)).toEqual({ path, value })
 })
@@ -25,6 +27,10 @@ test.each([
   ['__proto__.polluted=1', 'the name "__proto__" is not allowed', undefined],
   ['a.constructor.b=1', 'the name "constructor" is not allowed', undefined],
   [String.raw`a.\prototype=1`, 'the name "prototype" is not allowed', undefined],
+  ['tools[0].type="x"', '--set: "tools[0].type" has brackets', `--set 'tools.0.type=…'`],
+  ['tools[0]["a b"]=1', 'has brackets', `--set 'tools.0.a b=…'`],
+  ['tools[]=1', 'has brackets', `--set 'tools.0=…'`],
+  ['tools]=1', 'has brackets', 'a number is an index'],
   [`${'a.'.repeat(64)}a=1`, 'the path has 65 names', undefined],
 ])('%s is refused', (text, message, hint) => {
   const error = errorOf(() => parseSet(text))
@@ -110,7 +116,7 @@ test('every path that is written with escapes is read as it was meant', () => {
     .filter((text) => !/^(__proto__|constructor|prototype)$/.test(text))
   fc.assert(
     fc.property(fc.array(name, { minLength: 1, maxLength: 8 }), (path) => {
-      const written = path.map((part) => part.replaceAll(/[\\.=]/g, String.raw`\$&`)).join('.')
+      const written = path.map((part) => part.replaceAll(/[\\.=[\]]/g, String.raw`\$&`)).join('.')
       expect(parseSet(`${written}=1`)).toEqual({ path, value: 1 })
     }),
     { numRuns: 2000 },

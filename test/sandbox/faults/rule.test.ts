@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest'
 import { faultActionNames } from '../../../src/sandbox/faults/actions.ts'
+import type { ModelgateError } from '../../../src/errors.ts'
 import { parseFaultRules } from '../../../src/sandbox/faults/rule.ts'
+
+const errorOf = (value: unknown): ModelgateError => {
+  try {
+    parseFaultRules(value, 'faults.yaml')
+  } catch (error) {
+    return error as ModelgateError
+  }
+  throw new Error('The rules were accepted.')
+}
 
 const messageOf = (value: unknown): string => {
   try {
@@ -68,6 +78,22 @@ test.for<readonly [unknown, string]>([
   [[{ action: 'cut', colour: 'red' }], 'faults.yaml: rule 1: colour is not a field of a rule.'],
 ])('%j is refused with a clear message', ([value, message]) => {
   expect(messageOf(value)).toBe(message)
+})
+
+test.for<readonly [unknown, RegExp | undefined]>([
+  [[{}], /^Actions are: status, html, /],
+  [[{ action: 'nope' }], /^Actions are: status, html, /],
+  [[{ action: 'cut', at: 'nope' }], /^Points are: before-body, .*a number of bytes\.$/],
+  [[{ action: 'cut', endpoint: 'nope' }], /^Endpoints are: generate-content, responses, /],
+  [[{ action: 'cut', colour: 'red' }], /^Fields are: id, endpoint, .*accepted\.$/],
+  [[{ action: 'cut', at: 'nope', colour: 'red' }], /^Points are: .*\nFields are: /],
+  [[{ action: 'cut', at: -1 }], undefined],
+  [[{ action: 'cut', nth: 0 }], undefined],
+  [['cut'], /^A rule is like \{ action: reset, at: mid-event \}\.$/],
+  [{ action: 'cut' }, /^A rule is like \{ action: reset, at: mid-event \}\.$/],
+])('%j is refused with the hint that fits', ([value, hint]) => {
+  const error = errorOf(value)
+  expect(error.facts.hint).toEqual(hint && expect.stringMatching(hint))
 })
 
 test('all problems of all rules are told at once, and the actions are named', () => {
