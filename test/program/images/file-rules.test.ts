@@ -52,18 +52,12 @@ async function outcomes(
   }
 }
 
-async function expectAccepted(...call: Parameters<typeof outcomes>) {
-  const { command, sandbox } = await outcomes(...call)
-  expect(command).toMatchObject({ code: 0, calls: 0 })
-  expect(sandbox).toMatchObject({ code: 0, created: 1 })
-}
+const accepted = { command: { code: 0, calls: 0 }, sandbox: { code: 0, created: 1 } }
 
-async function expectRefused(message: string | RegExp, ...call: Parameters<typeof outcomes>) {
-  const { command, sandbox } = await outcomes(...call)
-  expect(command).toMatchObject({ code: 2, calls: 0 })
-  expect(command.err).toMatch(message)
-  expect(sandbox).toMatchObject({ code: 4, calls: 1, created: 0 })
-}
+const refused = (message: string) => ({
+  command: { code: 2, calls: 0, err: expect.stringContaining(message) },
+  sandbox: { code: 4, calls: 1, created: 0 },
+})
 
 const models = Object.keys(sourceLimits) as (keyof typeof sourceLimits)[]
 
@@ -72,61 +66,51 @@ describe.each(models)('%s', (model) => {
   const images = (count: number) => Array.from({ length: count }, () => ['--image', 'source.png']).flat()
 
   test('as many images as it takes, and one more', async () => {
+    const { maxCount } = limits
     const files = { 'source.png': pictures.png }
-    await expectAccepted(model, files, images(limits.maxCount))
-    const times = limits.maxCount === 1 ? 'once' : `at most ${limits.maxCount} times`
-    await expectRefused(
-      `modelgate: --image may be given ${times} for ${model}, not ${limits.maxCount + 1} times.`,
-      model,
-      files,
-      images(limits.maxCount + 1),
+    expect(await outcomes(model, files, images(maxCount))).toMatchObject(accepted)
+    const times = maxCount === 1 ? 'once' : `at most ${maxCount} times`
+    expect(await outcomes(model, files, images(maxCount + 1))).toMatchObject(
+      refused(`modelgate: --image may be given ${times} for ${model}, not ${maxCount + 1} times.`),
     )
   })
 
   test('an image as large as it takes, and one byte more', async () => {
-    await expectAccepted(model, { 'source.png': paddedPng(pictures.png, limits.below - 1) }, images(1))
-    await expectRefused(
-      `--image "source.png" has ${limits.below} bytes; ${model} must be smaller than ${limits.below / 1e6} MB.`,
-      model,
-      { 'source.png': paddedPng(pictures.png, limits.below) },
-      images(1),
+    const files = (bytes: number) => ({ 'source.png': paddedPng(pictures.png, bytes) })
+    const { below } = limits
+    expect(await outcomes(model, files(below - 1), images(1))).toMatchObject(accepted)
+    expect(await outcomes(model, files(below), images(1))).toMatchObject(
+      refused(`--image "source.png" has ${below} bytes; ${model} must be smaller than ${below / 1e6} MB.`),
     )
   })
 
   test.each(['png', 'jpeg', 'webp'] as const)('%s, whatever its name', async (format) => {
-    const call = [model, { 'x.bin': pictures[format] }, ['--image', 'x.bin']] as const
-    if (limits.mediaTypes.includes(`image/${format}`)) return expectAccepted(...call)
-    await expectRefused(`--image "x.bin" is image/${format}; ${model} takes image/png.`, ...call)
+    const isTaken = limits.mediaTypes.includes(`image/${format}`)
+    expect(await outcomes(model, { 'x.bin': pictures[format] }, ['--image', 'x.bin'])).toMatchObject(
+      isTaken ? accepted : refused(`--image "x.bin" is image/${format}; ${model} takes image/png.`),
+    )
   })
 
-  test('a GIF, and what is no picture', async () => {
-    await expectRefused('--image "a.png" is image/gif; ', model, { 'a.png': gifBytes() }, [
-      '--image',
-      'a.png',
-    ])
-    const text = { 'a.png': Buffer.from('a dot') }
-    await expectRefused('--image "a.png" is not a picture that can be read', model, text, [
-      '--image',
-      'a.png',
-    ])
+  test.each<[string, Uint8Array, string]>([
+    ['a GIF', gifBytes(), '--image "a.png" is image/gif; '],
+    ['no picture', Buffer.from('a dot'), '--image "a.png" is not a picture that can be read'],
+  ])('%s', async (_, bytes, message) => {
+    expect(await outcomes(model, { 'a.png': bytes }, ['--image', 'a.png'])).toMatchObject(refused(message))
   })
 
   test('a picture that is not square', async () => {
-    const call = [model, { 'wide.png': wide }, ['--image', 'wide.png']] as const
-    if (!limits.square) return expectAccepted(...call)
-    await expectRefused(`--image "wide.png" is 96x64; ${model} takes only square pictures.`, ...call)
+    expect(await outcomes(model, { 'wide.png': wide }, ['--image', 'wide.png'])).toMatchObject(
+      limits.square ? refused(`--image "wide.png" is 96x64; ${model} takes only square pictures.`) : accepted,
+    )
   })
 
   const words = ['--image', 'source.png', '--mask', 'mask.png']
 
   test('a mask, and one that is too large', async () => {
-    const files = (bytes: Uint8Array) => ({ 'source.png': pictures.png, 'mask.png': bytes })
-    await expectAccepted(model, files(paddedPng(mask, maskLimits.below - 1)), words)
-    await expectRefused(
-      '--mask "mask.png" has 4000000 bytes; a mask must be smaller than 4 MB.',
-      model,
-      files(paddedPng(mask, maskLimits.below)),
-      words,
+    const files = (bytes: number) => ({ 'source.png': pictures.png, 'mask.png': paddedPng(mask, bytes) })
+    expect(await outcomes(model, files(maskLimits.below - 1), words)).toMatchObject(accepted)
+    expect(await outcomes(model, files(maskLimits.below), words)).toMatchObject(
+      refused('--mask "mask.png" has 4000000 bytes; a mask must be smaller than 4 MB.'),
     )
   })
 
@@ -135,19 +119,17 @@ describe.each(models)('%s', (model) => {
     ['without an alpha channel', () => opaque, '--mask "mask.png" has no alpha channel'],
     ['of other dimensions', () => maskPng(63, 64), '--mask "mask.png" is 63x64; the first --image is 64x64'],
   ])('a mask %s', async (_, make, message) => {
-    await expectRefused(message, model, { 'source.png': pictures.png, 'mask.png': await make() }, words)
+    const files = { 'source.png': pictures.png, 'mask.png': await make() }
+    expect(await outcomes(model, files, words)).toMatchObject(refused(message))
   })
 })
 
 test('the mask belongs to the first image', async () => {
   const files = { 'source.png': pictures.png, 'wide.png': wide, 'mask.png': mask }
   const both = (...order: string[]) => [...order.flatMap((name) => ['--image', name]), '--mask', 'mask.png']
-  await expectAccepted('image-model-a', files, both('source.png', 'wide.png'))
-  await expectRefused(
-    '--mask "mask.png" is 64x64; the first --image is 96x64, and both must be the same.',
-    'image-model-a',
-    files,
-    both('wide.png', 'source.png'),
+  expect(await outcomes('image-model-a', files, both('source.png', 'wide.png'))).toMatchObject(accepted)
+  expect(await outcomes('image-model-a', files, both('wide.png', 'source.png'))).toMatchObject(
+    refused('--mask "mask.png" is 64x64; the first --image is 96x64, and both must be the same.'),
   )
 })
 
