@@ -80,20 +80,19 @@ test.for<readonly [unknown, string]>([
   expect(messageOf(value)).toBe(message)
 })
 
-test.for<readonly [unknown, RegExp | undefined]>([
+test.for<readonly [unknown, RegExp]>([
   [[{}], /^Actions are: status, html, /],
   [[{ action: 'nope' }], /^Actions are: status, html, /],
   [[{ action: 'cut', at: 'nope' }], /^Points are: before-body, .*a number of bytes\.$/],
   [[{ action: 'cut', endpoint: 'nope' }], /^Endpoints are: generate-content, responses, /],
   [[{ action: 'cut', colour: 'red' }], /^Fields are: id, endpoint, .*accepted\.$/],
   [[{ action: 'cut', at: 'nope', colour: 'red' }], /^Points are: .*\nFields are: /],
-  [[{ action: 'cut', at: -1 }], undefined],
-  [[{ action: 'cut', nth: 0 }], undefined],
+  [[{ action: 'cut', at: -1 }], /^$/],
+  [[{ action: 'cut', nth: 0 }], /^$/],
   [['cut'], /^A rule is like \{ action: reset, at: mid-event \}\.$/],
   [{ action: 'cut' }, /^A rule is like \{ action: reset, at: mid-event \}\.$/],
 ])('%j is refused with the hint that fits', ([value, hint]) => {
-  const error = errorOf(value)
-  expect(error.facts.hint).toEqual(hint && expect.stringMatching(hint))
+  expect(errorOf(value).facts.hint ?? '').toMatch(hint)
 })
 
 test('all problems of all rules are told at once, and the actions are named', () => {
