@@ -1,17 +1,48 @@
-import { OutputClosed } from '../errors.ts'
+import type { OutputDocument, SavedFile } from '../contract/text-event.ts'
+import { ModelgateError, OutputClosed } from '../errors.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { createCandidateText } from './candidate-text.ts'
 import type { Output } from './output.ts'
 
 /**
  * Puts the model's text into a file (`-o FILE`), exactly, and leaves everything else to another renderer.
- * Text that has arrived is never lost: when the command fails it is printed instead.
+ * Text that has arrived is never lost: when the command fails it is printed instead. An answer that is whole,
+ * and only does not match its schema, is written all the same.
  * @param textOnly the other renderer would print nothing but the text, so it gets none unless the file fails
  */
 export function outputToFile(other: Output, file: TextFile, textOnly: boolean): Output {
   const text = createCandidateText()
   const kept = new Map<number, string>()
   let committed = false
+
+  const commit = async (): Promise<SavedFile> => {
+    file.write(text.rest('whole'))
+    await file.flush()
+    const saved = await file.commit()
+    committed = true
+    other.event({ type: 'file-save', file: saved })
+    return saved
+  }
+  /** Gives the text back to where it was kept from. */
+  const giveBack = async (warning: string | undefined) => {
+    // What went wrong first is the news; a temporary file left behind is not.
+    await file.discard().catch(() => {})
+    if (warning !== undefined) other.event({ type: 'warning-add', message: warning })
+    for (const [index, part] of kept) other.event({ type: 'text-delta', index, text: part })
+  }
+  /** What becomes of the file when the command fails. */
+  const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
+    const isNews = kept.size > 0 && !(error instanceof OutputClosed)
+    const unfinished = `${file.path} was not finished; the text that had arrived is on standard output`
+    if (error.exit !== 'schema') return void (await giveBack(isNews ? unfinished : undefined))
+    try {
+      return await commit()
+    } catch (failure) {
+      if (!(failure instanceof ModelgateError)) throw failure
+      await giveBack(`${failure.message}${isNews ? ' The text is on standard output' : ''}`)
+      return undefined
+    }
+  }
 
   return {
     event(event) {
@@ -31,24 +62,15 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
       await other.flush()
     },
     async end(document) {
-      file.write(text.rest('whole'))
-      await file.flush()
-      const saved = await file.commit()
-      committed = true
-      other.event({ type: 'file-save', file: saved })
-      await other.end('text' in document ? { ...document, files: [...document.files, saved] } : document)
+      await other.end(withFile(document, await commit()))
     },
     async error(error, partial) {
-      if (!committed) {
-        // What went wrong first is the news; a temporary file left behind is not.
-        await file.discard().catch(() => {})
-        if (kept.size > 0 && !(error instanceof OutputClosed)) {
-          const message = `${file.path} was not finished; the text that had arrived is on standard output`
-          other.event({ type: 'warning-add', message })
-        }
-        for (const [index, part] of kept) other.event({ type: 'text-delta', index, text: part })
-      }
-      await other.error(error, partial)
+      const saved = committed ? undefined : await settle(error)
+      await other.error(error, saved && partial ? withFile(partial, saved) : partial)
     },
   }
+}
+
+function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
+  return 'text' in document ? { ...document, files: [...document.files, saved] } : document
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SavedFile } from '../../src/contract/text-event.ts'
-import { FileError, GenerationError, OutputClosed } from '../../src/errors.ts'
+import { FileError, GenerationError, ModelgateError, OutputClosed } from '../../src/errors.ts'
 import type { TextFile } from '../../src/files/text-file.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import type { OutputOptions } from '../../src/output/create-output.ts'
@@ -71,6 +71,45 @@ test('after a failure there is no file, and the text that was paid for is on sta
   expect(context.stderr.text).toBe(
     'warning: a.txt was not finished; the text that had arrived is on standard output\n' +
       'modelgate: The generation failed.\n',
+  )
+})
+
+const mismatch = new ModelgateError('schema', 'schema_mismatch', 'The answer does not match.', {
+  billed: 'yes',
+})
+
+test('a whole answer that does not match its schema is in the file all the same', async () => {
+  const file = memoryFile()
+  const { context, output } = outputTo(file)
+  output.event(textDelta('Hel'))
+  await output.flush()
+  output.event(textDelta('lo'))
+  await output.error(mismatch, sampleDocument)
+  expect([file.text, file.state, context.stdout.text]).toEqual(['Hello', 'committed', ''])
+  expect(context.stderr.text).toBe(
+    'saved a.txt (5 bytes)\nmodelgate: The answer does not match.\n  The request was billed.\n',
+  )
+})
+
+test('the same as JSON names the file', async () => {
+  const { context, output } = outputTo(memoryFile(), { mode: 'json' })
+  output.event(textDelta('Hello'))
+  await output.error(mismatch, sampleDocument)
+  expect(JSON.parse(context.stderr.text)).toMatchObject({
+    error: { code: 'schema_mismatch' },
+    partial: { text: 'Hello', files: [saved] },
+  })
+})
+
+test('a mismatch whose file cannot be written is still told, with the text on standard output', async () => {
+  const file = memoryFile(new FileError('no_space', 'There is no space left.'))
+  const { context, output } = outputTo(file)
+  output.event(textDelta('Hello'))
+  await output.error(mismatch, sampleDocument)
+  expect([context.stdout.text, file.state]).toEqual(['Hello\n', 'discarded'])
+  expect(context.stderr.text).toBe(
+    'warning: There is no space left. The text is on standard output\n' +
+      'modelgate: The answer does not match.\n  The request was billed.\n',
   )
 })
 

@@ -113,6 +113,6 @@ function mismatch(message: string): ModelgateError {
   return new ModelgateError('schema', 'schema_mismatch', message, {
     phase: 'result',
     billed: 'yes',
-    hint: 'Make the prompt or the schema clearer; the answer itself was printed.',
+    hint: 'Make the prompt or the schema clearer; the answer itself was kept.',
   })
 }
