@@ -2,6 +2,7 @@ import { systemContext, type Context } from './context.ts'
 import { Ended, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
 import { runProgram } from './program.ts'
 
+/** For the launcher, which loads nothing but this module. @public */
 export { systemContext }
 
 /**

@@ -51,7 +51,7 @@ export function hideHeader(name: string, value: string): string {
 }
 
 /** An address with the values of its query hidden, but for the one the contract fixes (`alt=sse`). */
-export function hideQuery(url: URL): string {
+function hideQuery(url: URL): string {
   const shown = new URL(url)
   for (const name of new Set(shown.searchParams.keys())) {
     if (name !== 'alt') shown.searchParams.set(name, 'hidden')

@@ -88,11 +88,11 @@ const echoesInReply: typeof echoes = [
 const plain = [[], ['--debug'], ['-o', 'answer.txt', '--usage']]
 const documents = [['--json'], ['--jsonl'], ['--raw']]
 
-const cases = Object.values(textStyles).flatMap((style) => [
-  ...[...echoes, ...echoesInReply].flatMap(([name, reply]) =>
+const cases = Object.values(textStyles).flatMap((style) =>
+  [...echoes, ...echoesInReply].flatMap(([name, reply]) =>
     [...plain, ...documents].map((mode) => ({ style, name, reply, mode })),
   ),
-])
+)
 
 test.each(cases)(
   '$style.name $mode with a gateway that gives back the key as $name',

@@ -70,6 +70,7 @@ function install(tarball: string): void {
 function checkImports(dist: string): void {
   const known = new Set(builtinModules)
   const foreign = readdirSync(dist)
+    .filter((name) => name.endsWith('.js'))
     .flatMap((name) => sourceFacts(readFileSync(join(dist, name), 'utf8'), 'js').imports)
     .filter((name) => !/^(\.\/|node:)/.test(name) && !known.has(name))
   assert.deepEqual(foreign, [], 'imported by the bundle and not in it')
@@ -84,6 +85,8 @@ function checkRuns(): void {
     text: string
   }
   assert.equal(document.command, 'generate')
+  const [path] = run(program, ['image', 'create', '--sandbox', 'a boat'], project).split('\n')
+  assert.match(path!, /^a-boat-.*\.png$/)
   assert.notEqual(document.text, '')
 }
 

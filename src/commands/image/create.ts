@@ -12,7 +12,7 @@ import { sendImages } from './send-images.ts'
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
 
-export const imageCreateExamples: readonly Example[] = [
+const imageCreateExamples: readonly Example[] = [
   ['modelgate image create -m MODEL "A lighthouse at dusk"'],
   ['modelgate image create -m MODEL -n 3 -o "hero-{index}.{ext}" "A paper boat"'],
   ['modelgate image create -m MODEL --size 1536x1024 --quality high -o sea.png "The sea"'],

@@ -14,7 +14,7 @@ import { addImageOptions, type ImageOptions } from './image-options.ts'
 import { buildImageRequest, type ChosenModel } from './image-request.ts'
 import { modelOfBody } from './model-of-body.ts'
 import { sendImages } from './send-images.ts'
-import { readImageSource } from './source.ts'
+import { isUrl, readImageSource } from './source.ts'
 
 interface EditOptions extends ImageOptions {
   image?: string[]
@@ -23,7 +23,7 @@ interface EditOptions extends ImageOptions {
 
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
 
-export const imageEditExamples: readonly Example[] = [
+const imageEditExamples: readonly Example[] = [
   ['modelgate image edit -m MODEL --image room.png "Add a window"'],
   ['modelgate image edit -m MODEL --image room.png --mask wall.png "Paint it blue"'],
   ['modelgate image edit -m MODEL --image a.png --image b.jpg -o both.png "Put both in one"'],
@@ -47,6 +47,7 @@ export function registerImageEdit(command: Command, context: Context, send = sen
         async readSources(found) {
           const labels = options.image ?? []
           if (labels.length === 0) throw new UsageError('--image is missing: an edit starts from a picture.')
+          refuseUrls(options)
           const fetchUrl = (url: string) => fetchSource(context, options, found, url)
           const [images, mask] = await Promise.all([
             allInputs(labels.map((label) => readImageSource(context, '--image', label, fetchUrl))),
@@ -61,6 +62,15 @@ export function registerImageEdit(command: Command, context: Context, send = sen
     })
   addContractFlags(command, flags)
   addImageOptions(command)
+}
+
+/** A pasted command has only what is on the disk, or comes through the pipe. */
+function refuseUrls({ curl, image = [], mask }: EditOptions): void {
+  const urls = [...image, ...(mask === undefined ? [] : [mask])].filter(isUrl)
+  if (!curl || urls.length === 0) return
+  throw new UsageError('--curl cannot show a request with pictures from URLs.', {
+    hint: 'Download them first, and give the files.',
+  })
 }
 
 /** The model that was named, else the one that the specification says an edit has then, said aloud. */

@@ -4,6 +4,7 @@ import { UsageError } from '../../errors.ts'
 import { familyOf } from '../../contract/families.ts'
 import type { Endpoint } from '../../contract/field.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
+import { checkBeforeAsking } from '../shared/check-before-asking.ts'
 import { applyContractFlags, type ContractFlag } from '../shared/contract-flags.ts'
 import { configuredBaseUrl, readSettings } from '../shared/open-gateway.ts'
 import { createProblemList, type ProblemList } from '../shared/problem-list.ts'
@@ -79,6 +80,8 @@ export async function buildImageRequest(
   await step(() => throwAll(combinationProblems(context, options)))
   const sources = await step(() => command.readSources(settings))
   const hasPrompt = body['prompt'] !== undefined || isSet(options, 'prompt')
+  const isAsked = (words.length === 0 && !hasPrompt) || settings?.imageModel.value === undefined
+  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
   const prompt = await step(() => takePrompt(context, words, options, hasPrompt))
   if (prompt !== undefined) body['prompt'] = prompt

@@ -39,7 +39,7 @@ export async function readImageSource(
   fetchUrl: (url: string) => Promise<Uint8Array>,
 ): Promise<ImageSource> {
   if (label === '-') return inMemory(flag, label, 'stdin', await readStandardInputBytes(context, `${flag} -`))
-  if (/^(?:https?|data):/i.test(label)) {
+  if (isUrl(label)) {
     const shown = shownUrl(label)
     return inMemory(flag, shown, 'image', await fetched(`${flag} ${JSON.stringify(shown)}`, label, fetchUrl))
   }
@@ -52,6 +52,11 @@ export async function readImageSource(
   }
   const path = resolve(context.cwd, label)
   return source(flag, label, basename(label), file.bytes, file.head, () => fileChunks(path))
+}
+
+/** Whether a source is no file but what an address holds. */
+export function isUrl(label: string): boolean {
+  return /^(?:https?|data):/i.test(label)
 }
 
 /** What cannot be fetched is a mistake in the call as long as another address would help. */

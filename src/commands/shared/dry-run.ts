@@ -72,8 +72,13 @@ function curlCommand(
 
 function formLine(part: ShownPart): string {
   if ('value' in part) return `--form-string ${quoted(`${part.name}=${part.value}`)}`
-  const path = part.path.replaceAll(/["\\]/g, (character) => `\\${character}`)
-  return `-F ${quoted(`${part.name}=@"${path}";filename="${part.file_name}";type=${part.media_type}`)}`
+  const [path, fileName] = [part.path, part.file_name].map(curlQuoted)
+  return `-F ${quoted(`${part.name}=@${path};filename=${fileName};type=${part.media_type}`)}`
+}
+
+/** As curl's own -F reads it: in quotes nothing but a backslash and a quote means something else. */
+function curlQuoted(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, (character) => `\\${character}`)}"`
 }
 
 function quoted(text: string): string {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
+import { defaultSeconds } from '../../contract/limits.ts'
 import { resolveKey } from '../../config/key.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { proxiesFrom } from '../../gateway/connection.ts'
@@ -15,9 +16,6 @@ export interface OpenGateway {
   readonly gateway: Gateway
   close(): Promise<void>
 }
-
-/** First byte: a stream starts soon, a whole answer may take minutes (product, "Time"). */
-const firstByteS = { streamed: 120, whole: 600 }
 
 /** The sandbox takes any key; this one says what it is wherever it might show up. */
 const sandboxKey = 'sandbox-key'
@@ -64,7 +62,8 @@ export async function openGateway(
     limits: {
       connect: milliseconds(settings.connectTimeout.value),
       firstByte: milliseconds(
-        settings.firstByteTimeout.value ?? (streamed ? firstByteS.streamed : firstByteS.whole),
+        settings.firstByteTimeout.value ??
+          (streamed ? defaultSeconds.firstByte.streamed : defaultSeconds.firstByte.whole),
       ),
       idle: milliseconds(settings.idleTimeout.value),
       progress: milliseconds(settings.progressTimeout.value),

@@ -15,7 +15,7 @@ export interface MessageReader {
 }
 
 /** A single event may hold a 50 MB image as base64 (faults, section 1.5). */
-export const maxEventCharacters = 96 * 1_048_576
+const maxEventCharacters = 96 * 1_048_576
 
 /** How much of an HTML page is read to find its title. */
 const htmlHeadLength = 4096

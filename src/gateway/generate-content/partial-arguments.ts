@@ -1,3 +1,4 @@
+import { dangerousNames } from '../../files/dangerous-names.ts'
 import { isObject, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 
 /** The arguments of a function call that arrives in pieces. */
@@ -6,7 +7,6 @@ export interface PartialArguments {
   readonly value: unknown
 }
 
-const forbidden = new Set(['__proto__', 'constructor', 'prototype'])
 const maxIndex = 1023
 const maxSteps = 100
 
@@ -38,7 +38,7 @@ function parsePath(text: string): (string | number)[] | undefined {
     const match = step.exec(text)
     if (match === null) return undefined
     const name = match[1] ?? match[3] ?? match[4]
-    if (name !== undefined && forbidden.has(name)) return undefined
+    if (name !== undefined && dangerousNames.has(name)) return undefined
     if (Number(match[2]) > maxIndex || steps.length === maxSteps) return undefined
     steps.push(name ?? Number(match[2]))
   }

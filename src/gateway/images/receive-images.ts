@@ -7,7 +7,7 @@ import { createImageCollector, type ImageCollector } from './image-collector.ts'
 import type { ImageReceiver, ImageReply } from './image-receiver.ts'
 import { createReplyReader, type ReplyReader } from './reply-reader.ts'
 
-export type { ImageReceiver, ImageReply, ImageWriter, ReceivedImage } from './image-receiver.ts'
+export type { ImageReceiver, ImageReply, ImageWriter } from './image-receiver.ts'
 
 /** How long a reply whose images have come may stay open, for what may still follow (fault E11). */
 const graceMs = 1_000

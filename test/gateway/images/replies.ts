@@ -9,7 +9,7 @@ export interface Corpus {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 /** `one` and `second` as base64: without and with padding. */
-export const one = base64('one')
+const one = base64('one')
 const second = base64('second!')
 
 const corpus = (name: string, text: string, expected: Partial<ReadReply>): Corpus => ({
