@@ -5,6 +5,8 @@ import { testContext, type TestOverrides } from './test-context.ts'
 export interface RunResult {
   readonly code: number
   readonly out: string
+  /** Standard output as it is. */
+  readonly bytes: Buffer
   readonly err: string
 }
 
@@ -12,5 +14,5 @@ export interface RunResult {
 export async function runMain(argv: readonly string[], overrides: TestOverrides = {}): Promise<RunResult> {
   const context = testContext(overrides)
   const code = await main(argv, context)
-  return { code, out: context.stdout.text, err: context.stderr.text }
+  return { code, out: context.stdout.text, bytes: context.stdout.bytes, err: context.stderr.text }
 }

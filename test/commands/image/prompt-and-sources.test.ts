@@ -201,4 +201,12 @@ describe('a source by URL', () => {
     expect(lines[0]).toMatch(/^--image /)
     expect(exit).toBe(2)
   })
+
+  test('cannot be part of a command to paste', async () => {
+    const words = ['edit', '-m', 'm', '--curl', '--image', 'http://127.0.0.1/a.png', 'x']
+    expect(await imageRefusal(words, { cwd })).toMatchObject({
+      exit: 2,
+      lines: ['--curl cannot show a request with pictures from URLs.'],
+    })
+  })
 })

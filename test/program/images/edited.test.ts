@@ -1,0 +1,194 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { decodeImage } from '../../../src/files/codecs.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import { largestDifference, maskPng, meanDifference, testImages } from '../../support/test-images.ts'
+import { quick, studioAt, type Studio } from './image-run.ts'
+
+/** A studio with pictures of model A's own size, so that nothing is scaled. */
+async function editStudio(): Promise<{
+  studio: Studio
+  sandbox: Awaited<ReturnType<typeof runningSandbox>>
+}> {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  const { png, jpeg, webp } = await testImages(1024)
+  writeFiles(studio.cwd, { 'in.png': png, 'in.jpg': jpeg, 'in.webp': webp, 'mask.png': await maskPng(1024) })
+  return { studio, sandbox }
+}
+
+test('an edit changes what the mask opens, and nothing else', async () => {
+  const { studio, sandbox } = await editStudio()
+  const words = ['edit', ...quick, '--image', 'in.png', '--mask', 'mask.png', '-o', 'out.png', 'A red kite']
+  expect(await studio.run(words)).toMatchObject({ code: 0, out: 'out.png\n' })
+  const [before, after] = [await studio.pixels('in.png'), await studio.pixels('out.png')]
+  const isOpen = (x: number, y: number) => Math.abs(x / 1024 - 0.5) < 0.25 && Math.abs(y / 1024 - 0.5) < 0.25
+  expect(largestDifference(before, after, (x, y) => !isOpen(x, y))).toBe(0)
+  expect(largestDifference(before, after, isOpen)).toBeGreaterThan(50)
+  expect(sandbox.created()).toBe(1)
+})
+
+test('an edit without a mask keeps the picture recognisable', async () => {
+  const { studio } = await editStudio()
+  const words = ['edit', ...quick, '--image', 'in.jpg', '-o', 'out.png', 'A red kite']
+  expect((await studio.run(words)).code).toBe(0)
+  const [before, after] = [await studio.pixels('in.jpg'), await studio.pixels('out.png')]
+  const difference = meanDifference(before, after)
+  expect(difference).toBeGreaterThan(0.5)
+  expect(difference).toBeLessThan(100)
+})
+
+test('several images of all types are sent in their order, and the first is edited', async () => {
+  const { studio, sandbox } = await editStudio()
+  const images = ['--image', 'in.png', '--image', 'in.webp', '--image', 'in.jpg']
+  const { code, out } = await studio.run([
+    'edit',
+    ...quick,
+    ...images,
+    '--mask',
+    'mask.png',
+    '--json',
+    '-o',
+    'x.png',
+    'A',
+  ])
+  expect(code).toBe(0)
+  // Every source counts 645 tokens.
+  expect(JSON.parse(out)).toMatchObject({ files: [{ path: 'x.png' }] })
+  const corner = (x: number, y: number) => x < 200 && y < 200
+  expect(largestDifference(await studio.pixels('in.png'), await studio.pixels('x.png'), corner)).toBe(0)
+  expect(sandbox.created()).toBe(1)
+})
+
+test('the default model of an edit is said aloud, and the gateway decides', async () => {
+  const { studio, sandbox } = await editStudio()
+  const { code, err } = await studio.run([
+    'edit',
+    '--image',
+    'in.png',
+    '--size',
+    '256x256',
+    '-o',
+    'x.png',
+    'A red kite',
+  ])
+  expect(code).toBe(0)
+  expect(err).toMatch(
+    /^warning: No model was named: the gateway takes image-model-b, the default of an edit\./,
+  )
+  expect(studio.info('x.png')).toMatchObject({ width: 256 })
+  expect(sandbox.requests()[0]?.model).toBeUndefined()
+})
+
+test('an image from a pipe', async () => {
+  const { studio } = await editStudio()
+  const words = ['edit', ...quick, '--image', '-', '-o', 'x.png', 'A red kite']
+  expect(await studio.run(words, { stdin: studio.read('in.webp') })).toMatchObject({
+    code: 0,
+    out: 'x.png\n',
+  })
+})
+
+test('an image from the gateway itself, by its URL', async () => {
+  const { studio, sandbox } = await editStudio()
+  const made = await studio.run([
+    'create',
+    '-m',
+    'dall-e-2',
+    '--size',
+    '256x256',
+    '--no-download',
+    'A red kite',
+  ])
+  const words = [
+    'edit',
+    '-m',
+    'dall-e-2',
+    '--size',
+    '256x256',
+    '--image',
+    made.out.trim(),
+    '-o',
+    'x.png',
+    'Blue',
+  ]
+  expect((await studio.run(words)).code).toBe(0)
+  expect(studio.info('x.png')).toMatchObject({ width: 256 })
+  expect(sandbox.created()).toBe(2)
+})
+
+const run = promisify(execFile)
+
+test('--curl is a command that creates the same edit', async () => {
+  const { studio, sandbox } = await editStudio()
+  writeFiles(studio.cwd, { 'it\'s "odd" $HOME;type=x.png': studio.read('in.png') })
+  const name = 'it\'s "odd" $HOME;type=x.png'
+  const fields = ['--user', 'me; type=text/html \'q\' "d" @file <file', '-n', '1', '--output-format', 'webp']
+  const images = ['--image', name, '--image', 'in.jpg', '--mask', 'mask.png']
+  const words = ['edit', ...quick, ...fields, ...images, 'Ödd \'"\\ $(touch pwned) `touch pwned`\n@in.png']
+  const { code, out } = await studio.run([...words, '--curl'])
+  expect([code, sandbox.requests().length]).toEqual([0, 0])
+  const options = { cwd: studio.cwd, maxBuffer: 1e8, env: { ...process.env, MODELGATE_API_KEY: 'test-key' } }
+  const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], options)
+  const reply = JSON.parse(stdout) as { data: { b64_json: string }[] }
+  expect(sandbox.requests()).toMatchObject([{ status: 200, created: true, model: 'gpt-image-1' }])
+  const { width } = await decodeImage(Buffer.from(reply.data[0]!.b64_json, 'base64'), 'image/webp')
+  expect(width).toBe(1024)
+  expect(studio.files()).not.toContain('pwned')
+  // The same seed and the same words: what the program makes of them is the same picture.
+  const other = studioAt(await runningSandbox())
+  for (const file of [name, 'in.jpg', 'mask.png']) writeFiles(other.cwd, { [file]: studio.read(file) })
+  expect((await other.run([...words, '-o', 'same.webp'])).code).toBe(0)
+  expect(other.read('same.webp').equals(Buffer.from(reply.data[0]!.b64_json, 'base64'))).toBe(true)
+})
+
+test('--curl of a creation is one, too', async () => {
+  const { studio, sandbox } = await editStudio()
+  const { out } = await studio.run(['create', ...quick, '--curl', 'It\'s a "red" kite\\ $HOME'])
+  const env = { ...process.env, MODELGATE_API_KEY: 'test-key' }
+  const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], {
+    maxBuffer: 1e8,
+    env,
+  })
+  expect(JSON.parse(stdout)).toMatchObject({ data: [{ b64_json: expect.any(String) }] })
+  expect(sandbox.created()).toBe(1)
+})
+
+test('--dry-run shows every part with its type and size, and sends nothing', async () => {
+  const { studio, sandbox } = await editStudio()
+  const images = ['--image', 'in.png', '--image', 'in.jpg', '--mask', 'mask.png']
+  const { code, out } = await studio.run(['edit', ...quick, ...images, '-n', '2', '--dry-run', 'A red kite'])
+  expect(code).toBe(0)
+  const bytes = (name: string) => studio.read(name).length
+  const file = (name: string, path: string, media_type: string) => {
+    return { name, path, file_name: path, media_type, bytes: bytes(path) }
+  }
+  const { method, url, headers, parts } = JSON.parse(out) as Record<string, unknown>
+  expect([method, url]).toEqual(['POST', `${sandbox.url}/v1/images/edits`])
+  expect(headers).toMatchObject({
+    authorization: 'Bearer <hidden>',
+    'content-type': expect.stringMatching(/^multipart\/form-data; boundary=/),
+  })
+  expect(parts).toEqual(
+    expect.arrayContaining([
+      { name: 'prompt', value: 'A red kite' },
+      { name: 'n', value: '2' },
+      { name: 'quality', value: 'low' },
+      { name: 'model', value: 'gpt-image-1' },
+      file('image[]', 'in.png', 'image/png'),
+      file('image[]', 'in.jpg', 'image/jpeg'),
+      file('mask', 'mask.png', 'image/png'),
+    ]),
+  )
+  expect((parts as unknown[]).length).toBe(7)
+  expect([sandbox.requests().length, studio.files().length]).toEqual([0, 4])
+})
+
+test('one image is called image, several image[]', async () => {
+  const { studio } = await editStudio()
+  const { out } = await studio.run(['edit', ...quick, '--image', 'in.png', '--dry-run', 'A red kite'])
+  const names = (JSON.parse(out) as { parts: { name: string }[] }).parts.map(({ name }) => name)
+  expect(names.filter((name) => name.startsWith('image'))).toEqual(['image'])
+})
