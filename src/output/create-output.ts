@@ -10,7 +10,7 @@ import { outputToFile } from './output-to-file.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createPathsOutput } from './paths-output.ts'
 import { createRawOutput } from './raw-output.ts'
-import { createRedactor } from './redact.ts'
+import { createJsonRedactor } from './redact.ts'
 import { sanitise } from './sanitise.ts'
 import { createScreen } from './screen.ts'
 import type { Screen } from './screen.ts'
@@ -33,7 +33,7 @@ export interface OutputOptions {
 
 /** Chooses the renderer, once. Nothing else in the program asks whether it is JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
-  const hideSecrets = createRedactor(options.secrets ?? [])
+  const hideSecrets = createJsonRedactor(options.secrets ?? [])
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
   const cleaner = createMessageCleaner(context, options.secrets ?? [])
   const textOnly = mode === 'terminal' || mode === 'plain'

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { inCi } from './in-ci.ts'
-import { createRedactor } from './redact.ts'
+import { createJsonRedactor, createRedactor } from './redact.ts'
 import { sanitise, sanitiseJson } from './sanitise.ts'
 
 /** Makes anything safe for standard error, wherever it came from. */
@@ -19,6 +19,7 @@ export interface MessageCleaner {
  */
 export function createMessageCleaner(context: Context, secrets: readonly string[]): MessageCleaner {
   const redact = createRedactor(secrets)
+  const redactJson = createJsonRedactor(secrets)
   const guarded = inCi(context.env)
   return {
     line(text, limit) {
@@ -29,7 +30,7 @@ export function createMessageCleaner(context: Context, secrets: readonly string[
     },
     words: (text) => sanitise(redact(text)),
     json(text) {
-      const json = sanitiseJson(redact(text))
+      const json = sanitiseJson(redactJson(text))
       return guarded ? json.replaceAll('##[', '#\\u0023[') : json
     },
   }

@@ -3,13 +3,32 @@ const mark = '[hidden]'
 /** A message may have been cut in the middle of a secret: so much of its beginning gives it away. */
 const tellingLength = 12
 
+type Redactor = (text: string) => string
+
 /**
  * A function that takes the given secrets out of a text, in every form they may have been written in:
  * as they are, inside a JSON string, percent-encoded, and in base64 (both alphabets, at any offset);
- * whole, or only the beginning of them.
+ * whole, or only the beginning of them. A short secret is also part of many a word: see `createWordRedactor`.
  */
-export function createRedactor(secrets: readonly string[]): (text: string) => string {
-  const forms = new Set(secrets.flatMap(formsOf).filter((form) => form !== ''))
+export function createRedactor(secrets: readonly string[]): Redactor {
+  const redactForms = createFormRedactor(secrets)
+  const redactWords = createWordRedactor(secrets)
+  return redactWords === undefined ? redactForms : (text) => redactWords(redactForms(text))
+}
+
+/** The same for JSON text (one document, or one a line), which stays valid: a short secret is sought in string values only. */
+export function createJsonRedactor(secrets: readonly string[]): Redactor {
+  const redactForms = createFormRedactor(secrets)
+  const redactWords = createWordRedactor(secrets)
+  if (redactWords === undefined) return redactForms
+  return (json) =>
+    redactForms(json).replace(jsonString, (string, colon) =>
+      colon ? string : redactString(string, redactWords),
+    )
+}
+
+function createFormRedactor(secrets: readonly string[]): Redactor {
+  const forms = new Set(secrets.flatMap(formsOf))
   if (forms.size === 0) return (text) => text
   // Case is ignored because percent-encoding may be written in either.
   const pattern = new RegExp(patternOf(branchesOf([...forms]), 0), 'giu')
@@ -21,11 +40,55 @@ export function redact(text: string, secrets: readonly string[]): string {
   return createRedactor(secrets)(text)
 }
 
+/** A JSON string, and the colon after it when it is the name of a property. */
+const jsonString = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/gs
+
+/** The string as it was, unless it holds a secret. */
+function redactString(string: string, redactWords: Redactor): string {
+  try {
+    const value = JSON.parse(string) as string
+    const clean = redactWords(value)
+    return clean === value ? string : JSON.stringify(clean)
+  } catch {
+    // Between quotation marks that are not JSON's.
+    return redactWords(string)
+  }
+}
+
+/** What is shorter may well be part of a word, a path or a name: a sandbox's key, not one that was issued. */
+const leastLength = 8
+
+/**
+ * Takes short secrets out of a text where they stand as words of their own: not within a word, a path or a file name,
+ * nor within the name of a JSON property. Undefined when no secret is short.
+ */
+function createWordRedactor(secrets: readonly string[]): Redactor | undefined {
+  const forms = new Set(
+    secrets.filter((secret) => secret !== '' && secret.length < leastLength).flatMap(spellings),
+  )
+  if (forms.size === 0) return undefined
+  const letter = '[\\p{L}\\p{N}_]'
+  const before = `(?<!${letter}|[/\\\\]|${letter}[.-])`
+  const after = `(?![/\\\\.-]?${letter})`
+  const notInName = '(?![^"\\\\\\n]{0,200}"\\s{0,9}:)'
+  const pattern = new RegExp(
+    `${before}(?:${[...forms].map(escapeForPattern).join('|')})${after}${notInName}`,
+    'gu',
+  )
+  return (text) => text.replace(pattern, mark)
+}
+
+function spellings(secret: string): string[] {
+  const plain = secret.toWellFormed()
+  return [plain, JSON.stringify(plain).slice(1, -1), encodeURIComponent(plain)]
+}
+
+/** The forms that are told from other text wherever they stand. */
 function formsOf(secret: string): string[] {
   const plain = secret.toWellFormed()
-  const forms = [plain, JSON.stringify(plain).slice(1, -1), encodeURIComponent(plain)]
+  const words = plain.length < leastLength ? [] : spellings(secret)
   // The base64 of a very short secret is so short that it would match by chance.
-  return plain.length < 6 ? forms : [...forms, ...[0, 1, 2].flatMap((offset) => base64Forms(plain, offset))]
+  return plain.length < 6 ? words : [...words, ...[0, 1, 2].flatMap((offset) => base64Forms(plain, offset))]
 }
 
 /** The base64 of a secret that stands `offset` bytes after a group's start, without the edges it shares. */
