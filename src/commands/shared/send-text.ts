@@ -123,6 +123,7 @@ async function receive(
       files.push(saved)
       output.event({ type: 'file-save', file: saved })
     },
+    warn,
   )
   const decoder = request.createDecoder({
     keepResponse: options.json === true || options.jsonl === true,
