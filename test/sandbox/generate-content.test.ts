@@ -209,7 +209,18 @@ test('safety settings are rated, and a prompt above the context window is 400', 
 test('the prompt can ask for a size', async () => {
   const sandbox = await runningSandbox()
   const wordsFor = async (prompt: string) =>
-    textOf(eventsOf(await generate(sandbox, prompt))).split(' ').length
+    textOf(eventsOf(await generate(sandbox, prompt))).split(/\s+/).length
   expect(await wordsFor('sandbox:short')).toBeLessThan(40)
   expect(await wordsFor('sandbox:300-words')).toBeGreaterThanOrEqual(300)
+})
+
+test('a long text has paragraphs, a short one is a line', async () => {
+  const sandbox = await runningSandbox()
+  const textFor = async (prompt: string) => textOf(eventsOf(await generate(sandbox, prompt)))
+  const paragraphs = (await textFor('sandbox:long')).split('\n\n')
+  expect(paragraphs.length).toBeGreaterThan(50)
+  const lengths = paragraphs.map((paragraph) => paragraph.length)
+  expect(Math.min(...lengths)).toBeGreaterThan(20)
+  expect(Math.max(...lengths)).toBeLessThan(800)
+  expect(await textFor('hi')).not.toContain('\n')
 })

@@ -28,6 +28,10 @@ const closings = [
   'Ask again with the same seed, and the same words will come back.',
 ]
 
+/** A text of fewer words is one line. */
+const leastWithParagraphs = 100
+const sentencesInParagraph = 6
+
 /**
  * A pleasant answer that is plainly the sandbox's own: marked `[sandbox]`, quoting the start of the prompt.
  * @param words how many words it should have at least
@@ -47,7 +51,15 @@ export function writeText(prompt: string, random: Random, words: number): string
     parts.push(sentence)
     count += wordsIn(sentence)
   }
-  return [...parts, pick(random, closings)].join(' ')
+  const all = [...parts, pick(random, closings)]
+  return words < leastWithParagraphs ? all.join(' ') : paragraphsOf(all).join('\n\n')
+}
+
+function paragraphsOf(all: readonly string[]): string[] {
+  const count = Math.ceil(all.length / sentencesInParagraph)
+  return Array.from({ length: count }, (_, index) =>
+    all.slice(index * sentencesInParagraph, (index + 1) * sentencesInParagraph).join(' '),
+  )
 }
 
 /** How many words a prompt asks for: `sandbox:short`, `sandbox:500-words`; else a few sentences. */
