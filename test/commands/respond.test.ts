@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
-import { bodyOf, textCall, wholeCall } from '../support/text-call.ts'
+import { bodyOf, refusalOf, textCall, wholeCall } from '../support/text-call.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const schema = { title: 'A person!', type: 'object' }
@@ -194,6 +194,17 @@ test.each<[string, unknown]>([
 ])('--tool %s', async (word, tool) => {
   expect((await bodyOf('respond', ['hi', '--tool', word], { cwd: folder() }))['tools']).toEqual([tool])
 })
+
+test.each(['mcp:foo=notaurl', 'mcp:foo=ftp://host', 'mcp:foo=//host', 'mcp:foo=https://'])(
+  '--tool %s names no server',
+  async (word) => {
+    expect(await refusalOf('respond', ['hi', '--tool', word])).toMatchObject({
+      exit: 2,
+      lines: [`--tool "${word}" names no URL that starts with https:// or http://.`],
+      hint: expect.stringContaining('mcp:LABEL=https://'),
+    })
+  },
+)
 
 test('--tool adds to --tools', async () => {
   const argv = ['hi', '--tools', '[{"type":"own"}]', '--tool', 'web_search']

@@ -30,10 +30,19 @@ export async function readResponseTool(context: Context, text: string): Promise<
   if (kind === 'file_search' && rest !== '') return { type: 'file_search', vector_store_ids: rest.split(',') }
   const [label, target = ''] = splitOnce(rest, '=')
   if (label !== '' && target !== '') {
+    if (kind === 'mcp') requireUrl(text, target)
     if (kind === 'mcp') return { type: 'mcp', server_label: label, server_url: target }
     if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
   }
   throw new UsageError(`--tool ${JSON.stringify(text)} is none of ${shortForms}, and no JSON or @file.`)
+}
+
+function requireUrl(text: string, url: string): void {
+  const { protocol } = URL.parse(url) ?? {}
+  if (protocol === 'https:' || protocol === 'http:') return
+  throw new UsageError(`--tool ${JSON.stringify(text)} names no URL that starts with https:// or http://.`, {
+    hint: 'Write --tool mcp:LABEL=https://host/path, or --tool connector:LABEL=ID for a connector.',
+  })
 }
 
 /** A function may be given bare, nested as in the older chat style, or as a whole tool. */
