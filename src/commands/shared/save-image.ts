@@ -52,7 +52,7 @@ export function createImageSaver(
             throw lost(error)
           })
           place = '.'
-          onWarning(`${error.message} It is saved in the working directory instead.`)
+          onWarning(`${error.message} The image is saved in the working directory instead.`)
           return saved
         }
       }

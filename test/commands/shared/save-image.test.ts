@@ -40,7 +40,7 @@ test.each([
   const { paths, warnings, error } = await save(cwd, 'out', 2)
   expect([paths, error]).toEqual([['modelgate-resp_1-1.png', 'modelgate-resp_1-2.png'], undefined])
   expect(warnings).toEqual([expect.stringContaining(reason)])
-  expect(warnings[0]).toMatch(/ It is saved in the working directory instead\.$/)
+  expect(warnings[0]).toMatch(/ The image is saved in the working directory instead\.$/)
   expect(readFileSync(join(cwd, 'modelgate-resp_1-2.png'))).toEqual(png)
 })
 
