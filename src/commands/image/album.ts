@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-event.ts'
 import type { SavedFile } from '../../contract/text-event.ts'
-import { asModelgateError, type ModelgateError } from '../../errors.ts'
+import type { ModelgateError } from '../../errors.ts'
 import { openImageFile, type ImageFile } from '../../files/open-image-file.ts'
 import { streamImage } from '../../files/stream-image.ts'
 import type { ImageReceiver, ImageWriter } from '../../gateway/images/receive-images.ts'
@@ -22,6 +22,8 @@ export interface FoundLink {
 /** The images of one request: where each goes, and what has become of it. */
 export interface Album extends ImageReceiver {
   readonly files: ReadonlyMap<number, Omit<SavedImage, 'revised_prompt'>>
+  /** The numbers of the images that went to where they belong, standard output among these places. */
+  readonly saved: ReadonlySet<number>
   readonly partials: readonly SavedFile[]
   readonly found: readonly FoundLink[]
   readonly links: ImageLink[]
@@ -30,7 +32,9 @@ export interface Album extends ImageReceiver {
   numberAt(position: number): number
   /** A writer for an image that is downloaded, which is refused when it is damaged. */
   openDownload(index: number): ImageWriter
-  fail(index: number, error: unknown): ModelgateError
+  /** Whether it is known what became of an image. */
+  has(index: number): boolean
+  fail(index: number, error: ModelgateError): void
 }
 
 export interface AlbumParts {
@@ -47,11 +51,20 @@ export interface AlbumParts {
 /** Makes an album. Nothing is under its final name before it has come whole and has been looked at. */
 export function createAlbum({ context, options, request, output, preview, id, warn }: AlbumParts): Album {
   const files = new Map<number, Omit<SavedImage, 'revised_prompt'>>()
+  const saved = new Set<number>()
+  const links: ImageLink[] = []
+  const failures: ImageFailure[] = []
   const partials: SavedFile[] = []
   const found: FoundLink[] = []
   const { plan, wanted } = request
   const force = options.force === true
 
+  /** Two images on standard output would be none. */
+  const isLeftOut = (index: number) => {
+    if (!plan.toStandardOutput || index === wanted[0]) return false
+    warn(`Image ${index} was not asked for, and is not written: -o - takes one.`)
+    return true
+  }
   const numberAt = (position: number) =>
     wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
   const pathFor = (index: number) => (extension: string) => plan.pathFor({ index, extension, id: id() })
@@ -76,18 +89,22 @@ export function createAlbum({ context, options, request, output, preview, id, wa
           ? { damaged: (path: string, damage: string) => warn(`${path} is damaged: ${damage}.`) }
           : {}),
       }),
-      async (saved) => {
-        files.set(index, saved)
-        await show(saved.path, saved.mime_type, saved.path)
+      async (image) => {
+        files.set(index, image)
+        saved.add(index)
+        await show(image.path, image.mime_type, image.path)
       },
     )
 
   /** `-o -`: there is no path to tell. */
-  const openStandardOutput = (): ImageWriter =>
+  const openStandardOutput = (index: number): ImageWriter =>
     asWriter(
       streamImage(context, { damaged: (_, damage) => warn(`The image is damaged: ${damage}.`) }),
-      async () => {},
+      async () => void saved.add(index),
     )
+
+  const openImage = (index: number, keepDamaged: boolean): ImageWriter =>
+    plan.toStandardOutput ? openStandardOutput(index) : openFile(index, keepDamaged)
 
   /** A preview that is kept beside the image, as NAME-partial-0. */
   const openPartial = (index: number, partial: number): ImageWriter =>
@@ -97,10 +114,11 @@ export function createAlbum({ context, options, request, output, preview, id, wa
         force,
         damaged: () => {},
       }),
-      async (saved) => {
-        partials.push(saved)
-        output.event({ type: 'image-partial', index, partial, file: saved })
-        await show(saved.path, saved.mime_type, `preview ${partial}`)
+      async ({ path, bytes, sha256, mime_type }) => {
+        const file = { path, bytes, sha256, mime_type }
+        partials.push(file)
+        output.event({ type: 'image-partial', index, partial, file })
+        await show(path, mime_type, `preview ${partial}`)
       },
     )
 
@@ -118,33 +136,41 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     }
   }
 
-  return {
+  const album: Album = {
+    count: wanted.length,
     files,
+    saved,
     partials,
     found,
-    links: [],
-    failures: [],
+    links,
+    failures,
     numberAt,
-    openDownload: (index) => (plan.toStandardOutput ? openStandardOutput() : openFile(index, false)),
+    has: (index) => saved.has(index) || [...links, ...failures].some((known) => known.index === index),
+    openDownload: (index) => openImage(index, false),
     async open({ index: position, partial }) {
       const index = numberAt(position)
-      if (partial !== null)
-        return options.savePartials ? openPartial(index, partial) : showPartial(index, partial)
-      return plan.toStandardOutput ? openStandardOutput() : openFile(index, true)
+      if (partial === null) return isLeftOut(index) ? nowhere : openImage(index, true)
+      return options.savePartials ? openPartial(index, partial) : showPartial(index, partial)
     },
     flush: () => output.flush(),
-    url({ index, url }) {
-      found.push({ index: numberAt(index), url })
+    url({ index: position, url }) {
+      const index = numberAt(position)
+      if (!isLeftOut(index)) found.push({ index, url })
     },
-    fail(index, error) {
-      const known = asModelgateError(error, options.debug === true)
-      const failure = { index, code: known.code, message: known.message }
-      this.failures.push(failure)
+    failed: ({ index, error }) => album.fail(numberAt(index), error),
+    fail(index, { code, message }) {
+      // More than was asked for is not missed.
+      if (!wanted.includes(index)) return warn(message)
+      const failure = { index, code, message }
+      failures.push(failure)
       output.event({ type: 'image-fail', failure })
-      return known
     },
   }
+  return album
 }
+
+/** Takes what nobody has a place for. */
+const nowhere: ImageWriter = { write: async () => {}, done: async () => {}, drop: async () => {} }
 
 function asWriter(
   file: ImageFile,

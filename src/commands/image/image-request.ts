@@ -15,7 +15,7 @@ import { combinationProblems } from './check-combination.ts'
 import { modelProblems } from './check-model.ts'
 import { sourceProblems } from './check-sources.ts'
 import { previewModes, type ImageOptions, type PreviewMode } from './image-options.ts'
-import { missingImages } from './missing-images.ts'
+import { missingImages, type ExistingImage } from './missing-images.ts'
 import type { ImageSource } from './source.ts'
 
 /** A request for images, ready to be sent. */
@@ -31,8 +31,8 @@ export interface ImageRequest {
   readonly plan: OutputPlan
   /** The numbers of the images to make, from 1: fewer than asked for with `--skip-existing`. */
   readonly wanted: readonly number[]
-  /** Paths of images that are there already (`--skip-existing`). */
-  readonly existing: readonly string[]
+  /** Images that are there already (`--skip-existing`). */
+  readonly existing: readonly ExistingImage[]
   readonly preview: PreviewMode
   readonly warnings: readonly string[]
 }

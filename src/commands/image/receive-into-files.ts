@@ -1,22 +1,15 @@
 import type { Context } from '../../context.ts'
 import { GenerationError, Ended, ModelgateError, asModelgateError } from '../../errors.ts'
-import type { ImageDocument, SavedImage } from '../../contract/image-event.ts'
-import { urlLifetimeMinutes } from '../../contract/images.ts'
-import { outputVersion } from '../../contract/text-event.ts'
-import { download } from '../../gateway/download.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { receiveImages, type ImageReply } from '../../gateway/images/receive-images.ts'
-import { readResponseUsage } from '../../gateway/responses/usage.ts'
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
 import { createAlbum, type Album } from './album.ts'
+import { fetchResults } from './fetch-results.ts'
 import type { ImageOptions } from './image-options.ts'
+import { createImageReport, type ImageReport } from './image-report.ts'
 import type { ImageRequest } from './image-request.ts'
-import { describeExisting } from './report-existing.ts'
 import { writeSidecars } from './write-sidecars.ts'
-
-/** A result is at most this large (faults, section 1.5). */
-const maxDownloadBytes = 2 * 1024 ** 3
 
 /** Sends a request, saves every image of the reply, and says what became of each. */
 export async function receiveIntoFiles(
@@ -25,60 +18,47 @@ export async function receiveIntoFiles(
   request: ImageRequest,
   { gateway, wire, output }: { gateway: Gateway; wire: GatewayRequest; output: Output },
 ): Promise<void> {
-  const { command, model } = request
-  const warnings: string[] = []
   let reply: ImageReply | undefined
   let requestId: string | null = null
-  const warn = (message: string) => {
-    warnings.push(message)
-    output.event({ type: 'warning-add', message })
-  }
+  const report = createImageReport({
+    context,
+    request,
+    output,
+    album: () => album,
+    reply: () => reply,
+    requestId: () => requestId,
+  })
   const quiet = options.quiet === true || options.json === true || options.jsonl === true
-  const preview = quiet ? undefined : createPreview(context, { mode: request.preview })
-  const album = createAlbum({ context, options, request, output, preview, id: () => requestId ?? '', warn })
-  let files: SavedImage[] = []
-  let reported = 0
-  /** Says where the images are that have been saved since the last time. */
-  const report = async () => {
-    const made = [...album.files]
-      .sort(([a], [b]) => a - b)
-      .map(([index, file]) => ({ index, file: withPrompt(index, file, album, reply) }))
-    for (const { index, file } of made.slice(reported)) output.event({ type: 'image-save', index, file })
-    reported = made.length
-    files = [...(await describeExisting(context, request.existing)), ...made.map(({ file }) => file)]
-  }
-  const document = (): ImageDocument => ({
-    version: outputVersion,
-    command,
-    model,
-    files,
-    usage: readResponseUsage(reply?.usage),
-    request_id: requestId,
-    response: reply?.response ?? null,
-    partials: album.partials,
-    links: album.links,
-    failures: album.failures,
-    warnings,
+  const album = createAlbum({
+    context,
+    options,
+    request,
+    output,
+    preview: quiet ? undefined : createPreview(context, { mode: request.preview }),
+    id: () => requestId ?? '',
+    warn: report.warn,
   })
   try {
-    output.event({ type: 'start', version: outputVersion, command, model })
-    for (const message of request.warnings) warn(message)
-    reply = await receiveImages(gateway, wire, { ...album, replied: (id) => (requestId = id) })
-    if (options.download) await fetchFound(gateway, options, album)
-    else listFound(context, album, output)
-    await report()
-    if (options.sidecar)
-      await writeSidecars(context, request, files.slice(request.existing.length), {
-        requestId,
-        usage: reply.usage,
-        force: options.force === true,
-      })
-    judge(options, request, reply, warn)
-    await output.end(document())
+    report.start()
+    const receiver = { ...album, replied: (id: string | null) => void (requestId = id) }
+    const broken = await receiveImages(gateway, wire, receiver).then(
+      (whole) => void (reply = whole),
+      (error: unknown) => asModelgateError(error, options.debug === true),
+    )
+    if (broken !== undefined && gateway.signal.aborted) throw broken
+    await keepFound(gateway, options, album, { report, output })
+    await report.tellFiles()
+    if (options.sidecar) {
+      const force = options.force === true
+      await writeSidecars(context, request, report.made(), { requestId, usage: reply?.usage, force })
+    }
+    if (broken !== undefined) failMissing(album, request, broken)
+    judge(options, request, album, report)
+    await output.end(report.document())
   } catch (error) {
     const known = asModelgateError(error, options.debug === true)
-    await report()
-    await output.error(known, document())
+    await report.tellFiles()
+    await output.error(known, report.document())
     throw new Ended(known)
   }
   if (album.failures.length > 0) {
@@ -88,57 +68,48 @@ export async function receiveIntoFiles(
   }
 }
 
-function withPrompt(
-  index: number,
-  file: Omit<SavedImage, 'revised_prompt'>,
+/** Downloads the results that came as addresses, or with `--no-download` lists them. */
+async function keepFound(
+  gateway: Gateway,
+  options: ImageOptions,
   album: Album,
-  reply: ImageReply | undefined,
-): SavedImage {
-  const item = reply?.images.find((image) => album.numberAt(image.index) === index)
-  return { ...file, revised_prompt: item?.revised_prompt ?? null }
-}
-
-/** Downloads every result at once: its address lives only for a while. */
-async function fetchFound(gateway: Gateway, options: ImageOptions, album: Album): Promise<void> {
-  let first: ModelgateError | undefined
-  for (const { index, url } of album.found) {
-    const writer = album.openDownload(index)
-    try {
-      await download(gateway, url, writer, {
-        maxBytes: maxDownloadBytes,
-        allowPrivate: options.allowPrivateUrls === true,
-      })
-      await writer.done()
-    } catch (error) {
-      await writer.drop()
-      if (gateway.signal.aborted) throw error
-      first ??= album.fail(index, error)
-    }
-  }
-  // Nothing at all was saved: then the first failure is the command's.
-  if (first !== undefined && album.files.size === 0) throw first
-}
-
-function listFound(context: Context, album: Album, output: Output): void {
-  for (const { index, url } of album.found) {
-    const link = { index, url, expires_at: Math.floor(context.clock.now() / 1000) + urlLifetimeMinutes * 60 }
+  { report, output }: { readonly report: ImageReport; readonly output: Output },
+): Promise<void> {
+  if (options.download) return fetchResults(gateway, options, album, report)
+  for (const found of album.found) {
+    const link = report.link(found)
     album.links.push(link)
     output.event({ type: 'image-link', link })
   }
+  if (album.saved.size > 0) {
+    report.warn('The gateway sent the image itself in place of a URL, so it was saved.')
+  }
+}
+
+/**
+ * The reply broke off, or said that something went wrong, when a part of the images had come.
+ * @throws the error, unless it only says why the others are missing: an unknown outcome is no failed image
+ */
+function failMissing(album: Album, { wanted }: ImageRequest, error: ModelgateError): void {
+  const isAnswer = error.exit === 'contract' || error.exit === 'failed'
+  const missing = wanted.filter((index) => !album.has(index))
+  if (!isAnswer || missing.length === wanted.length) throw error
+  for (const index of missing) album.fail(index, error)
 }
 
 /** Fewer images than were asked for are a result, and worth a word. */
 function judge(
   options: ImageOptions,
-  request: ImageRequest,
-  reply: ImageReply,
-  warn: (message: string) => void,
+  { wanted }: ImageRequest,
+  { saved, links, failures }: Album,
+  report: ImageReport,
 ): void {
-  const [came, asked] = [reply.images.length, request.wanted.length]
+  if (failures.length > 0) return
+  const [came, asked] = [saved.size + links.length, wanted.length]
   if (came === asked) return
   const message = `${came} images came, ${asked} were asked for.`
   if (came < asked && options.strict) {
     throw new GenerationError('fewer_images', message, { billed: 'yes' })
   }
-  warn(message)
+  report.warn(message)
 }

@@ -8,18 +8,19 @@ import { outputVersion } from '../../contract/text-event.ts'
 import { imageInfoHeadBytes, readImageInfo } from '../../files/image-info.ts'
 import type { Output } from '../../output/output.ts'
 import type { ImageRequest } from './image-request.ts'
+import type { ExistingImage } from './missing-images.ts'
 
 /** Every image is there already (`--skip-existing`): reports them as if they had just been made, and sends nothing. */
 export async function reportExisting(context: Context, request: ImageRequest, output: Output): Promise<void> {
   const { command, model } = request
   output.event({ type: 'start', version: outputVersion, command, model })
   const files = await describeExisting(context, request.existing)
-  for (const [index, file] of files.entries()) output.event({ type: 'image-save', index: index + 1, file })
+  for (const { index, file } of files) output.event({ type: 'image-save', index, file })
   await output.end({
     version: outputVersion,
     command,
     model,
-    files,
+    files: files.map(({ file }) => file),
     usage: null,
     request_id: null,
     response: null,
@@ -31,8 +32,11 @@ export async function reportExisting(context: Context, request: ImageRequest, ou
 }
 
 /** What is known of images that were made earlier. */
-export function describeExisting(context: Context, paths: readonly string[]): Promise<SavedImage[]> {
-  return Promise.all(paths.map((path) => describe(context, path)))
+export function describeExisting(
+  context: Context,
+  images: readonly ExistingImage[],
+): Promise<{ index: number; file: SavedImage }[]> {
+  return Promise.all(images.map(async ({ index, path }) => ({ index, file: await describe(context, path) })))
 }
 
 async function describe(context: Context, path: string): Promise<SavedImage> {

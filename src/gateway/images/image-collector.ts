@@ -1,4 +1,4 @@
-import { ContractError, type ModelgateError } from '../../errors.ts'
+import { ContractError } from '../../errors.ts'
 import { parseMessage } from '../events/json-reader.ts'
 import { numberOf, objectOf, stringOf, type JsonObject } from '../json-access.ts'
 import { replyError } from '../reply-error.ts'
@@ -6,7 +6,7 @@ import { positionOf } from '../text-decoder.ts'
 import type { DocumentHandlers } from './document-scanner.ts'
 import { createImageIntake } from './image-intake.ts'
 import { isError, itemsOf, kindOf, type MessageKind } from './image-message.ts'
-import type { ImageReceiver, ImageStart, ReceivedImage } from './image-receiver.ts'
+import type { FailedImage, ImageReceiver, ImageStart, ReceivedImage } from './image-receiver.ts'
 
 /** Makes images of the messages of a reply, and remembers what else they say. */
 export interface ImageCollector extends DocumentHandlers {
@@ -15,8 +15,8 @@ export interface ImageCollector extends DocumentHandlers {
   readonly results: readonly unknown[]
   readonly usage: unknown
   readonly created: number | null
-  /** Why the first image that is missing is missing. */
-  readonly failure: ModelgateError | undefined
+  /** Why images are missing, in the order of the reply. */
+  readonly failures: readonly FailedImage[]
   /** Nothing more is to be expected: all that were asked for have come, or a list of images. */
   readonly complete: boolean
   /** Gives up what has not been completed. */
@@ -31,7 +31,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   const partials = new Map<number, number>()
   let usage: unknown = null
   let created: number | null = null
-  let failure: ModelgateError | undefined
+  const failures: FailedImage[] = []
   /** Where the first image of the current message stands among all. */
   let base = 0
   let isList = false
@@ -57,13 +57,13 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
     came: ReceivedImage['source'] | ContractError | undefined,
   ) => {
     if (came instanceof ContractError) {
-      failure ??= came
+      failures.push({ index, error: came })
       return
     }
     const revisedPrompt = stringOf(item['revised_prompt']) ?? null
     const url = stringOf(item['url'])?.trim()
     if (came === undefined && !url) {
-      failure ??= item['error'] ? replyError(item) : noImage()
+      failures.push({ index, error: item['error'] ? replyError(item) : noImage() })
       return
     }
     if (came === undefined) await receiver.url({ index: positionOf(index), url: url! })
@@ -92,15 +92,13 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
     },
     drop: () => intake.drop(),
     images,
+    failures,
     results,
     get usage() {
       return usage
     },
     get created() {
       return created
-    },
-    get failure() {
-      return failure
     },
     get complete() {
       return isComplete()

@@ -1,3 +1,5 @@
+import type { ModelgateError } from '../../errors.ts'
+
 /** Takes the bytes of one image. Whoever is given a writer ends it: with `done`, or with `drop`. */
 export interface ImageWriter {
   /** Called again only after the promise is settled. The bytes are the writer's to keep. */
@@ -25,8 +27,16 @@ export interface ImageReceiver {
   flush?(): Promise<void>
   /** An image is to be fetched from an address; a relative one belongs to the base URL. */
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
+  /** Told of each image that is broken or missing while others of the reply came. Without it the first is thrown. */
+  failed?(item: FailedImage): void
   /** The headers have come. */
   replied?(requestId: string | null): void
+}
+
+/** An item of a reply that has no image in it, or a broken one. */
+export interface FailedImage {
+  readonly index: number
+  readonly error: ModelgateError
 }
 
 export interface ReceivedImage {

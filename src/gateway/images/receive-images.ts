@@ -38,9 +38,12 @@ export async function receiveImages(
     await collector.drop()
     await receiver.flush?.()
   }
-  const verdict = collector.failure ?? missing(reader, collector, reply.headers['content-type'])
+  const { images, failures, results, usage, created } = collector
+  const isPartial = images.length > 0 && receiver.failed !== undefined
+  if (failures[0] !== undefined && !isPartial) throw failures[0].error
+  const verdict = missing(reader, collector, reply.headers['content-type'])
   if (verdict !== undefined) throw verdict
-  const { images, results, usage, created } = collector
+  for (const failure of failures) receiver.failed?.(failure)
   return {
     requestId: reply.requestId,
     images,

@@ -26,7 +26,7 @@ export async function readReply(pieces: Iterable<Uint8Array>, count?: number): P
   try {
     for (const piece of pieces) await reader.push(Buffer.from(piece))
     await reader.end()
-    error = collector.failure?.code
+    error = collector.failures[0]?.error.code
   } catch (thrown) {
     if (!(thrown instanceof ModelgateError)) throw thrown
     error = thrown.code

@@ -54,6 +54,27 @@ async function outcomeOf(reply: ServerReply, count?: number): Promise<string> {
   return ended instanceof ModelgateError ? `${done}: ${ended.exitCode} ${ended.code}` : `${done}: ok`
 }
 
+test('tells of broken images beside whole ones, to whoever wants to know', async () => {
+  const server = await localServer([
+    json({ ...result, data: [{ b64_json: '*' }, { b64_json: base64 }, {}], usage: { total_tokens: 5 } }),
+    json({ data: [{}, { b64_json: '*' }] }),
+  ])
+  const failed: string[] = []
+  const album = createAlbum({ count: 3 })
+  const receiver: ImageReceiver = {
+    ...album,
+    failed: ({ index, error }) => void failed.push(`${index}: ${error.code}`),
+  }
+  expect(await receive(testGateway(server.url), receiver)).toMatchObject({
+    images: [{ index: 1 }],
+    usage: { total_tokens: 5 },
+  })
+  expect(failed).toEqual(['0: bad_base64', '2: no_image'])
+  // Where no image came at all, the first failure is the reply's.
+  expect(await receive(testGateway(server.url), receiver)).toMatchObject({ code: 'no_image' })
+  expect(failed.length).toBe(2)
+})
+
 test('hands images, addresses and everything else over', async () => {
   const sent = {
     ...result,

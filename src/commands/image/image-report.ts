@@ -1,0 +1,87 @@
+import type { Context } from '../../context.ts'
+import type { ImageDocument, ImageLink, SavedImage } from '../../contract/image-event.ts'
+import { urlLifetimeMinutes } from '../../contract/images.ts'
+import { outputVersion } from '../../contract/text-event.ts'
+import type { ImageReply } from '../../gateway/images/receive-images.ts'
+import { readResponseUsage } from '../../gateway/responses/usage.ts'
+import type { Output } from '../../output/output.ts'
+import type { Album, FoundLink } from './album.ts'
+import type { ImageRequest } from './image-request.ts'
+import { describeExisting } from './report-existing.ts'
+
+/** What is said of a request and its images, while they come and at the end. */
+export interface ImageReport {
+  start(): void
+  warn(message: string): void
+  /** Says where the images are that have been saved since the last time, and those that had been there before. */
+  tellFiles(): Promise<void>
+  /** A result that stays where it is. */
+  link(found: FoundLink): ImageLink
+  /** The images that this request made. */
+  made(): readonly SavedImage[]
+  document(): ImageDocument
+}
+
+export interface ReportParts {
+  readonly context: Context
+  readonly request: ImageRequest
+  readonly output: Output
+  readonly album: () => Album
+  readonly reply: () => ImageReply | undefined
+  readonly requestId: () => string | null
+}
+
+export function createImageReport(parts: ReportParts): ImageReport {
+  const { context, request, output, album, reply, requestId } = parts
+  const { command, model } = request
+  const warnings: string[] = []
+  const told = new Set<number>()
+  const existing = new Map<number, SavedImage>()
+
+  const describeMade = (index: number, file: Omit<SavedImage, 'revised_prompt'>): SavedImage => {
+    const item = reply()?.images.find((image) => album().numberAt(image.index) === index)
+    return { ...file, revised_prompt: item?.revised_prompt ?? null }
+  }
+  const byNumber = () => {
+    const made = [...album().files].map(([index, file]) => [index, describeMade(index, file)] as const)
+    return [...existing, ...made].sort(([a], [b]) => a - b)
+  }
+  const warn = (message: string) => {
+    warnings.push(message)
+    output.event({ type: 'warning-add', message })
+  }
+  return {
+    warn,
+    start() {
+      output.event({ type: 'start', version: outputVersion, command, model })
+      for (const message of request.warnings) warn(message)
+    },
+    async tellFiles() {
+      const found = await describeExisting(context, request.existing)
+      for (const { index, file } of found) existing.set(index, file)
+      for (const [index, file] of byNumber()) {
+        if (!told.has(index)) output.event({ type: 'image-save', index, file })
+        told.add(index)
+      }
+    },
+    link: ({ index, url }) => ({
+      index,
+      url,
+      expires_at: Math.floor(context.clock.now() / 1000) + urlLifetimeMinutes * 60,
+    }),
+    made: () => [...album().files].map(([index, file]) => describeMade(index, file)),
+    document: (): ImageDocument => ({
+      version: outputVersion,
+      command,
+      model,
+      files: byNumber().map(([, file]) => file),
+      usage: readResponseUsage(reply()?.usage),
+      request_id: requestId(),
+      response: reply()?.response ?? null,
+      partials: album().partials,
+      links: album().links,
+      failures: album().failures,
+      warnings,
+    }),
+  }
+}

@@ -1,0 +1,272 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { problemsBySchema } from '../../support/output-validator.ts'
+import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import { testImages } from '../../support/test-images.ts'
+import { quick, quickUrl, studioAt } from './image-run.ts'
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+test('--json is one document that describes every file', async () => {
+  const studio = studioAt(await runningSandbox())
+  const { code, out, err } = await studio.run([
+    'create',
+    ...quick,
+    '-n',
+    '2',
+    '-o',
+    'x.png',
+    '--json',
+    'A kite',
+  ])
+  expect([code, err]).toEqual([0, ''])
+  expect(out.trimEnd().split('\n').length).toBe(1)
+  const document = JSON.parse(out) as Json
+  expect(await problemsBySchema('images', document)).toEqual([])
+  expect(document).toEqual({
+    version: 1,
+    command: 'image create',
+    model: 'gpt-image-1',
+    files: ['x-1.png', 'x-2.png'].map((path) => ({
+      path,
+      bytes: studio.read(path).length,
+      sha256: sha256(studio.read(path)),
+      mime_type: 'image/png',
+      format: 'png',
+      width: 1024,
+      height: 1024,
+      revised_prompt: null,
+    })),
+    usage: expect.objectContaining({ output_tokens: 544 }),
+    request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
+    response: expect.objectContaining({
+      created: expect.any(Number),
+      data: [{ b64_json: null }, { b64_json: null }],
+      output_format: 'png',
+      quality: 'low',
+      size: '1024x1024',
+      background: 'opaque',
+      usage: expect.objectContaining({ output_tokens: 544 }),
+    }),
+    partials: [],
+    links: [],
+    failures: [],
+    warnings: [],
+  })
+})
+
+test('--json of results by URL has them as they were sent', async () => {
+  const studio = studioAt(await runningSandbox())
+  const { out } = await studio.run(['create', ...quickUrl, '-o', 'x.png', '--json', 'A kite'])
+  const document = JSON.parse(out) as Json
+  expect(await problemsBySchema('images', document)).toEqual([])
+  expect(document).toMatchObject({
+    files: [{ path: 'x.png', sha256: sha256(studio.read('x.png')), width: 256 }],
+    usage: null,
+    response: { data: [{ url: expect.stringContaining('/sandbox/images/') }] },
+  })
+})
+
+test('--json --no-download lists links', async () => {
+  const studio = studioAt(await runningSandbox())
+  const { out } = await studio.run(['create', ...quickUrl, '-n', '2', '--no-download', '--json', 'A kite'])
+  const document = JSON.parse(out) as Json
+  expect(await problemsBySchema('images', document)).toEqual([])
+  const expires_at = Date.UTC(2026, 0, 1, 1) / 1000
+  expect(document.files).toEqual([])
+  expect(document.links).toEqual([
+    { index: 1, url: document.response.data[0].url, expires_at },
+    { index: 2, url: document.response.data[1].url, expires_at },
+  ])
+})
+
+test('--jsonl begins with start, ends with end, and tells every file', async () => {
+  const studio = studioAt(await runningSandbox())
+  const words = ['--stream', '--partial-images', '2', '--save-partials', '-o', 'x.png', '--jsonl']
+  const { code, out, err } = await studio.run(['create', ...quick, ...words, 'A kite'])
+  expect([code, err]).toEqual([0, ''])
+  const events = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Json)
+  for (const event of events) expect(await problemsBySchema('events', event)).toEqual([])
+  expect(events.map(({ type }) => type)).toEqual([
+    'start',
+    'image-partial',
+    'image-partial',
+    'image-save',
+    'end',
+  ])
+  expect(events.slice(1, 4)).toMatchObject([
+    { index: 1, partial: 0, file: { path: 'x-partial-0.png' } },
+    { index: 1, partial: 1, file: { path: 'x-partial-1.png' } },
+    { index: 1, file: { path: 'x.png' } },
+  ])
+  expect(events[4]).toMatchObject({
+    files: [{ path: 'x.png' }],
+    partials: [{ path: 'x-partial-0.png' }, { path: 'x-partial-1.png' }],
+  })
+})
+
+test('--jsonl of an upload that takes a while tells how far it is', async () => {
+  const studio = studioAt(await runningSandbox())
+  const { png } = await testImages(1024)
+  writeFiles(studio.cwd, { 'in.png': png })
+  const images = Array.from({ length: 4 }, () => ['--image', 'in.png']).flat()
+  const { code, out } = await studio.run(['edit', ...quick, ...images, '-o', 'x.png', '--jsonl', 'A kite'])
+  expect(code).toBe(0)
+  const events = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Json)
+  expect(events[0]).toMatchObject({ type: 'start', command: 'image edit' })
+  const progress = events.filter(({ type }) => type === 'upload-progress')
+  for (const event of progress) expect(await problemsBySchema('events', event)).toEqual([])
+  expect(progress.length).toBeGreaterThan(1)
+  const { sent, total } = progress.at(-1)
+  expect(sent).toBe(total)
+  expect(total).toBeGreaterThan(4 * png.length)
+  expect(progress.map((event) => event.sent)).toEqual(
+    progress.map((event) => event.sent).sort((a, b) => a - b),
+  )
+})
+
+test('--raw is the reply, byte for byte, and saves nothing', async () => {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  const { code, out, err } = await studio.run([
+    'create',
+    ...quickUrl,
+    '--response-format',
+    'b64_json',
+    '--raw',
+    'A',
+  ])
+  expect([code, err, studio.files()]).toEqual([0, '', []])
+  expect(
+    Buffer.from((JSON.parse(out) as Json).data[0].b64_json, 'base64')
+      .subarray(1, 4)
+      .toString(),
+  ).toBe('PNG')
+  const stream = await studio.run(['create', ...quick, '--stream', '--partial-images', '1', '--raw', 'A'])
+  expect(stream.out).toMatch(/^event: image_generation\.partial_image\ndata: \{/)
+  expect(stream.out).toContain('event: image_generation.completed\n')
+  expect(studio.files()).toEqual([])
+})
+
+test('an error of --json is one document on standard error', async () => {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  const { code, out, err } = await studio.run([
+    'create',
+    ...quick,
+    '--json',
+    '-n',
+    '0',
+    '--no-validate',
+    'A kite',
+  ])
+  expect([code, out]).toEqual([4, ''])
+  const document = JSON.parse(err) as Json
+  expect(await problemsBySchema('error', document)).toEqual([])
+  expect(document.error).toMatchObject({ exit_code: 4, http_status: 400, billed: 'no' })
+})
+
+test('--sidecar writes how each image was made', async () => {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  const { png } = await testImages(64)
+  writeFiles(studio.cwd, { 'in.png': png })
+  const words = [
+    'edit',
+    ...quick,
+    '--image',
+    'in.png',
+    '-n',
+    '2',
+    '-o',
+    'x.png',
+    '--sidecar',
+    '--json',
+    'A kite',
+  ]
+  const { code, out } = await studio.run(words)
+  expect(code).toBe(0)
+  expect(studio.files()).toEqual(['in.png', 'x-1.png', 'x-1.png.json', 'x-2.png', 'x-2.png.json'])
+  const { request_id, response, files } = JSON.parse(out) as Json
+  const { revised_prompt, ...output } = files[1]
+  expect(JSON.parse(studio.read('x-2.png.json').toString())).toEqual({
+    version: 1,
+    generator: expect.stringMatching(/^modelgate \d/),
+    time: '2026-01-01T00:00:00.000Z',
+    command: 'image edit',
+    model: 'gpt-image-1',
+    prompt: 'A kite',
+    revised_prompt,
+    parameters: { n: 2, quality: 'low' },
+    request_id,
+    usage: response.usage,
+    inputs: [{ field: 'image', path: 'in.png', bytes: png.length, sha256: sha256(png) }],
+    output,
+  })
+})
+
+test('--skip-existing makes a second run free', async () => {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  const words = ['create', ...quickUrl, '-n', '3', '-o', 'x.png', '--skip-existing', 'A kite']
+  const paths = 'x-1.png\nx-2.png\nx-3.png\n'
+  expect(await studio.run(words)).toMatchObject({ code: 0, out: paths })
+  const requests = sandbox.requests().length
+  const again = await studio.run([...words, '--json'])
+  expect([again.code, sandbox.created(), sandbox.requests().length]).toEqual([0, 1, requests])
+  const document = JSON.parse(again.out) as Json
+  expect(await problemsBySchema('images', document)).toEqual([])
+  expect(document.files).toMatchObject([{ path: 'x-1.png', width: 256 }, {}, { path: 'x-3.png' }])
+  expect(document.warnings).toEqual(['All files were there already; nothing was sent.'])
+  expect(await studio.run(words)).toMatchObject({ code: 0, out: paths })
+})
+
+test('--skip-existing needs neither a key nor a gateway when all is there', async () => {
+  const studio = studioAt(await runningSandbox())
+  writeFiles(studio.cwd, { 'x.png': (await testImages(8)).png })
+  const env = { MODELGATE_API_KEY: undefined }
+  const words = ['create', ...quick, '-o', 'x.png', '--skip-existing', 'A kite']
+  expect(await studio.run(words, { env })).toMatchObject({ code: 0, out: 'x.png\n' })
+})
+
+test('--skip-existing makes only what is missing, under its own name', async () => {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  const words = ['create', ...quickUrl, '-n', '4', '-o', 'x.png', '--skip-existing', 'A kite']
+  const { png } = await testImages(8)
+  writeFiles(studio.cwd, { 'x-1.png': png, 'x-3.png': png })
+  const { code, out } = await studio.run([...words, '--json'])
+  expect(code).toBe(0)
+  const document = JSON.parse(out) as Json
+  expect(document.response.data.length).toBe(2)
+  expect(document.files.map(({ path }: Json) => path)).toEqual(['x-1.png', 'x-2.png', 'x-3.png', 'x-4.png'])
+  expect(studio.files()).toEqual(['x-1.png', 'x-2.png', 'x-3.png', 'x-4.png'])
+  expect(studio.read('x-1.png').equals(png)).toBe(true)
+  expect(studio.info('x-4.png')).toMatchObject({ width: 256 })
+  expect(await studio.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\nx-4.png\n' })
+  expect(sandbox.created()).toBe(1)
+})
+
+test('--skip-existing prints the paths of all, made and found, in order', async () => {
+  const studio = studioAt(await runningSandbox())
+  writeFiles(studio.cwd, { 'x-1.png': (await testImages(8)).png })
+  const words = ['create', ...quickUrl, '-n', '3', '-o', 'x.png', '--skip-existing', 'A kite']
+  expect(await studio.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\n' })
+})
+
+test('--skip-existing of an image that is there with another extension than usual', async () => {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  const words = ['create', ...quick, '--output-format', 'jpeg', '--skip-existing', 'A kite']
+  const first = await studio.run(words)
+  expect(first.out).toMatch(/\.jpg\n$/)
+  expect(await studio.run(words)).toMatchObject({ code: 0, out: first.out })
+  expect(sandbox.created()).toBe(1)
+})

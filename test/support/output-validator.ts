@@ -1,0 +1,22 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { runMain } from './run-main.ts'
+
+/**
+ * Holds a document against a schema as `modelgate schema` prints it, closed: a field that it does not know is wrong.
+ * @returns what is wrong, in words; nothing when all is right
+ */
+export async function problemsBySchema(
+  name: 'output' | 'images' | 'events' | 'error',
+  document: unknown,
+): Promise<readonly string[]> {
+  const { out } = await runMain(['schema', name])
+  const closed = JSON.stringify(JSON.parse(out)).replaceAll(
+    '"type":"object",',
+    '"type":"object","additionalProperties":false,',
+  )
+  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(closed) as object)
+  validate(document)
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    return `${instancePath} ${message} ${JSON.stringify(params)}`
+  })
+}
