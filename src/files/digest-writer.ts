@@ -15,14 +15,20 @@ export function digestWriter(handle: FileHandle): DigestWriter {
   return {
     async write(chunk) {
       const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-      // The system may take less than it is given.
-      for (let at = 0; at < data.length;) {
-        const { bytesWritten } = await handle.write(data, at, data.length - at)
-        at += bytesWritten
-      }
+      const written = writeWhole(handle, data)
+      // Meanwhile: the system writes in a thread of its own.
       hash.update(data)
+      await written
       bytes += data.length
     },
     finish: () => ({ bytes, sha256: hash.digest('hex') }),
+  }
+}
+
+/** The system may take less than it is given. */
+async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
+  for (let at = 0; at < data.length;) {
+    const { bytesWritten } = await handle.write(data, at, data.length - at)
+    at += bytesWritten
   }
 }
