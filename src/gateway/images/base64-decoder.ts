@@ -23,7 +23,8 @@ const whiteSpace = /[\t\n\f\r ]+/g
  * A decoder for both alphabets that takes white space and missing padding, and nothing else (fault E34).
  * Whole quanta go through Node's own decoder, which skips what it does not know: that it gives as many
  * bytes as there should be proves that it has skipped nothing.
- * @param write receives each block; a block is not touched again
+ * @param write receives each block, which holds only until the promise is settled: a fresh one each time would
+ *   cost more memory than the garbage collector gives back in time
  */
 export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>): Base64Decoder {
   let block: Buffer | undefined
@@ -38,7 +39,6 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>)
     total += used
     if (total > maxImageBytes) throw imageTooLarge()
     const full = block.subarray(0, used)
-    block = undefined
     used = 0
     await write(full)
   }

@@ -2,7 +2,7 @@ import type { ModelgateError } from '../../errors.ts'
 
 /** Takes the bytes of one image. Whoever is given a writer ends it: with `done`, or with `drop`. */
 export interface ImageWriter {
-  /** Called again only after the promise is settled. The bytes are the writer's to keep. */
+  /** Called again only after the promise is settled. Then the bytes may be overwritten: what is kept is copied. */
   write(bytes: Uint8Array): Promise<void>
   /** The image is complete. */
   done(): Promise<void>

@@ -35,7 +35,7 @@ export function createAlbum({ count, onWrite, onDone }: AlbumOptions = {}): Albu
       return {
         async write(bytes) {
           if (picture.state !== 'open') throw new Error('written to after its end')
-          chunks.push(bytes)
+          chunks.push(Buffer.from(bytes))
           onWrite?.(picture)
         },
         async done() {
