@@ -390,3 +390,13 @@ test('an abort ends the wait for another attempt', async () => {
   expect(await failed).toMatchObject({ message: 'stop' })
   expect(gateway.clock.pendingTimers).toBe(0)
 })
+
+test('through a proxy on this machine, the host is the proxy’s to find', async () => {
+  const proxy = await localServer([picture])
+  const gateway = testGateway('http://gateway.test', {
+    proxies: { http: proxy.url, https: proxy.url, except: '' },
+  })
+  expect(await fetchInto(gateway, 'http://cdn.test/a.png')).toMatchObject({ content: 'a picture' })
+  expect(proxy.requests[0]!.line).toBe('GET http://cdn.test/a.png HTTP/1.1')
+  expect(await fetchInto(gateway, 'http://10.0.0.1/a.png')).toMatchObject({ outcome: '8 url_refused' })
+})
