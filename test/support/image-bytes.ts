@@ -41,7 +41,7 @@ export function noisyPng(width: number, height: number): Buffer {
   const rows = Array.from({ length: height }, () =>
     Uint8Array.from(
       { length: width * 4 },
-      () => (state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff) >> 16,
+      () => (state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff) >> 16,
     ),
   )
   return pngBytes({ width, height, rows })

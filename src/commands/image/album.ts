@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-event.ts'
 import type { SavedFile } from '../../contract/text-event.ts'
-import type { ModelgateError } from '../../errors.ts'
+import { ContractError, type ModelgateError } from '../../errors.ts'
 import { openImageFile, type ImageFile } from '../../files/open-image-file.ts'
 import { streamImage } from '../../files/stream-image.ts'
-import type { ImageReceiver, ImageWriter } from '../../gateway/images/receive-images.ts'
+import type { FailedImage, ImageReceiver, ImageWriter } from '../../gateway/images/image-receiver.ts'
 import type { Output } from '../../output/output.ts'
 import type { Preview } from '../../output/preview/create-preview.ts'
 import type { ImageOptions } from './image-options.ts'
@@ -28,6 +28,8 @@ export interface Album extends ImageReceiver {
   readonly found: readonly FoundLink[]
   readonly links: ImageLink[]
   readonly failures: ImageFailure[]
+  /** Images that were saved although they are not whole. */
+  readonly damaged: readonly FailedImage[]
   /** The number of the image at a position of the reply. */
   numberAt(position: number): number
   /** A writer for an image that is downloaded, which is refused when it is damaged. */
@@ -54,6 +56,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
   const saved = new Set<number>()
   const links: ImageLink[] = []
   const failures: ImageFailure[] = []
+  const damaged: FailedImage[] = []
   const partials: SavedFile[] = []
   const found: FoundLink[] = []
   const { plan, wanted } = request
@@ -74,6 +77,11 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     await preview.show({ bytes: await readFile(resolve(context.cwd, path)), mediaType, caption })
   }
 
+  const noteDamage = (index: number, place: string, damage: string) => {
+    const message = `${place} has a damaged image as it came: ${damage}.`
+    damaged.push({ index, error: new ContractError('damaged_image', message, { billed: 'yes' }) })
+  }
+
   /** A writer for a whole image. */
   const openFile = (index: number, keepDamaged: boolean): ImageWriter =>
     asWriter(
@@ -84,9 +92,9 @@ export function createAlbum({ context, options, request, output, preview, id, wa
           // A name that nobody asked for may as well be another.
           if (!plan.isAutomatic) warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
         },
-        // What came is what was paid for: it is kept as it is, and said to be damaged.
+        // What came is what was paid for: it is kept as it is, and is no success.
         ...(keepDamaged
-          ? { damaged: (path: string, damage: string) => warn(`${path} is damaged: ${damage}.`) }
+          ? { damaged: (path: string, damage: string) => noteDamage(index, path, damage) }
           : {}),
       }),
       async (image) => {
@@ -99,7 +107,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
   /** `-o -`: there is no path to tell. */
   const openStandardOutput = (index: number): ImageWriter =>
     asWriter(
-      streamImage(context, { damaged: (_, damage) => warn(`The image is damaged: ${damage}.`) }),
+      streamImage(context, { damaged: (_, damage) => noteDamage(index, 'standard output', damage) }),
       async () => void saved.add(index),
     )
 
@@ -126,7 +134,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
   const showPartial = (index: number, partial: number): ImageWriter => {
     const chunks: Uint8Array[] = []
     return {
-      write: async (bytes) => void (preview === undefined || chunks.push(bytes)),
+      write: async (bytes) => void (preview === undefined || chunks.push(Buffer.from(bytes))),
       async done() {
         output.event({ type: 'image-partial', index, partial, file: null })
         const bytes = Buffer.concat(chunks)
@@ -144,6 +152,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     found,
     links,
     failures,
+    damaged,
     numberAt,
     has: (index) => saved.has(index) || [...links, ...failures].some((known) => known.index === index),
     openDownload: (index) => openImage(index, false),

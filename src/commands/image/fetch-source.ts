@@ -24,7 +24,7 @@ export async function fetchSource(
       gateway,
       url,
       {
-        write: async (bytes) => void chunks.push(bytes),
+        write: async (bytes) => void chunks.push(Buffer.from(bytes)),
         done: async () => {},
         drop: async () => void (chunks.length = 0),
       },

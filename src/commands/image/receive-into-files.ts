@@ -52,20 +52,28 @@ export async function receiveIntoFiles(
       const force = options.force === true
       await writeSidecars(context, request, report.made(), { requestId, usage: reply?.usage, force })
     }
+    failDamaged(album)
     if (broken !== undefined) failMissing(album, request, broken)
     judge(options, request, album, report)
-    await output.end(report.document())
   } catch (error) {
     const known = asModelgateError(error, options.debug === true)
     await report.tellFiles()
     await output.error(known, report.document())
     throw new Ended(known)
   }
-  if (album.failures.length > 0) {
-    throw new Ended(
-      new ModelgateError('partial', 'some_images_failed', `${album.failures.length} images failed.`),
-    )
-  }
+  if (album.failures.length === 0) return output.end(report.document())
+  const failure = someFailed(album, request, options)
+  // The document on standard output tells of every image; words do that on standard error.
+  if (options.json || options.jsonl) await output.end(report.document())
+  else await output.error(failure, report.document())
+  throw new Ended(failure)
+}
+
+/** Each failure has been told, unless the command was to be quiet. */
+function someFailed({ failures }: Album, { wanted }: ImageRequest, { quiet }: ImageOptions): ModelgateError {
+  const told = failures.map(({ index, message }) => `Image ${index} failed: ${message}`)
+  const message = quiet ? told.join('\n') : `${failures.length} of ${wanted.length} images failed.`
+  return new ModelgateError('partial', 'some_images_failed', message, { phase: 'result', billed: 'yes' })
 }
 
 /** Downloads the results that came as addresses, or with `--no-download` lists them. */
@@ -84,6 +92,13 @@ async function keepFound(
   if (album.saved.size > 0) {
     report.warn('The gateway sent the image itself in place of a URL, so it was saved.')
   }
+}
+
+/** @throws the first error when no image is whole: then it is the command's */
+function failDamaged(album: Album): void {
+  const { damaged, saved } = album
+  if (damaged[0] !== undefined && damaged.length === saved.size) throw damaged[0].error
+  for (const { index, error } of damaged) album.fail(index, error)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ImageSource } from '../../../src/commands/image/source.ts'
-import { gifBytes, jpegBytes, pngBytes, webpBytes } from '../../support/image-bytes.ts'
+import { gifBytes, jpegBytes, noisyPng, pngBytes, webpBytes } from '../../support/image-bytes.ts'
 import { gatewayOnly, imageCall, imageRefusal } from '../../support/image-call.ts'
 import { localServer } from '../../support/local-server.ts'
 import { head, readAll, text, write, end, type ServerReply } from '../../support/server-replies.ts'
@@ -98,6 +98,14 @@ describe('a source', () => {
       env: { ...gatewayOnly, MODELGATE_API_KEY: 'key' },
     })
     expect(images).toMatchObject([{ mediaType: 'image/png', bytes: png.length, fileName: 'image.png' }])
+  })
+
+  test('is a data URL of any length', async () => {
+    const large = noisyPng(300, 300)
+    const { images } = await edit(['--image', `data:image/png;base64,${large.toString('base64')}`, 'x'], {
+      env: { ...gatewayOnly, MODELGATE_API_KEY: 'key' },
+    })
+    expect((await bytesOf(images[0]!)).equals(large)).toBe(true)
   })
 
   test('may be the mask', async () => {
