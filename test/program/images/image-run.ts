@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { decodeImage, type Pixels } from '../../../src/files/codecs.ts'
 import { readImageInfo, type ImageInfo } from '../../../src/files/image-info.ts'
@@ -8,6 +9,10 @@ import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-k
 import { runMain, type RunResult } from '../../support/run-main.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
+import { startProgram } from '../start-program.ts'
+
+/** Times that are limits, not waits: connect, first byte, idle, progress, error body, grace. */
+const limits = new Set([10_000, 120_000, 600_000, 60_000, 300_000, 5_000, 1_000])
 
 /** A folder for one test, and the program run in it. */
 export interface Studio {
@@ -17,6 +22,10 @@ export interface Studio {
    * the key, and no temporary file left.
    */
   run(words: readonly string[], more?: TestOverrides): Promise<RunResult>
+  /** The same, while every wait before a further attempt passes at once; in the result, in milliseconds. */
+  runThroughWaits(
+    words: readonly string[],
+  ): Promise<Omit<RunResult, 'bytes'> & { readonly waits: readonly number[] }>
   /** Names of all files, hidden ones too, in order. */
   files(): readonly string[]
   read(name: string): Buffer
@@ -36,6 +45,12 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
       .sort()
   const read = (name: string) => readFileSync(join(cwd, name))
   const info = (name: string) => readImageInfo(read(name))
+  const check = ({ out, err }: Pick<RunResult, 'out' | 'err'>) => {
+    expectNoKey('standard output', out, key)
+    expectNoKey('standard error', err, key)
+    expectNoKeyBelow(cwd, key)
+    expect(files().filter((name) => /\.mgpart$/.test(name))).toEqual([])
+  }
   return {
     cwd,
     async run(words, { env, ...more } = {}) {
@@ -44,10 +59,25 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
         env: { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key, ...env },
         ...more,
       })
-      expectNoKey('standard output', result.out, key)
-      expectNoKey('standard error', result.err, key)
-      expectNoKeyBelow(cwd, key)
-      expect(files().filter((name) => /\.(part|tmp)|(^|\/)\./.test(name))).toEqual([])
+      check(result)
+      return result
+    },
+    async runThroughWaits(words) {
+      const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key }
+      const run = startProgram(['image', ...words], { env, cwd })
+      const waits = () => run.clock.asked.filter((ms) => !limits.has(ms))
+      let code: number | undefined
+      void run.exitCode.then((ended) => (code = ended))
+      for (let passed = 0; code === undefined;) {
+        const wait = waits()[passed]
+        if (wait === undefined) await setImmediate()
+        else {
+          passed++
+          await run.clock.advance(wait)
+        }
+      }
+      const result = { code, out: run.context.stdout.text, err: run.context.stderr.text, waits: waits() }
+      check(result)
       return result
     },
     files,

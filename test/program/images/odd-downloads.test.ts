@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest'
+import { localServer } from '../../support/local-server.ts'
+import type { Json } from '../../support/running-sandbox.ts'
+import { end, head, readAll, reset, text, write, type ServerReply } from '../../support/server-replies.ts'
+import { studioAt } from './image-run.ts'
+import { blue, images, large, red } from './replies.ts'
+
+const html = '<html><title>Sign in</title></html>'
+
+/** A reply with a picture. */
+function picture(bytes: Uint8Array, headers: Readonly<Record<string, string>> = {}): ServerReply {
+  return [
+    readAll,
+    write(head(200, { 'content-length': String(bytes.length), ...headers })),
+    write(bytes),
+    end,
+  ]
+}
+
+/** A picture that breaks off after so many bytes. */
+function cut(bytes: Uint8Array, at: number, headers: Readonly<Record<string, string>> = {}): ServerReply {
+  const length = String(bytes.length)
+  return [
+    readAll,
+    write(head(200, { 'content-length': length, ...headers })),
+    write(bytes.subarray(0, at)),
+    reset,
+  ]
+}
+
+const redirect = (location: string): ServerReply => text('', { status: 302, headers: { location } })
+
+interface Case {
+  readonly name: string
+  /** The address in the reply, or what stands in place of it; one on the gateway itself when left out. */
+  readonly url?: string
+  /** What the gateway does after its reply. */
+  readonly downloads: readonly ServerReply[]
+  readonly exit: number
+  readonly says?: RegExp
+  readonly saved?: Uint8Array
+  readonly waits?: number
+}
+
+const cases: readonly Case[] = [
+  { name: 'a picture', downloads: [picture(red)], exit: 0, saved: red },
+  {
+    name: 'a picture called text',
+    downloads: [picture(red, { 'content-type': 'text/plain' })],
+    exit: 0,
+    saved: red,
+  },
+  { name: 'a large picture', downloads: [picture(large)], exit: 0, saved: large },
+  { name: '403', downloads: [text('expired', { status: 403 })], exit: 4, says: /HTTP 403/ },
+  { name: '410', downloads: [text('', { status: 410 })], exit: 4, says: /HTTP 410/ },
+  {
+    name: '404 for good',
+    downloads: Array(4).fill(text('', { status: 404 })),
+    exit: 4,
+    says: /404/,
+    waits: 3,
+  },
+  {
+    name: '404 for a moment',
+    downloads: [text('', { status: 404 }), picture(red)],
+    exit: 0,
+    saved: red,
+    waits: 1,
+  },
+  {
+    name: '503 for good',
+    downloads: Array(3).fill(text('', { status: 503 })),
+    exit: 5,
+    says: /503/,
+    waits: 2,
+  },
+  {
+    name: '500 for a moment',
+    downloads: [text('', { status: 500 }), picture(red)],
+    exit: 0,
+    saved: red,
+    waits: 1,
+  },
+  { name: 'a page', downloads: [text(html)], exit: 8, says: /an HTML or XML document in place of an image/ },
+  { name: 'an empty file', downloads: [text('')], exit: 8, says: /empty/ },
+  { name: 'a damaged picture', downloads: [picture(red.subarray(0, -5))], exit: 8, says: /damaged/ },
+  { name: 'a picture that breaks off for good', downloads: Array(4).fill(cut(red, 30)), exit: 5, waits: 3 },
+  {
+    name: 'a picture that breaks off once',
+    downloads: [cut(large, 200_000), picture(large)],
+    exit: 0,
+    saved: large,
+    waits: 1,
+  },
+  { name: 'a redirect on the gateway', downloads: [redirect('/b'), picture(red)], exit: 0, saved: red },
+  {
+    name: 'redirects without end',
+    downloads: Array(6).fill(redirect('/again')),
+    exit: 8,
+    says: /more than 5 redirects/,
+  },
+  {
+    name: 'a redirect to a private address',
+    downloads: [redirect('http://192.168.1.1/a.png')],
+    exit: 8,
+    says: /192\.168\.1\.1 is not a public address/,
+  },
+  {
+    name: 'a redirect to a mapped address',
+    downloads: [redirect('http://[::ffff:169.254.169.254]/latest')],
+    exit: 8,
+    says: /not a public address/,
+  },
+  {
+    name: 'a redirect to a file',
+    downloads: [redirect('file:///etc/passwd')],
+    exit: 8,
+    says: /file:\/\/ is not fetched/,
+  },
+  {
+    name: 'a redirect to nowhere',
+    downloads: [text('', { status: 302 })],
+    exit: 8,
+    says: /redirect without an address/,
+  },
+  {
+    name: 'a private address',
+    url: 'http://10.1.2.3/a.png',
+    downloads: [],
+    exit: 8,
+    says: /10\.1\.2\.3 is not a public address/,
+  },
+  {
+    name: 'the address of cloud metadata',
+    url: 'http://169.254.169.254/latest',
+    downloads: [],
+    exit: 8,
+    says: /not a public address/,
+  },
+  {
+    name: 'an address with a password',
+    url: 'http://a:b@127.0.0.1/x',
+    downloads: [],
+    exit: 8,
+    says: /user name or password/,
+  },
+  {
+    name: 'another kind of address',
+    url: 'ftp://127.0.0.1/x',
+    downloads: [],
+    exit: 8,
+    says: /ftp:\/\/ is not fetched/,
+  },
+  { name: 'no address at all', url: 'http://', downloads: [], exit: 8, says: /not a valid URL/ },
+]
+
+describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s', (_, one) => {
+  const url = one.url ?? '/files/a.png'
+
+  test('in words', async () => {
+    const server = await localServer([images({ url }), ...one.downloads])
+    const studio = studioAt(server)
+    const { code, out, err, waits } = await studio.runThroughWaits([
+      'create',
+      '-m',
+      'm',
+      '-o',
+      'x.png',
+      'A kite',
+    ])
+    expect([code, waits.length]).toEqual([one.exit, one.waits ?? 0])
+    expect(studio.files()).toEqual(one.saved === undefined ? [] : ['x.png'])
+    expect(out).toBe(one.saved === undefined ? '' : 'x.png\n')
+    if (one.saved !== undefined) return expect(studio.read('x.png').equals(one.saved)).toBe(true)
+    const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
+    expect(problems).toEqual([expect.stringMatching(one.says ?? /./)])
+    // It has been paid for: whoever wants it must know where it is.
+    expect(err).toContain(`The image has been made; its address is ${url}`)
+  })
+
+  test('as JSON: billed, and where it is', async () => {
+    const server = await localServer([images({ url }), ...one.downloads])
+    const studio = studioAt(server)
+    const { code, out, err } = await studio.runThroughWaits([
+      'create',
+      '-m',
+      'm',
+      '-o',
+      'x.png',
+      '--json',
+      'A kite',
+    ])
+    expect(code).toBe(one.exit)
+    const line = err.split('\n').findLast((text) => text.startsWith('{'))
+    const document = JSON.parse(one.exit === 0 ? out : (line ?? '')) as Json
+    expect(document).toMatchObject(
+      one.exit === 0
+        ? { files: [{ path: 'x.png' }], links: [], failures: [] }
+        : {
+            error: { exit_code: one.exit, billed: 'yes', phase: 'result' },
+            partial: { files: [], links: [{ index: 1, url }] },
+          },
+    )
+  })
+})
+
+test('the key goes to the gateway alone', async () => {
+  const other = await localServer([picture(red), picture(blue)])
+  const server = await localServer([
+    images({ url: `${other.url}/direct.png` }, { url: '/redirected.png' }, { url: '/own.png' }),
+    redirect(`${other.url}/b.png`),
+    picture(red),
+  ])
+  const studio = studioAt(server)
+  const words = ['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite']
+  expect((await studio.run(words)).code).toBe(0)
+  expect(other.requests.map(({ line, headers }) => [line, headers['authorization']])).toEqual([
+    ['GET /direct.png HTTP/1.1', undefined],
+    ['GET /b.png HTTP/1.1', undefined],
+  ])
+  expect(server.requests.map(({ headers }) => headers['authorization']?.slice(0, 7))).toEqual(
+    Array(3).fill('Bearer '),
+  )
+})
+
+test('of several results one that is gone does not keep the others', async () => {
+  const server = await localServer([
+    images({ url: '/1' }, { url: '/2' }, { url: '/3' }),
+    picture(red),
+    text('', { status: 403 }),
+    picture(blue),
+  ])
+  const studio = studioAt(server)
+  const { code, out } = await studio.run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', '--json', 'A kite'])
+  expect(code).toBe(12)
+  expect(JSON.parse(out)).toMatchObject({
+    files: [{ path: 'x-1.png' }, { path: 'x-3.png' }],
+    failures: [{ index: 2, code: 'url_expired' }],
+    links: [{ index: 2, url: '/2' }],
+  })
+  expect(studio.files()).toEqual(['x-1.png', 'x-3.png'])
+})
+
+test('of a reply that is half broken, what has an address is fetched', async () => {
+  const server = await localServer([images({ url: '/1' }, { b64_json: '*' }, red), picture(blue)])
+  const studio = studioAt(server)
+  const { code, out } = await studio.run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite'])
+  expect([code, out]).toEqual([12, 'x-1.png\nx-3.png\n'])
+  expect(studio.read('x-1.png').equals(blue)).toBe(true)
+})
+
+test('--allow-private-urls lets an address through that is not public', async () => {
+  const server = await localServer([images({ url: 'http://127.0.0.2:1/a.png' })])
+  const words = ['create', '-m', 'm', '--allow-private-urls', '-o', 'x.png', '--max-retries', '0', 'A kite']
+  const { code, err } = await studioAt(server).run(words)
+  // Nobody listens there; the image has been made all the same, so it is no reason to make it again.
+  expect(code).toBe(5)
+  expect(err).toContain('http://127.0.0.2:1/a.png')
+})
