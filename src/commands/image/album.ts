@@ -79,6 +79,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
 
   const noteDamage = (index: number, place: string, damage: string) => {
     const message = `${place} has a damaged image as it came: ${damage}.`
+    warn(message)
     damaged.push({ index, error: new ContractError('damaged_image', message, { billed: 'yes' }) })
   }
 
@@ -92,7 +93,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
           // A name that nobody asked for may as well be another.
           if (!plan.isAutomatic) warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
         },
-        // What came is what was paid for: it is kept as it is, and is no success.
+        // What came is what was paid for: it is kept as it is, with a warning; --strict makes it a failure.
         ...(keepDamaged
           ? { damaged: (path: string, damage: string) => noteDamage(index, path, damage) }
           : {}),

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { GenerationError, Ended, ModelgateError, asModelgateError } from '../../errors.ts'
+import { Ended, FileError, GenerationError, ModelgateError, asModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { receiveImages, type ImageReply } from '../../gateway/images/receive-images.ts'
 import type { Output } from '../../output/output.ts'
@@ -52,11 +52,11 @@ export async function receiveIntoFiles(
       const force = options.force === true
       await writeSidecars(context, request, report.made(), { requestId, usage: reply?.usage, force })
     }
-    failDamaged(album)
+    if (options.strict) failDamaged(album)
     if (broken !== undefined) failMissing(album, request, broken)
     judge(options, request, album, report)
   } catch (error) {
-    const known = asModelgateError(error, options.debug === true)
+    const known = afterSending(asModelgateError(error, options.debug === true))
     await report.tellFiles()
     await output.error(known, report.document())
     throw new Ended(known)
@@ -67,6 +67,12 @@ export async function receiveIntoFiles(
   if (options.json || options.jsonl) await output.end(report.document())
   else await output.error(failure, report.document())
   throw new Ended(failure)
+}
+
+/** A place for files that was right when it was looked at, and is not any more: no mistake in the call by now. */
+function afterSending(error: ModelgateError): ModelgateError {
+  if (error.exit !== 'usage') return error
+  return new FileError(error.code, error.message, { ...error.facts, phase: 'output', billed: 'yes' })
 }
 
 /** Each failure has been told, unless the command was to be quiet. */

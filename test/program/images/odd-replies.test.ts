@@ -61,6 +61,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'base64 that ends early',
+    words: ['--strict'],
     reply: images({ b64_json: base64(red).slice(0, -3) }),
     exit: 8,
     says: /base64|damaged/,
@@ -91,7 +92,15 @@ const cases: readonly Case[] = [
     files: { 'x.webp': webp },
   },
   {
-    name: 'a damaged image',
+    name: 'a damaged image: it is what was paid for',
+    reply: images(half),
+    exit: 0,
+    says: /x\.png has a damaged image as it came/,
+    files: { 'x.png': half },
+  },
+  {
+    name: 'a damaged image, strictly',
+    words: ['--strict'],
     reply: images(half),
     exit: 8,
     code: 'damaged_image',
@@ -254,8 +263,8 @@ const cases: readonly Case[] = [
     files: { 'x-1.png': red, 'x-2.png': blue },
   },
   {
-    name: 'one of three damaged',
-    words: three,
+    name: 'one of three damaged, strictly',
+    words: [...three, '--strict'],
     reply: images(red, half, blue),
     exit: 12,
     says: /image 2 failed: x-2\.png has a damaged image/,
