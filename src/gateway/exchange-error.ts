@@ -48,18 +48,24 @@ interface Cause {
   /** Where a connection was tried to. */
   readonly port: number | undefined
   readonly hostname: string | undefined
+  /** What a parser had not understood yet when it gave up; empty at the end of the connection. */
+  readonly unread: string | undefined
 }
 
 /** Everything an error was caused by, flattened: Happy Eyeballs wraps several errors into one. */
 function causes(error: unknown, depth = 0): Cause[] {
   if (typeof error !== 'object' || error === null || depth > 8) return []
-  const { code, message, port, hostname, address, cause, errors } = error as Record<string, unknown>
+  const { name, code, message, port, hostname, address, data, cause, errors } = error as Record<
+    string,
+    unknown
+  >
   return [
     {
       code: stringOf(code) ?? '',
       message: stringOf(message) ?? '',
       port: typeof port === 'number' ? port : undefined,
       hostname: stringOf(hostname) ?? stringOf(address),
+      unread: name === 'HTTPParserError' ? stringOf(data) : undefined,
     },
     ...(Array.isArray(errors) ? errors.flatMap((inner) => causes(inner, depth + 1)) : []),
     ...causes(cause, depth + 1),
@@ -105,6 +111,9 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   if (has((code) => code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')) {
     return fail('source', 'What was to be sent changed its size meanwhile.')
   }
+  if (stage === 'body' && chain.some(isEarlyEnd)) {
+    return fail('reset', `${host} closed the connection in the middle of its reply.`)
+  }
   if (has((code) => code.startsWith('HPE_') || code.includes('CONTENT_LENGTH_MISMATCH'))) {
     return fail('protocol', `${host} does not answer in valid HTTP.`)
   }
@@ -115,6 +124,14 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   if (has((code) => resetCodes.has(code)))
     return fail('reset', `${host} closed the connection${codeText(chain)}.`)
   return fail('protocol', `The reply of ${host} cannot be read${codeText(chain)}.`)
+}
+
+/**
+ * How undici calls the end of a connection that was to end with this reply (`connection: close`), when the reply is
+ * not over by then, whether it came as FIN or as RST.
+ */
+function isEarlyEnd({ code, unread }: Cause): boolean {
+  return code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || unread === ''
 }
 
 /** A connection that was tried to another place than the one asked for was tried to a proxy. */

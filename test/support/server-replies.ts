@@ -80,9 +80,10 @@ export function inPieces(body: string, size: number): Uint8Array[] {
   return pieces
 }
 
-/** A status line and headers, with the blank line. */
+/** A status line and headers, with the blank line. As every server answers those who ask it to close afterwards. */
 export function head(status: number, headers: Readonly<Record<string, string>> = {}): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const closing = status < 200 ? {} : { connection: 'close' }
+  const lines = Object.entries({ ...closing, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${status < 400 ? 'OK' : 'Not OK'}\r\n${lines.join('')}\r\n`
 }
 
