@@ -49,7 +49,7 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
     expectNoKey('standard output', out, key)
     expectNoKey('standard error', err, key)
     expectNoKeyBelow(cwd, key)
-    expect(files().filter((name) => /\.mgpart$/.test(name))).toEqual([])
+    expect(files().filter((name) => name.endsWith('.mgpart'))).toEqual([])
   }
   return {
     cwd,

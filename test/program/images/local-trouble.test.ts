@@ -1,0 +1,199 @@
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Interrupted } from '../../../src/errors.ts'
+import { runMain } from '../../support/run-main.ts'
+import { localServer } from '../../support/local-server.ts'
+import { memorySink } from '../../support/memory-sink.ts'
+import {
+  chunk,
+  deaf,
+  end,
+  head,
+  hear,
+  hold,
+  readAll,
+  readHead,
+  stall,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { paddedPng } from '../../support/test-images.ts'
+import { startProgram } from '../start-program.ts'
+import { studioAt } from './image-run.ts'
+import { base64, blue, images, large, red, resultOf } from './replies.ts'
+import { silentGateway } from './silent-gateway.ts'
+
+const create = ['create', '-m', 'm', 'A kite']
+
+/** The whole reply but its last bytes, then the rest when the test says so. */
+function inTwo(bytes: Uint8Array, until: Promise<unknown>, first = 100): ServerReply {
+  const text = JSON.stringify(resultOf(bytes))
+  const length = String(Buffer.byteLength(text))
+  return [
+    readAll,
+    write(head(200, { 'content-length': length }) + text.slice(0, first)),
+    hold(until),
+    write(text.slice(first)),
+    end,
+  ]
+}
+
+test.each<[string, readonly string[], number, RegExp]>([
+  ['an existing file', ['-o', 'taken.png'], 10, /"taken\.png" .*exists/],
+  ['one existing file of several', ['-o', 'n.png', '-n', '3'], 10, /"n-2\.png" .*exists/],
+  ['a missing folder', ['-o', 'nope/x.png'], 2, /nope/],
+  ['a file in place of a folder', ['-o', 'taken.png/x.png'], 10, /taken\.png/],
+  ['a folder that leads nowhere', ['-o', 'broken/x.png'], 2, /broken/],
+  ['a name that is too long', ['-o', `${'x'.repeat(300)}.png`], 10, /too long|long/],
+])('%s is found before anything is sent', async (_, words, exit, says) => {
+  const gateway = await silentGateway()
+  const studio = studioAt(gateway)
+  writeFiles(studio.cwd, { 'taken.png': 'mine', 'n-2.png': 'mine' })
+  symlinkSync(join(studio.cwd, 'missing'), join(studio.cwd, 'broken'))
+  const { code, out, err } = await studio.run([...create, ...words])
+  expect([code, out, gateway.calls]).toEqual([exit, '', 0])
+  expect(err).toMatch(says)
+  expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(1)
+  expect(studio.files()).toEqual(['n-2.png', 'taken.png'])
+})
+
+test.skipIf(process.getuid?.() === 0)('a read-only folder is found before anything is sent', async () => {
+  const gateway = await silentGateway()
+  const studio = studioAt(gateway)
+  mkdirSync(join(studio.cwd, 'closed'), 0o500)
+  const { code, err } = await studio.run([...create, '-o', 'closed/x.png'])
+  expect([code, gateway.calls]).toEqual([10, 0])
+  expect(err).toMatch(/closed/)
+  chmodSync(join(studio.cwd, 'closed'), 0o700)
+})
+
+test('a folder that vanishes while the image comes', async () => {
+  const { promise: gone, resolve: go } = Promise.withResolvers<void>()
+  const server = await localServer([inTwo(large, gone)])
+  const studio = studioAt(server)
+  mkdirSync(join(studio.cwd, 'out'))
+  const ended = studio.run([...create, '-o', 'out/x.png'])
+  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  rmSync(join(studio.cwd, 'out'), { recursive: true })
+  go()
+  const { code, out, err } = await ended
+  expect([code, out, studio.files()]).toEqual([10, '', []])
+  expect(err).toMatch(/^modelgate: .*out\/x\.png/m)
+})
+
+test('a file that appears while the image comes stays, and the image gets the next name', async () => {
+  const { promise: there, resolve: go } = Promise.withResolvers<void>()
+  const server = await localServer([inTwo(red, there)])
+  const studio = studioAt(server)
+  const ended = studio.run([...create, '-o', 'x.png', '--json'])
+  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  writeFiles(studio.cwd, { 'x.png': 'mine' })
+  go()
+  const { code, out } = await ended
+  expect(code).toBe(0)
+  expect(JSON.parse(out)).toMatchObject({
+    files: [{ path: 'x-2.png' }],
+    warnings: ['x.png was taken meanwhile; the image is in x-2.png.'],
+  })
+  expect(studio.read('x.png').toString()).toBe('mine')
+  expect(studio.read('x-2.png').equals(red)).toBe(true)
+})
+
+test('of two programs that write the same name both keep their image', async () => {
+  const { promise: both, resolve: go } = Promise.withResolvers<void>()
+  const server = await localServer([inTwo(red, both), inTwo(blue, both)])
+  const studio = studioAt(server)
+  // Temporary files of the other run are no leftovers: only what is there in the end counts.
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const run = () => runMain(['image', ...create, '-o', 'x.png'], { cwd: studio.cwd, env })
+  const ended = [run(), run()]
+  while (server.requests.filter(({ complete }) => complete).length < 2) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  go()
+  const results = await Promise.all(ended)
+  expect(results.map(({ code }) => code)).toEqual([0, 0])
+  expect(results.map(({ out }) => out).sort()).toEqual(['x-2.png\n', 'x.png\n'])
+  expect(studio.files()).toEqual(['x-2.png', 'x.png'])
+  const contents = studio.files().map((name) => studio.read(name).toString('base64'))
+  expect(contents.sort()).toEqual([base64(red), base64(blue)].sort())
+})
+
+test('--force replaces what appears meanwhile', async () => {
+  const { promise: there, resolve: go } = Promise.withResolvers<void>()
+  const server = await localServer([inTwo(red, there)])
+  const studio = studioAt(server)
+  const ended = studio.run([...create, '-o', 'x.png', '--force'])
+  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  writeFiles(studio.cwd, { 'x.png': 'theirs' })
+  go()
+  expect((await ended).out).toBe('x.png\n')
+  expect(studio.read('x.png').equals(red)).toBe(true)
+})
+
+test('Ctrl-C keeps the images that have come, and nothing half', async () => {
+  const text = JSON.stringify(resultOf(red, large))
+  const server = await localServer([
+    [
+      readAll,
+      write(head(200, { 'transfer-encoding': 'chunked' })),
+      write(chunk(text.slice(0, 200_000))),
+      stall,
+    ],
+  ])
+  const cwd = temporaryFolder()
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const run = startProgram(['image', 'create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'], { env, cwd })
+  await run.until(() => readdirSync(cwd).includes('x-1.png'))
+  run.context.abort(new Interrupted('interrupt'))
+  expect(await run.exitCode).toBe(130)
+  expect(readdirSync(cwd)).toEqual(['x-1.png'])
+  expect(readFileSync(join(cwd, 'x-1.png')).equals(red)).toBe(true)
+  expect(run.context.stdout.text).toBe('x-1.png\n')
+})
+
+test('a full standard output does not lose the image', async () => {
+  const server = await localServer([images(red)])
+  const studio = studioAt(server)
+  const stdout = memorySink()
+  stdout.fail(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }))
+  const { code } = await studio.run([...create, '-o', 'x.png'], { stdout })
+  expect(code).not.toBe(0)
+  expect(studio.read('x.png').equals(red)).toBe(true)
+})
+
+test.each<[string, (path: string) => void]>([
+  ['grows', (path) => appendFileSync(path, 'more')],
+  ['shrinks', (path) => truncateSync(path, 20_000_000)],
+  ['becomes another', (path) => writeFileSync(path, Buffer.alloc(statSync(path).size, 'x'))],
+])('an upload is given up when the file %s meanwhile', async (_, change) => {
+  const { promise: changed, resolve: go } = Promise.withResolvers<void>()
+  // Longer than all that the system takes of a connection to which nobody listens.
+  const server = await localServer([[readHead, deaf, hold(changed), hear, readAll]])
+  const studio = studioAt(server)
+  writeFiles(studio.cwd, { 'in.png': paddedPng(red, 30_000_000) })
+  const argv = ['image', 'edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite']
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const ended = runMain(argv, { cwd: studio.cwd, env })
+  while (server.requests[0]?.line === undefined || server.requests[0].line === '') {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  change(join(studio.cwd, 'in.png'))
+  go()
+  const { code, err } = await ended
+  expect([code, studio.files()]).toEqual([10, ['in.png']])
+  expect(err).toMatch(/^modelgate: .*in\.png.* changed/m)
+})
