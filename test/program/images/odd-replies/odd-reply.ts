@@ -1,0 +1,23 @@
+import type { ServerReply } from '../../../support/server-replies.ts'
+import { red, resultOf } from '../replies.ts'
+
+/** What one reply leads to. */
+export interface OddReply {
+  readonly name: string
+  readonly reply: ServerReply
+  /** Flags beside `-o x.{ext}`, or `-o x-{index}.{ext}` where `-n` is given. */
+  readonly words?: readonly string[]
+  readonly exit: number
+  /** The code of the error. */
+  readonly code?: string
+  /** What the one message says. */
+  readonly says?: RegExp
+  /** Names of the files there are in the end, with what is in them. */
+  readonly files?: Readonly<Record<string, Uint8Array>>
+}
+
+export const three = ['-n', '3']
+export const streamed = ['--stream']
+export const html = '<html><title>502 Bad Gateway</title></html>'
+export const whole = JSON.stringify(resultOf(red))
+export const half = red.subarray(0, red.length - 8)

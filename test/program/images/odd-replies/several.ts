@@ -1,0 +1,76 @@
+import { closeDelimited } from '../../../support/server-replies.ts'
+import { blue, images, large, red, resultOf } from '../replies.ts'
+import { half, html, three, type OddReply } from './odd-reply.ts'
+
+/** Replies with more or fewer items than were asked for, and with some that are broken. */
+export const severalReplies: readonly OddReply[] = [
+  {
+    name: 'fewer than asked',
+    words: three,
+    reply: images(red, blue),
+    exit: 0,
+    says: /2 images came, 3 were asked for/,
+    files: { 'x-1.png': red, 'x-2.png': blue },
+  },
+  {
+    name: 'fewer than asked, strictly',
+    words: [...three, '--strict'],
+    reply: images(red, blue),
+    exit: 9,
+    code: 'fewer_images',
+    files: { 'x-1.png': red, 'x-2.png': blue },
+  },
+  {
+    name: 'more than asked',
+    reply: images(red, blue),
+    exit: 0,
+    says: /2 images came, 1 were asked for/,
+    files: { 'x.png': red, 'x-2.png': blue },
+  },
+  {
+    name: 'one of three broken',
+    words: three,
+    reply: images(red, { b64_json: '*' }, blue),
+    exit: 12,
+    says: /image 2 failed: .*base64/,
+    files: { 'x-1.png': red, 'x-3.png': blue },
+  },
+  {
+    name: 'one of three a page',
+    words: three,
+    reply: images(Buffer.from(html), red, blue),
+    exit: 12,
+    says: /image 1 failed: .*HTML/,
+    files: { 'x-2.png': red, 'x-3.png': blue },
+  },
+  {
+    name: 'one of three missing',
+    words: three,
+    reply: images(red, blue, {}),
+    exit: 12,
+    says: /image 3 failed/,
+    files: { 'x-1.png': red, 'x-2.png': blue },
+  },
+  {
+    name: 'one of three damaged, strictly',
+    words: [...three, '--strict'],
+    reply: images(red, half, blue),
+    exit: 12,
+    says: /image 2 failed: x-2\.png has a damaged image/,
+    files: { 'x-1.png': red, 'x-2.png': half, 'x-3.png': blue },
+  },
+  {
+    name: 'all of three broken',
+    words: three,
+    reply: images({}, {}, { b64_json: '*' }),
+    exit: 8,
+    code: 'no_image',
+  },
+  {
+    name: 'cut after the first of three',
+    words: three,
+    reply: closeDelimited([JSON.stringify(resultOf(red, large, blue)).slice(0, 5000)]),
+    exit: 7,
+    files: { 'x-1.png': red },
+  },
+]
