@@ -1,8 +1,9 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { Ended, asModelgateError } from '../../errors.ts'
+import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { mintIdempotencyKey } from '../../gateway/idempotency-key.ts'
-import { sendRequest, type Gateway, type GatewayRequest } from '../../gateway/gateway.ts'
+import { brokenError, sendRequest, type Gateway, type GatewayRequest } from '../../gateway/gateway.ts'
 import { endpointUrl } from '../../gateway/url.ts'
 import { createOutput } from '../../output/create-output.ts'
 import type { Output } from '../../output/output.ts'
@@ -77,7 +78,8 @@ async function passOn(
     if (last !== 0x0a) context.stdout.write('\n')
     await context.stdout.drain()
   } catch (error) {
-    const known = asModelgateError(error, gateway.trace !== undefined)
+    const broken = error instanceof ExchangeError ? brokenError(error, wire.kind) : error
+    const known = asModelgateError(broken, gateway.trace !== undefined)
     await output.error(known)
     throw new Ended(known)
   }

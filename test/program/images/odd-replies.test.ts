@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
 import type { Json } from '../../support/running-sandbox.ts'
-import { json } from '../../support/server-replies.ts'
+import {
+  closeDelimited,
+  end,
+  head,
+  json,
+  readAll,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
 import { studioAt } from './image-run.ts'
 import { html, type OddReply } from './odd-replies/odd-reply.ts'
 import { severalReplies } from './odd-replies/several.ts'
@@ -111,3 +119,19 @@ test('a failed image of several is told with --quiet, too', async () => {
   expect([code, out]).toEqual([12, 'x-1.png\n'])
   expect(err).toMatch(/^modelgate: Image 2 failed: The reply names an image [^\n]*\n/)
 })
+
+test('--raw passes on what came of a reply that breaks off, and the exit code tells', async () => {
+  const text = JSON.stringify(resultOf(red))
+  const server = await localServer([closeDelimited([text]), cutShort(text)])
+  const words = ['create', '-m', 'm', '--raw', 'A kite']
+  expect(await studioAt(server).run(words)).toMatchObject({ code: 0, out: `${text}\n` })
+  const { code, out, err } = await studioAt(server).run(words)
+  expect([code, out.slice(0, 60)]).toEqual([7, text.slice(0, 60)])
+  expect(err).toMatch(/^modelgate: .*closed the connection/)
+  expect(err).not.toContain('bug')
+})
+
+/** Less than its head says. */
+function cutShort(body: string): ServerReply {
+  return [readAll, write(head(200, { 'content-length': '9000' }) + body.slice(0, 60)), end]
+}
