@@ -1,12 +1,13 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
+import { sourceLimits } from '../../contract/image-files.ts'
 import { UsageError } from '../../errors.ts'
 import { download } from '../../gateway/download.ts'
 import { openGateway } from '../shared/open-gateway.ts'
 import type { ImageOptions } from './image-options.ts'
 
 /** A source picture by URL is held in memory until it is sent; no family takes a larger one. */
-const maxFetchedBytes = 50_000_000
+const maxFetchedBytes = sourceLimits['image-model-a'].below
 
 /** Fetches a source picture by its URL, under the same rules as result URLs: no key to another origin, no private address. */
 export async function fetchSource(
