@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { constants, open, unlink } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, unlink } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
