@@ -19,11 +19,6 @@ if (!newEnough) {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   process.stdout.write(`${version}\n`)
 } else {
-  // A long stream makes only short-lived garbage: growing the space for it would double the memory and gain no time,
-  // and marking what lives longer, beside the work, would cost more than it ever finds.
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  setFlagsFromString('--semi-space-growth-factor=1')
-  setFlagsFromString('--no-incremental-marking')
   process.getBuiltinModule('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE ?? codeCache())
   const { main, systemContext } = await import('../dist/main.js')
   process.exitCode = await main(process.argv.slice(2), systemContext())

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { fstatSync, readSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { FileError, Interrupted, OutputClosed, exitCodes } from './errors.ts'
 
 /** What stands behind standard input; only a pipe can be open and silent. */
@@ -85,9 +86,25 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
+let longWorkIsExpected = false
+
+/**
+ * A long stream makes only short-lived garbage: growing the space for it would double the memory and gain no time,
+ * and marking what lives longer, beside the work, would cost more than it ever finds.
+ * To be called when the stream proves to be long: Node's module for it takes as long to load as a short reply.
+ */
+export function expectLongWork(): void {
+  if (longWorkIsExpected) return
+  longWorkIsExpected = true
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
+  setFlagsFromString('--semi-space-growth-factor=1')
+  setFlagsFromString('--no-incremental-marking')
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Asking `performance` would load the module behind it.
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   timer(ms, callback) {
     // setTimeout overflows above 2^31 - 1 ms and would fire at once.
     const handle = setTimeout(callback, Math.min(ms, 2_147_483_647))
@@ -137,18 +154,24 @@ function safeHome(): string {
 }
 
 function systemInput(): Input {
+  // Touching process.stdin opens a stream, and loads all that it may need.
+  let isOpen = false
+  const stdin = () => {
+    isOpen = true
+    return process.stdin
+  }
   return {
     kind: inputKind(),
     async *read() {
       // Regular files are read directly: process.stdin would open a stream that cannot be released early.
       if (inputKind() === 'file') yield* readDescriptor(0)
-      else for await (const chunk of process.stdin) yield chunk as Uint8Array
+      else for await (const chunk of stdin()) yield chunk as Uint8Array
     },
     release() {
-      process.stdin.destroy()
+      if (isOpen) process.stdin.destroy()
     },
     get stream() {
-      return process.stdin as NodeJS.ReadStream
+      return stdin() as NodeJS.ReadStream
     },
   }
 }
@@ -157,7 +180,7 @@ function inputKind(): InputKind {
   try {
     const stat = fstatSync(0)
     if (stat.isFile()) return 'file'
-    if (stat.isCharacterDevice()) return process.stdin.isTTY ? 'terminal' : 'empty'
+    if (stat.isCharacterDevice()) return isatty(0) ? 'terminal' : 'empty'
     return 'pipe'
   } catch {
     // A closed descriptor has nothing to read.

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import type { Clock } from '../context.ts'
+import { expectLongWork, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import { openConnection, type ConnectionOptions } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
@@ -46,6 +46,8 @@ export interface ExchangeOptions extends ConnectionOptions {
 
 /** Chunks in memory before the sender is asked to pause. */
 const pauseAbove = 16
+/** An exchange of more bytes, in either direction, is a long one. */
+const longExchangeBytes = 262_144
 /** A server may send informational replies (103), but not for ever (fault B11). */
 const maxInformational = 100
 
@@ -66,6 +68,11 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   let failure: Error | undefined
   let ended = false
   let informational = 0
+  let moved = 0
+  const count = (chunk: Uint8Array) => {
+    moved += chunk.length
+    if (moved > longExchangeBytes) expectLongWork()
+  }
   let wakeReader = () => {}
 
   return new Promise<Reply>((resolve, reject) => {
@@ -94,6 +101,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       expire(limits.idle, 'No progress in sending the request')
       try {
         for await (const chunk of body.chunks()) {
+          count(chunk)
           yield chunk
           watchdog.touch()
         }
@@ -166,6 +174,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
         },
         onResponseData(_, chunk) {
           watchdog.touch()
+          count(chunk)
           queue.push(chunk)
           if (queue.length > pauseAbove) {
             // While our own reader is slow, the sender's silence is our doing.
