@@ -8,8 +8,8 @@ import { createWatchdog } from './watchdog.ts'
 
 /** Where the pieces of a text reply go while it arrives. */
 export interface TextReceiver {
-  /** The JSON text of one message, as it came. */
-  raw(text: string): void
+  /** The JSON text of each message, as it came; whoever does without it has its text sooner. */
+  readonly raw?: ((text: string) => void) | undefined
   /** Called after each chunk from the network; the stream waits for it. */
   flush(): Promise<void>
   /** The headers have come. */
@@ -56,16 +56,18 @@ export async function streamText(
   }
   watchdog.watch(limits.progress, onStall)
   let meaningful = false
+  const skimmer = receiver.raw === undefined ? decoder.skimmer : undefined
   const reader = createMessageReader({
-    skim(text) {
-      if (!decoder.skim?.(text)) return false
-      meaningful = true
-      receiver.raw(text)
-      return true
+    skimmer: skimmer && {
+      pattern: skimmer.pattern,
+      take(match) {
+        meaningful = true
+        skimmer.take(match)
+      },
     },
     onMessage(value, text) {
       meaningful = true
-      receiver.raw(text)
+      receiver.raw?.(text)
       decoder.message(value)
     },
   })

@@ -1,4 +1,5 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
+import type { Skimmer } from './events/skimmer.ts'
 import type { FinishReason, TextEvent, TextResult } from '../contract/text-event.ts'
 
 /**
@@ -7,8 +8,8 @@ import type { FinishReason, TextEvent, TextResult } from '../contract/text-event
 export interface TextDecoder {
   /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
-  /** Takes a message by its text if that is quicker than parsing; false when it has to be parsed. */
-  skim?(text: string): boolean
+  /** Takes messages of the usual form by their text; nearly all of a long answer are of it. */
+  readonly skimmer?: Skimmer | undefined
   /**
    * `open`: more is expected. `settled`: everything that is needed has come. Then the gateway usually closes
    * the connection; but usage, an error or a second response may still follow.

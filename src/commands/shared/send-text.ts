@@ -140,7 +140,7 @@ async function receive(
     output.event({ type: 'start', version: outputVersion, command, model })
     for (const message of request.warnings) warn(message)
     await streamText(gateway, wire, decoder, {
-      raw: (text) => output.raw(text),
+      raw: options.raw ? (text) => output.raw(text) : undefined,
       async flush() {
         await images.saved()
         await output.flush()

@@ -4,6 +4,7 @@ import { createJsonValueSplitter, type JsonValueSplitter } from './json-values.t
 import { createLineBuffer } from './line-buffer.ts'
 import type { MessageHandlers, TextReader } from './message.ts'
 import { cut, malformed, plainFailure, tooLarge } from './reader-errors.ts'
+import { createEventSkimmer, endOfEvent, endsEvent } from './skimmer.ts'
 
 /** How many events one message may be cut over (quirk 5 was seen with two). */
 const maxPieces = 8
@@ -27,7 +28,6 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     }
     if (isComment(data, pieces.length > 0)) return handlers.onComment?.()
     if (data.length > limit) throw tooLarge(limit)
-    if (pieces.length === 0 && handlers.skim?.(data)) return
     const text = pieces.length === 0 ? data : pieces.join('') + data
     if (text.length > limit) throw tooLarge(limit)
     let value: unknown
@@ -77,10 +77,25 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   // The parser drops an unknown line that is cut over two feeds; JSON without `data:` consists of such lines.
   const lines = createLineBuffer((text) => parser.feed(text))
 
+  const { skimmer } = handlers
+  const skim = skimmer && createEventSkimmer(skimmer)
+  let betweenEvents = true
+
+  const parse = (text: string) => {
+    if (text === '') return
+    lines.push(text)
+    if (overflow || lines.length > limit) throw tooLarge(limit)
+    betweenEvents = endsEvent(text)
+  }
+  /** Nothing of an earlier event is kept that the next one could belong to. */
+  const canSkim = () => betweenEvents && pieces.length === 0 && bare === undefined && !done
+
   return {
     push(text) {
-      lines.push(text)
-      if (overflow || lines.length > limit) throw tooLarge(limit)
+      if (skim === undefined) return parse(text)
+      const begun = betweenEvents ? 0 : endOfEvent(text)
+      parse(text.slice(0, begun))
+      parse(text.slice(canSkim() ? skim(text, begun) : begun))
     },
     end() {
       if (ending) return

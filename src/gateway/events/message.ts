@@ -1,7 +1,9 @@
+import type { Skimmer } from './skimmer.ts'
+
 /** What becomes of the messages of a reply. */
 export interface MessageHandlers {
-  /** Offered the text of a message before it is parsed; true when nothing more is needed of it. */
-  skim?(text: string): boolean
+  /** Takes messages of a usual form before they are parsed. */
+  readonly skimmer?: Skimmer | undefined
   /** A JSON value and its text as it came. */
   onMessage(value: unknown, text: string): void
   /** A sign of life that carries nothing: a comment, a ping. */

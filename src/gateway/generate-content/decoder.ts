@@ -14,7 +14,7 @@ import { finishReasonOf } from './finish-reason.ts'
 import { citationsOf } from './citations.ts'
 import { createChunkMerger } from './merge-chunks.ts'
 import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
-import { skimTextChunk } from './skim-text.ts'
+import { createTextSkimmer } from './skim-text.ts'
 import { readContentUsage } from './usage.ts'
 
 interface CandidateState {
@@ -210,20 +210,17 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   }
 
   /** A merged reply needs every chunk as it is; words alone do not. */
-  const skim = (json: string): boolean => {
-    const chunk = merger === undefined ? skimTextChunk(json) : undefined
-    if (chunk === undefined) return false
+  const skimmer = createTextSkimmer((chunk) => {
     understood = true
     addText(candidateAt(0), 0, chunk.text)
     if (chunk.usage !== undefined) usage = { json: chunk.usage }
     responseId = chunk.responseId ?? responseId
     model = chunk.model ?? model
-    return true
-  }
+  })
 
   return {
     message,
-    skim,
+    skimmer: merger === undefined ? skimmer : undefined,
     get state() {
       return block !== undefined || allFinished() ? 'settled' : 'open'
     },

@@ -1,3 +1,4 @@
+import type { Skimmer } from '../events/skimmer.ts'
 import { jsonPattern, unescapeJson } from '../json-pattern.ts'
 
 /** What a chunk of plain text says. */
@@ -18,17 +19,16 @@ const usage = String.raw`\{"\w+": ?${usageValue}(?:, ?"\w+": ?${usageValue})*\}`
  * The usual form of a chunk in the middle of an answer: one candidate with one text, and what comes with every chunk,
  * in the order of the wire (recorded), with or without a space after colons and commas.
  */
-const textChunk = new RegExp(
-  String.raw`^\{"candidates": ?\[\{"content": ?\{(?:"role": ?"model", ?)?"parts": ?\[\{"text": ?"(${characters})"\}\](?:, ?"role": ?"model")?\}(?:, ?"index": ?0)?\}\]` +
-    String.raw`(?:, ?"usageMetadata": ?(${usage}))?(?:, ?"modelVersion": ?"([\w.:/-]*)")?(?:, ?"responseId": ?"([\w.:/-]*)")?\}$`,
-)
+const textChunk =
+  String.raw`\{"candidates": ?\[\{"content": ?\{(?:"role": ?"model", ?)?"parts": ?\[\{"text": ?"(${characters})"\}\](?:, ?"role": ?"model")?\}(?:, ?"index": ?0)?\}\]` +
+  String.raw`(?:, ?"usageMetadata": ?(${usage}))?(?:, ?"modelVersion": ?"([\w.:/-]*)")?(?:, ?"responseId": ?"([\w.:/-]*)")?\}`
 
-/**
- * Reads a chunk of plain text without parsing it as JSON: nearly all chunks of a long answer are of this one form.
- * @returns undefined for anything else, which then has to be parsed
- */
-export function skimTextChunk(json: string): TextChunk | undefined {
-  const match = textChunk.exec(json)
-  if (match === null) return undefined
-  return { text: unescapeJson(match[1]!), usage: match[2], model: match[3], responseId: match[4] }
+/** Reads chunks of plain text without parsing them as JSON: nearly all chunks of a long answer are of this one form. */
+export function createTextSkimmer(take: (chunk: TextChunk) => void): Skimmer {
+  return {
+    pattern: textChunk,
+    take([, text, usage, model, responseId]) {
+      take({ text: unescapeJson(text!), usage, model, responseId })
+    },
+  }
 }

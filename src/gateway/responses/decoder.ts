@@ -12,7 +12,7 @@ import {
   type TextDecoder,
 } from '../text-decoder.ts'
 import { responseFinishReason } from './finish-reason.ts'
-import { skimTextDelta } from './skim-delta.ts'
+import { createDeltaSkimmer } from './skim-delta.ts'
 import { createTranscript } from './transcript.ts'
 import { readResponseUsage } from './usage.ts'
 
@@ -156,17 +156,14 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     response: response ?? null,
   })
 
-  const skim = (json: string): boolean => {
-    const found = skimTextDelta(json)
-    if (found === undefined || found.outputIndex > 1023) return false
+  const skimmer = createDeltaSkimmer((outputIndex, delta) => {
     understood = true
-    addText(shown.itemAt(found.outputIndex), found.delta)
-    return true
-  }
+    addText(shown.itemAt(outputIndex), delta)
+  })
 
   return {
     message,
-    skim,
+    skimmer,
     get state() {
       // `response.failed` follows an error event, if it comes at all.
       return ended || failure !== undefined ? 'settled' : 'open'

@@ -1,27 +1,27 @@
+import type { Skimmer } from '../events/skimmer.ts'
 import { jsonPattern, unescapeJson } from '../json-pattern.ts'
 
-/** What a plain text delta says. */
-export interface TextDelta {
-  readonly outputIndex: number
-  readonly delta: string
-}
-
+const { characters, plainValue } = jsonPattern
 /** Fields that say nothing here. One that would make it an error or another event is left to the parser. */
-const others = String.raw`(?:,"(?!type"|error"|delta"|output_index")\w+":${jsonPattern.plainValue})*`
+const others = String.raw`(?:, ?"(?!type"|error"|delta"|output_index")\w+": ?${plainValue})*`
+const delta = String.raw`, ?"delta": ?"(${characters})"`
+const index = String.raw`, ?"output_index": ?(0|[1-9]\d{0,2})`
 
 /**
- * The usual form of a text delta: one flat object, its fields in the order of the wire (recorded).
+ * The usual forms of a text delta: one flat object, its fields in the order of the documentation or of the alphabet
+ * (both recorded), with or without a space after colons and commas.
  * The whole text is matched, so that what is not JSON never passes.
  */
-const flatDelta = new RegExp(
-  String.raw`^\{"type":"response\.output_text\.delta"${others},"delta":"(${jsonPattern.characters})"${others},"output_index":(0|[1-9]\d{0,2})${others}\}$`,
-)
+const textDelta =
+  String.raw`\{"type": ?"response\.output_text\.delta"${others}` +
+  String.raw`(?:${index}${others}${delta}|${delta}${others}${index})${others}\}`
 
-/**
- * Reads a text delta without parsing it as JSON: nearly all events of a long answer are of this one form.
- * @returns undefined for anything else, which then has to be parsed
- */
-export function skimTextDelta(text: string): TextDelta | undefined {
-  const match = flatDelta.exec(text)
-  return match === null ? undefined : { delta: unescapeJson(match[1]!), outputIndex: Number(match[2]) }
+/** Reads text deltas without parsing them as JSON: nearly all events of a long answer are of this one form. */
+export function createDeltaSkimmer(take: (outputIndex: number, delta: string) => void): Skimmer {
+  return {
+    pattern: textDelta,
+    take([, indexBefore, deltaAfter, deltaBefore, indexAfter]) {
+      take(Number(indexBefore ?? indexAfter), unescapeJson(deltaAfter ?? deltaBefore!))
+    },
+  }
 }

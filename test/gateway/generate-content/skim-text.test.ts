@@ -1,6 +1,14 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { skimTextChunk } from '../../../src/gateway/generate-content/skim-text.ts'
+import { createEventSkimmer } from '../../../src/gateway/events/skimmer.ts'
+import { createTextSkimmer, type TextChunk } from '../../../src/gateway/generate-content/skim-text.ts'
+
+/** What a chunk says when it is read by its text; undefined when it has to be parsed. */
+function skimTextChunk(json: string): TextChunk | undefined {
+  let found: TextChunk | undefined
+  createEventSkimmer(createTextSkimmer((chunk) => void (found = chunk)))(`data: ${json}\n\n`, 0)
+  return found
+}
 
 const usage = fc.dictionary(
   fc.constantFrom('promptTokenCount', 'totalTokenCount', 'serviceTier', 'promptTokensDetails'),

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createEventSkimmer } from '../../../src/gateway/events/skimmer.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import type { TextEvent } from '../../../src/contract/text-event.ts'
 import { ModelgateError } from '../../../src/errors.ts'
@@ -9,7 +10,7 @@ function outcome(text: string, mayskim: boolean): unknown {
   const events: TextEvent[] = []
   const decoder = createResponseDecoder({ emit: (event) => events.push(event), keepResponse: true })
   try {
-    const skimmed = mayskim && decoder.skim?.(text)
+    const skimmed = mayskim && createEventSkimmer(decoder.skimmer!)(`data: ${text}\n\n`, 0) > 0
     if (!skimmed) decoder.message(JSON.parse(text))
     for (const index of [0, 1, 2]) {
       const item = { type: 'message', content: [{ type: 'output_text', text: `item ${index}` }] }
