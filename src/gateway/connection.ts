@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { isLoopback } from '../contract/loopback.ts'
 import { ExchangeError } from './exchange-error.ts'
+import type { ReadMemory } from './read-memory.ts'
 import Client from 'undici/lib/dispatcher/client.js'
 
 /** How the program reaches the network. */
@@ -47,7 +48,11 @@ export interface Connection {
  * Only undici's client module is loaded: importing all of undici takes longer than a whole request.
  * @throws ExchangeError when the address of the proxy is none
  */
-export async function openConnection(origin: string, options: ConnectionOptions): Promise<Connection> {
+export async function openConnection(
+  origin: string,
+  options: ConnectionOptions,
+  memory: ReadMemory,
+): Promise<Connection> {
   const controller = new AbortController()
   const connect = {
     // Our own timers decide (see exchange.ts): undici's are coarse and know no phases.
@@ -56,12 +61,20 @@ export async function openConnection(origin: string, options: ConnectionOptions)
     signal: controller.signal,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   }
-  const direct = options.lookup === undefined ? connect : { ...connect, lookup: options.lookup }
+  const direct = {
+    ...connect,
+    onread: memory,
+    ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+  }
   const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false, connect: direct }
   const dispatcher =
     options.proxies === undefined || isLoopback(new URL(origin).hostname)
       ? new Client(origin, common)
-      : await proxyDispatcher(options.proxies, { ...common, requestTls: connect, proxyTls: connect })
+      : await proxyDispatcher(options.proxies, {
+          ...common,
+          requestTls: connect,
+          proxyTls: connect,
+        })
   return {
     dispatcher,
     destroy() {

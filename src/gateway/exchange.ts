@@ -3,6 +3,7 @@ import { expectLongWork, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import { openConnection, type ConnectionOptions } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
+import { createReadMemory } from './read-memory.ts'
 import { createWatchdog } from './watchdog.ts'
 
 /** The limits of one exchange in milliseconds; undefined means no limit. */
@@ -32,7 +33,10 @@ export interface Reply {
   readonly status: number
   /** Names in lower case; repeated headers are joined with a comma. */
   readonly headers: ReplyHeaders
-  /** The bytes as they come. Ends only after a complete body; throws ExchangeError otherwise. */
+  /**
+   * The bytes as they come, in memory that is used again: a chunk is good until the next is asked for.
+   * Ends only after a complete body; throws ExchangeError otherwise.
+   */
   readonly body: AsyncIterable<Uint8Array>
   /** Ends the exchange now; what has not been read is dropped. Safe to call more than once. */
   close(): void
@@ -58,11 +62,13 @@ const maxInformational = 100
 export async function exchange(request: ExchangeRequest, options: ExchangeOptions): Promise<Reply> {
   const { clock, limits, signal } = options
   const host = request.url.host
-  const connection = await openConnection(request.url.origin, options)
+  const queue: Uint8Array[] = []
+  let readerWaits = false
+  const memory = createReadMemory(() => readerWaits && queue.length === 0)
+  const connection = await openConnection(request.url.origin, options, memory)
   // An abort before this line has no listener yet.
   if (signal.aborted) throw abortError(signal, 'connect', request)
   const watchdog = createWatchdog(clock)
-  const queue: Uint8Array[] = []
   let stage: Stage = 'connect'
   let controller: Dispatcher.DispatchController | undefined
   let failure: Error | undefined
@@ -73,7 +79,11 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
     moved += chunk.length
     if (moved > longExchangeBytes) expectLongWork()
   }
-  let wakeReader = () => {}
+  let wake = () => {}
+  const wakeReader = () => {
+    readerWaits = false
+    wake()
+  }
 
   return new Promise<Reply>((resolve, reject) => {
     const finish = () => {
@@ -130,7 +140,10 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
             yield chunk
           } else if (failure !== undefined) throw failure
           else if (ended) return
-          else await new Promise<void>((wake) => (wakeReader = wake))
+          else {
+            readerWaits = true
+            await new Promise<void>((resolve) => (wake = resolve))
+          }
         }
       } finally {
         close()

@@ -73,7 +73,7 @@ async function passOn(
     for await (const chunk of reply.body) {
       context.stdout.write(chunk)
       last = chunk.at(-1) ?? last
-      if (context.stdout.needsDrain) await context.stdout.drain()
+      await context.stdout.drain()
     }
     if (last !== 0x0a) context.stdout.write('\n')
     await context.stdout.drain()
