@@ -1,0 +1,63 @@
+import type { VideoState } from './videos.ts'
+
+/** The words of gateways and relays for each state, in lower case with underscores (quirk 18). */
+const words: Readonly<Record<VideoState, readonly string[]>> = {
+  pending: [
+    'pending',
+    'queued',
+    'submitted',
+    'not_start',
+    'not_started',
+    'created',
+    'accepted',
+    'waiting',
+    'scheduled',
+  ],
+  in_progress: [
+    'in_progress',
+    'inprogress',
+    'processing',
+    'running',
+    'started',
+    'generating',
+    'rendering',
+    'active',
+  ],
+  completed: ['completed', 'complete', 'succeeded', 'succeed', 'success', 'successful', 'done', 'finished'],
+  failed: [
+    'failed',
+    'failure',
+    'fail',
+    'error',
+    'cancelled',
+    'canceled',
+    'expired',
+    'rejected',
+    'blocked',
+    'aborted',
+    'timeout',
+  ],
+}
+
+const states = new Map(
+  Object.entries(words).flatMap(([state, list]) => list.map((word) => [word, state as VideoState] as const)),
+)
+
+/**
+ * The state that a gateway's word stands for, in any letter case; undefined for a word never seen,
+ * which stands for a job that is still running (fault F2).
+ */
+export function videoStateOf(word: string): VideoState | undefined {
+  return states.get(
+    word
+      .trim()
+      .toLowerCase()
+      .replaceAll(/[\s-]+/g, '_')
+      .replace(/^.*status_|^.*state_/, ''),
+  )
+}
+
+/** Whether nothing more will happen to a job. */
+export function hasEnded(state: VideoState): boolean {
+  return state === 'completed' || state === 'failed'
+}

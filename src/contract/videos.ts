@@ -1,0 +1,124 @@
+import type { Endpoint, Fields } from './field.ts'
+
+/** The states of a video (specification, "States and transitions"). */
+export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
+export type VideoState = (typeof videoStates)[number]
+
+/** The sizes of a video (specification, resource Video). */
+export const videoSizes = ['720x1280', '1280x720'] as const
+
+/** Reference images of one instance (wire facts, section 7). */
+export const maxReferenceImages = 3
+
+/** The most videos of one operation (wire facts, section 7). */
+export const maxVideoSamples = 4
+
+/** A polled job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
+export const lookUpFailures = { most: 10, minutes: 15 } as const
+
+/** A result that was not found yet is asked for again so often, in so many seconds (fault F12). */
+export const propagation = { retries: 3, seconds: 5 } as const
+
+/** Between two look-ups, in seconds (product, "Time"). */
+export const pollSeconds = { first: 2, growth: 1.5, longest: 15 } as const
+
+/** An image inside an instance (wire facts, section 7). */
+const imageFields: Fields = {
+  bytesBase64Encoded: { type: 'string', about: 'the image as base64', flag: false },
+  mimeType: { type: 'string', about: 'type of the image', flag: false },
+}
+
+const instanceFields: Fields = {
+  prompt: { type: 'string', about: 'what to show', flag: false },
+  image: { type: 'object', fields: imageFields, about: 'first frame', flag: false },
+  lastFrame: { type: 'object', fields: imageFields, about: 'last frame', flag: false },
+  referenceImages: {
+    type: 'array',
+    maxLength: maxReferenceImages,
+    items: {
+      type: 'object',
+      about: 'reference image',
+      fields: {
+        image: { type: 'object', fields: imageFields, about: 'the image', flag: false },
+        referenceType: {
+          type: 'string',
+          known: ['asset', 'style'],
+          about: 'what is taken from it',
+          flag: false,
+        },
+      },
+    },
+    about: 'reference images',
+    flag: false,
+  },
+  video: { type: 'object', about: 'video to extend', flag: false },
+}
+
+/** Endpoint 7 of the specification; inner fields beyond its own are from wire facts, section 7. */
+export const videoOperationEndpoint: Endpoint = {
+  method: 'POST',
+  path: '/v1beta/models/{model}:predictLongRunning',
+  envelope: 'google',
+  fields: {
+    instances: {
+      type: 'array',
+      required: true,
+      minLength: 1,
+      items: { type: 'object', about: 'one order', fields: instanceFields },
+      about: 'what to make: objects with a prompt and reference imagery',
+    },
+    parameters: {
+      type: 'object',
+      required: true,
+      about: 'how to make it',
+      fields: {
+        aspectRatio: { type: 'string', known: ['16:9', '9:16'], about: 'aspect ratio' },
+        durationSeconds: { type: 'integer', min: 1, known: ['4', '6', '8'], about: 'duration in seconds' },
+        sampleCount: { type: 'integer', min: 1, max: maxVideoSamples, about: 'number of videos' },
+        resolution: { type: 'string', known: ['720p', '1080p', '4k'], about: 'resolution' },
+        negativePrompt: { type: 'string', about: 'what not to show' },
+        personGeneration: {
+          type: 'string',
+          known: ['dont_allow', 'allow_adult', 'allow_all'],
+          about: 'whether people may be shown',
+        },
+        enhancePrompt: { type: 'boolean', about: 'let the gateway rewrite the prompt' },
+        generateAudio: { type: 'boolean', about: 'make sound as well' },
+        seed: { type: 'integer', about: 'seed for repeatable results' },
+        fps: { type: 'integer', min: 1, about: 'frames per second' },
+        compressionQuality: { type: 'string', known: ['optimized', 'lossless'], about: 'compression' },
+        resizeMode: { type: 'string', known: ['pad', 'crop'], about: 'how images are fitted' },
+        storageUri: { type: 'string', about: 'where the gateway keeps the videos' },
+        pubsubTopic: { type: 'string', about: 'topic for the progress messages of the gateway' },
+      },
+    },
+  },
+  rules: [],
+}
+
+/** Endpoint 3 of the specification; the prompt's length is from wire facts, section 3. */
+export const videoRemixEndpoint: Endpoint = {
+  method: 'POST',
+  path: '/v1/videos/{video_id}/remix',
+  envelope: 'openai',
+  fields: {
+    model: { type: 'string', required: true, minLength: 1, about: 'video remix model' },
+    prompt: {
+      type: 'string',
+      required: true,
+      minLength: 1,
+      maxLength: 32_000,
+      about: 'the change; one clear adjustment works best',
+    },
+  },
+  rules: [],
+}
+
+/** Endpoint 5 of the specification. */
+export const videoStatusEndpoint: Endpoint = {
+  method: 'GET',
+  path: '/v1/videos/{video_id}',
+  envelope: 'openai',
+  fields: {},
+  rules: [],
+}
