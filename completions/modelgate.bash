@@ -96,7 +96,7 @@ _modelgate() {
     'image create') files=at ;;
     'image edit') files=at ;;
     'sandbox') : ;;
-    'schema') words='output images events error' ;;
+    'schema') words='output images videos jobs events error' ;;
     'completion') words='bash zsh fish powershell' ;;
     'help') words='generate respond image sandbox schema completion help exit-codes environment' ;;
   esac

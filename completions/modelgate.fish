@@ -223,7 +223,7 @@ complete -c modelgate -n '__modelgate_is sandbox' -l seed -r -f -d 'makes answer
 complete -c modelgate -n '__modelgate_is sandbox' -s q -l quiet -d 'no messages on standard error, except errors'
 complete -c modelgate -n '__modelgate_is sandbox' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images events error'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos jobs events error'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'

@@ -222,7 +222,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image edit --quality' = @('auto', 'high', 'medium', 'low', 'standard')
         'image edit --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512')
         'image edit --preview' = @('auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off')
-        'schema' = @('output', 'images', 'events', 'error')
+        'schema' = @('output', 'images', 'videos', 'jobs', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('generate', 'respond', 'image', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }

@@ -10,6 +10,7 @@ import type {
   Usage,
 } from './text-event.ts'
 import type { ImageEvent } from './image-event.ts'
+import type { VideoEvent } from './video-event.ts'
 import { imageDefinitions, imageDocumentProperties, imageEventFields } from './image-schema.ts'
 import {
   anything,
@@ -21,6 +22,12 @@ import {
   textOrNull,
   type JsonSchema,
 } from './json-schema.ts'
+import {
+  jobListProperties,
+  videoDefinitions,
+  videoDocumentProperties,
+  videoEventFields,
+} from './video-schema.ts'
 
 export type { JsonSchema }
 
@@ -57,6 +64,7 @@ const definitions = {
     mime_type: text('its media type'),
   }),
   ...imageDefinitions,
+  ...videoDefinitions,
 } as const
 
 const documentProperties: Readonly<Record<keyof TextDocument, JsonSchema>> = {
@@ -94,14 +102,14 @@ type EventFields<Type extends OutputEvent['type']> = Omit<Extract<OutputEvent, {
 
 /** Every event, with every field: the compiler compares both with `OutputEvent`. */
 const eventFields: {
-  readonly [Type in Exclude<OutputEvent['type'], ImageEvent['type']>]: Readonly<
+  readonly [Type in Exclude<OutputEvent['type'], (ImageEvent | VideoEvent)['type']>]: Readonly<
     Record<keyof EventFields<Type>, JsonSchema>
   >
 } = {
   start: {
     version: { const: outputVersion, description: 'version of this description' },
     command: text('the command that runs'),
-    model: text('the model that is asked'),
+    model: textOrNull('the model that is asked; null where the command asks none'),
   },
   'text-delta': { index: count('number of the candidate'), text: text('a piece of its text') },
   'reasoning-delta': { text: text('a piece of the reasoning') },
@@ -141,26 +149,22 @@ const eventFields: {
 const allEventFields: Readonly<Record<OutputEvent['type'], Readonly<Record<string, JsonSchema>>>> = {
   ...eventFields,
   ...imageEventFields,
+  ...videoEventFields,
 }
 
 /** The `type` of every event that a command may report between `start` and the last line. */
 export const eventTypes = Object.keys(allEventFields) as readonly OutputEvent['type'][]
 
-const error: JsonSchema = {
-  type: 'object',
-  properties: errorProperties,
-  required: Object.keys(errorProperties),
+const error = whole(errorProperties)
+const document = whole(documentProperties)
+const imageDocument = whole(imageDocumentProperties)
+const videoDocument = whole(videoDocumentProperties)
+const jobList = whole(jobListProperties)
+
+function whole(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: 'object', properties, required: Object.keys(properties) }
 }
-const document: JsonSchema = {
-  type: 'object',
-  properties: documentProperties,
-  required: Object.keys(documentProperties),
-}
-const imageDocument: JsonSchema = {
-  type: 'object',
-  properties: imageDocumentProperties,
-  required: Object.keys(imageDocumentProperties),
-}
+
 const head = (name: string, title: string): JsonSchema => ({
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: `urn:modelgate:${name}:${outputVersion}`,
@@ -168,11 +172,7 @@ const head = (name: string, title: string): JsonSchema => ({
 })
 
 function line(type: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return {
-    type: 'object',
-    properties: { type: { const: type }, ...properties },
-    required: ['type', ...Object.keys(properties)],
-  }
+  return whole({ type: { const: type }, ...properties })
 }
 
 /** What the program prints for programs, by the name that `modelgate schema` takes. Fields are only ever added. */
@@ -183,12 +183,24 @@ export const outputSchemas = {
     ...imageDocument,
     $defs: definitions,
   },
+  videos: {
+    ...head('videos', 'The document of --json of the commands that start a video or look one up'),
+    ...videoDocument,
+    $defs: definitions,
+  },
+  jobs: {
+    ...head('jobs', 'The document of --json of the list of jobs'),
+    ...jobList,
+    $defs: definitions,
+  },
   events: {
     ...head('events', 'A line of --jsonl'),
     oneOf: [
       ...eventTypes.map((type) => line(type, allEventFields[type])),
       line('end', documentProperties),
       line('end', imageDocumentProperties),
+      line('end', videoDocumentProperties),
+      line('end', jobListProperties),
       line('error', { error }),
     ],
     $defs: definitions,
@@ -199,7 +211,7 @@ export const outputSchemas = {
     properties: {
       error,
       partial: {
-        oneOf: [document, imageDocument],
+        oneOf: [document, imageDocument, videoDocument, jobList],
         description: 'what had arrived; left out when nothing had',
       },
     },

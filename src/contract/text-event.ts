@@ -4,6 +4,7 @@
  */
 
 import type { ImageDocument, ImageEvent } from './image-event.ts'
+import type { JobListDocument, VideoDocument, VideoEvent } from './video-event.ts'
 
 /** Grows when a field is added or changed in meaning; readers may rely on fields never going away. */
 export const outputVersion = 1
@@ -88,7 +89,13 @@ export type TextEvent =
 
 /** What only commands and the request core report. */
 export type CommandEvent =
-  | { readonly type: 'start'; readonly version: number; readonly command: string; readonly model: string }
+  | {
+      readonly type: 'start'
+      readonly version: number
+      readonly command: string
+      /** Null where the command asks no model: a look-up, a list. */
+      readonly model: string | null
+    }
   | { readonly type: 'file-save'; readonly file: SavedFile }
   | {
       readonly type: 'retry-wait'
@@ -100,7 +107,7 @@ export type CommandEvent =
     }
   | { readonly type: 'warning-add'; readonly message: string }
 
-export type OutputEvent = TextEvent | CommandEvent | ImageEvent
+export type OutputEvent = TextEvent | CommandEvent | ImageEvent | VideoEvent
 
 /** What a finished (or failed, or interrupted) text reply amounts to. */
 export interface TextResult {
@@ -140,7 +147,7 @@ export interface TextDocument {
   readonly warnings: readonly string[]
 }
 
-export type OutputDocument = TextDocument | ImageDocument
+export type OutputDocument = TextDocument | ImageDocument | VideoDocument | JobListDocument
 
 /** The error object of `--json` and `--jsonl`. */
 export interface ErrorDocument {

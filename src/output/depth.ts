@@ -23,9 +23,7 @@ export function exceedsDepth(value: unknown, limit = maxDepth): boolean {
 
 /** @throws ContractError when the gateway's part of a document is nested too deeply to be printed */
 export function checkDocumentDepth(document: OutputDocument): void {
-  const calls = 'tool_calls' in document ? document.tool_calls : []
-  const parts = [document.response, ...calls.map((call) => call.arguments)]
-  if (parts.some((part) => exceedsDepth(part))) throw tooDeep()
+  if (openParts(document).some((part) => exceedsDepth(part))) throw tooDeep()
 }
 
 /** @throws ContractError, see `checkDocumentDepth` */
@@ -35,10 +33,26 @@ export function checkEventDepth(event: OutputEvent): void {
 
 /** What had arrived, without the parts that cannot be printed: an error's report must not fail itself. */
 export function withoutDeepParts(document: OutputDocument): OutputDocument {
-  const response = exceedsDepth(document.response) ? null : document.response
+  if ('jobs' in document) return document
+  if ('video' in document) {
+    return { ...document, video: unlessDeep(document.video), operation: unlessDeep(document.operation) }
+  }
+  const response = unlessDeep(document.response)
   if (!('tool_calls' in document)) return { ...document, response }
   const calls = document.tool_calls.filter((call) => !exceedsDepth(call.arguments))
   return { ...document, response, tool_calls: calls }
+}
+
+function unlessDeep(part: unknown): unknown {
+  return exceedsDepth(part) ? null : part
+}
+
+/** The parts of a document whose shape the gateway decides. */
+function openParts(document: OutputDocument): unknown[] {
+  if ('jobs' in document) return []
+  if ('video' in document) return [document.video, document.operation]
+  const calls = 'tool_calls' in document ? document.tool_calls : []
+  return [document.response, ...calls.map((call) => call.arguments)]
 }
 
 /** The part of an event whose shape the gateway decides. */

@@ -7,6 +7,7 @@ import { documentText } from './json-text.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
+import { usageOf } from './usage.ts'
 
 export interface JsonOutputParts {
   readonly screen: Screen
@@ -24,7 +25,7 @@ export function createJsonOutput({ screen, notices, stdout, stderr }: JsonOutput
     async end(document) {
       checkDocumentDepth(document)
       screen.text(`${documentText(document, stdout)}\n`)
-      notices.end(document.usage)
+      notices.end(usageOf(document))
       await screen.close()
     },
     async error(error, partial) {
@@ -40,6 +41,9 @@ export function createJsonOutput({ screen, notices, stdout, stderr }: JsonOutput
 
 /** Whether anything had arrived that a reader may want to keep. */
 function hasContent(document: OutputDocument): boolean {
+  if ('jobs' in document) return document.jobs.length > 0
+  // The id of a job is worth keeping, however little is known of the job.
+  if ('video' in document) return true
   if (!('text' in document)) return document.files.length + document.links.length > 0
   const texts = [document.text, document.reasoning, document.refusal]
   return [...texts, document.candidates, document.tool_calls, document.files].some((part) => part.length > 0)

@@ -8,6 +8,7 @@ import type { MessageCleaner } from './message-cleaner.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
+import { usageOf } from './usage.ts'
 
 export interface JsonLinesOutputParts {
   readonly screen: Screen
@@ -69,7 +70,7 @@ export function createJsonLinesOutput({
     async end(document) {
       checkDocumentDepth(document)
       last(documentLine({ type: 'end', ...document }, stdout))
-      notices.end(document.usage)
+      notices.end(usageOf(document))
       await screen.close()
     },
     async error(error) {
@@ -83,10 +84,16 @@ export function createJsonLinesOutput({
   }
 }
 
-/** The program's own words, which may quote the gateway. */
+/** The program's own words, which may quote the gateway; a wait may follow each. */
 const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'start',
   'file-save',
   'retry-wait',
   'warning-add',
+  'job-create',
+  'job-progress',
+  'poll-fail',
+  'download-progress',
+  'video-save',
+  'video-fail',
 ])

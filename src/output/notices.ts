@@ -36,7 +36,7 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   return {
     event(event) {
       if (event.type === 'start') {
-        screen.wait(`waiting for ${event.model}`)
+        screen.wait(`waiting for ${event.model ?? 'the gateway'}`)
         return
       }
       if (event.type === 'refusal-delta') {

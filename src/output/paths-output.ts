@@ -3,6 +3,7 @@ import type { OutputEvent } from '../contract/text-event.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
+import { usageOf } from './usage.ts'
 
 export interface PathsOutputParts {
   readonly screen: Screen
@@ -23,11 +24,12 @@ export function createPathsOutput({ screen, notices, show }: PathsOutputParts): 
     raw() {},
     flush: () => screen.settle(),
     async end(document) {
-      notices.end(document.usage)
+      notices.end(usageOf(document))
       await screen.close()
     },
     async error(error, partial) {
-      if (!(error instanceof OutputClosed) && partial?.usage) notices.end(partial.usage)
+      const usage = usageOf(partial)
+      if (!(error instanceof OutputClosed) && usage !== null) notices.end(usage)
       notices.error(error)
       await screen.closeAfterError()
     },

@@ -4,6 +4,7 @@ import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import { sanitise } from './sanitise.ts'
 import type { Screen } from './screen.ts'
+import { usageOf } from './usage.ts'
 
 export interface RawOutputParts {
   readonly screen: Screen
@@ -32,13 +33,14 @@ export function createRawOutput({ screen, notices, stdout }: RawOutputParts): Ou
     },
     async end(document) {
       write()
-      notices.end(document.usage)
+      notices.end(usageOf(document))
       await screen.close()
     },
     async error(error, partial) {
       if (!(error instanceof OutputClosed)) write()
       notices.error(error)
-      if (partial?.usage) notices.end(partial.usage)
+      const usage = usageOf(partial)
+      if (usage !== null) notices.end(usage)
       await screen.closeAfterError()
     },
   }

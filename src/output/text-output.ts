@@ -4,6 +4,7 @@ import { createCandidateText } from './candidate-text.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
+import { usageOf } from './usage.ts'
 
 export interface TextOutputParts {
   readonly screen: Screen
@@ -59,13 +60,14 @@ export function createTextOutput({ screen, notices, show, showReasoning }: TextO
     },
     async end(document) {
       finishText('whole')
-      notices.end(document.usage)
+      notices.end(usageOf(document))
       await screen.close()
     },
     async error(error, partial) {
       if (!(error instanceof OutputClosed)) finishText('broken-off')
       notices.error(error)
-      if (partial?.usage) notices.end(partial.usage)
+      const usage = usageOf(partial)
+      if (usage !== null) notices.end(usage)
       await screen.closeAfterError()
     },
   }

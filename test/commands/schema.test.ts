@@ -25,7 +25,9 @@ test.each<[string[], OutputSchemaName]>([
 
 test('every schema can be asked for, and no other', async () => {
   expect(schemaNames).toEqual(Object.keys(outputSchemas))
-  await expect(run('schema', 'input')).rejects.toThrow('Allowed choices are output, images, events, error')
+  await expect(run('schema', 'input')).rejects.toThrow(
+    'Allowed choices are output, images, videos, jobs, events, error',
+  )
 })
 
 test('a reader that has gone is reported', async () => {

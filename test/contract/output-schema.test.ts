@@ -2,10 +2,16 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { eventTypes, outputSchemas } from '../../src/contract/output-schema.ts'
 import type { OutputSchemaName } from '../../src/contract/output-schema.ts'
-import type { OutputEvent } from '../../src/contract/text-event.ts'
+import type { OutputDocument, OutputEvent } from '../../src/contract/text-event.ts'
 import { GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
-import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import {
+  sampleDocument,
+  sampleEvents,
+  sampleJobList,
+  sampleVideoDocument,
+  textDelta,
+} from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
 /** The schema as published; or closed, so that a field which it does not know is an error. */
@@ -16,14 +22,22 @@ function validator(name: OutputSchemaName, { closed = false } = {}) {
   return ajv.compile(JSON.parse(closed ? closedSchema : schema) as object)
 }
 
-async function linesOf(mode: 'json' | 'jsonl', end: 'end' | 'error'): Promise<unknown[]> {
+const textDocument: OutputDocument = {
+  ...sampleDocument,
+  files: [sampleEvents['file-save'].file],
+  citations: [sampleEvents['citation-add'].citation],
+  warnings: ['odd'],
+}
+
+async function linesOf(
+  mode: 'json' | 'jsonl',
+  end: 'end' | 'error',
+  document = textDocument,
+): Promise<unknown[]> {
   const context = testContext()
   const output = createOutput(context, { mode, quiet: true, usage: false })
   for (const event of Object.values(sampleEvents) as OutputEvent[]) output.event(event)
   const failure = new GenerationError('failed', 'The generation failed.')
-  const file = sampleEvents['file-save'].file
-  const citation = sampleEvents['citation-add'].citation
-  const document = { ...sampleDocument, files: [file], citations: [citation], warnings: ['odd'] }
   if (end === 'end') await output.end(document)
   else await output.error(failure, document)
   const text = context.stdout.text + context.stderr.text
@@ -43,13 +57,18 @@ test.each(['end', 'error'] as const)(
   },
 )
 
-test('the document of --json and the error document are described, whole', async () => {
-  for (const [name, end] of [
-    ['output', 'end'],
-    ['error', 'error'],
+test.each([
+  ['output', textDocument],
+  ['videos', sampleVideoDocument],
+  ['jobs', sampleJobList],
+] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {
+  for (const [schema, mode, end] of [
+    [name, 'json', 'end'],
+    ['events', 'jsonl', 'end'],
+    ['error', 'json', 'error'],
   ] as const) {
-    const validate = validator(name, { closed: true })
-    const [document] = await linesOf('json', end)
+    const validate = validator(schema, { closed: true })
+    const document = (await linesOf(mode, end, of)).at(-1)
     expect([validate(document), validate.errors]).toEqual([true, null])
   }
 })

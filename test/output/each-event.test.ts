@@ -113,6 +113,12 @@ test('jsonl: every event is a line', async () => {
     image-link > {"type":"image-link","link":{"index":1,"url":"https://gateway.example/a.png","expires_at":1700003600}}⏎
     image-fail > {"type":"image-fail","failure":{"index":2,"code":"url_expired","message":"It expired."}}⏎
     image-fail ! image 2 failed: It expired.⏎
+    job-create > {"type":"job-create","id":"video_1","kind":"video"}⏎
+    job-progress > {"type":"job-progress","id":"video_1","state":"in_progress","status":"running","progress":40,"elapsed_s":20,"remaining_s":30}⏎
+    poll-fail > {"type":"poll-fail","id":"video_1","attempt":1,"wait_s":3,"http_status":502,"reason":"bad gateway (HTTP 502)"}⏎
+    download-progress > {"type":"download-progress","index":1,"received":5,"total":10}⏎
+    video-save > {"type":"video-save","index":1,"file":{"path":"a.mp4","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"video/mp4","format":"mp4","width":1280,"height":720,"seconds":4}}⏎
+    video-fail > {"type":"video-fail","failure":{"index":2,"code":"filtered","message":"It was filtered."}}⏎
     warning-add > {"type":"warning-add","message":"user is deprecated"}⏎
     warning-add ! warning: user is deprecated⏎
     "

@@ -1,3 +1,4 @@
+import type { VideoDocument, JobListDocument } from '../../src/contract/video-event.ts'
 import type { OutputEvent, TextDocument } from '../../src/contract/text-event.ts'
 
 /** One of every event. */
@@ -58,6 +59,40 @@ export const sampleEvents = {
     link: { index: 1, url: 'https://gateway.example/a.png', expires_at: 1_700_003_600 },
   },
   'image-fail': { type: 'image-fail', failure: { index: 2, code: 'url_expired', message: 'It expired.' } },
+  'job-create': { type: 'job-create', id: 'video_1', kind: 'video' },
+  'job-progress': {
+    type: 'job-progress',
+    id: 'video_1',
+    state: 'in_progress',
+    status: 'running',
+    progress: 40,
+    elapsed_s: 20,
+    remaining_s: 30,
+  },
+  'poll-fail': {
+    type: 'poll-fail',
+    id: 'video_1',
+    attempt: 1,
+    wait_s: 3,
+    http_status: 502,
+    reason: 'bad gateway (HTTP 502)',
+  },
+  'download-progress': { type: 'download-progress', index: 1, received: 5, total: 10 },
+  'video-save': {
+    type: 'video-save',
+    index: 1,
+    file: {
+      path: 'a.mp4',
+      bytes: 8,
+      sha256: 'ab'.repeat(32),
+      mime_type: 'video/mp4',
+      format: 'mp4',
+      width: 1280,
+      height: 720,
+      seconds: 4,
+    },
+  },
+  'video-fail': { type: 'video-fail', failure: { index: 2, code: 'filtered', message: 'It was filtered.' } },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
@@ -76,6 +111,46 @@ export const sampleDocument: TextDocument = {
   candidates: [{ index: 0, text: 'Hello', finish_reason: 'stop' }],
   citations: [],
   files: [],
+  warnings: [],
+}
+
+export const sampleVideoDocument: VideoDocument = {
+  version: 1,
+  command: 'video wait',
+  model: 'video-model',
+  id: 'video_1',
+  kind: 'video',
+  state: 'completed',
+  progress: 100,
+  expires_at: 1_800_000_000,
+  video: { id: 'video_1', object: 'video', status: 'completed', unheard_of: { of: [1, null] } },
+  operation: null,
+  files: [sampleEvents['video-save'].file],
+  failures: [sampleEvents['video-fail'].failure],
+  request_id: 'req_1',
+  warnings: ['odd'],
+}
+
+export const sampleJobList: JobListDocument = {
+  version: 1,
+  command: 'video list',
+  jobs: [
+    {
+      id: null,
+      kind: 'operation',
+      state: 'unknown',
+      status: null,
+      progress: null,
+      model: 'video-model',
+      prompt: 'a paper boat',
+      base_url: 'https://gateway.example',
+      idempotency_key: 'key_1',
+      created_at: 1_700_000_000,
+      checked_at: null,
+      expires_at: null,
+      files: ['a.mp4'],
+    },
+  ],
   warnings: [],
 }
 

@@ -1,4 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { OutputSchemaName } from '../../src/contract/output-schema.ts'
 import { runMain } from './run-main.ts'
 
 /**
@@ -6,7 +7,7 @@ import { runMain } from './run-main.ts'
  * @returns what is wrong, in words; nothing when all is right
  */
 export async function problemsBySchema(
-  name: 'output' | 'images' | 'events' | 'error',
+  name: OutputSchemaName,
   document: unknown,
 ): Promise<readonly string[]> {
   const { out } = await runMain(['schema', name])
