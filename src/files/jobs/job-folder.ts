@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import { open, readFile, readdir, rename, rmdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemCode } from '../file-error.ts'
+import { removeLeftovers } from '../remove-leftovers.ts'
+import { decodeRecord } from './decode-record.ts'
+import { mergeRecords, type JobRecord } from './job-record.ts'
+
+/** What stands in the folder of a job. */
+export interface FoundRecord {
+  /** Everything that any process has written; undefined when nothing of it can be read. */
+  readonly record: JobRecord | undefined
+  /** The files that the record was read from. */
+  readonly names: readonly string[]
+  /** The next version has a higher number. */
+  readonly number: number
+  /** Files that are no records, each as a clause. */
+  readonly damage: readonly string[]
+}
+
+/** `3-0123456789abcdef.json`: the number orders the versions, chance tells writers apart. */
+const versionName = /^(\d{1,9})-[0-9a-f]{16}\.json$/
+
+/** So often the folder is listed again because others have replaced files between the listing and the reading. */
+const mostListings = 50
+const fewListings = 3
+
+/**
+ * Reads the record of a job. Usually there is one file; writers that met have left one each, and killed ones older ones.
+ * @throws the error of the system, `ENOENT` when there is no such folder
+ */
+export async function readJobFolder(folder: string): Promise<FoundRecord> {
+  for (let listing = 1; ; listing++) {
+    const names = (await readdir(folder)).filter((name) => versionName.test(name)).toSorted(byNumber)
+    const texts = await Promise.all(names.map((name) => readVersion(join(folder, name))))
+    const isWhole = names.length > 0 && texts.every((text) => text !== undefined)
+    if (isWhole || listing === mostListings) return foundIn(names, texts)
+    // An empty folder belongs to a job that is being recorded, or to a writer that was killed at that.
+    if (names.length === 0 && listing >= fewListings) return foundIn([], [])
+  }
+}
+
+/**
+ * Writes a version that holds all of `found`, and then removes that. Every file is written once and never changed, so
+ * whatever others do meanwhile, what has been written stays in one file or another.
+ * @throws the error of the system; the files are then as they were
+ */
+export async function writeVersion(folder: string, found: FoundRecord, json: string): Promise<void> {
+  const chance = randomBytes(8).toString('hex')
+  const temporary = join(folder, `.record.${chance}.mgpart`)
+  const number = Math.min(found.number + 1, 999_999_999)
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await handle.writeFile(json)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(temporary, join(folder, `${number}-${chance}.json`))
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
+  await syncFolder(folder)
+  await removeFiles(folder, found.names)
+}
+
+/** Removes a job, unless a writer has left another version of it meanwhile. Best effort: never throws. */
+export async function removeJobFolder(folder: string, { names }: FoundRecord, now: number): Promise<void> {
+  await removeFiles(folder, names)
+  await tidyJobFolder(folder, now)
+}
+
+/** Removes what killed writers left more than a day ago. Best effort: never throws. @param now milliseconds since 1970 */
+export async function tidyJobFolder(folder: string, now: number): Promise<void> {
+  await removeLeftovers(folder, now)
+  // Works only for an empty folder. Whoever is about to write its first record makes it again.
+  await rmdir(folder).catch(() => {})
+}
+
+function foundIn(names: readonly string[], texts: readonly (string | undefined)[]): FoundRecord {
+  const damage: string[] = []
+  const read: string[] = []
+  let record: JobRecord | undefined
+  for (const [at, name] of names.entries()) {
+    const text = texts[at]
+    if (text === undefined) continue
+    const decoded = decodeRecord(text)
+    if (decoded.record === undefined) {
+      damage.push(`${name} ${decoded.problem}`)
+      continue
+    }
+    read.push(name)
+    record = record === undefined ? decoded.record : mergeRecords(record, decoded.record)
+  }
+  return { record, names: read, number: Math.max(0, ...names.map(numberOf)), damage }
+}
+
+/** The text of a version; undefined when it is gone, empty, which is no record, when it cannot be read. */
+async function readVersion(path: string): Promise<string | undefined> {
+  return await readFile(path, 'utf8').catch((error: unknown) =>
+    systemCode(error) === 'ENOENT' ? undefined : '',
+  )
+}
+
+async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
+  // Another writer may have removed them already; one that cannot be removed holds nothing new.
+  for (const name of names) await unlink(join(folder, name)).catch(() => {})
+}
+
+/** Makes the new name survive a power cut. Best effort: not every system can. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => {})
+  await handle?.close().catch(() => {})
+}
+
+function byNumber(one: string, other: string): number {
+  return numberOf(one) - numberOf(other) || (one < other ? -1 : 1)
+}
+
+function numberOf(name: string): number {
+  return Number(versionName.exec(name)?.[1])
+}

@@ -1,0 +1,167 @@
+import { hasEnded } from '../../contract/video-state.ts'
+import type { JobKind, JobSummary } from '../../contract/video-event.ts'
+import type { VideoState } from '../../contract/videos.ts'
+
+/** Grows when a field is added; fields never go away. */
+export const recordVersion = 1
+
+/** Where the videos of a job go, as the command that started it was told. */
+export interface JobOutput {
+  /** What `-o` said. */
+  readonly output: string | null
+  /** The folder for files that `-o` does not name (`output_dir`). */
+  readonly folder: string | null
+  readonly force: boolean
+  /** The folder that relative paths belong to. */
+  readonly cwd: string
+}
+
+/** What is known of a job before it is sent. */
+export interface NewJob {
+  readonly kind: JobKind
+  /** `video generate`, `video remix`. */
+  readonly command: string
+  readonly model: string
+  readonly prompt: string
+  /** Credentials and query in it are not kept. */
+  readonly base_url: string
+  readonly is_sandbox: boolean
+  /** The body of the request; media in it are not kept. */
+  readonly request: unknown
+  readonly idempotency_key: string
+  readonly output: JobOutput
+}
+
+/** What may be learned of a job after it has been sent. */
+export interface JobProgress {
+  /** The id of a video, or the name of an operation; null until the gateway's reply has come. */
+  readonly id: string | null
+  /** Unix seconds, of this machine's clock. */
+  readonly checked_at: number | null
+  readonly state: VideoState | 'unknown'
+  /** The gateway's own word for the state. */
+  readonly status: string | null
+  /** 0 to 100, for display. */
+  readonly progress: number | null
+  /** Unix seconds. */
+  readonly expires_at: number | null
+  /** Absolute paths of the videos that have been saved. */
+  readonly files: readonly string[]
+  readonly request_id: string | null
+  readonly error: { readonly code: string; readonly message: string } | null
+}
+
+/** What this machine knows of a job. Fields of later versions are kept as they are. */
+export interface JobRecord extends NewJob, JobProgress {
+  readonly version: number
+  /** Unix seconds, of this machine's clock. */
+  readonly created_at: number
+}
+
+/** The record of a job that is about to be sent. @param now Unix seconds */
+export function newRecord(job: NewJob, now: number): JobRecord {
+  return {
+    version: recordVersion,
+    id: null,
+    kind: job.kind,
+    command: job.command,
+    model: job.model,
+    prompt: job.prompt,
+    base_url: withoutSecrets(job.base_url),
+    is_sandbox: job.is_sandbox,
+    request: withoutMedia(job.request),
+    idempotency_key: job.idempotency_key,
+    created_at: now,
+    checked_at: null,
+    state: 'unknown',
+    status: null,
+    progress: null,
+    expires_at: null,
+    files: [],
+    output: job.output,
+    request_id: null,
+    error: null,
+  }
+}
+
+/**
+ * The later of two records of one job, with what must never be lost from the earlier: an id, a saved file, and that
+ * the job has ended. Any order of merging leads to the same ids, files and end.
+ */
+export function mergeRecords(before: JobRecord, after: JobRecord): JobRecord {
+  const { state, status, progress, error } = rank(after) < rank(before) ? before : after
+  return {
+    ...before,
+    ...after,
+    id: after.id ?? before.id,
+    checked_at: latest(before.checked_at, after.checked_at),
+    state,
+    status,
+    progress,
+    error,
+    expires_at: after.expires_at ?? before.expires_at,
+    files: [...new Set([...before.files, ...after.files])],
+    request_id: after.request_id ?? before.request_id,
+  }
+}
+
+/** The fields that are shown. */
+export function summaryOf(record: JobRecord): JobSummary {
+  const { id, kind, state, status, progress, model, prompt, base_url } = record
+  const { idempotency_key, created_at, checked_at, expires_at, files } = record
+  return {
+    id,
+    kind,
+    state,
+    status,
+    progress,
+    model,
+    prompt,
+    base_url,
+    idempotency_key,
+    created_at,
+    checked_at,
+    expires_at,
+    files,
+  }
+}
+
+/** The last part of an operation's name, by which people know it; an id as it is. */
+export function lastSegment(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1)
+}
+
+function rank({ state }: JobRecord): number {
+  if (state === 'unknown') return 0
+  return hasEnded(state) ? 2 : 1
+}
+
+function latest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other)
+}
+
+/** A base URL may hold a key as its user, its password or in its query. */
+function withoutSecrets(baseUrl: string): string {
+  const url = URL.parse(baseUrl)
+  return url === null ? '' : `${url.protocol}//${url.host}${url.pathname}`
+}
+
+/** Longer text without a space is taken for encoded media. */
+const longestWord = 4096
+
+/** A copy with null in the place of media: they would fill the disk, and are no help in finding a job again. */
+function withoutMedia(value: unknown): unknown {
+  if (typeof value === 'string') return isMedia(value) ? null : value
+  if (Array.isArray(value)) return value.map(withoutMedia)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      typeof inner === 'string' && /base64|b64/i.test(name) ? null : withoutMedia(inner),
+    ]),
+  )
+}
+
+function isMedia(text: string): boolean {
+  return /^\s*data:[^,]*,/i.test(text) || (text.length > longestWord && /^[\w+/=-]+$/.test(text))
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../context.ts'
+import { FileError } from '../../errors.ts'
+import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
+import { findJob } from './find-job.ts'
+import { readJobFolder, removeJobFolder, tidyJobFolder, writeVersion } from './job-folder.ts'
+import { mergeRecords, newRecord } from './job-record.ts'
+import type { JobProgress, JobRecord, NewJob } from './job-record.ts'
+
+/** A job that is on record. */
+export interface StoredJob {
+  /** As it was read or written last by this process. */
+  readonly record: JobRecord
+  /**
+   * Adds what has been learned to what is on disk by now: a saved file, an id and an end are never taken back.
+   * `checked_at` becomes the present time with every state, unless it is given. May be called again at once.
+   * @throws FileError
+   */
+  update(change: Partial<JobProgress>): Promise<void>
+}
+
+export type JobHandle = StoredJob
+
+export interface JobList {
+  /** Newest first. */
+  readonly jobs: readonly StoredJob[]
+  /** Records that cannot be read, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * The jobs that this machine has started, each in a folder of its own. Any number of processes may read and write at
+ * once, and any of them may be killed at any time: nothing that was written is lost, and nobody waits for anybody.
+ */
+export interface JobStore {
+  /**
+   * Puts a job on record, before it is sent: then a kill before the reply leaves its idempotency key.
+   * @throws FileError
+   */
+  create(job: NewJob): Promise<JobHandle>
+  list(): Promise<JobList>
+  /**
+   * The job with this id, operation name, or last part of an operation's name; else the only one whose id or last part
+   * begins so (with at least 4 characters). Of several with the same id the newest.
+   * @throws UsageError `ambiguous_id` when several begin so
+   */
+  find(text: string): Promise<StoredJob | undefined>
+  /** The newest job, whose id may be unknown. */
+  last(): Promise<StoredJob | undefined>
+  /** Takes jobs off the record. @throws nothing: what cannot be removed stays */
+  forget(jobs: readonly StoredJob[]): Promise<void>
+}
+
+/** So many folders are read at once. */
+const atOnce = 64
+
+/**
+ * The store below a state folder; undefined when the machine has no place for one: then nothing is on record, and
+ * `create` says so.
+ * @param clean takes secrets out of the JSON that is written
+ */
+export function openJobStore(
+  stateFolder: string | undefined,
+  clock: Clock,
+  clean: (json: string) => string = (json) => json,
+): JobStore {
+  const root = stateFolder === undefined ? undefined : join(stateFolder, 'jobs')
+  const folders = new WeakMap<StoredJob, string>()
+
+  const write = async (folder: string, merge: (before: JobRecord | undefined) => JobRecord) => {
+    try {
+      // Whoever removes a forgotten or an empty folder may do so at any time.
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await mkdir(folder, { recursive: true, mode: 0o700 })
+          const found = await readJobFolder(folder)
+          const record = merge(found.record)
+          await writeVersion(folder, found, clean(`${JSON.stringify(record, null, 2)}\n`))
+          return record
+        } catch (error) {
+          if (systemCode(error) !== 'ENOENT' || attempt === 5) throw error
+        }
+      }
+    } catch (error) {
+      throw writeError(error, folder)
+    }
+  }
+
+  const jobIn = (folder: string, known: JobRecord): StoredJob => {
+    let record = known
+    let writing: Promise<unknown> = Promise.resolve()
+    const job: StoredJob = {
+      get record() {
+        return record
+      },
+      update(change) {
+        const checked = change.state === undefined ? {} : { checked_at: seconds(clock) }
+        const next = writing.then(async () => {
+          record = await write(folder, (found) => {
+            const before = found === undefined ? record : mergeRecords(record, found)
+            return mergeRecords(before, { ...before, ...checked, ...change })
+          })
+        })
+        writing = next.catch(() => {})
+        return next
+      },
+    }
+    folders.set(job, folder)
+    return job
+  }
+
+  async function list(): Promise<JobList> {
+    if (root === undefined) return { jobs: [], warnings: [] }
+    const { names, warnings } = await folderNames(root)
+    const jobs: StoredJob[] = []
+    const read = async (name: string) => {
+      const folder = join(root, name)
+      const found = await readJobFolder(folder).catch(() => undefined)
+      if (found === undefined) return
+      const { record, damage } = found
+      if (record !== undefined) jobs.push(jobIn(folder, record))
+      else if (damage.length === 0) await tidyJobFolder(folder, clock.now())
+      for (const clause of damage)
+        warnings.push(`A job record in ${shownPath(folder)} is left out: ${clause}.`)
+    }
+    for (let at = 0; at < names.length; at += atOnce) {
+      await Promise.all(names.slice(at, at + atOnce).map(read))
+    }
+    const order = (job: StoredJob) => folders.get(job)!
+    jobs.sort(
+      (one, other) => other.record.created_at - one.record.created_at || (order(one) < order(other) ? 1 : -1),
+    )
+    return { jobs, warnings }
+  }
+
+  return {
+    async create(job) {
+      if (root === undefined) throw noFolder()
+      const name = `${timeName(clock.now())}-${digest(job.idempotency_key)}`
+      const folder = join(root, name)
+      const fresh = newRecord(job, seconds(clock))
+      return jobIn(folder, await write(folder, (found) => found ?? fresh))
+    },
+    list,
+    find: async (text) => findJob((await list()).jobs, text),
+    last: async () => (await list()).jobs[0],
+    async forget(jobs) {
+      for (const job of jobs) {
+        const folder = folders.get(job)
+        const found = folder === undefined ? undefined : await readJobFolder(folder).catch(() => undefined)
+        if (folder !== undefined && found !== undefined) await removeJobFolder(folder, found, clock.now())
+      }
+    },
+  }
+}
+
+/** The names of jobs; the folder may hold other things too. */
+async function folderNames(root: string): Promise<{ names: string[]; warnings: string[] }> {
+  try {
+    const names = await readdir(root)
+    return { names: names.filter((name) => /^\d{8}T\d{9}-[0-9a-f]{16}$/.test(name)).toSorted(), warnings: [] }
+  } catch (error) {
+    const warnings = systemCode(error) === 'ENOENT' ? [] : [readError(error, root).message]
+    return { names: [], warnings }
+  }
+}
+
+/** `20260820T175959123`, in UTC: the order of the names is that of the times. */
+function timeName(now: number): string {
+  return new Date(now).toISOString().replaceAll(/[-:.Z]/g, '')
+}
+
+/** A key may come from outside; a name never does (threat S7). */
+function digest(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16)
+}
+
+function seconds(clock: Clock): number {
+  return Math.floor(clock.now() / 1000)
+}
+
+function noFolder(): FileError {
+  return new FileError('no_state_folder', 'There is no folder for job records: no home folder is known.', {
+    hint: 'Set MODELGATE_STATE_DIR to a folder that can be written.',
+  })
+}
