@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
+import { shellWord } from '../files/shell-word.ts'
 import { parseJson } from './parse-json.ts'
 import { configFolder } from './paths.ts'
 import { configError } from './problem.ts'
@@ -71,8 +72,4 @@ function readPrivately(file: string, platform: NodeJS.Platform): string | undefi
   } finally {
     closeSync(descriptor)
   }
-}
-
-function shellWord(text: string): string {
-  return /^[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -7,20 +7,28 @@ import { createMessageCleaner } from './message-cleaner.ts'
 import type { MessageCleaner } from './message-cleaner.ts'
 import { createNotices } from './notices.ts'
 import { outputToFile } from './output-to-file.ts'
+import { createJobOutput } from './job-output.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createPathsOutput } from './paths-output.ts'
 import { createRawOutput } from './raw-output.ts'
+import { resumeCommand } from './resume-command.ts'
 import { createJsonRedactor } from './redact.ts'
 import { sanitise } from './sanitise.ts'
 import { createScreen } from './screen.ts'
 import type { Screen } from './screen.ts'
 import { createTextOutput } from './text-output.ts'
+import { createJobWatch } from './waiting/job-watch.ts'
 
 export interface OutputOptions {
   /** What a flag asked for; otherwise the text itself, for a terminal or plain. */
   readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
-  /** What the command makes: text, or files whose paths are the result. */
-  readonly result?: 'text' | 'files'
+  /**
+   * What the command makes: text, files whose paths are the result, a report about a job, or a job that goes on
+   * without this program and whose id is the result.
+   */
+  readonly result?: 'text' | 'files' | 'job' | 'job-id'
+  /** What the command that resumes a job needs besides its id: `--sandbox`, `--profile work`. */
+  readonly resumeFlags?: readonly string[] | undefined
   /** Nothing on standard error but errors. */
   readonly quiet: boolean
   /** Print the token counts on standard error at the end, even when quiet. */
@@ -30,6 +38,9 @@ export interface OutputOptions {
   /** What must never appear on standard error, as a last line of defence: the key. */
   readonly secrets?: readonly string[] | undefined
 }
+
+/** Longer ids say nothing more to a person. */
+const longestId = 500
 
 /** Chooses the renderer, once. Nothing else in the program asks whether it is JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
@@ -46,14 +57,17 @@ export function createOutput(context: Context, options: OutputOptions): Output {
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result }: OutputOptions,
+  { quiet, usage, result, resumeFlags }: OutputOptions,
   screen: Screen,
   cleaner: MessageCleaner,
   mode: OutputMode,
 ): Output {
-  const { stdout, stderr, env } = context
+  const { stdout, stderr, env, clock } = context
   const warningsOnly = mode === 'json' || mode === 'jsonl'
-  const notices = createNotices(screen, { quiet, usage, warningsOnly })
+  const clean = (text: string) => cleaner.line(text, longestId)
+  const watch = createJobWatch({ screen, clock, clean, log: mode !== 'jsonl' })
+  const resume = (id: string) => resumeCommand(context, id, resumeFlags)
+  const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, watch })
   const parts = { screen, notices, stdout, stderr }
   switch (mode) {
     case 'json':
@@ -68,6 +82,9 @@ function createRenderer(
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const show = mode === 'terminal' ? sanitise : (text: string) => text
       if (result === 'files') return createPathsOutput({ screen, notices, show })
+      if (result === 'job' || result === 'job-id') {
+        return createJobOutput({ screen, notices, show, clock, what: result === 'job' ? 'report' : 'id' })
+      }
       return createTextOutput({ screen, notices, show, showReasoning })
     }
   }

@@ -1,5 +1,6 @@
 import type { SavedImage } from '../contract/image-event.ts'
 import type { OutputEvent, Usage } from '../contract/text-event.ts'
+import type { SavedVideo, VideoEvent } from '../contract/video-event.ts'
 import { exceedsDepth } from './depth.ts'
 
 /** One line about an event, for a person. Warnings stay where information is left out because a document has it. */
@@ -45,6 +46,12 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
       )
     case 'image-fail':
       return { level: 'warning', text: `image ${event.failure.index} failed: ${event.failure.message}` }
+    case 'poll-fail':
+      return isTold(event.attempt) ? { level: 'warning', text: lookUpText(event) } : undefined
+    case 'video-save':
+      return information(savedVideoText(event.index, event.file))
+    case 'video-fail':
+      return { level: 'warning', text: `video ${event.failure.index} failed: ${event.failure.message}` }
     case 'image-data':
       return event.partial ? undefined : information(`image (${event.mime_type})`)
     default:
@@ -74,10 +81,8 @@ function information(text: string): Notice {
 }
 
 function retryText(event: Extract<OutputEvent, { type: 'retry-wait' }>): string {
-  const code = `HTTP ${event.http_status}`
-  const status = event.http_status === null || event.reason.includes(code) ? '' : ` (${code})`
-  const seconds = Math.round(event.wait_s * 10) / 10
-  return `retry in ${seconds} s (${event.attempts_left} left): ${event.reason}${status}`
+  const { wait_s, attempts_left, reason } = event
+  return `retry in ${oneDecimal(wait_s)} s (${attempts_left} left): ${reason}${statusText(event)}`
 }
 
 function citationText({ title, url }: { title: string | null; url: string | null }): string {
@@ -98,4 +103,30 @@ function shortJson(value: unknown): string {
 
 function savedText(index: number, { width, height, format, bytes }: SavedImage): string {
   return `image ${index}: ${width === null ? '' : `${width}x${height} `}${format}, ${bytes} bytes`
+}
+
+function savedVideoText(index: number, { width, height, format, seconds, bytes }: SavedVideo): string {
+  const size = width === null || height === null ? '' : `${width}x${height} `
+  return `video ${index}: ${size}${format}, ${seconds === null ? '' : `${oneDecimal(seconds)} s, `}${bytes} bytes`
+}
+
+/** Of failed look-ups in a row, the first and every fifth. */
+function isTold(attempt: number): boolean {
+  return attempt === 1 || attempt % 5 === 0
+}
+
+function lookUpText(event: Extract<VideoEvent, { type: 'poll-fail' }>): string {
+  const { attempt, wait_s } = event
+  const times = attempt === 1 ? '' : ` ${attempt} times in a row`
+  return `look-up failed${times}, next in ${oneDecimal(wait_s)} s: ${event.reason}${statusText(event)}`
+}
+
+/** The status of a reply, unless the reason names it. */
+function statusText({ http_status, reason }: { http_status: number | null; reason: string }): string {
+  const code = `HTTP ${http_status}`
+  return http_status === null || reason.includes(code) ? '' : ` (${code})`
+}
+
+function oneDecimal(value: number): number {
+  return Math.round(value * 10) / 10
 }

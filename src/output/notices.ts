@@ -4,6 +4,7 @@ import type { OutputEvent, Usage } from '../contract/text-event.ts'
 import { errorLines } from './error-text.ts'
 import { noticeOf, usageText } from './notice.ts'
 import type { Screen } from './screen.ts'
+import type { JobWatch } from './waiting/job-watch.ts'
 
 /** What every renderer says on standard error. */
 export interface Notices {
@@ -20,6 +21,9 @@ export interface NoticeOptions {
   readonly usage: boolean
   /** Leave out what the document on standard output tells anyway. */
   readonly warningsOnly: boolean
+  /** The command that goes on waiting for a job. */
+  readonly resume: (id: string) => string
+  readonly watch: JobWatch
 }
 
 /** An error's message and its hint may hold a command to paste: cut only what cannot be meant for reading. */
@@ -43,7 +47,13 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         refusal += event.text
         return
       }
+      // A job costs money: whoever waits for it must be able to find it again, however quiet it is.
+      if (event.type === 'job-create') {
+        screen.line(`job ${event.id} started; resume with: ${options.resume(event.id)}`, 'plain', errorLimit)
+        return
+      }
       if (options.quiet) return
+      options.watch.event(event)
       const notice = noticeOf(event)
       if (notice?.level === 'warning') screen.line(notice.text, 'warning')
       else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')

@@ -18,7 +18,7 @@ export function createPathsOutput({ screen, notices, show }: PathsOutputParts): 
   return {
     event(event: OutputEvent) {
       notices.event(event)
-      if (event.type === 'image-save') line(event.file.path)
+      if (event.type === 'image-save' || event.type === 'video-save') line(event.file.path)
       else if (event.type === 'image-link') line(event.link.url)
     },
     raw() {},

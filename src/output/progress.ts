@@ -1,22 +1,25 @@
 import type { Context, Timer } from '../context.ts'
 import { inCi } from './in-ci.ts'
+import { createLiveLine } from './live-line.ts'
+import type { LiveLine } from './live-line.ts'
+import type { StyleLoader } from './styles.ts'
 
 /** A sign of life while nothing else is on the screen. */
 export interface Progress {
-  /** Shows the text if nothing stops it within 300 ms. */
-  start(text: string): void
+  /** Shows the text if nothing stops it within 300 ms, or a line that changes at once. */
+  start(text: string | LiveLine): void
   stop(): void
 }
 
 const patience = 300
-const noProgress: Progress = { start() {}, stop() {} }
 
-/** A spinner on standard error, where that is a terminal that can move its cursor; elsewhere nothing at all. */
-export function createProgress(context: Context): Progress {
+/** A spinner or a line on standard error, where that is a terminal that can move its cursor; elsewhere nothing at all. */
+export function createProgress(context: Context, styles: StyleLoader): Progress | undefined {
   const { stream, isTerminal } = context.stderr
   // In a terminal without width the spinner would clear lines for ever.
-  if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || inCi(context.env)) return noProgress
+  if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || inCi(context.env)) return undefined
 
+  const live = createLiveLine(context, styles)
   let timer: Timer | undefined
   let spinner: { stop(): unknown } | undefined
   // Counts starts and stops, so that a spinner whose library loads too late is not started.
@@ -35,19 +38,26 @@ export function createProgress(context: Context): Progress {
       hideCursor: false,
     }).start()
   }
-  const stop = () => {
+  const stopSpinner = () => {
     turn++
     timer?.cancel()
     timer = undefined
     spinner?.stop()
     spinner = undefined
   }
+  const stop = () => {
+    stopSpinner()
+    live.stop()
+  }
   context.signal.addEventListener('abort', stop, { once: true })
   return {
     start(text) {
-      stop()
+      if (context.signal.aborted) return
+      stopSpinner()
+      if (typeof text !== 'string') return live.show(text)
+      live.stop()
       const ownTurn = turn
-      if (!context.signal.aborted) timer = context.clock.timer(patience, () => void spin(text, ownTurn))
+      timer = context.clock.timer(patience, () => void spin(text, ownTurn))
     },
     stop,
   }

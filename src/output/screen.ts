@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { MessageCleaner } from './message-cleaner.ts'
+import type { LiveLine } from './live-line.ts'
 import { createProgress } from './progress.ts'
 import { loadStyles } from './styles.ts'
 import type { Styles, Tone } from './styles.ts'
@@ -17,8 +18,10 @@ export interface Screen {
   line(text: string, tone: Tone, limit?: number): void
   /** A JSON document on standard error. */
   json(text: string): void
-  /** Says, after a moment, what is being waited for, until something is written. */
-  wait(text: string): void
+  /** Whether a line can be drawn again in place, while there is nothing else to be written. */
+  readonly isLive: boolean
+  /** Says, after a moment, what is being waited for, until the result comes; or shows at once how far it has come. */
+  wait(text: string | LiveLine): void
   /**
    * Waits for a slow reader of standard output.
    * @throws what `Sink.drain` throws
@@ -36,11 +39,11 @@ const defaultLimit = 500
 export function createScreen(context: Context, cleaner: MessageCleaner, quiet: boolean): Screen {
   const { stdout, stderr } = context
   const styles = loadStyles(context)
-  const progress = quiet ? undefined : createProgress(context)
+  const progress = quiet ? undefined : createProgress(context, styles)
   // Is there an unfinished line, of the text or of the words beside it?
   let textOpen = false
   let asideOpen = false
-  let waiting: string | undefined
+  let waiting: string | LiveLine | undefined
   const deferredLines: string[] = []
   const queue: ((ready: Styles) => void)[] = []
 
@@ -87,6 +90,7 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
   }
 
   return {
+    isLive: progress !== undefined,
     text(text) {
       if (text === '') return
       if (queue.length === 0) putTextAndDeferred(text)
@@ -118,7 +122,7 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
       })
     },
     wait(text) {
-      waiting = cleaner.line(text, defaultLimit)
+      waiting = typeof text === 'string' ? cleaner.line(text, defaultLimit) : text
       progress?.start(waiting)
     },
     async settle() {

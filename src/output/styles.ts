@@ -1,10 +1,16 @@
 import type { Context } from '../context.ts'
 
-export type Tone = 'plain' | 'dim' | 'warning' | 'error'
+export type Tone = 'plain' | 'dim' | 'accent' | 'warning' | 'error'
 export type Styles = Readonly<Record<Tone, (text: string) => string>>
 
 const unstyled = (text: string) => text
-const noStyles: Styles = { plain: unstyled, dim: unstyled, warning: unstyled, error: unstyled }
+export const noStyles: Styles = {
+  plain: unstyled,
+  dim: unstyled,
+  accent: unstyled,
+  warning: unstyled,
+  error: unstyled,
+}
 
 /** Colours for standard error; `undefined` until the colour library has been loaded. */
 export interface StyleLoader {
@@ -19,7 +25,13 @@ export function loadStyles(context: Context): StyleLoader {
   const ready = import('chalk').then(({ Chalk }) => {
     // The library would judge by the environment of the process; the context has judged already.
     const chalk = new Chalk({ level: 1 })
-    current = { plain: unstyled, dim: chalk.dim, warning: chalk.yellow, error: chalk.red }
+    current = {
+      plain: unstyled,
+      dim: chalk.dim,
+      accent: chalk.cyan,
+      warning: chalk.yellow,
+      error: chalk.red,
+    }
   })
   return {
     get current() {

@@ -48,6 +48,12 @@ test('plain: the text alone on standard output, a line about the rest', async ()
     image-save ! image 1: 4x3 png, 8 bytes⏎
     image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
+    job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
+    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
+    download-progress ! video 1: downloading, 50% of 10 B⏎
+    video-save ! video 1: 1280x720 mp4, 4 s, 8 bytes⏎
+    video-fail ! video 2 failed: It was filtered.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -73,16 +79,27 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
     image-save ! image 1: 4x3 png, 8 bytes⏎
     image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
+    job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
+    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
+    download-progress ! video 1: downloading, 50% of 10 B⏎
+    video-save ! video 1: 1280x720 mp4, 4 s, 8 bytes⏎
+    video-fail ! video 2 failed: It was filtered.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
 })
 
-test('json: only warnings are told before the document', async () => {
+test('json: only warnings, and how a job is, are told before the document', async () => {
   expect(await table({ mode: 'json' })).toMatchInlineSnapshot(`
     "
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     image-fail ! image 2 failed: It expired.⏎
+    job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
+    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
+    download-progress ! video 1: downloading, 50% of 10 B⏎
+    video-fail ! video 2 failed: It was filtered.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
@@ -114,11 +131,14 @@ test('jsonl: every event is a line', async () => {
     image-fail > {"type":"image-fail","failure":{"index":2,"code":"url_expired","message":"It expired."}}⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create > {"type":"job-create","id":"video_1","kind":"video"}⏎
+    job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
     job-progress > {"type":"job-progress","id":"video_1","state":"in_progress","status":"running","progress":40,"elapsed_s":20,"remaining_s":30}⏎
     poll-fail > {"type":"poll-fail","id":"video_1","attempt":1,"wait_s":3,"http_status":502,"reason":"bad gateway (HTTP 502)"}⏎
+    poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress > {"type":"download-progress","index":1,"received":5,"total":10}⏎
     video-save > {"type":"video-save","index":1,"file":{"path":"a.mp4","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"video/mp4","format":"mp4","width":1280,"height":720,"seconds":4}}⏎
     video-fail > {"type":"video-fail","failure":{"index":2,"code":"filtered","message":"It was filtered."}}⏎
+    video-fail ! video 2 failed: It was filtered.⏎
     warning-add > {"type":"warning-add","message":"user is deprecated"}⏎
     warning-add ! warning: user is deprecated⏎
     "
@@ -143,14 +163,21 @@ test('raw: no event reaches standard output', async () => {
     image-save ! image 1: 4x3 png, 8 bytes⏎
     image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
+    job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
+    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
+    download-progress ! video 1: downloading, 50% of 10 B⏎
+    video-save ! video 1: 1280x720 mp4, 4 s, 8 bytes⏎
+    video-fail ! video 2 failed: It was filtered.⏎
     warning-add ! warning: user is deprecated⏎
     "
   `)
 })
 
 test.each([{}, { terminal: true }, { mode: 'json' }, { mode: 'raw' }, { mode: 'jsonl' }] as const)(
-  'quiet: nothing on standard error (%j)',
+  'quiet: nothing on standard error but the id of a job, which costs money (%j)',
   async (settings) => {
-    expect(await table({ ...settings, quiet: true })).not.toMatch(/^[a-z-]+ ! /m)
+    const told = (await table({ ...settings, quiet: true })).split('\n').filter((row) => / ! /.test(row))
+    expect(told).toEqual(['job-create ! job video_1 started; resume with: modelgate video wait video_1⏎'])
   },
 )

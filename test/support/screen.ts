@@ -14,6 +14,8 @@ export interface ScreenOptions {
 export interface ScreenResult {
   /** The lines as a person sees them at the end, scrolled-off ones included, without trailing blanks. */
   readonly lines: string[]
+  /** The same at the time of each key. */
+  readonly screens: readonly string[][]
   /** Everything the program wrote. */
   readonly bytes: string
   readonly exitCode: number
@@ -27,6 +29,7 @@ export async function runOnScreen(
 ): Promise<ScreenResult> {
   const terminal = new Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })
   const keystrokes = [...type]
+  const screens: string[][] = []
   let bytes = ''
   const program = spawn(process.execPath, [script, ...args], {
     cols: columns,
@@ -36,18 +39,19 @@ export async function runOnScreen(
   })
   program.onData((data) => {
     bytes += data
-    terminal.write(data)
     const next = keystrokes[0]
-    if (next !== undefined && bytes.includes(next.when)) {
-      keystrokes.shift()
+    if (next === undefined || !bytes.includes(next.when)) return terminal.write(data)
+    keystrokes.shift()
+    terminal.write(data, () => {
+      screens.push(linesOf(terminal))
       program.write(next.keys)
-    }
+    })
   })
   const exitCode = await new Promise<number>((resolve) => {
     program.onExit((exit) => resolve(exit.exitCode))
   })
   await new Promise<void>((resolve) => terminal.write('', resolve))
-  return { lines: linesOf(terminal), bytes, exitCode }
+  return { lines: linesOf(terminal), screens, bytes, exitCode }
 }
 
 function linesOf(terminal: Terminal): string[] {

@@ -1,0 +1,67 @@
+import type { Clock } from '../context.ts'
+import type { VideoDocument } from '../contract/video-event.ts'
+import type { Notices } from './notices.ts'
+import type { Output } from './output.ts'
+import type { Screen } from './screen.ts'
+import { roughTime } from './waiting/amounts.ts'
+
+export interface JobOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  /** How words of the gateway are written: as they are, or with what could act on a terminal made visible. */
+  readonly show: (text: string) => string
+  readonly clock: Clock
+  /** What is told: all that is known of the job, or only its id, for a script that will look it up. */
+  readonly what: 'report' | 'id'
+}
+
+/** Commands that do not wait for a job: what it is at the moment, when the command ends. */
+export function createJobOutput({ screen, notices, show, clock, what }: JobOutputParts): Output {
+  return {
+    event: (event) => notices.event(event),
+    raw() {},
+    flush: () => screen.settle(),
+    async end(document) {
+      if ('video' in document) {
+        const lines = what === 'id' ? [document.id] : reportLines(document, clock.now() / 1000)
+        screen.text(lines.map((line) => `${oneLine(show(line))}\n`).join(''))
+      }
+      await screen.close()
+    },
+    async error(error) {
+      notices.error(error)
+      await screen.closeAfterError()
+    },
+  }
+}
+
+/** A name and a value on each line, so that a person reads it and a script finds it. Times are in Unix seconds. */
+function reportLines(document: VideoDocument, now: number): string[] {
+  const { id, model, state, progress, expires_at, files, failures } = document
+  const row = (name: string, value: string) => `${name.padEnd(8)}  ${value}`
+  return [
+    row('id', id),
+    ...(model === null ? [] : [row('model', model)]),
+    row('state', state),
+    ...(progress === null ? [] : [row('progress', `${progress}%`)]),
+    ...(expires_at === null ? [] : [row('expires', expiryText(expires_at, now))]),
+    ...files.map(({ path }) => row('file', path)),
+    ...failures.map(({ message }) => row('reason', message)),
+  ]
+}
+
+function expiryText(expiresAt: number, now: number): string {
+  const left = expiresAt - now
+  const away = left > 0 ? `in ${roughTime(left)}` : `${roughTime(-left)} ago`
+  return `${isoTime(expiresAt)} (${away})`
+}
+
+/** A gateway may name a time that no calendar has. */
+function isoTime(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n]+/g, ' ')
+}
