@@ -7,6 +7,15 @@ const mebibyte = 1024 * 1024
 export const maxRequestMebibytes = 256
 export const maxRequestBytes = maxRequestMebibytes * mebibyte
 
+/** A result that is fetched from a URL is at most this large (faults, section 1.5). */
+export const maxDownloadBytes = 2048 * mebibyte
+
+/** A video may be larger than any other result; more than this is no clip of some seconds. */
+export const maxVideoBytes = 8192 * mebibyte
+
+/** The reply to a question about a job: an operation may hold its videos as base64. */
+export const maxJobReplyBytes = 256 * mebibyte
+
 /** How long is waited where nothing else is configured, in seconds (product, "Time"). */
 export const defaultSeconds = {
   connect: 10,

@@ -1,0 +1,101 @@
+import type { JobKind } from '../../contract/video-event.ts'
+import { GenerationError, ModelgateError } from '../../errors.ts'
+import { sendRequest, type Gateway } from '../gateway.ts'
+import { endpointUrl, pathSegment } from '../url.ts'
+import { readJobReply } from './job-reply.ts'
+import { lastSegment, operationPath } from './operation-name.ts'
+import { readJob, type JobReport } from './read-job.ts'
+
+/** A job, as this machine knows it. */
+export interface Job {
+  /** The id of a video, or the name of an operation. */
+  readonly id: string
+  readonly kind: JobKind
+}
+
+/** Asks how a job is doing, once; `gateway` may have other limits each time. */
+export type JobLookUp = (gateway: Gateway) => Promise<JobReport>
+
+/**
+ * Asks once how a job is doing.
+ * @throws ModelgateError 4 for a job that the gateway does not know, 3 for a refused key, 5 for what may pass,
+ *   8 for a reply that is none; UsageError for a name that is no path
+ */
+export function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> {
+  return createJobLookUp(job)(gateway)
+}
+
+/**
+ * The look-up of one job. A gateway without a way to ask for operations (quirk 26) is asked for a video of that id,
+ * once: which of the two it knows is remembered. No request is sent a second time here.
+ */
+export function createJobLookUp({ id, kind }: Job): JobLookUp {
+  const asVideo = (videoId: string) => `/v1/videos/${pathSegment(videoId, 'the id of a video')}`
+  const paths = kind === 'video' ? [asVideo(id)] : [operationPath(id), asVideo(lastSegment(id))]
+  let known: string | undefined
+
+  return async (gateway) => {
+    const once = { ...gateway, policy: { ...gateway.policy, maxRetries: 0 } }
+    const ask = async (path: string): Promise<JobReport> => {
+      const report = await askFor(once, path, { id, kind })
+      known = path
+      return report
+    }
+    const [first, other] = known === undefined ? paths : [known]
+    try {
+      return await ask(first!)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      if (other === undefined) throw noSuchJob(error, { id, kind })
+      return await ask(other).catch((reason: unknown) => {
+        throw isMissing(reason) ? noWayToAsk(error, id) : reason
+      })
+    }
+  }
+}
+
+async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
+  const url = endpointUrl(gateway.baseUrl, path)
+  const reply = await sendRequest(gateway, { method: 'GET', url, kind: 'read', accept: 'application/json' })
+  const value = await readJobReply(gateway, reply, 'read')
+  try {
+    return readJob(value, job, { ...reply, now: gateway.clock.now() })
+  } catch (error) {
+    // An error in place of the job says nothing about the job.
+    throw error instanceof GenerationError ? lookUpFailed(error) : error
+  }
+}
+
+/** Relays answer 400 for an id they do not know (quirk 24), and not every gateway has every path. */
+function isMissing(error: unknown): error is ModelgateError {
+  if (!(error instanceof ModelgateError)) return false
+  const { httpStatus } = error.facts
+  const isNoPath = httpStatus === 404 || httpStatus === 405 || httpStatus === 501
+  return isNoPath || error.code === 'task_not_exist' || /\binvalid url\b/i.test(error.message)
+}
+
+function lookUpFailed({ code, message, facts }: GenerationError): ModelgateError {
+  return new ModelgateError('later', code, message, { ...facts, billed: 'no', hint: 'Run it again later.' })
+}
+
+function noSuchJob({ message, facts }: ModelgateError, { id, kind }: Job): ModelgateError {
+  const what = kind === 'video' ? 'video' : 'operation'
+  return new ModelgateError('rejected', `no_such_${what}`, `The gateway knows no ${what} ${id}. ${message}`, {
+    ...facts,
+    remoteId: id,
+    hint: 'Check the id, the base URL (--base-url) and whose key it is; results are kept for a while only.',
+  })
+}
+
+function noWayToAsk({ message, facts }: ModelgateError, id: string): ModelgateError {
+  return new ModelgateError(
+    'rejected',
+    'no_such_operation',
+    `The gateway does not tell about the operation ${id}, neither below /v1beta nor as a video. ${message}`,
+    {
+      ...facts,
+      remoteId: id,
+      hint: 'It may have no way to ask for operations: look for the video where the gateway lists its tasks.',
+    },
+  )
+}

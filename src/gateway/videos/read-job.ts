@@ -1,0 +1,191 @@
+import type { JobKind } from '../../contract/video-event.ts'
+import type { VideoState } from '../../contract/videos.ts'
+import { ContractError } from '../../errors.ts'
+import type { GatewayReply } from '../gateway.ts'
+import { isObject, objectOf, stringOf, type JsonObject } from '../json-access.ts'
+import { replyError } from '../reply-error.ts'
+import { longestWaitS } from '../retry.ts'
+import { waitHint } from '../wait-hint.ts'
+import { failureIn, filteredIn, filteredSentence, hasError, type JobFailure } from './job-failure.ts'
+import {
+  idOf,
+  idsIn,
+  isDone,
+  jobObject,
+  progressIn,
+  stateOfWord,
+  timeIn,
+  videoIdIn,
+  wordIn,
+} from './job-fields.ts'
+import { isSameJob } from './same-job.ts'
+import { checkOperationName, modelInName } from './operation-name.ts'
+import { holdsVideo } from './result-places.ts'
+
+/** What a reply tells of a job. */
+export interface JobReport {
+  /** The id of a video, or the name of an operation. */
+  readonly id: string
+  readonly kind: JobKind
+  readonly state: VideoState
+  /** The gateway's own word for the state; null where the state follows from something else. */
+  readonly status: string | null
+  /** False for a word never seen, which is taken for a job that is still running (fault F2). */
+  readonly isKnown: boolean
+  /** 0 to 100, for display; null when the gateway does not say. */
+  readonly progress: number | null
+  readonly model: string | null
+  /** Unix seconds; null when the gateway does not say. */
+  readonly createdAt: number | null
+  readonly completedAt: number | null
+  readonly expiresAt: number | null
+  /** Of a job that has failed. */
+  readonly failure: JobFailure | undefined
+  /** What else is to be told to the user, as a sentence. */
+  readonly note: string | undefined
+  /** The gateway's own object, untouched. */
+  readonly value: JsonObject
+  readonly requestId: string | null
+  /** When the gateway wants to be asked again, in milliseconds, at most the longest wait of the program. */
+  readonly nextLookUpMs: number | undefined
+}
+
+/** What was asked: a job by its id, or a new one. */
+export interface AskedJob {
+  readonly kind: JobKind
+  /** Undefined where the reply is to tell it. */
+  readonly id?: string | undefined
+}
+
+type ReplyFacts = Pick<GatewayReply, 'headers' | 'requestId' | 'status'> & {
+  /** The wall clock, in milliseconds, for a wait that is given as a date. */
+  readonly now: number
+}
+
+/**
+ * Reads a Video or an operation in any of the shapes that gateways were seen to send (wire facts, sections 3, 5 and 7,
+ * and quirks 18 to 23).
+ * @throws GenerationError for an error object that is no job; ContractError for a reply without a job, for another
+ *   job than the one asked for (fault F7), and for an operation whose name is no path (fault F10)
+ */
+export function readJob(value: unknown, asked: AskedJob, reply: ReplyFacts): JobReport {
+  if (!isObject(value)) throw notUnderstood()
+  const job = jobObject(value)
+  const { id, kind } = identify(value, job, asked)
+  const verdict = judge(job, asked, reply.status)
+  const { metadata } = job
+  return {
+    id,
+    kind,
+    ...verdict,
+    progress: progressIn(job),
+    model: idOf(job['model']) ?? (kind === 'operation' ? modelInName(id) : null),
+    createdAt:
+      timeIn(job, ['created_at', 'createdAt', 'created']) ?? timeIn(objectOf(metadata), ['createTime']),
+    completedAt: timeIn(job, ['completed_at', 'completedAt', 'finish_time']),
+    expiresAt: timeIn(job, ['expires_at', 'expiresAt']),
+    value,
+    requestId: reply.requestId,
+    nextLookUpMs: nextLookUp(reply),
+  }
+}
+
+function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<JobReport, 'id' | 'kind'> {
+  const ids = idsIn(job)
+  if (asked.id !== undefined) {
+    if (ids.length === 0) requireJob(value, job)
+    else if (!ids.some((id) => isSameJob(asked.kind, asked.id!, id))) throw otherJob(asked.id, ids[0]!)
+    return { id: asked.id, kind: asked.kind }
+  }
+  const name = stringOf(job['name'])
+  const id = videoIdIn(job)
+  const isVideo = id !== undefined && (asked.kind === 'video' || job['object'] === 'video')
+  if (name !== undefined && name.trim() !== '' && !isVideo) {
+    checkOperationName(name)
+    return { id: name, kind: 'operation' }
+  }
+  if (id !== undefined) return { id, kind: 'video' }
+  requireJob(value, job)
+  // Some give only this (recorded: a video service of a third party).
+  const requestId = idOf(job['request_id'])
+  if (requestId !== undefined) return { id: requestId, kind: 'video' }
+  throw new ContractError('no_job_id', 'The gateway answered without the id of a job.', {
+    hint: 'A job may exist all the same. Check your usage before you run it again.',
+  })
+}
+
+/** An object without an id may be an error, or nothing known. */
+function requireJob(value: JsonObject, job: JsonObject): void {
+  if (wordIn(job) !== undefined || 'done' in job || holdsVideo(job)) return
+  if (
+    hasError(value) ||
+    (stringOf(value['code']) !== undefined && stringOf(value['message']) !== undefined)
+  ) {
+    throw replyError(value)
+  }
+  if (idOf(job['request_id']) === undefined) throw notUnderstood()
+}
+
+type Verdict = Pick<JobReport, 'state' | 'status' | 'isKnown' | 'failure' | 'note'>
+
+function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
+  const word = wordIn(job)
+  const status = word ?? null
+  const isKnown = word === undefined || stateOfWord(word) !== undefined
+  const base = { status, isKnown, failure: undefined, note: undefined }
+  const failed = (failure: JobFailure): Verdict => ({ ...base, isKnown: true, state: 'failed', failure })
+  const state = stateOf(job, asked, httpStatus, word)
+  if (state === 'failed') return failed(failureIn(job, status))
+  if (state !== 'completed') return { ...base, state }
+  const { response } = job
+  if (!isObject(response) || !isOperation(job)) return { ...base, state }
+  const filtered = filteredIn(response)
+  const kept = holdsVideo(response)
+  if (!kept && filtered.count > 0) {
+    return failed({ code: 'filtered', message: filteredSentence(filtered, 0) })
+  }
+  if (!kept && isObject(response['generateVideoResponse'])) {
+    return failed({ code: 'nothing_generated', message: 'Nothing was generated, and no reason given.' })
+  }
+  return { ...base, state, note: filtered.count > 0 ? filteredSentence(filtered, kept) : undefined }
+}
+
+function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: string | undefined): VideoState {
+  if (isDone(job)) return hasError(job) ? 'failed' : doneState(word)
+  const known = stateOfWord(word)
+  if (known !== undefined) return known
+  const waiting: VideoState = asked.id === undefined ? 'pending' : 'in_progress'
+  if (word !== undefined) return 'in_progress'
+  if (hasError(job)) return 'failed'
+  if (httpStatus === 202 || isOperation(job) || !holdsVideo(job)) return waiting
+  return 'completed'
+}
+
+/** An operation that is over has succeeded, unless its own word says otherwise. */
+function doneState(word: string | undefined): VideoState {
+  return stateOfWord(word) === 'failed' ? 'failed' : 'completed'
+}
+
+function isOperation(job: JsonObject): boolean {
+  return 'done' in job || stringOf(job['name']) !== undefined
+}
+
+/** `openai-poll-after-ms` is what the public SDK goes by (wire facts, section 3). Nought says nothing. */
+function nextLookUp({ headers, now }: ReplyFacts): number | undefined {
+  const pollAfter: string | undefined = headers['openai-poll-after-ms']
+  const asked = pollAfter === undefined ? {} : { 'retry-after-ms': pollAfter }
+  const seconds = waitHint(asked, undefined, now) ?? waitHint(headers, undefined, now)
+  return seconds === undefined || seconds <= 0 ? undefined : Math.min(seconds, longestWaitS) * 1000
+}
+
+function notUnderstood(): ContractError {
+  return new ContractError('reply_not_understood', 'The reply is neither a video nor an operation.')
+}
+
+function otherJob(asked: string, found: string): ContractError {
+  return new ContractError(
+    'other_job',
+    `The gateway was asked for ${JSON.stringify(asked.slice(0, 200))} and answered for ${JSON.stringify(found.slice(0, 200))}.`,
+    { remoteId: asked },
+  )
+}

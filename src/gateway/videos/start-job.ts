@@ -1,0 +1,29 @@
+import type { JobKind } from '../../contract/video-event.ts'
+import { ModelgateError } from '../../errors.ts'
+import { sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
+import { withFacts } from './job-errors.ts'
+import { readJobReply } from './job-reply.ts'
+import { readJob, type JobReport } from './read-job.ts'
+
+/**
+ * Sends a request that starts a job, and reads which one. What may have been billed is not sent again.
+ * @throws ModelgateError; where a job may exist although nobody knows its id, the message says so, and the hint tells
+ *   the idempotency key that it was asked for with (fault F9)
+ */
+export async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
+  try {
+    const reply = await sendRequest(gateway, request)
+    const value = await readJobReply(gateway, reply, request.kind)
+    return readJob(value, { kind }, { ...reply, now: gateway.clock.now() })
+  } catch (error) {
+    throw tellOfLostJob(error, request.idempotencyKey)
+  }
+}
+
+function tellOfLostJob(error: unknown, key: string | undefined): unknown {
+  if (!(error instanceof ModelgateError) || error.facts.billed !== 'maybe' || error.exit === 'failed')
+    return error
+  const sent = key === undefined ? undefined : `The idempotency key of the request is ${key}.`
+  const hint = [error.facts.hint, sent].filter((line) => line !== undefined).join(' ')
+  return withFacts(error, { hint }, `${error.message} A job may exist.`)
+}
