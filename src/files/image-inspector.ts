@@ -3,7 +3,7 @@ import { findContainerEnd } from './container-end.ts'
 import type { ContainerEnd } from './container-end.ts'
 import { imageFormatOf, imageInfoHeadBytes, readImageInfo } from './image-info.ts'
 import type { ImageFormat, ImageInfo } from './image-info.ts'
-import { sniffMediaType } from './media-type.ts'
+import { describeContent } from './wrong-content.ts'
 
 /** Looks at an image while it passes by. */
 export interface ImageInspector {
@@ -66,15 +66,10 @@ export function createImageInspector(): ImageInspector {
   }
 }
 
-/** What stands in place of an image is named, because an error page says why. */
 function notAnImage(start: Buffer): ContractError {
-  const text = start.toString('utf8', 0, 64).trimStart().toLowerCase()
-  const found = text.startsWith('<')
-    ? 'an HTML or XML document'
-    : /^[[{]/.test(text)
-      ? 'a JSON document'
-      : (sniffMediaType(start) ?? 'data of no known type')
-  return new ContractError('not_an_image', `The gateway sent ${found} in place of an image.`, {
-    hint: 'Add --raw to see the reply as it came.',
-  })
+  return new ContractError(
+    'not_an_image',
+    `The gateway sent ${describeContent(start)} in place of an image.`,
+    { hint: 'Add --raw to see the reply as it came.' },
+  )
 }
