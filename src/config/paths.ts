@@ -17,6 +17,19 @@ export function configFolder(context: Surroundings): string | undefined {
     : below(context, env['XDG_CONFIG_HOME'], ['.config'])
 }
 
+/**
+ * What must outlive a command, such as the records of jobs: `MODELGATE_STATE_DIR`, else `$XDG_STATE_HOME/modelgate`
+ * (default `~/.local/state`), on Windows `%LocalAppData%\modelgate\State`. Undefined when the machine names no home.
+ */
+export function stateFolder(context: Surroundings): string | undefined {
+  const { env, cwd, platform } = context
+  const explicit = env['MODELGATE_STATE_DIR']
+  if (explicit) return paths(platform).resolve(cwd, explicit)
+  if (platform !== 'win32') return below(context, env['XDG_STATE_HOME'], ['.local', 'state'])
+  const folder = below(context, env['LOCALAPPDATA'], ['AppData', 'Local'])
+  return folder === undefined ? undefined : win32.join(folder, 'State')
+}
+
 /** The home directory, if the machine really names one. */
 export function homeFolder({ env, home, cwd, platform }: Surroundings): string | undefined {
   if (!paths(platform).isAbsolute(home)) return undefined

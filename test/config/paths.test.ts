@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configFolder, homeFolder } from '../../src/config/paths.ts'
+import { configFolder, homeFolder, stateFolder } from '../../src/config/paths.ts'
 import { testContext, type TestOverrides } from '../support/test-context.ts'
 
 test.each<[string, TestOverrides, string | undefined]>([
@@ -44,4 +44,33 @@ test('the working directory never stands in for a home that nobody named', () =>
   expect(homeFolder(testContext({ home: '/home/ada', cwd: '/home/ada', env: { HOME: '/home/ada' } }))).toBe(
     '/home/ada',
   )
+})
+
+test.each<[string, TestOverrides, string | undefined]>([
+  ['the XDG default', { home: '/home/ada' }, '/home/ada/.local/state/modelgate'],
+  ['the XDG variable', { home: '/home/ada', env: { XDG_STATE_HOME: '/s' } }, '/s/modelgate'],
+  [
+    'a relative XDG variable counts for nothing',
+    { home: '/home/ada', env: { XDG_STATE_HOME: 's' } },
+    '/home/ada/.local/state/modelgate',
+  ],
+  [
+    'MODELGATE_STATE_DIR is the folder itself',
+    { home: '/home/ada', cwd: '/project', env: { MODELGATE_STATE_DIR: 'mine', XDG_STATE_HOME: '/s' } },
+    '/project/mine',
+  ],
+  [
+    'Windows',
+    { home: 'C:\\Users\\ada', platform: 'win32', env: { LOCALAPPDATA: 'D:\\Local' } },
+    'D:\\Local\\modelgate\\State',
+  ],
+  [
+    'Windows without variables',
+    { home: 'C:\\Users\\ada', platform: 'win32' },
+    'C:\\Users\\ada\\AppData\\Local\\modelgate\\State',
+  ],
+  ['no home at all', { home: '' }, undefined],
+  ['no home on Windows', { home: '', platform: 'win32' }, undefined],
+])('the state folder: %s', (_, overrides, expected) => {
+  expect(stateFolder(testContext(overrides))).toBe(expected)
 })
