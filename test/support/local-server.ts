@@ -109,11 +109,16 @@ class ClientGone extends Error {}
 
 function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
   const chunks: Buffer[] = []
+  let length = 0
+  /** Of the request, once it has come whole: not to be searched for in a long body again and again. */
+  let requestHead: string | undefined
   let gone = false
   let wake: (() => void) | undefined
   const changed = () => new Promise<void>((resolve) => (wake = resolve))
   socket.on('data', (bytes: Buffer) => {
     chunks.push(bytes)
+    length += bytes.length
+    requestHead ??= headOf(whole())
     wake?.()
   })
   socket.on('error', () => {})
@@ -126,20 +131,19 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
     })
   }
   const whole = () => Buffer.concat(chunks)
+  const bodyAt = () => (requestHead === undefined ? length : requestHead.length + headEnd.length)
   const request: ReceivedRequest = {
     get line() {
-      return headOf(whole()).split('\r\n', 1)[0]!
+      return (requestHead ?? '').split('\r\n', 1)[0]!
     },
     get headers() {
-      return headersOf(headOf(whole()))
+      return headersOf(requestHead ?? '')
     },
     get body() {
-      const bytes = whole()
-      const at = bytes.indexOf('\r\n\r\n')
-      return at < 0 ? Buffer.alloc(0) : bytes.subarray(at + 4)
+      return whole().subarray(bodyAt())
     },
     get complete() {
-      return request.line !== '' && request.body.length >= Number(request.headers['content-length'] ?? 0)
+      return request.line !== '' && length - bodyAt() >= Number(request.headers['content-length'] ?? 0)
     },
   }
   const until = async (condition: () => boolean) => {
@@ -188,9 +192,11 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
   }
 }
 
-function headOf(bytes: Buffer): string {
-  const at = bytes.indexOf('\r\n\r\n')
-  return at < 0 ? '' : bytes.subarray(0, at).toString('latin1')
+const headEnd = '\r\n\r\n'
+
+function headOf(bytes: Buffer): string | undefined {
+  const at = bytes.indexOf(headEnd)
+  return at < 0 ? undefined : bytes.toString('latin1', 0, at)
 }
 
 function headersOf(head: string): Record<string, string> {
