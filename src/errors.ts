@@ -164,9 +164,10 @@ export class Interrupted extends ModelgateError {
     super(exit, 'interrupted', message, facts)
   }
 
-  /** The same signal, as whoever had sent a request knows it: how far that had come, and what it may cost. */
-  during(phase: Phase, billed: Billed): Interrupted {
-    return new Interrupted(this.exit as SignalExit, { ...this.facts, phase, billed })
+  /** The same signal, as whoever had sent a request knows it: how far that had come, what it may cost, what is left. */
+  during(phase: Phase, billed: Billed, hint?: string): Interrupted {
+    const facts = { ...this.facts, phase, billed, ...(hint === undefined ? {} : { hint }) }
+    return new Interrupted(this.exit as SignalExit, facts)
   }
 }
 

@@ -1,12 +1,9 @@
-import { asModelgateError, ModelgateError } from '../../errors.ts'
+import { asModelgateError, Interrupted, ModelgateError } from '../../errors.ts'
 import { download } from '../../gateway/download.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Album, FoundLink } from './album.ts'
 import type { ImageOptions } from './image-options.ts'
 import type { ImageReport } from './image-report.ts'
-
-/** A result is at most this large (faults, section 1.5). */
-const maxDownloadBytes = 2 * 1024 ** 3
 
 /**
  * Downloads every result at once: its address lives only for a while. One that cannot be had does not keep the others;
@@ -25,13 +22,12 @@ export async function fetchResults(
     const writer = album.openDownload(index)
     try {
       await download(gateway, url, writer, {
-        maxBytes: maxDownloadBytes,
         allowPrivate: options.allowPrivateUrls === true,
       })
       await writer.done()
     } catch (error) {
       await writer.drop()
-      if (gateway.signal.aborted) throw error
+      if (gateway.signal.aborted) throw stoppedError(error, album, report)
       album.links.push(report.link(found))
       failures.push({ index, error: downloadError(error, found, options.debug === true) })
     }
@@ -41,17 +37,35 @@ export async function fetchResults(
   for (const { index, error } of failures) album.fail(index, error)
 }
 
+/**
+ * A signal that came when images had been made: these have been paid for, and the addresses of those that were not
+ * fetched are all that is left of them.
+ * @param error the reason of the abort
+ */
+export function stoppedError(error: unknown, album: Album, report: ImageReport): unknown {
+  const left = album.found.filter(({ index }) => !album.saved.has(index))
+  for (const found of left) if (!album.has(found.index)) album.links.push(report.link(found))
+  if (!(error instanceof Interrupted) || (left.length === 0 && album.saved.size === 0)) return error
+  const addresses = left.flatMap((found) => addressOf(found) ?? [])
+  const hint = addresses.length === 0 ? undefined : addresses.join('\n')
+  return error.during(error.facts.phase ?? 'result', 'yes', hint)
+}
+
 /** The image has been made. To run the command again would make, and bill, another one. */
-function downloadError(error: unknown, { url }: FoundLink, debug: boolean): ModelgateError {
+function downloadError(error: unknown, found: FoundLink, debug: boolean): ModelgateError {
   const known = asModelgateError(error, debug)
-  if (known.exit === 'bug' || known.exit === 'io') return known
+  if (known.exit === 'bug') return known
   const { hint, ...facts } = known.facts
-  const address = url.startsWith('data:') ? undefined : `The image has been made; its address is ${url}`
-  const hints = [hint, address].filter((line) => line !== undefined)
+  const hints = [hint, addressOf(found)].filter((line) => line !== undefined)
   return new ModelgateError(known.exit === 'notSent' ? 'later' : known.exit, known.code, known.message, {
     ...facts,
-    phase: 'result',
+    phase: known.exit === 'io' ? 'output' : 'result',
     billed: 'yes',
     ...(hints.length === 0 ? {} : { hint: hints.join(' ') }),
   })
+}
+
+/** Where an image is that has been made; one that its address holds itself is nowhere else. */
+function addressOf({ url }: FoundLink): string | undefined {
+  return url.startsWith('data:') ? undefined : `The image has been made; its address is ${url}`
 }

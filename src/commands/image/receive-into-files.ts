@@ -5,7 +5,7 @@ import { receiveImages, type ImageReply } from '../../gateway/images/receive-ima
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
 import { createAlbum, type Album } from './album.ts'
-import { fetchResults } from './fetch-results.ts'
+import { fetchResults, stoppedError } from './fetch-results.ts'
 import type { ImageOptions } from './image-options.ts'
 import { createImageReport, type ImageReport } from './image-report.ts'
 import type { ImageRequest } from './image-request.ts'
@@ -20,6 +20,7 @@ export async function receiveIntoFiles(
 ): Promise<void> {
   let reply: ImageReply | undefined
   let requestId: string | null = null
+  let hasReplied = false
   const report = createImageReport({
     context,
     request,
@@ -40,12 +41,16 @@ export async function receiveIntoFiles(
   })
   try {
     report.start()
-    const receiver = { ...album, replied: (id: string | null) => void (requestId = id) }
+    const replied = (id: string | null) => {
+      hasReplied = true
+      requestId = id
+    }
+    const receiver = { ...album, replied }
     const broken = await receiveImages(gateway, wire, receiver).then(
       (whole) => void (reply = whole),
       (error: unknown) => asModelgateError(error, options.debug === true),
     )
-    if (broken !== undefined && gateway.signal.aborted) throw broken
+    if (broken !== undefined && gateway.signal.aborted) throw stoppedError(broken, album, report)
     await keepFound(gateway, options, album, { report, output })
     await report.tellFiles()
     if (options.sidecar) {
@@ -56,7 +61,7 @@ export async function receiveIntoFiles(
     if (broken !== undefined) failMissing(album, request, broken)
     judge(options, request, album, report)
   } catch (error) {
-    const known = afterSending(asModelgateError(error, options.debug === true))
+    const known = afterSending(asModelgateError(error, options.debug === true), hasReplied)
     await report.tellFiles()
     await output.error(known, report.document())
     throw new Ended(known)
@@ -69,10 +74,15 @@ export async function receiveIntoFiles(
   throw new Ended(failure)
 }
 
-/** A place for files that was right when it was looked at, and is not any more: no mistake in the call by now. */
-function afterSending(error: ModelgateError): ModelgateError {
-  if (error.exit !== 'usage') return error
-  return new FileError(error.code, error.message, { ...error.facts, phase: 'output', billed: 'yes' })
+/**
+ * A place for files that was right when it was looked at, and is not any more, is no mistake in the call by now;
+ * and when the gateway has replied, there was something to be saved.
+ */
+function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateError {
+  const { exit, code, message, facts } = error
+  const isUnsaid = exit === 'io' && facts.billed === undefined
+  if (exit !== 'usage' && !(isUnsaid && hasReplied)) return error
+  return new FileError(code, message, { ...facts, phase: 'output', billed: 'yes' })
 }
 
 /** Each failure has been told, unless the command was to be quiet. */

@@ -26,6 +26,7 @@ import {
   readAll,
   readHead,
   stall,
+  text,
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
@@ -163,6 +164,38 @@ test('Ctrl-C keeps the images that have come, and nothing half', async () => {
   expect(readdirSync(cwd)).toEqual(['x-1.png'])
   expect(readFileSync(join(cwd, 'x-1.png')).equals(red)).toBe(true)
   expect(run.context.stdout.text).toBe('x-1.png\n')
+  expect(run.context.stderr.text).toMatch(/^modelgate: Stopped\.\n  The request was billed\.\n$/m)
+})
+
+test('Ctrl-C while results are downloaded keeps those that have come, and tells where the others are', async () => {
+  const results = ['/1', '/2', '/3', '/4'].map((url) => ({ url }))
+  const picture = head(200, { 'content-length': String(large.length) })
+  const server = await localServer([
+    images(...results),
+    text('', { status: 403 }),
+    [readAll, write(head(200, { 'content-length': String(red.length) })), write(red), end],
+    [readAll, write(picture), write(large.subarray(0, 300_000)), stall],
+  ])
+  const cwd = temporaryFolder()
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const words = ['image', 'create', '-m', 'm', '-n', '4', '-o', 'x.png', '--json', 'A kite']
+  const run = startProgram(words, { env, cwd })
+  await run.until(() => readdirSync(cwd).some((name) => name.startsWith('.x-3.png')))
+  run.context.abort(new Interrupted('interrupt'))
+  expect(await run.exitCode).toBe(130)
+  expect(readdirSync(cwd)).toEqual(['x-2.png'])
+  const where = ['/1', '/3', '/4'].map((url) => `The image has been made; its address is ${url}`)
+  expect(JSON.parse(run.context.stderr.text)).toMatchObject({
+    error: { code: 'interrupted', phase: 'result', billed: 'yes', hint: where.join('\n') },
+    partial: {
+      files: [{ path: 'x-2.png' }],
+      links: [
+        { index: 1, url: '/1' },
+        { index: 3, url: '/3' },
+        { index: 4, url: '/4' },
+      ],
+    },
+  })
 })
 
 test('a full standard output does not lose the image', async () => {
