@@ -1,6 +1,8 @@
 import { defaultMaxRetries, defaultSeconds } from '../contract/limits.ts'
+import { pollSeconds } from '../contract/videos.ts'
 import * as kind from './setting-kind.ts'
 import type { Kind } from './setting-kind.ts'
+import type { SettingFlags } from './setting-flags.ts'
 
 /** What the program is told by its surroundings. Times are in seconds. */
 export interface SettingValues {
@@ -19,6 +21,8 @@ export interface SettingValues {
   readonly progressTimeout: number
   /** Of the whole call; undefined: none. */
   readonly timeout: number | undefined
+  /** Before the first look-up of a job. */
+  readonly pollInterval: number
   readonly maxRetries: number
   readonly retry: 'never' | 'safe' | 'always'
   readonly idempotencyHonoured: boolean
@@ -30,28 +34,6 @@ export interface SettingValues {
 }
 
 export type SettingName = keyof SettingValues
-
-/** What the command line says. Times are in seconds; numbers may still be text. */
-export interface SettingFlags {
-  readonly profile?: string | undefined
-  readonly baseUrl?: string | undefined
-  readonly apiKeyFile?: string | undefined
-  /** The model of this command, whatever its kind. */
-  readonly model?: string | undefined
-  readonly timeout?: string | number | undefined
-  readonly connectTimeout?: string | number | undefined
-  readonly firstByteTimeout?: string | number | undefined
-  readonly idleTimeout?: string | number | undefined
-  readonly progressTimeout?: string | number | undefined
-  readonly maxRetries?: string | number | undefined
-  readonly retry?: string | undefined
-  readonly caFile?: string | undefined
-  readonly allowHttp?: boolean | undefined
-  readonly outputDir?: string | undefined
-  readonly quiet?: boolean | undefined
-  /** The built-in gateway is used: then no base URL is, and none is checked. */
-  readonly sandbox?: boolean | undefined
-}
 
 export interface SettingRow<Value> {
   readonly kind: Kind<NonNullable<Value>>
@@ -174,6 +156,14 @@ export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingV
     env: 'MODELGATE_TIMEOUT',
     flag: 'timeout',
     default: undefined,
+    project: 'may set',
+  },
+  pollInterval: {
+    kind: kind.seconds,
+    file: 'poll_interval',
+    env: 'MODELGATE_POLL_INTERVAL',
+    flag: 'pollInterval',
+    default: pollSeconds.first,
     project: 'may set',
   },
   maxRetries: {

@@ -6,10 +6,11 @@ import { findProjectFile, findUserFile, userFilePath } from './find-config-file.
 import { environmentLayer, flagLayer, type Found, type Layer, type Level } from './layer.ts'
 import { collecting, quoted, throwProblems, type Problem } from './problem.ts'
 import { settingNames, settingTable } from './setting-table.ts'
-import type { SettingFlags, SettingName, SettingValues } from './setting-table.ts'
+import type { SettingName, SettingValues } from './setting-table.ts'
+import type { SettingFlags } from './setting-flags.ts'
 import { requireNoMore, requireTrust } from './trust.ts'
 
-export type { SettingFlags } from './setting-table.ts'
+export type { SettingFlags } from './setting-flags.ts'
 
 export interface Setting<Value> {
   readonly value: Value

@@ -6,7 +6,7 @@ import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
 import { addImageOptions, type ImageOptions } from './image-options.ts'
 import { buildImageRequest } from './image-request.ts'
-import { modelOfBody } from './model-of-body.ts'
+import { modelOfBody } from '../shared/model-of-body.ts'
 import { sendImages } from './send-images.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */

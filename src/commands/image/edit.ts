@@ -12,7 +12,7 @@ import { allInputs } from '../shared/throw-problems.ts'
 import { fetchSource } from './fetch-source.ts'
 import { addImageOptions, type ImageOptions } from './image-options.ts'
 import { buildImageRequest, type ChosenModel } from './image-request.ts'
-import { modelOfBody } from './model-of-body.ts'
+import { modelOfBody } from '../shared/model-of-body.ts'
 import { sendImages } from './send-images.ts'
 import { isUrl, readImageSource } from './source.ts'
 

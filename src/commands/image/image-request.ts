@@ -12,7 +12,7 @@ import { applySets, isSet, startBody, type Body } from '../shared/request-body.t
 import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { validateBody } from '../shared/validate-body.ts'
 import { combinationProblems } from './check-combination.ts'
-import { modelProblems } from './check-model.ts'
+import { modelProblems } from '../shared/check-model.ts'
 import { sourceProblems } from './check-sources.ts'
 import { previewModes, type ImageOptions, type PreviewMode } from './image-options.ts'
 import { missingImages, type ExistingImage } from './missing-images.ts'

@@ -14,6 +14,18 @@ const kinds = {
     env: 'MODELGATE_IMAGE_MODEL',
     file: 'image_model',
   },
+  video: {
+    setting: 'videoModel',
+    sandbox: 'sandbox-video',
+    env: 'MODELGATE_VIDEO_MODEL',
+    file: 'video_model',
+  },
+  remix: {
+    setting: 'videoModel',
+    sandbox: 'video-model-remix',
+    env: 'MODELGATE_VIDEO_MODEL',
+    file: 'video_model',
+  },
 } as const
 
 /** The model that flags, environment and configuration name; undefined when none does. */

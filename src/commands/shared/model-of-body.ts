@@ -1,5 +1,5 @@
-import type { CommonOptions } from '../shared/common-options.ts'
-import { isSet, type Body } from '../shared/request-body.ts'
+import type { CommonOptions } from './common-options.ts'
+import { isSet, type Body } from './request-body.ts'
 
 /** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */
 export function modelOfBody({ model }: Body, options: CommonOptions): string | undefined {
