@@ -1,22 +1,41 @@
+import { maxDownloadBytes } from '../contract/limits.ts'
 import { sleep } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
 import { readDataUrl } from './download/data-url.ts'
 import { createDownloadRetries, type DownloadRetry } from './download/download-retries.ts'
 import { requestUrl } from './download/request-url.ts'
-import { createTransfer, type Transfer } from './download/transfer.ts'
+import { createTransfer, type Progress, type Transfer } from './download/transfer.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './download/url-policy.ts'
 import { DeadlinePassed, ExchangeError } from './exchange-error.ts'
 import type { Gateway } from './gateway.ts'
 import type { ImageWriter } from './images/image-receiver.ts'
+import { createBase64Decoder } from './images/base64-decoder.ts'
 import { startTotalLimit } from './total-limit.ts'
 import { createTrace } from './trace.ts'
 
 export interface DownloadOptions {
-  /** Larger content is refused; 2 GiB when left out (faults, section 1.5). */
+  /** Larger content is refused; the limit for all results when left out. */
   readonly maxBytes?: number
   /** Whether addresses that are not public may be fetched from. */
   readonly allowPrivate?: boolean
-  readonly network?: Network
+  readonly network?: Network | undefined
+  /** Called with every piece that has been written; `total` is null while the server does not tell. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** Looks at content from its beginning, and throws where it is not what was wanted. */
+  readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
+}
+
+/** A download into one writer. */
+export interface Download {
+  /**
+   * Takes the content from a URL. After one that failed it goes on with another URL of the same content: what has come
+   * is compared, and not written again.
+   */
+  from(url: string): Promise<Downloaded>
+  /** Takes content that is at hand as base64. @throws ContractError `bad_base64` */
+  fromBase64(text: string): Promise<void>
+  /** How many bytes have been written. */
+  readonly received: number
 }
 
 export interface Downloaded {
@@ -25,7 +44,8 @@ export interface Downloaded {
   readonly contentType: string
 }
 
-const defaultMaxBytes = 2 ** 31
+/** Base64 that is at hand is decoded in pieces of so many characters. */
+const sliceLength = 1_048_576
 /** No address is longer, but for one that holds its content itself. */
 const longestUrl = 65_536
 
@@ -36,23 +56,57 @@ const longestUrl = 65_536
  * @throws ContractError (8) for a URL that is refused and content over the limit; ModelgateError 4 for an expired
  *   URL, 5 for a server that keeps failing, 6 for one that cannot be reached
  */
-export async function download(
+export function download(
   gateway: Gateway,
   url: string,
-  sink: ImageWriter,
-  { maxBytes = defaultMaxBytes, allowPrivate = false, network }: DownloadOptions = {},
+  sink: Pick<ImageWriter, 'write'>,
+  options: DownloadOptions = {},
 ): Promise<Downloaded> {
+  return createDownload(gateway, sink, options).from(url)
+}
+
+/** The same, for content that can be had from several places. */
+export function createDownload(
+  gateway: Gateway,
+  sink: Pick<ImageWriter, 'write'>,
+  { maxBytes = maxDownloadBytes, allowPrivate = false, network, onProgress, inspect }: DownloadOptions = {},
+): Download {
   const write = (bytes: Uint8Array) => sink.write(bytes)
-  if (/^\s*data:/i.test(url)) return readDataUrl(url.trim(), write, maxBytes)
   const policy = createUrlPolicy({ baseUrl: gateway.baseUrl, allowPrivate, network })
-  const transfer = createTransfer(write, maxBytes)
-  const limit = startTotalLimit(gateway)
-  try {
-    await fetchAll({ ...gateway, signal: limit.signal }, absolute(url, gateway.baseUrl), transfer, policy)
-  } finally {
-    limit.end()
+  const transfer = createTransfer({ write, maxBytes, onProgress, inspect })
+  return {
+    get received() {
+      return transfer.received
+    },
+    async from(url) {
+      if (/^\s*data:/i.test(url)) {
+        const part = transfer.takeAll()
+        const read = await readDataUrl(url.trim(), part.add, maxBytes)
+        part.end()
+        return read
+      }
+      const limit = startTotalLimit(gateway)
+      try {
+        await fetchAll({ ...gateway, signal: limit.signal }, absolute(url, gateway.baseUrl), transfer, policy)
+      } catch (error) {
+        // A tag belongs to one address.
+        transfer.restart()
+        throw error
+      } finally {
+        limit.end()
+      }
+      return { bytes: transfer.received, contentType: transfer.contentType }
+    },
+    async fromBase64(text) {
+      const part = transfer.takeAll()
+      const decoder = createBase64Decoder(part.add)
+      for (let at = 0; at < text.length; at += sliceLength) {
+        await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
+      }
+      await decoder.end()
+      part.end()
+    },
   }
-  return { bytes: transfer.received, contentType: transfer.contentType }
 }
 
 /** Relays give addresses without an origin (quirk 14): these belong below the base URL. */

@@ -43,14 +43,7 @@ interface Fetched {
 
 async function fetchInto(gateway: Gateway, url: string, options: DownloadOptions = {}): Promise<Fetched> {
   const chunks: Uint8Array[] = []
-  const never = async () => {
-    throw new Error('the caller ends the writer')
-  }
-  const sink = {
-    write: async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes)),
-    done: never,
-    drop: never,
-  }
+  const sink = { write: async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes)) }
   const content = () => Buffer.concat(chunks).toString('latin1')
   try {
     const { bytes, contentType } = await download(gateway, url, sink, { network, ...options })
@@ -365,11 +358,7 @@ test.for(['http://', 'https://[::g]/', `https://cdn.test/${'x'.repeat(70_000)}`]
 
 test('what the writer throws is thrown, and the connection ends', async () => {
   const server = await localServer([picture])
-  const sink = {
-    write: () => Promise.reject(new FileError('no_space', 'full')),
-    done: async () => {},
-    drop: async () => {},
-  }
+  const sink = { write: () => Promise.reject(new FileError('no_space', 'full')) }
   const fetched = download(testGateway('http://gateway.test'), at('cdn.test', server), sink, { network })
   await expect(fetched).rejects.toMatchObject({ exitCode: 10 })
   await until(() => server.openSockets === 0)
@@ -378,12 +367,7 @@ test('what the writer throws is thrown, and the connection ends', async () => {
 test('an abort ends the wait for another attempt', async () => {
   const server = await localServer([busy({ 'retry-after': '60' })])
   const gateway = testGateway('http://gateway.test', { skipWaits: false })
-  const fetched = download(
-    gateway,
-    at('cdn.test', server),
-    { write: async () => {}, done: async () => {}, drop: async () => {} },
-    { network },
-  )
+  const fetched = download(gateway, at('cdn.test', server), { write: async () => {} }, { network })
   const failed = fetched.catch((error: unknown) => error)
   await until(() => gateway.retries.length === 1)
   gateway.abort(new Error('stop'))

@@ -1,3 +1,4 @@
+import { propagation } from '../../contract/videos.ts'
 import { ModelgateError } from '../../errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import { brokenError } from '../gateway.ts'
@@ -20,8 +21,11 @@ export interface DownloadRetry {
 
 /** How often a download that broke off is taken up again (fault F14). */
 const maxResumes = 3
-/** A result may take a moment to appear under its URL: three more looks in five seconds (fault F12). */
-const missingWaitsS: readonly number[] = [0.5, 1.5, 3]
+/** A result may take a moment to appear under its URL: the waits between further looks grow evenly (fault F12). */
+const missingWaitsS: readonly number[] = Array.from(
+  { length: propagation.retries },
+  (_, index) => (propagation.seconds * 2 * (index + 1)) / (propagation.retries * (propagation.retries + 1)),
+)
 
 /** Counts the failures of one download by their kind, and says after each what to do. */
 export function createDownloadRetries(policy: RetryPolicy) {

@@ -82,7 +82,7 @@ function expired(url: URL, status: number): ModelgateError {
       phase: 'result',
       httpStatus: status,
       billed: 'no',
-      hint: `URLs of generated images hold for ${urlLifetimeMinutes} minutes.`,
+      hint: `The URL of a result holds for ${urlLifetimeMinutes} minutes.`,
     },
   )
 }

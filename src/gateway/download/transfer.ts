@@ -14,36 +14,68 @@ export interface Transfer {
    *   ModelgateError (exit 5) when it is something else than what has come before
    */
   take(reply: Reply): Promise<void>
+  /** Takes content that is at hand, from its beginning; a second time it is compared, too. */
+  takeAll(): TransferPart
   /** The next request asks for everything (faults F15, F16). */
   restart(): void
 }
 
+/** A part of the content, from where it begins to its end. */
+interface TransferPart {
+  add(chunk: Uint8Array): Promise<void>
+  end(): void
+}
+
+export interface TransferOptions {
+  write(bytes: Uint8Array): Promise<void>
+  readonly maxBytes: number
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
+}
+
+/** How far a download has come, in bytes. */
+export interface Progress {
+  readonly received: number
+  /** Null when the server does not tell. */
+  readonly total: number | null
+}
+
 /** A transfer into `write`, which cannot take back anything: what comes a second time is compared, not written. */
-export function createTransfer(write: (bytes: Uint8Array) => Promise<void>, maxBytes: number): Transfer {
+export function createTransfer({
+  write,
+  maxBytes,
+  onProgress,
+  inspect = (body) => body,
+}: TransferOptions): Transfer {
   let received = 0
   let checksum = 0
   let contentType = ''
   let etag: string | undefined
 
-  const takeFrom = async (reply: Reply, start: number) => {
+  const open = (start: number, total: number | null): TransferPart => {
     let again = received - start
     let againChecksum = 0
-    for await (const chunk of reply.body) {
-      const known = Math.min(again, chunk.length)
-      if (known > 0) {
-        againChecksum = crc32(chunk.subarray(0, known), againChecksum)
-        again -= known
-        if (again === 0 && againChecksum !== checksum) throw changed()
-      }
-      const added = known === 0 ? chunk : chunk.subarray(known)
-      if (added.length === 0) continue
-      received += added.length
-      if (received > maxBytes) throw downloadTooLarge(maxBytes)
-      checksum = crc32(added, checksum)
-      await write(added)
+    return {
+      async add(chunk) {
+        const known = Math.min(again, chunk.length)
+        if (known > 0) {
+          againChecksum = crc32(chunk.subarray(0, known), againChecksum)
+          again -= known
+          if (again === 0 && againChecksum !== checksum) throw changed()
+        }
+        const added = known === 0 ? chunk : chunk.subarray(known)
+        if (added.length === 0) return
+        received += added.length
+        if (received > maxBytes) throw downloadTooLarge(maxBytes)
+        checksum = crc32(added, checksum)
+        await write(added)
+        onProgress?.({ received, total })
+      },
+      end() {
+        if (again > 0) throw changed()
+        if (received === 0) throw emptyDownload()
+      },
     }
-    if (again > 0) throw changed()
-    if (received === 0) throw emptyDownload()
   }
   return {
     get received() {
@@ -60,16 +92,20 @@ export function createTransfer(write: (bytes: Uint8Array) => Promise<void>, maxB
         const start = status === 206 ? rangeStart(headers) : 0
         if (status === 206 && (start !== received || (headers['etag'] ?? etag) !== etag))
           throw new RangeMismatch()
-        if (Number(headers['content-length'] ?? 0) + start > maxBytes) throw downloadTooLarge(maxBytes)
+        const total = totalLength(headers, start)
+        if ((total ?? 0) > maxBytes) throw downloadTooLarge(maxBytes)
         if (status === 200) {
           contentType = headers['content-type'] ?? ''
           etag = strongTag(headers)
         }
-        await takeFrom(reply, start)
+        const part = open(start, total)
+        for await (const chunk of start === 0 ? inspect(reply.body) : reply.body) await part.add(chunk)
+        part.end()
       } finally {
         reply.close()
       }
     },
+    takeAll: () => open(0, null),
     restart() {
       etag = undefined
     },
@@ -90,6 +126,12 @@ function strongTag(headers: ReplyHeaders): string | undefined {
 function rangeStart(headers: ReplyHeaders): number {
   const start = /^bytes (\d+)-\d+\//.exec(headers['content-range'] ?? '')?.[1]
   return start === undefined ? -1 : Number(start)
+}
+
+/** Of the whole content, of which the reply may be the part from `start`. */
+function totalLength(headers: ReplyHeaders, start: number): number | null {
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  return Number.isSafeInteger(length) ? start + length : null
 }
 
 export function downloadTooLarge(maxBytes: number): ContractError {

@@ -1,3 +1,4 @@
+import { maxDownloadBytes } from '../../contract/limits.ts'
 import { ContractError } from '../../errors.ts'
 
 /** Decodes base64 that arrives in pieces. */
@@ -12,9 +13,6 @@ export interface Base64Decoder {
 const blockBytes = 196_608
 /** As many characters as a block holds. */
 const blockCharacters = (blockBytes / 3) * 4
-
-/** An image may not be larger than a download (faults, section 1.5). */
-const maxImageBytes = 2 ** 31
 
 const alphabetOnly = /^[\w+/-]*$/
 const whiteSpace = /[\t\n\f\r ]+/g
@@ -37,7 +35,7 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>)
   const flush = async () => {
     if (block === undefined || used === 0) return
     total += used
-    if (total > maxImageBytes) throw imageTooLarge()
+    if (total > maxDownloadBytes) throw imageTooLarge()
     const full = block.subarray(0, used)
     used = 0
     await write(full)

@@ -1,0 +1,165 @@
+import { maxVideoBytes } from '../../contract/limits.ts'
+import { ModelgateError } from '../../errors.ts'
+import { createDownload, type Download, type DownloadOptions } from '../download.ts'
+import type { Gateway } from '../gateway.ts'
+import type { ImageWriter } from '../images/image-receiver.ts'
+import { endpointUrl } from '../url.ts'
+import type { JobReport } from './read-job.ts'
+import { refuseText } from './refuse-text.ts'
+import { resultPlaces, type ResultPlace, type ResultSample } from './result-places.ts'
+
+export interface FetchedVideo {
+  readonly bytes: number
+  /** As the gateway declares it; empty when it does not. */
+  readonly contentType: string
+}
+
+export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network' | 'onProgress' | 'maxBytes'>
+
+/** The videos of a job, fetched one by one into writers that the caller ends. */
+export interface VideoFetcher {
+  /** The report that the addresses are from: a newer one after an address had expired. */
+  readonly report: JobReport
+  /** @param index which video of the job, from 0 */
+  fetch(index: number, writer: Pick<ImageWriter, 'write'>): Promise<FetchedVideo>
+}
+
+/**
+ * Fetches one video into a writer, from the first of its places that has it. The key goes along to the gateway's own
+ * origin, on every hop, and nowhere else. What breaks off is resumed; what another place has is compared with what has
+ * been written.
+ * @throws ModelgateError 4 `url_expired` where that is what all places say; 5, 6, 8 as `download` does
+ */
+export function fetchVideo(
+  gateway: Gateway,
+  sample: ResultSample,
+  writer: Pick<ImageWriter, 'write'>,
+  options: FetchVideoOptions = {},
+): Promise<FetchedVideo> {
+  return fetchFrom(gateway, sample, openDownload(gateway, writer, options))
+}
+
+/**
+ * Fetches the videos of a completed job. When an address has expired, the job is looked up once more for a fresh one
+ * (fault F11).
+ * @param lookUp asks how the job is doing; called once at most
+ */
+export function createVideoFetcher(
+  gateway: Gateway,
+  completed: JobReport,
+  lookUp: () => Promise<JobReport>,
+  options: FetchVideoOptions = {},
+): VideoFetcher {
+  let report = completed
+  let isFresh = false
+  // Some gateways no longer find what has expired.
+  const hasGone = (error: unknown): error is ModelgateError =>
+    isExpired(error) ||
+    (error instanceof ModelgateError && error.facts.httpStatus === 404 && isOver(report, gateway.clock.now()))
+  return {
+    get report() {
+      return report
+    },
+    async fetch(index, writer) {
+      const download = openDownload(gateway, writer, options)
+      const take = () => fetchFrom(gateway, resultPlaces(report)[index] ?? { places: [] }, download)
+      try {
+        return await take()
+      } catch (error) {
+        if (!hasGone(error)) throw error
+        if (isFresh) throw expired(error, report, gateway.clock.now())
+        isFresh = true
+        report = await lookUp()
+        return await take().catch((reason: unknown) => {
+          throw hasGone(reason) ? expired(reason, report, gateway.clock.now()) : reason
+        })
+      }
+    },
+  }
+}
+
+function openDownload(
+  gateway: Gateway,
+  writer: Pick<ImageWriter, 'write'>,
+  options: FetchVideoOptions,
+): Download {
+  return createDownload(gateway, writer, { maxBytes: maxVideoBytes, ...options, inspect: refuseText })
+}
+
+async function fetchFrom(
+  gateway: Gateway,
+  { places }: ResultSample,
+  download: Download,
+): Promise<FetchedVideo> {
+  let failure: unknown
+  for (const place of places) {
+    try {
+      return await fetchPlace(gateway, place, download)
+    } catch (error) {
+      if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
+      failure = moreTelling(failure, error)
+    }
+  }
+  throw failure ?? nowhere()
+}
+
+async function fetchPlace(gateway: Gateway, place: ResultPlace, download: Download): Promise<FetchedVideo> {
+  if (place.kind === 'bytes') {
+    await download.fromBase64(place.base64)
+    return { bytes: download.received, contentType: place.mimeType ?? '' }
+  }
+  if (place.kind === 'content') return download.from(endpointUrl(gateway.baseUrl, place.path).href)
+  if (/^gs:/i.test(place.url)) throw inCloudStorage(place.url)
+  return download.from(place.url)
+}
+
+/** What this machine cannot write, no other place makes up for. */
+function mayBeElsewhere(error: unknown): boolean {
+  return (
+    error instanceof ModelgateError &&
+    ['rejected', 'later', 'contract', 'notSent', 'key'].includes(error.exit)
+  )
+}
+
+/** The first failure is of the best place; but that something has expired explains more than what came of guessing. */
+function moreTelling(before: unknown, error: unknown): unknown {
+  return before === undefined || (!isExpired(before) && isExpired(error)) ? error : before
+}
+
+function isExpired(error: unknown): error is ModelgateError {
+  return error instanceof ModelgateError && error.code === 'url_expired'
+}
+
+function isOver({ expiresAt }: JobReport, now: number): boolean {
+  return expiresAt !== null && expiresAt * 1000 <= now
+}
+
+function expired({ message, facts }: ModelgateError, report: JobReport, now: number): ModelgateError {
+  const { id, expiresAt } = report
+  const why =
+    expiresAt !== null && expiresAt * 1000 <= now
+      ? `The video has expired: it was kept until ${new Date(expiresAt * 1000).toISOString()}.`
+      : 'The address of the video has expired, or wants a key of its own.'
+  return new ModelgateError('rejected', 'result_expired', `${why} ${message}`, {
+    ...facts,
+    remoteId: id,
+    billed: 'yes',
+  })
+}
+
+function inCloudStorage(url: string): ModelgateError {
+  return new ModelgateError(
+    'rejected',
+    'result_in_cloud_storage',
+    `The gateway has left the video in cloud storage, at ${url.slice(0, 2048)}, where only its owner can read it.`,
+    { phase: 'result', billed: 'yes', hint: `Fetch it with: gcloud storage cp ${url.slice(0, 2048)} .` },
+  )
+}
+
+function nowhere(): ModelgateError {
+  return new ModelgateError('contract', 'no_video_in_reply', 'The gateway does not say where the video is.', {
+    phase: 'result',
+    billed: 'yes',
+    hint: 'Look at what it says with --json.',
+  })
+}

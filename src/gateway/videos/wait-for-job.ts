@@ -1,0 +1,142 @@
+import { hasEnded } from '../../contract/video-state.ts'
+import { sleep } from '../../context.ts'
+import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
+import type { Gateway } from '../gateway.ts'
+import { withFacts } from './job-errors.ts'
+import { createLookUpFailures, gaveUp, mayPass } from './look-up-failures.ts'
+import { createJobLookUp, type Job } from './look-up-job.ts'
+import { createPollWaits } from './poll-waits.ts'
+import type { JobReport } from './read-job.ts'
+
+/** A look-up that failed, which says nothing about the job. */
+export interface FailedLookUp {
+  /** In a row, from 1. */
+  readonly attempt: number
+  /** Until the next one, in seconds. */
+  readonly waitS: number
+  readonly httpStatus: number | null
+  readonly reason: string
+}
+
+export interface WaitOptions {
+  /** The first wait between two look-ups, in seconds. */
+  readonly firstWaitS?: number | undefined
+  /** When the wait ends, on the gateway's monotonic clock, in milliseconds; without it there is no end. */
+  readonly deadlineMs?: number | undefined
+  /** What is already known of the job, so that it is not asked for at once. */
+  readonly first?: JobReport | undefined
+  /** How the wait is taken up again, as a sentence or a command: the hint of every error. */
+  readonly resumeHint?: string | undefined
+  /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
+  readonly onReport?: (report: JobReport, facts: { readonly elapsedMs: number }) => void
+  readonly onFailedLookUp?: (failed: FailedLookUp) => void
+}
+
+/** A timer that fires so much too late, in milliseconds, tells that the machine was asleep (fault F19). */
+const asleepMs = 5_000
+/** For a look-up after that, when the time for the wait is already over. */
+const lastLookUpMs = 10_000
+
+/**
+ * Looks a job up until it has ended, well or badly. Look-ups that fail do not fail the job (fault F5).
+ * Only the monotonic clock counts: the wall clock may jump.
+ * @throws ModelgateError `running` (11) at the deadline; `later` (5) after too many failed look-ups; 3, 4 and 8 at once
+ *   for what another look-up would not change; Interrupted for a signal. All carry the job's id; it goes on remotely
+ */
+export async function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
+  try {
+    return await waitForEnd(gateway, job, options)
+  } catch (error) {
+    if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
+    const { resumeHint } = options
+    const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
+    throw withFacts(error, {
+      remoteId: job.id,
+      // The job exists, whatever became of asking for it.
+      billed: 'yes',
+      ...(error instanceof Interrupted ? { phase: 'wait' } : {}),
+      ...(goesOn && resumeHint !== undefined ? { hint: resumeHint } : {}),
+    })
+  }
+}
+
+async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Promise<JobReport> {
+  const { clock, signal } = gateway
+  const { first, deadlineMs = Infinity } = options
+  const begun = clock.monotonic()
+  const waits = createPollWaits(options.firstWaitS)
+  const failures = createLookUpFailures()
+  const lookUp = createJobLookUp(job)
+  let latest: JobReport | undefined
+
+  const take = (report: JobReport): JobReport => {
+    latest = neverBack(report, latest)
+    options.onReport?.(latest, { elapsedMs: clock.monotonic() - begun })
+    return latest
+  }
+  // A timer may fire a little before its time.
+  const isOurDeadline = ({ code }: ModelgateError) => deadlineMs < Infinity && code.endsWith('_deadline')
+  const stillRunning = () => runningError(job, latest, clock.monotonic() - begun)
+
+  /** Waits; whether that took far longer than it should have. */
+  const pause = async (ms: number): Promise<boolean> => {
+    const from = clock.monotonic()
+    const until = Math.min(from + ms, deadlineMs)
+    if (until > from) await sleep(clock, until - from, signal)
+    const wasAsleep = clock.monotonic() - until > asleepMs
+    if (wasAsleep) failures.forgetTime()
+    else if (until === deadlineMs) throw stillRunning()
+    return wasAsleep
+  }
+
+  const failed = (error: unknown): number => {
+    if (signal.aborted || !mayPass(error)) throw error
+    if (clock.monotonic() >= deadlineMs || isOurDeadline(error)) throw stillRunning()
+    if (failures.add(clock.monotonic())) throw gaveUp(error, failures.count)
+    const askedS = error.facts.retryAfterS
+    const waitMs = waits.next(askedS === undefined ? undefined : askedS * 1000, clock.random())
+    options.onFailedLookUp?.({
+      attempt: failures.count,
+      waitS: Math.round(waitMs) / 1000,
+      httpStatus: error.facts.httpStatus ?? null,
+      reason: error.message,
+    })
+    return waitMs
+  }
+
+  let report = first === undefined ? undefined : take(first)
+  let waitMs = report === undefined ? 0 : waits.next(report.nextLookUpMs, clock.random())
+  while (report === undefined || !hasEnded(report.state)) {
+    const wasAsleep = await pause(waitMs)
+    const left = wasAsleep
+      ? Math.max(deadlineMs - clock.monotonic(), lastLookUpMs)
+      : deadlineMs - clock.monotonic()
+    try {
+      report = take(await lookUp(limited(gateway, left)))
+      failures.clear()
+      waitMs = waits.next(report.nextLookUpMs, clock.random())
+    } catch (error) {
+      waitMs = failed(error)
+    }
+  }
+  return report
+}
+
+/** The gateway with what is left of the time as the limit on one request. */
+function limited(gateway: Gateway, leftMs: number): Gateway {
+  return Number.isFinite(leftMs) ? { ...gateway, limits: { ...gateway.limits, total: leftMs } } : gateway
+}
+
+/** Progress that goes back is not shown (fault F1). */
+function neverBack(report: JobReport, before: JobReport | undefined): JobReport {
+  const furthest = before?.progress ?? null
+  if (furthest === null || (report.progress ?? 0) >= furthest) return report
+  return { ...report, progress: furthest }
+}
+
+function runningError(job: Job, latest: JobReport | undefined, elapsedMs: number): ModelgateError {
+  const state = latest === undefined ? 'running, for all that is known,' : (latest.status ?? latest.state)
+  const progress = latest === undefined || latest.progress === null ? '' : ` (${latest.progress} %)`
+  const message = `The job ${job.id} is still ${state}${progress} after ${Math.round(elapsedMs / 1000)} s.`
+  return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
+}
