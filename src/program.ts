@@ -5,6 +5,7 @@ import { addCommonOptions } from './commands/shared/common-options.ts'
 import { addExamples, type Example } from './commands/shared/examples.ts'
 import { helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/shared/load-command.ts'
+import { refuseCommonOptions } from './commands/shared/refuse-common-options.ts'
 
 /** Gives a command its arguments, options and action. */
 export type Register = (command: Command, context: Context) => void
@@ -117,7 +118,8 @@ export function createProgram(context: Context): Command {
   addCommonOptions(program)
   for (const { name, about, sends } of commandEntries) {
     const command = program.command(name).description(about)
-    if (!sends) command.configureHelp(ownOptionsLayout)
+    if (sends) continue
+    command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(program, command))
   }
   program.hook('preSubcommand', (_, command) => loadCommand(command, context))
   return program
