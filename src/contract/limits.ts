@@ -31,3 +31,6 @@ export const defaultSeconds = {
 
 /** How often a request is sent again where nothing else is configured. */
 export const defaultMaxRetries = 2
+
+/** A job whose outcome is still unknown after so many days will hardly be heard of again. */
+export const unknownJobDays = 7

@@ -56,6 +56,8 @@ export type VideoEvent =
     }
   | { readonly type: 'video-save'; readonly index: number; readonly file: SavedVideo }
   | { readonly type: 'video-fail'; readonly failure: VideoFailure }
+  /** A job of `video list`. */
+  | { readonly type: 'job-list'; readonly job: JobSummary }
 
 /** The document of `video generate`, `remix`, `status` and `wait`. */
 export interface VideoDocument {

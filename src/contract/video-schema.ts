@@ -126,4 +126,5 @@ export const videoEventFields: {
   },
   'video-save': { index: count('number of the video'), file: reference('video') },
   'video-fail': { failure: reference('video_failure') },
+  'job-list': { job: reference('job') },
 }

@@ -1,5 +1,21 @@
-import type { VideoDocument, JobListDocument } from '../../src/contract/video-event.ts'
+import type { JobListDocument, JobSummary, VideoDocument } from '../../src/contract/video-event.ts'
 import type { OutputEvent, TextDocument } from '../../src/contract/text-event.ts'
+
+const sampleJob: JobSummary = {
+  id: null,
+  kind: 'operation',
+  state: 'unknown',
+  status: null,
+  progress: null,
+  model: 'video-model',
+  prompt: 'a paper boat',
+  base_url: 'https://gateway.example',
+  idempotency_key: 'key_1',
+  created_at: 1_700_000_000,
+  checked_at: null,
+  expires_at: null,
+  files: ['a.mp4'],
+}
 
 /** One of every event. */
 export const sampleEvents = {
@@ -93,6 +109,7 @@ export const sampleEvents = {
     },
   },
   'video-fail': { type: 'video-fail', failure: { index: 2, code: 'filtered', message: 'It was filtered.' } },
+  'job-list': { type: 'job-list', job: sampleJob },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
@@ -134,23 +151,7 @@ export const sampleVideoDocument: VideoDocument = {
 export const sampleJobList: JobListDocument = {
   version: 1,
   command: 'video list',
-  jobs: [
-    {
-      id: null,
-      kind: 'operation',
-      state: 'unknown',
-      status: null,
-      progress: null,
-      model: 'video-model',
-      prompt: 'a paper boat',
-      base_url: 'https://gateway.example',
-      idempotency_key: 'key_1',
-      created_at: 1_700_000_000,
-      checked_at: null,
-      expires_at: null,
-      files: ['a.mp4'],
-    },
-  ],
+  jobs: [sampleJob],
   warnings: [],
 }
 

@@ -67,7 +67,7 @@ export function newRecord(job: NewJob, now: number): JobRecord {
     command: job.command,
     model: job.model,
     prompt: job.prompt,
-    base_url: withoutSecrets(job.base_url),
+    base_url: recordedBaseUrl(job.base_url),
     is_sandbox: job.is_sandbox,
     request: withoutMedia(job.request),
     idempotency_key: job.idempotency_key,
@@ -140,8 +140,8 @@ function latest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other)
 }
 
-/** A base URL may hold a key as its user, its password or in its query. */
-function withoutSecrets(baseUrl: string): string {
+/** A base URL as it is put on record: it may hold a key as its user, its password or in its query. */
+export function recordedBaseUrl(baseUrl: string): string {
   const url = URL.parse(baseUrl)
   return url === null ? '' : `${url.protocol}//${url.host}${url.pathname}`
 }

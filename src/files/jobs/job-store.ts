@@ -112,7 +112,7 @@ export function openJobStore(
   }
 
   async function list(): Promise<JobList> {
-    if (root === undefined) return { jobs: [], warnings: [] }
+    if (root === undefined) return { jobs: [], warnings: [noFolder().message] }
     const { names, warnings } = await folderNames(root)
     const jobs: StoredJob[] = []
     const read = async (name: string) => {

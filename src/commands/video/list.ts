@@ -1,0 +1,144 @@
+import { Option, type Command } from 'commander'
+import { stateFolder } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { unknownJobDays } from '../../contract/limits.ts'
+import { outputVersion } from '../../contract/text-event.ts'
+import { videoStates } from '../../contract/videos.ts'
+import { UsageError } from '../../errors.ts'
+import { summaryOf, type JobRecord } from '../../files/jobs/job-record.ts'
+import { openJobStore, type StoredJob } from '../../files/jobs/job-store.ts'
+import { createOutput } from '../../output/create-output.ts'
+import { isExpired, jobTable } from '../../output/job-table.ts'
+import type { Output } from '../../output/output.ts'
+import { createJsonRedactor } from '../../output/redact.ts'
+import type { CommonOptions } from '../shared/common-options.ts'
+import { addExamples, type Example } from '../shared/examples.ts'
+import { openGateway, readSettings } from '../shared/open-gateway.ts'
+import { createProblemList } from '../shared/problem-list.ts'
+import { refreshJobs } from './refresh-jobs.ts'
+
+interface ListOptions extends CommonOptions {
+  limit?: string
+  state?: string
+  refresh?: true
+  prune?: true
+}
+
+const listedStates: readonly string[] = [...videoStates, 'unknown']
+
+const videoListExamples: readonly Example[] = [
+  ['modelgate video list'],
+  ['modelgate video list --refresh --state in_progress'],
+  ['modelgate video list --json | jq -r ".jobs[].id"'],
+  ['modelgate video list --prune', 'forget what is over'],
+]
+
+/** `modelgate video list`: the jobs that this machine has on record. */
+export function registerVideoList(command: Command, context: Context): void {
+  addExamples(command, context, videoListExamples)
+  const own = [
+    new Option('--limit <number>', 'show only the newest so many'),
+    new Option('--state <state>', `show only jobs in this state: ${listedStates.join(', ')}`),
+    new Option('--refresh', 'look up every job that has not ended'),
+    new Option(
+      '--prune',
+      `forget jobs that failed, expired or are saved, or were not heard of for ${unknownJobDays} days`,
+    ),
+  ]
+  for (const option of own) command.addOption(option.helpGroup('Job:'))
+  command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
+}
+
+/** @throws UsageError; what `refreshJobs` throws */
+async function listJobs(context: Context, options: ListOptions): Promise<void> {
+  const problems = createProblemList()
+  const settings = await problems.step(() => readSettings(context, options))
+  const limit = await problems.step(() => parseLimit(options.limit))
+  await problems.step(() => checkState(options.state))
+  problems.throwAny()
+  const secrets: string[] = []
+  const clean = (json: string) => createJsonRedactor(secrets)(json)
+  const store = openJobStore(stateFolder(context), context.clock, clean)
+  const { jobs, warnings: damaged } = await store.list()
+  const warnings: string[] = [...damaged]
+  if (options.refresh && !options.dryRun) {
+    await refreshJobs(jobs, {
+      context,
+      options,
+      settings: settings!,
+      warn: (message) => void warnings.push(message),
+      async open() {
+        const opened = await openGateway(context, options, settings!, false, () => undefined)
+        secrets.push(opened.gateway.key)
+        return opened
+      },
+    })
+  }
+  const now = context.clock.now() / 1000
+  const chosen = jobs
+    .filter(({ record }) => options.state === undefined || record.state === options.state)
+    .filter(({ record }) => !options.prune || isOver(record, now))
+    .slice(0, limit)
+  if (options.prune && !options.dryRun) await store.forget(chosen)
+  await show(context, options, settings!, { chosen, warnings, secrets, now })
+}
+
+interface Listing {
+  readonly chosen: readonly StoredJob[]
+  readonly warnings: readonly string[]
+  readonly secrets: readonly string[]
+  /** Unix seconds. */
+  readonly now: number
+}
+
+async function show(
+  context: Context,
+  options: ListOptions,
+  settings: Settings,
+  { chosen, warnings, secrets, now }: Listing,
+): Promise<void> {
+  const { stdout } = context
+  const output: Output = createOutput(context, {
+    mode: options.json ? 'json' : options.jsonl ? 'jsonl' : undefined,
+    result: 'job',
+    quiet: settings.quiet.value,
+    usage: false,
+    secrets,
+  })
+  const jobs = chosen.map(({ record }) => summaryOf(record))
+  output.event({ type: 'start', version: outputVersion, command: 'video list', model: null })
+  for (const job of jobs) output.event({ type: 'job-list', job })
+  for (const message of warnings) output.event({ type: 'warning-add', message })
+  if (!options.json && !options.jsonl) {
+    stdout.write(jobTable(jobs, { now, columns: stdout.isTerminal ? stdout.columns : undefined }))
+    if (!settings.quiet.value) tellCount(context, options, jobs.length)
+  }
+  await output.end({ version: outputVersion, command: 'video list', jobs, warnings })
+}
+
+/** What the rows are does not stand in them. */
+function tellCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
+  const jobs = count === 1 ? '1 job' : `${count} jobs`
+  if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
+  else if (count === 0) stderr.write('No jobs are on record.\n')
+}
+
+/** Whether nothing is lost with the record: no result is left to be fetched, and none is to come. */
+function isOver(record: JobRecord, now: number): boolean {
+  const { state, files, checked_at, created_at } = record
+  if (state === 'failed' || isExpired(record, now)) return true
+  if (state === 'completed') return files.length > 0
+  return now - (checked_at ?? created_at) > unknownJobDays * 86_400
+}
+
+function parseLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new UsageError(`--limit ${JSON.stringify(text)} is not a number of jobs, from 1 on.`)
+}
+
+function checkState(state: string | undefined): void {
+  if (state === undefined || listedStates.includes(state)) return
+  throw new UsageError(`--state ${JSON.stringify(state)} is none of ${listedStates.join(', ')}.`)
+}
