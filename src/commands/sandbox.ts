@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/sandbox.ts'
 import { readFaults } from './sandbox/faults.ts'
@@ -77,7 +78,8 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     if (!settings.isQuiet) stderr.write(`${line}\n`)
   }
   const { port, seed, latency } = settings
-  const sandbox = await startSandbox({ port, seed, latency, faults, clock, onRequest: tell })
+  const folder = sandboxFolder(context)
+  const sandbox = await startSandbox({ port, seed, latency, faults, folder, clock, onRequest: tell })
   try {
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()

@@ -30,6 +30,12 @@ export function stateFolder(context: Surroundings): string | undefined {
   return folder === undefined ? undefined : win32.join(folder, 'State')
 }
 
+/** Where the sandbox keeps its video jobs from one command to the next. */
+export function sandboxFolder(context: Surroundings): string | undefined {
+  const folder = stateFolder(context)
+  return folder === undefined ? undefined : paths(context.platform).join(folder, 'sandbox')
+}
+
 /** The home directory, if the machine really names one. */
 export function homeFolder({ env, home, cwd, platform }: Surroundings): string | undefined {
   if (!paths(platform).isAbsolute(home)) return undefined

@@ -7,5 +7,12 @@ export const endpointNames = [
   'image-generations',
   'image-edits',
   'image-files',
+  'video-operations',
+  'operation-lookup',
+  'video-create',
+  'video-remix',
+  'video-lookup',
+  'video-content',
+  'video-files',
 ] as const
 export type EndpointName = (typeof endpointNames)[number]

@@ -1,14 +1,14 @@
 import { families } from '../contract/families.ts'
 import type { JsonObject } from './json-value.ts'
-import { textModels } from './models.ts'
+import { textModels, videoModels } from './models.ts'
 
-const imageModels = families.filter(({ kind }) => kind === 'image').map(({ id }) => id)
+const mediaModels = families.map(({ id }) => id)
 
 /** `GET /v1/models` in OpenAI's shape. */
 export function modelList(): JsonObject {
   return {
     object: 'list',
-    data: [...textModels.map(({ id }) => id), ...imageModels].map((id) => ({
+    data: [...[...textModels, ...videoModels].map(({ id }) => id), ...mediaModels].map((id) => ({
       id,
       object: 'model',
       created: 0,
@@ -20,12 +20,20 @@ export function modelList(): JsonObject {
 /** `GET /v1beta/models` in Google's shape. */
 export function modelCatalog(): JsonObject {
   return {
-    models: textModels.map(({ id, about, contextWindow }) => ({
-      name: `models/${id}`,
-      displayName: id,
-      description: about,
-      inputTokenLimit: contextWindow,
-      supportedGenerationMethods: ['generateContent'],
-    })),
+    models: [
+      ...textModels.map(({ id, about, contextWindow }) => ({
+        ...describe(id, about),
+        inputTokenLimit: contextWindow,
+        supportedGenerationMethods: ['generateContent'],
+      })),
+      ...videoModels.map(({ id, about }) => ({
+        ...describe(id, about),
+        supportedGenerationMethods: ['predictLongRunning'],
+      })),
+    ],
   }
+}
+
+function describe(id: string, about: string): JsonObject {
+  return { name: `models/${id}`, displayName: id, description: about }
 }

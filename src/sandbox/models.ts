@@ -37,3 +37,6 @@ export const textModels: readonly SandboxModel[] = [
 export function textModel(id: string): SandboxModel {
   return textModels.find((model) => model.id === id) ?? { ...textModels[0]!, id }
 }
+
+/** The video models of the sandbox, for operations and videos. Any other name is served like it. */
+export const videoModels = [{ id: 'sandbox-video', about: 'draws a short video of every prompt' }] as const

@@ -1,5 +1,4 @@
-import type { HttpBindings } from '@hono/node-server'
-import type { Context as HonoContext, Hono } from 'hono'
+import { imageEditEndpoint } from '../contract/images.ts'
 import { answerGenerateContent } from './generate-content/answer-request.ts'
 import { exchange } from './http/exchange.ts'
 import { assertLocal } from './http/guard.ts'
@@ -16,27 +15,32 @@ import { modelCatalog, modelList } from './list-models.ts'
 import { createResponse } from './responses/create-response.ts'
 import { cancelResponse, deleteResponse, getResponse } from './responses/look-up.ts'
 import { createResponseStore } from './responses/response-store.ts'
-
-type App = Hono<{ Bindings: HttpBindings }>
-type Call = HonoContext<{ Bindings: HttpBindings }>
+import { originOf, pathPart } from './serve.ts'
+import type { App, Call, Serve } from './serve.ts'
+import { addVideoRoutes, operationHandler } from './videos/routes.ts'
+import type { VideoWorks } from './videos/works.ts'
 
 /** Tells the server adapter that the reply has been written to Node's own response. */
 const alreadySent = () => new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
 
-const idOf = (call: Call) => call.req.param('id') ?? ''
+const idOf = (call: Call) => pathPart(call, 'id')
 
-/** Puts the endpoints on their paths. Every reply is written to Node's own response, so that faults can reach it. */
-export function addRoutes(app: App, shared: Exchanges): void {
+/**
+ * Puts the endpoints on their paths. Every reply is written to Node's own response, so that faults can reach it.
+ * @param folder where video jobs are kept; undefined for memory
+ */
+export function addRoutes(app: App, shared: Exchanges, folder: string | undefined): void {
   const store = createResponseStore(shared.clock)
-  const serve = (handlerOf: (call: Call) => Handler | undefined) => async (call: Call) => {
+  const serve: Serve = (handlerOf) => async (call) => {
     const { incoming, outgoing } = call.env
     await exchange(incoming, outgoing, handlerOf(call), shared)
     return alreadySent()
   }
 
-  const generate = serve((call) => generateContentHandler(call, shared))
-  app.post('/v1beta/models/:action', generate)
-  app.post('/v1/models/:action', generate)
+  const works = addVideoRoutes(app, shared, serve, folder)
+  const act = serve((call) => actionHandler(call, shared, works))
+  app.post('/v1beta/models/:action', act)
+  app.post('/v1/models/:action', act)
   app.get(
     '/v1beta/models',
     serve(() => ({ endpoint: 'models', answer: () => jsonReply(modelCatalog(), { pretty: true }) })),
@@ -83,14 +87,12 @@ export function addRoutes(app: App, shared: Exchanges): void {
   )
 }
 
-type Serve = (handlerOf: (call: Call) => Handler | undefined) => (call: Call) => Promise<Response>
-
 function addImageRoutes(app: App, shared: Exchanges, serve: Serve): void {
   const store = createImageStore(shared.clock, shared.seed)
   const keeper =
     (call: Call): KeepImage =>
     (id, picture) =>
-      `http://${call.env.incoming.headers.host}${store.keep(id, picture)}`
+      originOf(call) + store.keep(id, picture)
   app.post(
     '/v1/images/generations',
     serve((call) => ({
@@ -102,7 +104,7 @@ function addImageRoutes(app: App, shared: Exchanges, serve: Serve): void {
     '/v1/images/edits',
     serve((call) => ({
       endpoint: 'image-edits',
-      readContent: readForm,
+      readContent: (incoming) => readForm(incoming, imageEditEndpoint.fields),
       answer: (request) => editImages(request, keeper(call), shared),
     })),
   )
@@ -117,10 +119,11 @@ function addImageRoutes(app: App, shared: Exchanges, serve: Serve): void {
 }
 
 /** `{model}:{method}`: the model's name may hold colons itself. */
-function generateContentHandler(call: Call, shared: Exchanges): Handler | undefined {
-  const action = call.req.param('action') ?? ''
+function actionHandler(call: Call, shared: Exchanges, works: VideoWorks): Handler | undefined {
+  const action = pathPart(call, 'action')
   const colon = action.lastIndexOf(':')
   const [model, method] = [action.slice(0, colon), action.slice(colon + 1)]
+  if (model !== '' && method === 'predictLongRunning') return operationHandler(model, works)
   if (model === '' || (method !== 'streamGenerateContent' && method !== 'generateContent')) return undefined
   const streams = method === 'streamGenerateContent'
   return {

@@ -6,6 +6,7 @@ import { UsageError } from '../errors.ts'
 import type { EndpointName } from './endpoint-name.ts'
 import { createFaultChooser } from './faults/choose.ts'
 import type { FaultRule } from './faults/rule.ts'
+import type { Exchanges } from './http/handler.ts'
 import type { LatencyProfile } from './http/pacing.ts'
 import { createLedger } from './ledger.ts'
 import type { FiredFault, RequestRecord } from './ledger.ts'
@@ -21,6 +22,8 @@ export interface SandboxOptions {
   /** `none` when left out. */
   readonly latency?: LatencyProfile
   readonly faults?: readonly FaultRule[]
+  /** Where video jobs are kept, so that they outlive this sandbox; made when it is needed. Memory when left out. */
+  readonly folder?: string | undefined
   readonly clock: Clock
   /** Called with one line for every request, when its reply is over. Holds no key and no prompt. */
   readonly onRequest?: (line: string) => void
@@ -50,7 +53,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const closing = new AbortController()
   let requests = 0
   const app = new Hono<{ Bindings: HttpBindings }>()
-  addRoutes(app, {
+  const shared: Exchanges = {
     seed,
     clock,
     latency: options.latency ?? 'none',
@@ -59,7 +62,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
     nextNumber: () => ++requests,
-  })
+  }
+  addRoutes(app, shared, options.folder)
   // The global Request and Response belong to the program around the sandbox.
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server
   // A stalled fault may outlast any timeout of the server's own.

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { defaultSeconds } from '../../contract/limits.ts'
+import { sandboxFolder } from '../../config/paths.ts'
 import { resolveKey } from '../../config/key.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { proxiesFrom } from '../../gateway/connection.ts'
@@ -94,7 +95,11 @@ interface Place {
 
 async function sandboxPlace(context: Context): Promise<Place> {
   const { startSandbox } = await import('../../sandbox/sandbox.ts')
-  const sandbox = await startSandbox({ clock: context.clock, latency: 'natural' })
+  const sandbox = await startSandbox({
+    clock: context.clock,
+    latency: 'natural',
+    folder: sandboxFolder(context),
+  })
   return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
 }
 

@@ -22,6 +22,15 @@ export function scenarioOf(
   prompt: string,
   ofModel: Scenario | undefined,
 ): Scenario | undefined {
+  return askedFor(scenarios, header, prompt) ?? ofModel
+}
+
+/** The scenario of a list that the header or a word of the prompt asks for. */
+export function askedFor<Name extends string>(
+  names: readonly Name[],
+  header: string | undefined,
+  prompt: string,
+): Name | undefined {
   const asked = header ?? /\bsandbox:([a-z]+)\b/.exec(prompt)?.[1]
-  return scenarios.find((scenario) => scenario === asked) ?? ofModel
+  return names.find((name) => name === asked)
 }

@@ -74,7 +74,9 @@ function requestOf(
   struck: NamedRule | undefined,
 ): SandboxRequest {
   const ignoresStream = struck?.action === 'ignore-stream'
-  return { ...content, query, headers: incoming.headers, number, ignoresStream }
+  const { range: _, ...others } = incoming.headers
+  const headers = struck?.action === 'ignore-range' ? others : incoming.headers
+  return { ...content, query, headers, number, ignoresStream }
 }
 
 async function contentOf(incoming: IncomingMessage, handler: Handler): Promise<RequestContent> {

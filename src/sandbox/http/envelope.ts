@@ -5,11 +5,13 @@ import type { Reply } from './reply.ts'
 export type Family = Endpoint['envelope']
 
 /**
- * Endpoints below `/v1beta` answer in Google's envelope, all others in OpenAI's. So does `/v1/models/{model}:method`:
- * Google's own client asks there since its version 3.
+ * Endpoints below `/v1beta` answer in Google's envelope, all others in OpenAI's. So do `/v1/models/{model}:method`,
+ * the operations there and `/v1/files`: Google's own client asks there since its version 3.
  */
 export function familyOf(path: string): Family {
-  return /^\/v1beta(\/|$)|^\/v1\/models\/[^/]+:[^/:]+$/.test(path) ? 'google' : 'openai'
+  const isGoogle =
+    /^(\/download)?\/v1beta(\/|$)|^\/v1\/models\/[^/]+(:[^/:]+|\/operations\/.*)$|^(\/download)?\/v1\/files\//
+  return isGoogle.test(path) ? 'google' : 'openai'
 }
 
 /** google/rpc/code.proto, HTTP mapping (wire facts, "Status codes"). */

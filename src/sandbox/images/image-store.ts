@@ -2,31 +2,25 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../context.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { RequestProblem } from '../http/problem.ts'
+import type { ServedBytes } from '../http/serve-bytes.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { EncodedPicture } from './encode-picture.ts'
 
 /** Result images take at most so much memory; beyond it the oldest are forgotten. */
 const maxStoredBytes = 256 * 1024 * 1024
 
-export interface StoredImage {
-  readonly bytes: Uint8Array
-  readonly mediaType: string
-  /** Strong: the digest of the bytes. */
-  readonly etag: string
-}
-
 /** The images that can be fetched by their address, for 60 minutes of the sandbox's clock. */
 export interface ImageStore {
   /** Keeps an image and returns its address below the sandbox's own: path and query. */
   keep(id: string, picture: EncodedPicture): string
   /** @throws RequestProblem 403 for an address that expired or is not signed, 404 for one not known */
-  find(file: string, query: URLSearchParams): StoredImage
+  find(file: string, query: URLSearchParams): ServedBytes
 }
 
 const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const
 
 export function createImageStore(clock: Clock, seed: number): ImageStore {
-  const images = new Map<string, StoredImage>()
+  const images = new Map<string, ServedBytes>()
   let total = 0
   const signatureOf = (file: string, expiry: string) => seededHex(32, seed, 'address', file, expiry)
   return {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { imageEditEndpoint } from '../../contract/images.ts'
+import type { Fields } from '../../contract/field.ts'
 import { maskLimits, sourceLimits } from '../../contract/image-files.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
 import { RequestProblem } from '../http/problem.ts'
@@ -20,10 +20,11 @@ function keptBytes(field: string, isFirst: boolean): number {
 }
 
 /**
- * Reads the form of an image edit while it arrives; of all its files only the first image and the mask are held whole.
+ * Reads a form while it arrives; of all its files only the first image and the mask are held whole.
+ * @param fields the endpoint's table, which has the types of the values
  * @throws RequestProblem 400 for what is no form, 413 for one that is too large
  */
-export async function readForm(incoming: IncomingMessage): Promise<RequestContent> {
+export async function readForm(incoming: IncomingMessage, fields: Fields): Promise<RequestContent> {
   const contentType = incoming.headers['content-type']
   if (contentType === undefined || !/^multipart\/form-data\s*;.*boundary=/i.test(contentType)) {
     throw unreadable("Invalid 'Content-Type': must be multipart/form-data with a boundary.")
@@ -58,7 +59,7 @@ export async function readForm(incoming: IncomingMessage): Promise<RequestConten
   })
   form.on('finish', () => {
     if (problem !== undefined) reject(problem)
-    else resolve({ body: formValues(texts, imageEditEndpoint.fields), files })
+    else resolve({ body: formValues(texts, fields), files })
   })
   form.on('error', (error) =>
     reject(unreadable(`The form could not be parsed: ${(error as Error).message}.`)),

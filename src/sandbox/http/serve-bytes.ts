@@ -1,0 +1,53 @@
+import { byteRange } from './byte-range.ts'
+import { RequestProblem } from './problem.ts'
+import type { Frame, Reply } from './reply.ts'
+import type { SandboxRequest } from '../request.ts'
+
+/** A file that can be fetched whole or in parts. */
+export interface ServedBytes {
+  readonly bytes: Uint8Array
+  readonly mediaType: string
+  /** Strong: the digest of the bytes. */
+  readonly etag: string
+}
+
+const pieceBytes = 16 * 1024
+
+/**
+ * A file, or the part of it that `Range` asks for, as long as `If-Range` still names the same one.
+ * @param what it is, for messages: `image`
+ * @throws RequestProblem 416
+ */
+export function serveBytes({ headers }: SandboxRequest, what: string, file: ServedBytes): Reply {
+  const { bytes, mediaType, etag } = file
+  const { range, 'if-range': ifRange } = headers
+  const part = ifRange === undefined || ifRange === etag ? byteRange(range, bytes.length) : undefined
+  if (part === 'unsatisfiable') {
+    throw new RequestProblem(416, `The ${what} has ${bytes.length} bytes.`, {
+      headers: { 'content-range': `bytes */${bytes.length}` },
+    })
+  }
+  const { start, end } = part ?? { start: 0, end: bytes.length }
+  return {
+    status: part === undefined ? 200 : 206,
+    headers: {
+      'content-type': mediaType,
+      'accept-ranges': 'bytes',
+      etag,
+      ...(part && { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` }),
+    },
+    frames: pieces(bytes.subarray(start, end)),
+    isWhole: true,
+    creates: false,
+    breakOff: () => [],
+  }
+}
+
+function pieces(bytes: Uint8Array): Frame[] {
+  return Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) => ({
+    text: '',
+    bytes: bytes.subarray(index * pieceBytes, (index + 1) * pieceBytes),
+    pause: index === 0 ? 'first' : 'none',
+    role: (index + 1) * pieceBytes < bytes.length ? 'event' : 'terminal',
+  }))
+}

@@ -1,0 +1,96 @@
+import { jsonType } from '../http/envelope.ts'
+import { RequestProblem } from '../http/problem.ts'
+import { serveBytes } from '../http/serve-bytes.ts'
+import { jsonReply } from '../http/reply.ts'
+import type { Reply } from '../http/reply.ts'
+import type { SandboxRequest } from '../request.ts'
+import { placeOfFile } from './job.ts'
+import { findVideo } from './look-up-video.ts'
+import { shownFilms } from './look-up-operation.ts'
+import { invalidField } from './reference-image.ts'
+import { sourceVideoId } from './source-video.ts'
+import { standingOf } from './timeline.ts'
+import type { VideoWorks } from './works.ts'
+
+/**
+ * `GET /v1/videos/{id}/content`: the video, or a still of it with `variant=thumbnail`.
+ * @throws RequestProblem 400 before completion, 404, 410 after expiry, 416
+ */
+export async function serveContent(request: SandboxRequest, id: string, works: VideoWorks): Promise<Reply> {
+  const job = await findVideo(id, works)
+  const variant = request.query.get('variant') ?? 'video'
+  if (variant !== 'video' && variant !== 'thumbnail') {
+    throw invalidField('variant', 'must be video or thumbnail in the sandbox')
+  }
+  const now = works.clock.now()
+  const { state, expiresAt = Infinity } = standingOf(job, now)
+  if (state !== 'completed') {
+    throw new RequestProblem(400, `Video is not ready yet: it is ${state}.`, {
+      param: 'video_id',
+      code: 'video_not_completed',
+    })
+  }
+  if (now >= expiresAt && job.id !== sourceVideoId) {
+    throw new RequestProblem(
+      410,
+      `The content of this video expired at ${new Date(expiresAt).toISOString()}.`,
+      {
+        param: 'video_id',
+        code: 'video_expired',
+      },
+    )
+  }
+  if (shownFilms(job) === 0) throw new RequestProblem(404, 'This operation has no video.')
+  const film = job.films[0]!
+  return variant === 'video'
+    ? serveBytes(request, 'video', await works.films.video(film))
+    : serveBytes(request, 'thumbnail', await works.films.still(film))
+}
+
+/**
+ * `GET /v1beta/files/{file}:download`: sends the client on to the same file below `/download` (wire facts, section 7).
+ * @throws RequestProblem 404
+ */
+export async function redirectToFile(
+  request: SandboxRequest,
+  version: string,
+  fileId: string,
+  works: VideoWorks,
+): Promise<Reply> {
+  await findFile(fileId, works)
+  const location = `/download/${version}/files/${fileId}:download?${searchOf(request)}`
+  const reply = jsonReply(
+    { error: { code: 302, message: 'Unknown Error.', status: 'UNKNOWN' } },
+    { headers: { 'content-type': jsonType('google'), location }, pretty: true },
+  )
+  return { ...reply, status: 302 }
+}
+
+/**
+ * `GET /download/v1beta/files/{file}:download`: the video of a sample.
+ * @throws RequestProblem 404 for what is not there, or not any more; 416
+ */
+export async function serveFile(request: SandboxRequest, fileId: string, works: VideoWorks): Promise<Reply> {
+  return serveBytes(request, 'video', await works.films.video(await findFile(fileId, works)))
+}
+
+async function findFile(fileId: string, { jobs, clock }: VideoWorks) {
+  const place = placeOfFile(fileId)
+  const job = place && (await jobs.find(place.id))
+  if (place === undefined || job?.kind !== 'operation') throw missing(fileId)
+  const { state, expiresAt = Infinity } = standingOf(job, clock.now())
+  if (state !== 'completed' || clock.now() >= expiresAt || place.index >= shownFilms(job))
+    throw missing(fileId)
+  return job.films[place.index]!
+}
+
+function missing(fileId: string): RequestProblem {
+  return new RequestProblem(404, `The file ${fileId.slice(0, 100)} does not exist or has expired.`)
+}
+
+/** The query without a key: addresses end up in logs. */
+function searchOf({ query }: SandboxRequest): string {
+  const kept = new URLSearchParams(query)
+  kept.delete('key')
+  return kept.toString()
+}
