@@ -1,5 +1,4 @@
-import { defaultMaxRetries, defaultSeconds } from '../contract/limits.ts'
-import { pollSeconds } from '../contract/videos.ts'
+import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../contract/limits.ts'
 import * as kind from './setting-kind.ts'
 import type { Kind } from './setting-kind.ts'
 import type { SettingFlags } from './setting-flags.ts'

@@ -34,3 +34,6 @@ export const defaultMaxRetries = 2
 
 /** A job whose outcome is still unknown after so many days will hardly be heard of again. */
 export const unknownJobDays = 7
+
+/** Between two look-ups, in seconds (product, "Time"); never less than the shortest, whoever asks for it. */
+export const pollSeconds = { shortest: 0.1, first: 2, growth: 1.5, longest: 15 } as const

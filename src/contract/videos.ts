@@ -19,8 +19,7 @@ export const lookUpFailures = { most: 10, minutes: 15 } as const
 /** A result that was not found yet is asked for again so often, in so many seconds (fault F12). */
 export const propagation = { retries: 3, seconds: 5 } as const
 
-/** Between two look-ups, in seconds (product, "Time"); never less than the shortest, whoever asks for it. */
-export const pollSeconds = { shortest: 0.1, first: 2, growth: 1.5, longest: 15 } as const
+export { pollSeconds } from './limits.ts'
 
 /** An image inside an instance (wire facts, section 7). */
 const imageFields: Fields = {
