@@ -8,27 +8,22 @@ import { addMessage, readHistory } from './generate/contents.ts'
 import { addSafety, readSafety } from './generate/safety.ts'
 import { applyAnswerSchema } from './generate/schema.ts'
 import { contentToolForms, readContentTool } from './generate/tools.ts'
-import { readAttachment } from './shared/attachments.ts'
-import { checkBeforeAsking } from './shared/check-before-asking.ts'
+import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
 import { addExamples, type Example } from './shared/examples.ts'
-import { collect, type CommonOptions } from './shared/common-options.ts'
-import { addContractFlags, applyContractFlags, flagsOf } from './shared/contract-flags.ts'
-import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
+import { collect } from './shared/common-options.ts'
+import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
 import { createProblemList, type ProblemList } from './shared/problem-list.ts'
-import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
-import { refuseRivals, type RivalFlags } from './shared/rival-flags.ts'
+import { appendEntries, applySets, isSet, type Body } from './shared/request-body.ts'
+import type { RivalFlags } from './shared/rival-flags.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
 import { chooseModel } from './shared/choose-model.ts'
-import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
 import { parseTextFlag } from './shared/text-value.ts'
 import { allInputs } from './shared/throw-problems.ts'
 import { validateBody } from './shared/validate-body.ts'
 
-interface GenerateOptions extends CommonOptions {
+interface GenerateOptions extends TextOptions {
   system?: string
-  attach?: string[]
   history?: string
-  schema?: string
   safety?: string[]
   tool?: string[]
 }
@@ -85,24 +80,15 @@ async function buildRequest(
 ): Promise<{ settings: Settings; request: TextRequest }> {
   const problems = createProblemList()
   const { step } = problems
-  const settings = await step(() => readSettings(context, options))
-  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
-  await step(() => refuseRivals(own, rivals))
-  const body: Body = (await step(() => startBody(context, options))) ?? {}
-  await applyContractFlags(context, contractFlags, own, body, problems)
-  await applyShortFlags(context, options, body, problems)
-  const answerSchema = await step(() => applyAnswerSchema(context, options.schema, body))
-  const attachments = await step(() =>
-    allInputs((options.attach ?? []).map((name) => readAttachment(context, name))),
-  )
+  const begun = await beginTextRequest(context, options, own, textFlags, problems)
+  const { settings, body, answerSchema, attachments } = begun
   // Where one of these could not be read, the messages were probably in it.
   const lost = problems.any && [options.body, options.history, own['contents']].some(isGiven)
   const hasContent = lost || isGiven(body['contents']) || isSet(options, 'contents')
-  const isAsked = (words.length === 0 && !hasContent) || settings?.textModel.value === undefined
-  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
-  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
-  const prompt = await step(() => takePrompt(context, words, options, hasContent))
-  addMessage(body, attachments ?? [], prompt)
+  const hasModel = settings?.textModel.value !== undefined
+  const place = { settings, hasContent, hasModel }
+  const prompt = await takePrompt(context, words, options, place, problems)
+  addMessage(body, attachments, prompt)
   await applySets(options, body, problems)
   await step(() => validateBody(endpoint, body, contractFlags, options, problems.any))
   const model = await step(() => chooseModel('text', context, options, settings, problems))
@@ -122,6 +108,8 @@ async function buildRequest(
   }
   return { settings: settings!, request }
 }
+
+const textFlags = { contractFlags, rivals, applyShortFlags, applyAnswerSchema }
 
 const isGiven = (value: unknown) => value !== undefined
 

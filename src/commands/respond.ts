@@ -6,25 +6,20 @@ import { createResponseDecoder } from '../gateway/responses/decoder.ts'
 import { addInput } from './respond/input.ts'
 import { applyAnswerSchema } from './respond/schema.ts'
 import { readResponseTool, responseToolForms } from './respond/tools.ts'
-import { readAttachment } from './shared/attachments.ts'
-import { checkBeforeAsking } from './shared/check-before-asking.ts'
+import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
 import { addExamples, type Example } from './shared/examples.ts'
-import { collect, type CommonOptions } from './shared/common-options.ts'
-import { addContractFlags, applyContractFlags, flagsOf } from './shared/contract-flags.ts'
-import { configuredBaseUrl, readSettings } from './shared/open-gateway.ts'
+import { collect } from './shared/common-options.ts'
+import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
 import { createProblemList, type ProblemList } from './shared/problem-list.ts'
-import { appendEntries, applySets, isSet, startBody, type Body } from './shared/request-body.ts'
-import { refuseRivals, type RivalFlags } from './shared/rival-flags.ts'
+import { appendEntries, applySets, isSet, type Body } from './shared/request-body.ts'
+import type { RivalFlags } from './shared/rival-flags.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
 import { chooseModel } from './shared/choose-model.ts'
-import { checkTextPrompt, readTextPrompt } from './shared/text-prompt.ts'
 import { parseTextFlag } from './shared/text-value.ts'
 import { allInputs } from './shared/throw-problems.ts'
 import { validateBody } from './shared/validate-body.ts'
 
-interface RespondOptions extends CommonOptions {
-  attach?: string[]
-  schema?: string
+interface RespondOptions extends TextOptions {
   tool?: string[]
   instructions?: string
 }
@@ -69,25 +64,15 @@ async function buildRequest(
 ): Promise<{ settings: Settings; request: TextRequest }> {
   const problems = createProblemList()
   const { step } = problems
-  const settings = await step(() => readSettings(context, options))
-  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
-  await step(() => refuseRivals(own, rivals))
-  const body: Body = (await step(() => startBody(context, options))) ?? {}
-  await applyContractFlags(context, contractFlags, own, body, problems)
-  await applyShortFlags(context, options, body, problems)
-  const answerSchema = await step(() => applyAnswerSchema(context, options.schema, body))
-  const attachments = await step(() =>
-    allInputs((options.attach ?? []).map((name) => readAttachment(context, name))),
-  )
+  const begun = await beginTextRequest(context, options, own, textFlags, problems)
+  const { settings, body, answerSchema, attachments } = begun
   // Where one of these could not be read, the input was probably in it.
   const lost = problems.any && [options.body, own['input'], own['prompt']].some(isGiven)
-  const hasInput = lost || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
-  const isModelKnown = isGiven(settings?.textModel.value ?? body['model']) || isSet(options, 'model')
-  const isAsked = (words.length === 0 && !hasInput) || !isModelKnown
-  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
-  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
-  const prompt = await step(() => takePrompt(context, words, options, hasInput))
-  await step(() => addInput(body, attachments ?? [], prompt))
+  const hasContent = lost || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+  const hasModel = isGiven(settings?.textModel.value ?? body['model']) || isSet(options, 'model')
+  const place = { settings, hasContent, hasModel }
+  const prompt = await takePrompt(context, words, options, place, problems)
+  await step(() => addInput(body, attachments, prompt))
   if (options.model !== undefined) body['model'] = options.model
   await applySets(options, body, problems)
   body['model'] ||= await step(() => chooseModel('text', context, options, settings, problems))
@@ -107,6 +92,8 @@ async function buildRequest(
   }
   return { settings: settings!, request }
 }
+
+const textFlags = { contractFlags, rivals, applyShortFlags, applyAnswerSchema }
 
 const isGiven = (value: unknown) => value !== undefined
 
