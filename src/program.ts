@@ -40,6 +40,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/image.ts')).registerImage,
   },
   {
+    name: 'video',
+    about: 'Make videos: start jobs, wait for them, save them',
+    sends: true,
+    load: async () => (await import('./commands/video.ts')).registerVideo,
+  },
+  {
     name: 'sandbox',
     about: 'Run the local gateway that obeys the same contract',
     load: async () => (await import('./commands/sandbox.ts')).registerSandbox,

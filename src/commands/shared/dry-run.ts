@@ -14,14 +14,22 @@ export async function printRequest(
   options: CommonOptions,
   gateway: Gateway,
   request: GatewayRequest,
-  content: { readonly body: unknown } | { readonly parts: readonly ShownPart[] },
+  content: ShownContent,
 ): Promise<void> {
   const { method, url, headers } = wireRequest(gateway, request)
   const text = options.curl
-    ? curlCommand(url, headers, 'parts' in content ? content.parts : JSON.stringify(content.body))
+    ? curlCommand(url, headers, bodyOf(content))
     : JSON.stringify({ method, url: url.href, headers: hidden(headers), ...shown(content) }, undefined, 2)
   context.stdout.write(`${text}\n`)
   await context.stdout.drain()
+}
+
+/** What goes along with a request: JSON, the parts of a form, or nothing (`body` undefined). */
+type ShownContent = { readonly body: unknown } | { readonly parts: readonly ShownPart[] }
+
+function bodyOf(content: ShownContent): string | readonly ShownPart[] | undefined {
+  if ('parts' in content) return content.parts
+  return content.body === undefined ? undefined : JSON.stringify(content.body)
 }
 
 /** A part of a multipart body: a text, or a file that is named by where it comes from. */
@@ -35,7 +43,7 @@ export type ShownPart =
       readonly bytes: number
     }
 
-function shown(content: { readonly body: unknown } | { readonly parts: readonly ShownPart[] }) {
+function shown(content: ShownContent) {
   return 'parts' in content ? { parts: content.parts } : { body: content.body }
 }
 
@@ -50,9 +58,9 @@ const longestArgument = 100_000
 function curlCommand(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  body: string | readonly ShownPart[],
+  body: string | readonly ShownPart[] | undefined,
 ): string {
-  const isParts = typeof body !== 'string'
+  const isParts = typeof body === 'object'
   const headerLines = Object.entries(headers)
     // curl makes the boundary of a multipart body itself.
     .filter(([name]) => !isParts || name !== 'content-type')
@@ -62,6 +70,7 @@ function curlCommand(
         : `-H ${quoted(`${name}: ${value}`)}`,
     )
   const start = `curl --no-buffer ${quoted(url.href)}`
+  if (body === undefined) return [start, ...headerLines].join(' \\\n  ')
   if (isParts) return [start, ...headerLines, ...body.map(formLine)].join(' \\\n  ')
   // printf is part of the shell, which knows no such limit.
   const isLong = Buffer.byteLength(body) > longestArgument

@@ -1,6 +1,6 @@
 import type { JobKind } from '../../contract/video-event.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
-import { sendRequest, type Gateway } from '../gateway.ts'
+import { sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
 import { readJobReply } from './job-reply.ts'
 import { lastSegment, operationPath } from './operation-name.ts'
@@ -21,8 +21,8 @@ export type JobLookUp = (gateway: Gateway) => Promise<JobReport>
  * @throws ModelgateError 4 for a job that the gateway does not know, 3 for a refused key, 5 for what may pass,
  *   8 for a reply that is none; UsageError for a name that is no path
  */
-export function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> {
-  return createJobLookUp(job)(gateway)
+export async function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> {
+  return await createJobLookUp(job)(gateway)
 }
 
 /**
@@ -30,8 +30,7 @@ export function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> {
  * once: which of the two it knows is remembered. No request is sent a second time here.
  */
 export function createJobLookUp({ id, kind }: Job): JobLookUp {
-  const asVideo = (videoId: string) => `/v1/videos/${pathSegment(videoId, 'the id of a video')}`
-  const paths = kind === 'video' ? [asVideo(id)] : [operationPath(id), asVideo(lastSegment(id))]
+  const paths = kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))]
   let known: string | undefined
 
   return async (gateway) => {
@@ -54,9 +53,24 @@ export function createJobLookUp({ id, kind }: Job): JobLookUp {
   }
 }
 
+/**
+ * The request that asks for a job.
+ * @throws UsageError for a name that is no path
+ */
+export function lookUpRequest(gateway: Pick<Gateway, 'baseUrl'>, { id, kind }: Job): GatewayRequest {
+  return requestFor(gateway, kind === 'video' ? videoPath(id) : operationPath(id))
+}
+
+function videoPath(id: string): string {
+  return `/v1/videos/${pathSegment(id, 'the id of a video')}`
+}
+
+function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): GatewayRequest {
+  return { method: 'GET', url: endpointUrl(baseUrl, path), kind: 'read', accept: 'application/json' }
+}
+
 async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
-  const url = endpointUrl(gateway.baseUrl, path)
-  const reply = await sendRequest(gateway, { method: 'GET', url, kind: 'read', accept: 'application/json' })
+  const reply = await sendRequest(gateway, requestFor(gateway, path))
   const value = await readJobReply(gateway, reply, 'read')
   try {
     return readJob(value, job, { ...reply, now: gateway.clock.now() })

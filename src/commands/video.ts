@@ -1,0 +1,17 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { registerVideoGenerate } from './video/generate.ts'
+import { registerVideoList } from './video/list.ts'
+import { registerVideoRemix } from './video/remix.ts'
+import { registerVideoStatus } from './video/status.ts'
+import { registerVideoWait } from './video/wait.ts'
+
+/** `modelgate video`: jobs that take minutes, from their start to their files. */
+export function registerVideo(command: Command, context: Context): void {
+  const add = (name: string, about: string) => command.command(name).description(about)
+  registerVideoGenerate(add('generate', 'Make videos from a prompt and pictures'), context)
+  registerVideoRemix(add('remix', 'Make a video from a finished one, with one change'), context)
+  registerVideoStatus(add('status', 'Look a job up: a video or an operation'), context)
+  registerVideoWait(add('wait', 'Wait for a job and save its videos'), context)
+  registerVideoList(add('list', 'The jobs that this machine has started'), context)
+}

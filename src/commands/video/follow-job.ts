@@ -1,0 +1,91 @@
+import { GenerationError, ModelgateError } from '../../errors.ts'
+import type { OutputPlan } from '../../files/output-plan.ts'
+import type { StoredJob } from '../../files/jobs/job-store.ts'
+import type { Job } from '../../gateway/videos/look-up-job.ts'
+import type { JobReport } from '../../gateway/videos/read-job.ts'
+import { waitForJob } from '../../gateway/videos/wait-for-job.ts'
+import { resumeCommand } from '../../output/resume-command.ts'
+import { resumeFlags } from './jobs.ts'
+import { changeOf, keepRecord, type JobSession } from './job-session.ts'
+import { saveVideos } from './save-videos.ts'
+
+/** A job that is waited for, and where its videos go. */
+export interface Pursuit {
+  readonly job: Job
+  readonly stored: StoredJob | undefined
+  readonly plan: OutputPlan
+  readonly force: boolean
+  /** What is known already, so that it is not asked for at once. */
+  readonly first?: JobReport | undefined
+  /** When the wait ends (`--timeout`), in milliseconds of the monotonic clock. */
+  readonly deadlineMs: number | undefined
+}
+
+/**
+ * Waits for a job and saves its videos.
+ * @returns the error of a command of which some videos are missing
+ * @throws ModelgateError; each knows the job's id and, where the job goes on, the command that takes the wait up again
+ */
+export async function followJob(session: JobSession, pursuit: Pursuit): Promise<ModelgateError | undefined> {
+  const { context, options, settings, gateway, report } = session
+  const { job, stored } = pursuit
+  const resume = resumeCommand(context, job.id, resumeFlags(options))
+  const sinceStart = elapsedBefore(session, pursuit)
+  let writing = Promise.resolve()
+  const ended = await waitForJob(gateway, job, {
+    firstWaitS: settings.pollInterval.value,
+    deadlineMs: pursuit.deadlineMs,
+    first: pursuit.first,
+    resumeHint: `The job goes on; to wait for it again: ${resume}`,
+    onReport(found, { elapsedMs }) {
+      const { state, status, progress } = found
+      report.take(found)
+      const elapsedS = sinceStart === undefined ? elapsedMs / 1000 : sinceStart + elapsedMs / 1000
+      report.output.event({
+        type: 'job-progress',
+        id: job.id,
+        state,
+        status,
+        progress,
+        elapsed_s: Math.round(elapsedS * 10) / 10,
+        remaining_s: sinceStart === undefined ? null : remainingS(progress, elapsedS),
+      })
+      // One after the other, and without keeping the next look-up waiting.
+      writing = writing.then(() => keepRecord(stored, changeOf(found), report))
+    },
+    onFailedLookUp: ({ attempt, waitS, httpStatus, reason }) =>
+      report.output.event({
+        type: 'poll-fail',
+        id: job.id,
+        attempt,
+        wait_s: waitS,
+        http_status: httpStatus,
+        reason,
+      }),
+  }).finally(() => writing)
+  if (ended.state === 'failed') throw failed(ended)
+  if (ended.note !== undefined) report.warn(ended.note)
+  return saveVideos(session, pursuit, ended, resume)
+}
+
+/** The error that a failed job amounts to (exit 9). */
+export function failed({ id, failure, requestId }: JobReport): GenerationError {
+  const { code, message } = failure ?? { code: null, message: 'no reason given' }
+  const reason = code === null || message.includes(code) ? message : `${message} (${code})`
+  return new GenerationError('job_failed', `The job ${id} failed: ${reason}`, {
+    remoteId: id,
+    ...(requestId === null ? {} : { requestId }),
+  })
+}
+
+/** Seconds that the job had run when the wait began; undefined when nobody knows when it was started. */
+function elapsedBefore({ context }: JobSession, { stored, first }: Pursuit): number | undefined {
+  const started = stored?.record.created_at ?? first?.createdAt ?? undefined
+  return started === undefined ? undefined : Math.max(0, context.clock.now() / 1000 - started)
+}
+
+/** The time left if it goes on as it did so far; null while nothing can be told from it. */
+function remainingS(progress: number | null, elapsedS: number): number | null {
+  if (progress === null || progress <= 0 || progress > 100) return null
+  return Math.round((elapsedS * (100 - progress)) / progress)
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { videoOperationEndpoint as endpoint } from '../../contract/videos.ts'
+import { collect } from '../shared/common-options.ts'
+import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
+import { addExamples, type Example } from '../shared/examples.ts'
+import type { Body } from '../shared/request-body.ts'
+import { readImagery, type Imagery, type ImageryOptions } from './imagery.ts'
+import { startJob } from './start-job.ts'
+import { addStartOptions, type VideoOptions } from './video-options.ts'
+import { buildVideoRequest } from './video-request.ts'
+
+type GenerateOptions = VideoOptions & ImageryOptions
+
+const flags = flagsOf(endpoint.fields)
+
+const videoGenerateExamples: readonly Example[] = [
+  ['modelgate video generate -m MODEL --wait -o clip.mp4 "A paper boat"'],
+  ['modelgate video generate -m MODEL --aspect-ratio 9:16 --duration-seconds 8 "Rain"'],
+  ['modelgate video generate -m MODEL --image first.png --last-frame last.png "It opens"'],
+  ['modelgate video generate -m MODEL --no-wait --json "A storm" > job.json'],
+  ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
+]
+
+/** `modelgate video generate`: a long-running operation (specification, endpoint 7). */
+export function registerVideoGenerate(command: Command, context: Context, start = startJob): void {
+  addExamples(command, context, videoGenerateExamples)
+  command
+    .argument('[prompt...]', 'what to show; "-" or a pipe reads standard input, @file a file')
+    .option('--image <file>', 'picture of the first frame, or - for standard input')
+    .option('--last-frame <file>', 'picture of the last frame')
+    .option('--reference <file>', 'reference picture, or FILE=style for its style (repeatable)', collect)
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<GenerateOptions>()
+      const { settings, request } = await buildVideoRequest(context, options, self.opts(), words, {
+        command: 'video generate',
+        kind: 'operation',
+        endpoint,
+        flags,
+        modelInBody: false,
+        hasPrompt: (body) => instancesOf(body).length > 0 && instancesOf(body).every(hasPrompt),
+        async complete(body, prompt, { step }) {
+          body['parameters'] ??= {}
+          const imagery = await step(() => readImagery(context, options))
+          await step(() => addOrder(body, prompt, imagery ?? {}))
+        },
+        countOf: videosOf,
+      })
+      await start(context, options, settings, request)
+    })
+  addContractFlags(command, flags)
+  addStartOptions(command)
+}
+
+/** Instances as far as they are objects; what else stands there is left to the check. */
+function instancesOf({ instances }: Body): Body[] {
+  const list: unknown[] = Array.isArray(instances) ? instances : []
+  return list.filter((entry): entry is Body => typeof entry === 'object' && entry !== null)
+}
+
+const hasPrompt = ({ prompt }: Body) => prompt !== undefined
+
+/**
+ * Prompt and pictures of the command line: an order of their own, or what the instances of the body lack.
+ * @throws UsageError where they belong to none of several instances
+ */
+function addOrder(body: Body, prompt: string | undefined, imagery: Imagery): void {
+  const given = body['instances']
+  const pictures = Object.keys(imagery).length > 0
+  if (given === undefined) {
+    body['instances'] = [{ ...(prompt === undefined ? {} : { prompt }), ...imagery }]
+    return
+  }
+  const instances = instancesOf(body)
+  const lacking = instances.filter((instance) => !hasPrompt(instance))
+  if (prompt !== undefined && lacking.length === 0) {
+    throw new UsageError('Every one of the --instances has its own prompt: leave out the one beside them.')
+  }
+  if (pictures && instances.length !== 1) {
+    throw new UsageError(
+      '--image, --last-frame and --reference go with one order: put them into the --instances.',
+    )
+  }
+  for (const instance of lacking) if (prompt !== undefined) instance['prompt'] = prompt
+  for (const instance of instances) Object.assign(instance, imagery)
+}
+
+/** How many videos come; what `--no-validate` lets through need not be a number at all. */
+function videosOf(body: Body): number {
+  const parameters = body['parameters'] as Body | undefined
+  const samples = parameters?.['sampleCount']
+  const each = typeof samples === 'number' && samples >= 1 ? Math.floor(samples) : 1
+  return Math.max(1, Math.min(each * instancesOf(body).length, mostPlanned))
+}
+
+/** More names than this are not planned ahead; what comes beyond gets its own. */
+const mostPlanned = 100

@@ -1,0 +1,94 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { Ended, asModelgateError, type ModelgateError } from '../../errors.ts'
+import type { StoredJob } from '../../files/jobs/job-store.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import type { JobReport } from '../../gateway/videos/read-job.ts'
+import { createOutput } from '../../output/create-output.ts'
+import type { Output } from '../../output/output.ts'
+import { resumeFlags } from './jobs.ts'
+import type { VideoOptions } from './video-options.ts'
+import { createVideoReport, type VideoReport } from './video-report.ts'
+
+/** What the steps of a command about one job share. */
+export interface JobSession {
+  readonly context: Context
+  readonly options: VideoOptions
+  readonly settings: Settings
+  readonly gateway: Gateway
+  readonly report: VideoReport
+}
+
+/** The renderer of a command about a job. */
+export function openJobOutput(
+  context: Context,
+  options: VideoOptions,
+  settings: Settings,
+  { result, key }: { readonly result: 'files' | 'job' | 'job-id'; readonly key: string },
+): Output {
+  return createOutput(context, {
+    mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
+    result,
+    resumeFlags: resumeFlags(options),
+    quiet: settings.quiet.value,
+    usage: false,
+    secrets: [key],
+  })
+}
+
+/** Does the work of a command, and ends its output with what came of it. */
+export async function reportJob(
+  output: Output,
+  facts: { readonly command: string; readonly model: string; readonly options: VideoOptions },
+  work: (report: VideoReport) => Promise<ModelgateError | undefined>,
+): Promise<void> {
+  const { command, model, options } = facts
+  const report = createVideoReport(output, command, model)
+  const tellRaw = () => {
+    const document = report.document()
+    if (options.raw && document !== undefined)
+      output.raw(JSON.stringify(document.video ?? document.operation))
+  }
+  try {
+    report.start()
+    const failure = await work(report)
+    tellRaw()
+    if (failure === undefined) return await output.end(report.document()!)
+    // The document on standard output tells of every video; words do that on standard error.
+    if (options.json || options.jsonl) await output.end(report.document()!)
+    else await output.error(failure, report.document())
+    throw new Ended(failure)
+  } catch (error) {
+    if (error instanceof Ended) throw error
+    const known = asModelgateError(error, options.debug === true)
+    tellRaw()
+    await output.error(known, report.document())
+    throw new Ended(known)
+  }
+}
+
+/** Puts what has been learned on record. A disk that fails must not fail the job: it is told once. */
+export async function keepRecord(
+  stored: StoredJob | undefined,
+  change: Parameters<StoredJob['update']>[0],
+  { warn }: Pick<VideoReport, 'warn'>,
+): Promise<void> {
+  await stored?.update(change).catch((error: unknown) => {
+    warn(
+      `The job's record cannot be kept up to date: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  })
+}
+
+/** What a report adds to a record. */
+export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] {
+  const { state, status, progress, expiresAt, failure, requestId } = report
+  return {
+    state,
+    status,
+    progress,
+    expires_at: expiresAt,
+    request_id: requestId,
+    error: failure === undefined ? null : { code: failure.code ?? 'failed', message: failure.message },
+  }
+}

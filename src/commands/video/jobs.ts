@@ -1,0 +1,87 @@
+import { stateFolder } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import type { JobKind } from '../../contract/video-event.ts'
+import { openJobStore, type JobStore, type StoredJob } from '../../files/jobs/job-store.ts'
+import { createJsonRedactor } from '../../output/redact.ts'
+import type { VideoOptions } from './video-options.ts'
+
+/** A job as a command means it: what it is called on the gateway, and what this machine has on record. */
+export interface NamedJob {
+  readonly id: string
+  readonly kind: JobKind
+  readonly stored: StoredJob | undefined
+}
+
+/** @param secrets what a record must never hold: the key */
+export function openJobs(context: Context, secrets: readonly string[] = []): JobStore {
+  return openJobStore(stateFolder(context), context.clock, createJsonRedactor(secrets))
+}
+
+/**
+ * The job that is meant by an id, the beginning of one, or `--last`. One that is not on record is taken as it is:
+ * a name with slashes is an operation's.
+ * @throws UsageError without a job, for an ambiguous beginning, and for a job of another gateway
+ */
+export async function findJob(
+  context: Context,
+  options: VideoOptions,
+  settings: Settings,
+  text: string | undefined,
+): Promise<NamedJob> {
+  if (options.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
+  const store = openJobs(context)
+  if (options.last) return stored(options, settings, await newest(store))
+  if (text === undefined || text.trim() === '') throw missingId()
+  const found = await store.find(text)
+  if (found !== undefined) return stored(options, settings, found)
+  return { id: text, kind: text.includes('/') ? 'operation' : 'video', stored: undefined }
+}
+
+async function newest(store: JobStore): Promise<StoredJob> {
+  const last = await store.last()
+  if (last !== undefined) return last
+  throw new UsageError('This machine has no job on record.', {
+    code: 'no_job',
+    hint: 'Name the job by its id.',
+  })
+}
+
+function stored(options: VideoOptions, settings: Settings, job: StoredJob): NamedJob {
+  const { id, kind, idempotency_key, is_sandbox, base_url } = job.record
+  if (id === null) {
+    throw new UsageError(
+      `The gateway's reply to the last job never came, so its id is unknown; its idempotency key is ${idempotency_key}.`,
+      { code: 'id_unknown', hint: 'Ask the gateway whether it exists before you start it again.' },
+    )
+  }
+  if (is_sandbox !== (options.sandbox === true)) {
+    const where = is_sandbox ? 'in the sandbox: add --sandbox.' : 'on a gateway: leave out --sandbox.'
+    throw new UsageError(`The job ${id} was started ${where}`, { code: 'other_gateway' })
+  }
+  const base = settings.baseUrl.value
+  if (!is_sandbox && base !== undefined && new URL(base_url).origin !== base.origin) {
+    throw new UsageError(`The job ${id} was started on ${base_url}, not on ${base.origin}.`, {
+      code: 'other_gateway',
+      hint: 'Name that gateway with --base-url or --profile.',
+    })
+  }
+  return { id, kind, stored: job }
+}
+
+function missingId(): UsageError {
+  return new UsageError('No job was named.', {
+    code: 'id_missing',
+    hint: 'Give the id of a video or the name of an operation, or --last for the job started last.',
+  })
+}
+
+/** What a command that goes on with the job has to repeat to find the same gateway. */
+export function resumeFlags({ sandbox, profile, baseUrl }: VideoOptions): string[] {
+  return [
+    ...(sandbox ? ['--sandbox'] : []),
+    ...(profile === undefined ? [] : ['--profile', profile]),
+    ...(baseUrl === undefined || sandbox ? [] : ['--base-url', baseUrl]),
+  ]
+}

@@ -1,0 +1,104 @@
+import { resolve } from 'node:path'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
+import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
+import { lookUpJob, lookUpRequest } from '../../gateway/videos/look-up-job.ts'
+import type { Output } from '../../output/output.ts'
+import { resumeCommand } from '../../output/resume-command.ts'
+import { isDryRun, printRequest } from '../shared/dry-run.ts'
+import { openGateway, readSettings } from '../shared/open-gateway.ts'
+import { failed, followJob } from './follow-job.ts'
+import { findJob, resumeFlags, type NamedJob } from './jobs.ts'
+import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
+import { deadlineOf, withoutTotal } from './start-job.ts'
+import type { VideoOptions } from './video-options.ts'
+
+/** Looks a job up, or with `--wait` waits for its end and saves its videos where the command that started it wanted. */
+export async function lookAtJob(
+  context: Context,
+  options: VideoOptions,
+  text: string | undefined,
+  command: 'video status' | 'video wait',
+): Promise<void> {
+  let output: Output | undefined
+  const settings = await readSettings(context, options)
+  const named = await findJob(context, options, settings, text)
+  const waits = options.wait === true
+  const deadlineMs = deadlineOf(context, settings)
+  const { plan, force } = waits
+    ? await planFor(context, options, settings, named)
+    : { plan: undefined, force: false }
+  const { gateway, close } = await openGateway(context, options, settings, false, () => output)
+  try {
+    if (isDryRun(options))
+      return await printRequest(context, options, gateway, lookUpRequest(gateway, named), {
+        body: undefined,
+      })
+    output = openJobOutput(context, options, settings, { result: waits ? 'files' : 'job', key: gateway.key })
+    const model = named.stored?.record.model ?? ''
+    await reportJob(output, { command, model, options }, async (report) => {
+      const session: JobSession = { context, options, settings, gateway: withoutTotal(gateway), report }
+      if (plan === undefined) return look(session, named)
+      const { id, kind, stored } = named
+      return followJob(session, { job: { id, kind }, stored, plan, force, deadlineMs })
+    })
+  } finally {
+    await close()
+  }
+}
+
+/** One look. Its exit code says whether that worked; with `--exit-status`, what state the job is in. */
+async function look(
+  session: JobSession,
+  { id, kind, stored }: NamedJob,
+): Promise<ModelgateError | undefined> {
+  const { context, options, gateway, report } = session
+  const found = await lookUpJob(gateway, { id, kind })
+  report.take(found)
+  await keepRecord(stored, changeOf(found), report)
+  if (found.note !== undefined) report.warn(found.note)
+  if (found.state === 'failed') {
+    const failure = failed(found)
+    report.fail(1, failure)
+    return options.exitStatus ? failure : undefined
+  }
+  if (found.state === 'completed' || !options.exitStatus) return undefined
+  return new ModelgateError('running', 'still_running', `The job ${id} is ${found.status ?? found.state}.`, {
+    phase: 'wait',
+    remoteId: id,
+    hint: `To wait for it: ${resumeCommand(context, id, resumeFlags(options))}`,
+  })
+}
+
+/**
+ * Where the videos go: as `-o` says now, else as the command said that started the job.
+ * @throws UsageError, FileError for a place that cannot be written to
+ */
+async function planFor(
+  context: Context,
+  options: VideoOptions,
+  settings: Settings,
+  { stored, id }: NamedJob,
+): Promise<{ readonly plan: OutputPlan; readonly force: boolean }> {
+  const record = stored?.record
+  const before = options.output === undefined ? record?.output : undefined
+  // Standard output is another one by now.
+  const output = options.output ?? (before?.output === '-' ? undefined : (before?.output ?? undefined))
+  const folder = before?.folder ?? settings.outputDir.value
+  const force = options.force === true || before?.force === true
+  const plan = planOutputs(before === undefined ? context : { ...context, cwd: before.cwd }, {
+    ...(output === undefined ? {} : { output }),
+    ...(folder === undefined ? {} : { folder }),
+    count: 1,
+    force,
+    model: record?.model ?? '',
+    prompt: record?.prompt ?? id,
+    now: context.clock.now(),
+  })
+  const isElsewhere = before !== undefined && before.cwd !== context.cwd
+  return {
+    plan: isElsewhere ? { ...plan, pathFor: (video) => resolve(before.cwd, plan.pathFor(video)) } : plan,
+    force,
+  }
+}

@@ -1,0 +1,59 @@
+import type { Command } from 'commander'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { videoRemixEndpoint as endpoint } from '../../contract/videos.ts'
+import { flagsOf } from '../shared/contract-flags.ts'
+import { addExamples, type Example } from '../shared/examples.ts'
+import { startJob } from './start-job.ts'
+import { addRemixOptions, type VideoOptions } from './video-options.ts'
+import { buildVideoRequest } from './video-request.ts'
+
+/** Model and prompt have the common flag -m and the arguments. */
+const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
+
+const videoRemixExamples: readonly Example[] = [
+  ['modelgate video remix -m MODEL video_123 "Make it night"'],
+  ['modelgate video remix -m MODEL --last "Add falling snow"'],
+  ['modelgate video remix -m MODEL --no-check video_123 "In the style of a woodcut"'],
+  ['modelgate video remix --sandbox --wait video_sandbox_source "Turn it upside down"'],
+]
+
+/** `modelgate video remix`: a video from a completed one (specification, endpoint 3). */
+export function registerVideoRemix(command: Command, context: Context, start = startJob): void {
+  addExamples(command, context, videoRemixExamples)
+  command
+    .argument('[id]', 'id of the finished video, or the beginning of it')
+    .argument('[prompt...]', 'what to change; "-" or a pipe reads standard input, @file a file')
+    .action(async (id: string | undefined, rest: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<VideoOptions>()
+      const [source, words] = splitArguments(id, rest, options)
+      const { settings, request } = await buildVideoRequest(context, options, self.opts(), words, {
+        command: 'video remix',
+        kind: 'video',
+        endpoint,
+        flags,
+        modelInBody: true,
+        hasPrompt: ({ prompt }) => prompt !== undefined,
+        async complete(body, prompt) {
+          if (prompt !== undefined) body['prompt'] = prompt
+        },
+        countOf: () => 1,
+      })
+      await start(context, options, settings, request, source)
+    })
+  addRemixOptions(command)
+}
+
+/** With `--last` every word belongs to the prompt. */
+function splitArguments(
+  id: string | undefined,
+  rest: readonly string[],
+  { last }: VideoOptions,
+): [source: string | undefined, words: readonly string[]] {
+  if (last) return [undefined, id === undefined ? rest : [id, ...rest]]
+  if (id !== undefined && id !== '') return [id, rest]
+  throw new UsageError('No video was named.', {
+    code: 'id_missing',
+    hint: 'Give the id of a finished video before the prompt, or --last for the one started last.',
+  })
+}

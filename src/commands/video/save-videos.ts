@@ -1,0 +1,131 @@
+import { unlink } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { SavedVideo } from '../../contract/video-event.ts'
+import { ModelgateError, asModelgateError } from '../../errors.ts'
+import { describeVideoFile } from '../../files/describe-video-file.ts'
+import { openVideoFile } from '../../files/open-video-file.ts'
+import { streamVideo } from '../../files/stream-video.ts'
+import { createVideoFetcher, type VideoFetcher } from '../../gateway/videos/fetch-video.ts'
+import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
+import { lastSegment } from '../../gateway/videos/operation-name.ts'
+import type { JobReport } from '../../gateway/videos/read-job.ts'
+import { resultPlaces } from '../../gateway/videos/result-places.ts'
+import type { Pursuit } from './follow-job.ts'
+import { keepRecord, type JobSession } from './job-session.ts'
+
+/**
+ * Saves every video of a completed job at once: their addresses live only for a while. One that cannot be had does not
+ * keep the others.
+ * @returns the error of a command of which some videos are missing (exit 12)
+ * @throws ModelgateError when not a single one was saved
+ */
+export async function saveVideos(
+  session: JobSession,
+  pursuit: Pursuit,
+  completed: JobReport,
+  resume: string,
+): Promise<ModelgateError | undefined> {
+  const { gateway, options, report } = session
+  if (await tellSaved(session, pursuit)) return undefined
+  const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, pursuit.job), {
+    allowPrivate: options.allowPrivateUrls === true,
+  })
+  const count = Math.max(1, resultPlaces(completed).length)
+  const errors: ModelgateError[] = []
+  for (let index = 1; index <= count; index++) {
+    try {
+      await saveOne(session, pursuit, fetcher, index)
+    } catch (error) {
+      const known = withResume(asModelgateError(error, options.debug === true), completed.id, resume)
+      if (gateway.signal.aborted) throw known
+      errors.push(known)
+      if (count > 1) report.fail(index, known)
+    }
+  }
+  report.take(fetcher.report)
+  if (errors.length === 0) return undefined
+  if (errors.length === count) throw errors[0]
+  const message = `${errors.length} of ${count} videos could not be saved.`
+  return new ModelgateError('partial', 'some_videos_failed', message, {
+    phase: 'result',
+    billed: 'yes',
+    remoteId: completed.id,
+    hint: `To try again while they are kept: ${resume}`,
+  })
+}
+
+async function saveOne(
+  session: JobSession,
+  { plan, force, stored }: Pursuit,
+  fetcher: VideoFetcher,
+  index: number,
+): Promise<void> {
+  const { context, options, report, gateway } = session
+  const id = lastSegment(fetcher.report.id)
+  let taken: { readonly planned: string; readonly saved: string } | undefined
+  const file = plan.toStandardOutput
+    ? streamVideo(context)
+    : openVideoFile(context, {
+        pathFor: (extension) => plan.pathFor({ index, extension, id }),
+        force,
+        renamed: (planned, saved) => (taken = { planned, saved }),
+        ...(options.strict
+          ? {}
+          : {
+              damaged: (path: string, damage: string) =>
+                report.warn(`${path} has a damaged video as it came: ${damage}.`),
+            }),
+      })
+  try {
+    await fetcher.fetch(index - 1, file)
+    const saved = await file.done()
+    if (saved === undefined) return
+    const kept = taken === undefined ? saved : await withoutCopy(session, saved, taken)
+    if (taken !== undefined && kept === saved && !plan.isAutomatic) {
+      report.warn(`${taken.planned} exists already; the video is in ${saved.path}.`)
+    }
+    report.save(index, kept)
+    const files = [...(stored?.record.files ?? []), resolve(context.cwd, kept.path)]
+    await keepRecord(stored, { files }, report)
+  } catch (error) {
+    await file.drop()
+    if (gateway.signal.aborted) throw gateway.signal.reason
+    throw error
+  }
+}
+
+/** A wait that was killed after the file had its name has left the very same video: one is enough. */
+async function withoutCopy(
+  { context }: JobSession,
+  saved: SavedVideo,
+  { planned }: { readonly planned: string },
+): Promise<SavedVideo> {
+  const existing = await describeVideoFile(context, planned)
+  if (existing?.sha256 !== saved.sha256) return saved
+  await unlink(resolve(context.cwd, saved.path))
+  return existing
+}
+
+/** Whether the job's videos are all there from an earlier command: then their files are told. */
+async function tellSaved({ context, options, report }: JobSession, { stored }: Pursuit): Promise<boolean> {
+  const paths = stored?.record.files ?? []
+  if (paths.length === 0 || options.output !== undefined) return false
+  const found = await Promise.all(paths.map((path) => describeVideoFile(context, path)))
+  if (found.some((file) => file === undefined)) return false
+  for (const [at, file] of found.entries()) report.save(at + 1, file!)
+  return true
+}
+
+/** The video has been made, and can be fetched as long as the gateway keeps it. */
+function withResume(error: ModelgateError, id: string, resume: string): ModelgateError {
+  const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
+  const again = `The video has been made; to fetch it again: ${resume}`
+  const hint = isFinal ? error.facts.hint : [error.facts.hint, again].filter(Boolean).join(' ')
+  return new ModelgateError(error.exit === 'notSent' ? 'later' : error.exit, error.code, error.message, {
+    ...error.facts,
+    phase: 'result',
+    billed: 'yes',
+    remoteId: id,
+    ...(hint === undefined ? {} : { hint }),
+  })
+}

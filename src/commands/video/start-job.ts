@@ -1,0 +1,159 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
+import type { StoredJob } from '../../files/jobs/job-store.ts'
+import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
+import { mintIdempotencyKey } from '../../gateway/idempotency-key.ts'
+import { createOperation, operationRequest, type JobOrder } from '../../gateway/videos/create-operation.ts'
+import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
+import { lastSegment } from '../../gateway/videos/operation-name.ts'
+import { remixRequest, remixVideo } from '../../gateway/videos/remix-video.ts'
+import { resumeCommand } from '../../output/resume-command.ts'
+import { canAsk } from '../shared/ask.ts'
+import { isDryRun, printRequest } from '../shared/dry-run.ts'
+import { openGateway } from '../shared/open-gateway.ts'
+import type { Output } from '../../output/output.ts'
+import { followJob } from './follow-job.ts'
+import { findJob, openJobs, resumeFlags, type NamedJob } from './jobs.ts'
+import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
+import type { VideoOptions } from './video-options.ts'
+import type { VideoRequest } from './video-request.ts'
+
+/**
+ * Starts a job: on record before it is sent, its id told before anything is waited for.
+ * @param source the video to remix, as it was named; undefined with `--last`, and for a job that needs none
+ */
+export async function startJob(
+  context: Context,
+  options: VideoOptions,
+  settings: Settings,
+  request: VideoRequest,
+  source?: string,
+): Promise<void> {
+  let output: Output | undefined
+  const remixed = request.kind === 'video' ? await findJob(context, options, settings, source) : undefined
+  const { gateway, close } = await openGateway(context, options, settings, false, () => output)
+  try {
+    const order = { body: request.body, idempotencyKey: mintIdempotencyKey(context.clock) }
+    const wire = requestFor(gateway, request, order, remixed)
+    if (isDryRun(options)) return await printRequest(context, options, gateway, wire, { body: request.body })
+    const deadlineMs = deadlineOf(context, settings)
+    const waits = options.wait ?? (canAsk(context, false) && context.stdout.isTerminal)
+    output = openJobOutput(context, options, settings, {
+      result: waits ? 'files' : 'job-id',
+      key: gateway.key,
+    })
+    const { command, model } = request
+    await reportJob(output, { command, model, options }, async (report) => {
+      const session: JobSession = { context, options, settings, gateway: withoutTotal(gateway), report }
+      if (remixed !== undefined && options.check !== false) await checkSource(session, remixed)
+      const stored = await putOnRecord(session, request, order)
+      const started = await send(gateway, request, wire).catch(async (error: unknown) => {
+        await forgetUnsent(session, stored, error)
+        throw error
+      })
+      await keepRecord(stored, { id: started.id, ...changeOf(started) }, report)
+      report.take(started)
+      const { id, kind } = started
+      report.output.event({ type: 'job-create', id, kind })
+      await report.output.flush()
+      if (!waits) return undefined
+      const { plan, place } = request
+      const pursuit = { job: { id, kind }, stored, plan, force: place.force, first: started, deadlineMs }
+      return followJob(session, pursuit)
+    })
+  } finally {
+    await close()
+  }
+}
+
+/** `--timeout` is for the whole command; what it means for a wait is not what it means for a request. */
+export function withoutTotal(gateway: Gateway): Gateway {
+  return { ...gateway, limits: { ...gateway.limits, total: undefined } }
+}
+
+/** When the wait ends, on the monotonic clock; undefined when it does not. */
+export function deadlineOf({ clock }: Context, { timeout }: Settings): number | undefined {
+  return timeout.value === undefined ? undefined : clock.monotonic() + timeout.value * 1000
+}
+
+function requestFor(
+  gateway: Gateway,
+  { model }: VideoRequest,
+  order: JobOrder,
+  remixed: NamedJob | undefined,
+): GatewayRequest {
+  return remixed === undefined
+    ? operationRequest(gateway, model, order)
+    : remixRequest(gateway, lastSegment(remixed.id), order)
+}
+
+const send = (gateway: Gateway, { kind }: VideoRequest, wire: GatewayRequest) =>
+  kind === 'video' ? remixVideo(gateway, wire) : createOperation(gateway, wire)
+
+/**
+ * A remix is based on a completed video (specification, endpoint 3): one look before it is paid for.
+ * @throws UsageError with the state that the source is in
+ */
+async function checkSource({ context, options, gateway }: JobSession, { id, kind }: NamedJob): Promise<void> {
+  const { state, status, progress } = await lookUpJob(gateway, { id, kind })
+  if (state === 'completed') return
+  const percent = progress === null || state === 'failed' ? '' : ` (${progress}%)`
+  const resume = resumeCommand(context, id, resumeFlags(options))
+  throw new UsageError(
+    `The video ${id} is ${status ?? state}${percent}; only a completed video can be remixed.`,
+    {
+      code: 'source_not_completed',
+      remoteId: id,
+      hint:
+        state === 'failed'
+          ? 'Choose another one; --no-check sends it anyway.'
+          : `Wait for it first: ${resume} (--no-check sends it anyway.)`,
+    },
+  )
+}
+
+/** A disk that fails is no reason not to start: the id is told on standard error all the same. */
+async function putOnRecord(
+  { context, options, gateway, report }: JobSession,
+  { kind, command, model, prompt, body, place }: VideoRequest,
+  { idempotencyKey }: JobOrder,
+): Promise<StoredJob | undefined> {
+  try {
+    return await openJobs(context, [gateway.key]).create({
+      kind,
+      command,
+      model,
+      prompt,
+      base_url: gateway.baseUrl.href,
+      is_sandbox: options.sandbox === true,
+      request: body,
+      idempotency_key: idempotencyKey,
+      output: {
+        output: place.output ?? null,
+        folder: place.folder ?? null,
+        force: place.force,
+        cwd: context.cwd,
+      },
+    })
+  } catch (error) {
+    const { message } = asModelgateError(error, options.debug === true)
+    report.warn(`The job is not on record on this machine: ${message} Keep its id.`)
+    return undefined
+  }
+}
+
+/** A job that was surely not started need not be remembered; of one that may exist, the key is all that is known. */
+async function forgetUnsent(
+  { context }: JobSession,
+  stored: StoredJob | undefined,
+  error: unknown,
+): Promise<void> {
+  if (stored === undefined) return
+  const mayExist =
+    error instanceof ModelgateError && error.facts.billed !== 'no' && error.facts.billed !== undefined
+  if (mayExist) {
+    const { code, message } = error
+    await stored.update({ error: { code, message } }).catch(() => {})
+  } else await openJobs(context).forget([stored])
+}

@@ -1,0 +1,62 @@
+import { Option, type Command } from 'commander'
+import type { CommonOptions } from '../shared/common-options.ts'
+import { pollSeconds } from '../../contract/videos.ts'
+
+/** The options of the commands that follow a job, beside the fields of their requests. */
+export interface VideoOptions extends CommonOptions {
+  /** Undefined: whether somebody sits at a terminal. */
+  wait?: boolean
+  pollInterval?: string
+  allowPrivateUrls?: true
+  /** False after `--no-check`. */
+  check?: boolean
+  last?: true
+  exitStatus?: true
+}
+
+const last = () => new Option('--last', 'the job that was started last on this machine')
+const wait = (about: string) => new Option('--wait', about)
+
+/** For commands that start a job. */
+export function addStartOptions(command: Command): void {
+  addAll(command, [
+    wait('wait for the video and save it (the default on a terminal)'),
+    new Option('--no-wait', 'only start the job and print its id'),
+    ...following(),
+  ])
+}
+
+/** For the command that starts a job from another one. */
+export function addRemixOptions(command: Command): void {
+  addAll(command, [
+    last(),
+    new Option('--no-check', 'send it without looking whether the source is finished'),
+  ])
+  addStartOptions(command)
+}
+
+/** For the command that looks a job up. */
+export function addStatusOptions(command: Command): void {
+  addAll(command, [
+    last(),
+    wait('wait for the video and save it'),
+    new Option('--exit-status', 'exit by the state: completed 0, failed 9, still running 11'),
+    ...following(),
+  ])
+}
+
+/** For the command that waits in any case. */
+export function addWaitingOptions(command: Command): void {
+  addAll(command, [last(), ...following()])
+}
+
+function following(): Option[] {
+  return [
+    new Option('--poll-interval <seconds>', `the first wait between two look-ups (${pollSeconds.first})`),
+    new Option('--allow-private-urls', 'fetch results from private addresses, too'),
+  ]
+}
+
+function addAll(command: Command, options: readonly Option[]): void {
+  for (const option of options) command.addOption(option.helpGroup('Job:'))
+}

@@ -1,0 +1,69 @@
+import type { SavedVideo, VideoDocument, VideoFailure } from '../../contract/video-event.ts'
+import { outputVersion } from '../../contract/text-event.ts'
+import type { ModelgateError } from '../../errors.ts'
+import type { JobReport } from '../../gateway/videos/read-job.ts'
+import type { Output } from '../../output/output.ts'
+
+/** What a command tells of a job and its videos, while things happen and at the end. */
+export interface VideoReport {
+  readonly output: Output
+  readonly failures: readonly VideoFailure[]
+  start(): void
+  warn(message: string): void
+  /** The newest that is known of the job. */
+  take(job: JobReport): void
+  save(index: number, file: SavedVideo): void
+  fail(index: number, error: ModelgateError): void
+  /** Undefined while nothing is known of the job. */
+  document(): VideoDocument | undefined
+}
+
+export function createVideoReport(output: Output, command: string, model: string): VideoReport {
+  const files = new Map<number, SavedVideo>()
+  const failures: VideoFailure[] = []
+  const warnings: string[] = []
+  let job: JobReport | undefined
+
+  return {
+    output,
+    failures,
+    start: () => output.event({ type: 'start', version: outputVersion, command, model }),
+    warn(message) {
+      if (warnings.includes(message)) return
+      warnings.push(message)
+      output.event({ type: 'warning-add', message })
+    },
+    take(report) {
+      job = report
+    },
+    save(index, file) {
+      files.set(index, file)
+      output.event({ type: 'video-save', index, file })
+    },
+    fail(index, { code, message }) {
+      const failure = { index, code, message }
+      failures.push(failure)
+      output.event({ type: 'video-fail', failure })
+    },
+    document() {
+      if (job === undefined) return undefined
+      const isVideo = job.kind === 'video'
+      return {
+        version: outputVersion,
+        command,
+        model: job.model ?? (model === '' ? null : model),
+        id: job.id,
+        kind: job.kind,
+        state: job.state,
+        progress: job.progress,
+        expires_at: job.expiresAt,
+        video: isVideo ? job.value : null,
+        operation: isVideo ? null : job.value,
+        files: [...files].sort(([a], [b]) => a - b).map(([, file]) => file),
+        failures,
+        request_id: job.requestId,
+        warnings,
+      }
+    },
+  }
+}

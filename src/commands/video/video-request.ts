@@ -1,0 +1,143 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import { familyOf } from '../../contract/families.ts'
+import type { Endpoint } from '../../contract/field.ts'
+import type { JobKind } from '../../contract/video-event.ts'
+import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
+import { pathSegment } from '../../gateway/url.ts'
+import { modelProblems } from '../shared/check-model.ts'
+import { checkBeforeAsking } from '../shared/check-before-asking.ts'
+import { chooseModel } from '../shared/choose-model.ts'
+import { applyContractFlags, type ContractFlag } from '../shared/contract-flags.ts'
+import { configuredBaseUrl, readSettings } from '../shared/open-gateway.ts'
+import { modelOfBody } from '../shared/model-of-body.ts'
+import { createProblemList, type ProblemList } from '../shared/problem-list.ts'
+import { applySets, isSet, startBody, type Body } from '../shared/request-body.ts'
+import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
+import { validateBody } from '../shared/validate-body.ts'
+import type { VideoOptions } from './video-options.ts'
+
+/** A job to be started, ready to be sent. */
+export interface VideoRequest {
+  readonly command: 'video generate' | 'video remix'
+  readonly kind: JobKind
+  readonly model: string
+  readonly body: Body
+  readonly prompt: string
+  /** How many videos are asked for. */
+  readonly count: number
+  readonly plan: OutputPlan
+  /** What the plan was made from, so that a later command can make it again. */
+  readonly place: VideoPlace
+}
+
+/** Where the videos of a job go. */
+export type VideoPlace = Parameters<typeof planOutputs>[1]
+
+/** What the two commands that start a job do differently. */
+export interface VideoCommand {
+  readonly command: VideoRequest['command']
+  readonly kind: JobKind
+  readonly endpoint: Endpoint
+  readonly flags: readonly ContractFlag[]
+  /** Whether the body, as far as it is known, needs no prompt any more. */
+  hasPrompt(body: Body): boolean
+  /** Puts prompt, model and the command's own inputs into the body. */
+  complete(body: Body, prompt: string | undefined, problems: ProblemList): Promise<void>
+  /** Where the model goes: into the body, or into the path. */
+  readonly modelInBody: boolean
+  /** How many videos the body asks for. */
+  countOf(body: Body): number
+}
+
+/**
+ * Puts a request together and holds it against every rule of its endpoint.
+ * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
+ */
+export async function buildVideoRequest(
+  context: Context,
+  options: VideoOptions,
+  own: Readonly<Record<string, unknown>>,
+  words: readonly string[],
+  command: VideoCommand,
+): Promise<{ settings: Settings; request: VideoRequest }> {
+  const problems = createProblemList()
+  const { step } = problems
+  const { endpoint, flags } = command
+  const settings = await step(() => readSettings(context, options))
+  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
+  const body: Body = (await step(() => startBody(context, options))) ?? {}
+  await applyContractFlags(context, flags, own, body, problems)
+  const hasPrompt = command.hasPrompt(body) || isSet(options, 'prompt') || isSet(options, 'instances')
+  const isAsked = (words.length === 0 && !hasPrompt) || settings?.videoModel.value === undefined
+  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
+  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
+  const prompt = await step(() => takePrompt(context, words, options, hasPrompt))
+  await command.complete(body, prompt, problems)
+  await applySets(options, body, problems)
+  const model = await step(() => nameModel(context, options, settings, command, body, problems))
+  if (model !== undefined && command.modelInBody) body['model'] = model
+  const family = model === undefined ? undefined : familyOf(model, settings?.families.value)
+  if (options.validate && model !== undefined && endpoint.families !== undefined) {
+    await step(() => throwAll(modelProblems(endpoint, model, family)))
+  }
+  await step(() => validateBody(endpoint, body, flags, options, problems.any, family))
+  if (!command.modelInBody) await step(() => pathSegment(bareModel(model ?? 'model'), 'the model'))
+  const count = command.countOf(body)
+  const text = prompt ?? promptOf(body)
+  const place: VideoPlace = {
+    ...(options.output === undefined ? {} : { output: options.output }),
+    ...(settings?.outputDir.value === undefined ? {} : { folder: settings.outputDir.value }),
+    count,
+    force: options.force === true,
+    model: model ?? '',
+    prompt: text,
+    now: context.clock.now(),
+  }
+  const plan = planOutputs(context, place)
+  for (const problem of await plan.check({ extension: 'mp4' })) await step(() => Promise.reject(problem))
+  problems.throwAny()
+  return {
+    settings: settings!,
+    request: {
+      command: command.command,
+      kind: command.kind,
+      model: command.modelInBody ? model! : bareModel(model!),
+      body,
+      prompt: text,
+      count,
+      plan,
+      place,
+    },
+  }
+}
+
+/** The model in a path; the gateway's own lists name it with `models/` in front. */
+const bareModel = (model: string) => model.replace(/^models\//, '')
+
+/** `-m`, over the body's own, over environment and configuration; else asked for. */
+async function nameModel(
+  context: Context,
+  options: VideoOptions,
+  settings: Settings | undefined,
+  { kind, modelInBody }: VideoCommand,
+  body: Body,
+  problems: ProblemList,
+): Promise<string | undefined> {
+  const named = modelInBody ? modelOfBody(body, options) : undefined
+  return (
+    named ?? (await chooseModel(kind === 'video' ? 'remix' : 'video', context, options, settings, problems))
+  )
+}
+
+/** The prompt that names files and records: the body's own, or the first instance's. */
+function promptOf({ prompt, instances }: Body): string {
+  const own: unknown =
+    prompt ?? (Array.isArray(instances) ? (instances[0] as Body | null)?.['prompt'] : undefined)
+  return typeof own === 'string' ? own : ''
+}
+
+function throwAll(problems: readonly string[]): void {
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}

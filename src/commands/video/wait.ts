@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import type { Context } from '../../context.ts'
+import { addExamples, type Example } from '../shared/examples.ts'
+import { lookAtJob } from './look-at-job.ts'
+import { addWaitingOptions, type VideoOptions } from './video-options.ts'
+
+const videoWaitExamples: readonly Example[] = [
+  ['modelgate video wait video_123'],
+  ['modelgate video wait --last -o clip.mp4'],
+  ['modelgate video wait models/MODEL/operations/123 --timeout 600'],
+]
+
+/** `modelgate video wait`: the plain word for `video status --wait`. */
+export function registerVideoWait(command: Command, context: Context): void {
+  addExamples(command, context, videoWaitExamples)
+  command
+    .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
+    .action((id: string | undefined, _: unknown, self: Command) =>
+      lookAtJob(context, { ...self.optsWithGlobals<VideoOptions>(), wait: true }, id, 'video wait'),
+    )
+  addWaitingOptions(command)
+}
