@@ -17,7 +17,13 @@ interface PendingTimer {
 }
 
 /** A clock that stands still until told to move. Starts at 2026-01-01T00:00:00Z; chance is always one half. */
-export function fakeClock({ start = Date.UTC(2026, 0, 1), random = () => 0.5 } = {}): FakeClock {
+export function fakeClock({
+  start = Date.UTC(2026, 0, 1),
+  random = () => 0.5,
+}: {
+  readonly start?: number
+  readonly random?: () => number
+} = {}): FakeClock {
   const timers = new Set<PendingTimer>()
   let elapsed = 0
   return {

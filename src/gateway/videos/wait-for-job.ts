@@ -81,6 +81,7 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
   /** Waits; whether that took far longer than it should have. */
   const pause = async (ms: number): Promise<boolean> => {
     const from = clock.monotonic()
+    if (from >= deadlineMs) throw stillRunning()
     const until = Math.min(from + ms, deadlineMs)
     if (until > from) await sleep(clock, until - from, signal)
     const wasAsleep = clock.monotonic() - until > asleepMs

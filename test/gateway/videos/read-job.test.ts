@@ -1,0 +1,378 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
+import { hostileValue, prototypes } from '../hostile-values.ts'
+import { now, operationName, problemOf, read, readOperation, readVideo, videoId } from './job-facts.ts'
+
+/** As recorded from the public service. */
+const completed = {
+  id: videoId,
+  object: 'video',
+  created_at: 1760832369,
+  status: 'completed',
+  completed_at: 1760832448,
+  error: null,
+  expires_at: 1760836048,
+  model: 'sora-2',
+  progress: 100,
+  remixed_from_video_id: null,
+  seconds: '4',
+  size: '720x1280',
+}
+
+describe('a Video', () => {
+  test('that is completed, as recorded', () => {
+    expect(readVideo(completed)).toEqual({
+      id: videoId,
+      kind: 'video',
+      state: 'completed',
+      status: 'completed',
+      isKnown: true,
+      progress: 100,
+      model: 'sora-2',
+      createdAt: 1760832369,
+      completedAt: 1760832448,
+      expiresAt: 1760836048,
+      failure: undefined,
+      note: undefined,
+      value: completed,
+      requestId: 'req-1',
+      nextLookUpMs: undefined,
+    })
+  })
+
+  test('is told untouched', () => {
+    const value = JSON.parse(`{"id":"${videoId}","status":"DONE","x":{"y":[1,{"__proto__":2}]}}`) as object
+    expect(readVideo(value).value).toBe(value)
+  })
+
+  test.for<[unknown, string, boolean]>([
+    ['queued', 'pending', true],
+    ['PENDING', 'pending', true],
+    ['NOT_START', 'pending', true],
+    ['submitted', 'pending', true],
+    [' In Progress ', 'in_progress', true],
+    ['processing', 'in_progress', true],
+    ['TASK_STATUS_RUNNING', 'in_progress', true],
+    ['Succeeded', 'completed', true],
+    ['SUCCESS', 'completed', true],
+    ['done', 'completed', true],
+    ['FAILURE', 'failed', true],
+    ['cancelled', 'failed', true],
+    ['expired', 'failed', true],
+    ['unknown', 'in_progress', false],
+    ['halfway-there', 'in_progress', false],
+    ['__proto__', 'in_progress', false],
+    ['constructor', 'in_progress', false],
+  ])('whose status is %o is %s', ([status, state, isKnown]) => {
+    expect(readVideo({ id: videoId, status })).toMatchObject({ state, status, isKnown })
+  })
+
+  test.for<[object, string]>([
+    [{ state: 'succeeded' }, 'completed'],
+    [{ task_status: 'succeed' }, 'completed'],
+    [{ status: '', state: 'failed' }, 'failed'],
+    [{ status: 200, state: 'running' }, 'in_progress'],
+    [{}, 'in_progress'],
+    [{ status: null }, 'in_progress'],
+    [{ url: 'https://cdn.test/a.mp4' }, 'completed'],
+    [{ status: 'processing', url: 'https://cdn.test/a.mp4' }, 'in_progress'],
+    [{ error: { message: 'no' } }, 'failed'],
+    [{ error: { code: '', message: null } }, 'in_progress'],
+    [{ status: 'running', error: { message: '' } }, 'in_progress'],
+    [{ done: true }, 'completed'],
+    [{ done: 'True' }, 'completed'],
+    [{ done: true, status: 'failed' }, 'failed'],
+    [{ done: false }, 'in_progress'],
+  ])('with %o is %s', ([fields, state]) => {
+    expect(readVideo({ id: videoId, ...fields }).state).toBe(state)
+  })
+
+  test('is running while the status is 202, unless its word says otherwise', () => {
+    const value = { id: videoId, video_url: 'https://cdn.test/a.mp4' }
+    expect(readVideo(value, { status: 202 }).state).toBe('in_progress')
+    // As recorded from a third party.
+    expect(readVideo({ status: 'pending', progress: 3 }, { status: 202 })).toMatchObject({
+      state: 'pending',
+      progress: 3,
+    })
+    expect(readVideo({ id: videoId, status: 'completed' }, { status: 202 }).state).toBe('completed')
+  })
+
+  test.for<[unknown, number | null]>([
+    [45, 45],
+    [45.9, 45],
+    ['45%', 45],
+    [' 45.9 % ', 45],
+    ['100%', 100],
+    [101, 100],
+    [-1, 0],
+    [1e300, 100],
+    ['', null],
+    ['%', null],
+    ['half', null],
+    [null, null],
+    [true, null],
+    [{}, null],
+    [[50], null],
+    [Number.NaN, null],
+  ])('with the progress %o shows %o', ([progress, shown]) => {
+    expect(readVideo({ id: videoId, status: 'running', progress }).progress).toBe(shown)
+  })
+
+  test.for<[unknown, number | null]>([
+    [1764347090, 1764347090],
+    [1764347090922, 1764347090],
+    ['1764347090', 1764347090],
+    ['1764347090922', 1764347090],
+    [1764347090.5, 1764347090],
+    ['2025-11-28T16:24:50Z', 1764347090],
+    [0, null],
+    [-5, null],
+    ['soon', null],
+    [null, null],
+    [{}, null],
+    [Infinity, null],
+  ])('created at %o was created at second %o', ([created_at, second]) => {
+    expect(readVideo({ id: videoId, created_at }).createdAt).toBe(second)
+  })
+
+  test.for<[object, string | null, string]>([
+    [{ error: { code: 'moderation_blocked', message: 'No.', type: 'x' } }, 'moderation_blocked', 'No.'],
+    [{ error: { code: null, message: null } }, null, 'no reason given'],
+    [{ error: null }, null, 'no reason given'],
+    [{}, null, 'no reason given'],
+    [{ error: 'out of luck' }, null, 'out of luck'],
+    [{ fail_reason: 'the source is gone' }, null, 'the source is gone'],
+    [{ error: { message: 'without a code' } }, null, 'without a code'],
+    [{ error: { code: 'server_error' } }, 'server_error', 'no reason given (server_error)'],
+    [{ error: { code: 3, message: 'bad' } }, 'INVALID_ARGUMENT', 'bad'],
+    [{ error: true, message: 'flat' }, null, 'flat'],
+    [{ status: 'cancelled' }, null, 'no reason given (cancelled)'],
+  ])('that failed with %o', ([fields, code, message]) => {
+    expect(readVideo({ id: videoId, status: 'failed', ...fields })).toMatchObject({
+      state: 'failed',
+      failure: { code, message },
+    })
+  })
+
+  test.for<[string, object]>([
+    [
+      'a status',
+      { code: 'success', message: '', data: { task_id: videoId, status: 'SUCCESS', progress: '100%' } },
+    ],
+    ['an outer word', { status: 'ok', data: { id: videoId, status: 'succeeded', progress: 100 } }],
+    [
+      'a number',
+      { code: 0, request_id: 'r', data: { task_id: videoId, task_status: 'succeed', progress: 100 } },
+    ],
+  ])('is read in what a relay has wrapped it: %s', ([, value]) => {
+    expect(readVideo(value)).toMatchObject({ id: videoId, state: 'completed', progress: 100, value })
+  })
+
+  test('that has data of its own is no wrapper', () => {
+    const value = { id: videoId, status: 'running', data: { id: 'other', status: 'failed' } }
+    expect(readVideo(value)).toMatchObject({ state: 'in_progress' })
+  })
+
+  test('of another id is refused', () => {
+    expect(problemOf(() => readVideo({ id: 'video_other', status: 'running' }))).toBe('8 other_job')
+    expect(readVideo({ id: 17, task_id: videoId, status: 'running' }).id).toBe(videoId)
+    const encoded = { kind: 'video', id: 'video_a+b/c=' } as const
+    expect(read({ id: 'video_a%2Bb%2Fc%3D', status: 'running' }, encoded).id).toBe('video_a+b/c=')
+    expect(problemOf(() => read({ id: 'x/y' }, { kind: 'video', id: 'z/y' }))).toBe('8 other_job')
+  })
+})
+
+describe('an operation', () => {
+  test('that runs, as recorded', () => {
+    expect(readOperation({ name: operationName })).toMatchObject({
+      id: operationName,
+      kind: 'operation',
+      state: 'in_progress',
+      status: null,
+      isKnown: true,
+      progress: null,
+      model: 'veo-3.1-lite',
+    })
+  })
+
+  const samples = (...uris: string[]) => ({
+    generatedSamples: uris.map((uri) => ({ video: { uri } })),
+  })
+
+  test('that is done', () => {
+    const generateVideoResponse = samples('https://cdn.test/files/1:download?alt=media')
+    const value = { name: operationName, done: true, response: { generateVideoResponse } }
+    expect(readOperation(value)).toMatchObject({ state: 'completed', status: null, failure: undefined })
+  })
+
+  test('that failed', () => {
+    const error = { code: 3, message: 'The prompt is not allowed.', details: [] }
+    expect(readOperation({ name: operationName, done: true, error })).toMatchObject({
+      state: 'failed',
+      failure: { code: 'INVALID_ARGUMENT', message: 'The prompt is not allowed.' },
+    })
+  })
+
+  test('whose error is empty has not failed', () => {
+    const error = { code: 0, message: '', details: [] }
+    expect(readOperation({ name: operationName, done: true, error, response: {} }).state).toBe('completed')
+  })
+
+  test('of which everything was filtered has failed, with the reasons', () => {
+    const generateVideoResponse = {
+      raiMediaFilteredCount: 2,
+      raiMediaFilteredReasons: ['People.', 'Violence.'],
+    }
+    const report = readOperation({ name: operationName, done: true, response: { generateVideoResponse } })
+    expect(report).toMatchObject({ state: 'failed', failure: { code: 'filtered' } })
+    expect(report.failure!.message).toContain('People. Violence.')
+  })
+
+  test('of which some was filtered is completed, and tells', () => {
+    const generateVideoResponse = {
+      ...samples('https://cdn.test/1', 'https://cdn.test/2'),
+      raiMediaFilteredCount: '1',
+      raiMediaFilteredReasons: ['People.'],
+    }
+    const report = readOperation({ name: operationName, done: true, response: { generateVideoResponse } })
+    expect(report).toMatchObject({ state: 'completed', failure: undefined })
+    expect(report.note).toMatch(/^1 of 3 videos was held back .*: People\.$/)
+  })
+
+  test('the other spelling of filtered', () => {
+    const response = { raiMediaFilteredCount: 1, videos: [] }
+    expect(readOperation({ name: operationName, done: true, response })).toMatchObject({
+      failure: { code: 'filtered', message: expect.stringContaining('no reason given') as string },
+    })
+  })
+
+  test('that made nothing has failed', () => {
+    const response = { generateVideoResponse: {} }
+    expect(readOperation({ name: operationName, done: true, response })).toMatchObject({
+      failure: { code: 'nothing_generated' },
+    })
+  })
+
+  test('tells what it knows about itself', () => {
+    const metadata = { state: 'STATE_RUNNING', progressPercent: 40, createTime: '2026-01-01T00:00:00Z' }
+    expect(readOperation({ name: operationName, metadata })).toMatchObject({
+      state: 'in_progress',
+      progress: 40,
+      createdAt: now / 1000,
+    })
+  })
+
+  test.for<[string, boolean]>([
+    [operationName, true],
+    ['operations/umz7sqimep69', true],
+    ['umz7sqimep69', true],
+    [`video_${Buffer.from(operationName).toString('base64url')}`, true],
+    [encodeURIComponent(operationName), true],
+    ['models/veo-3.1-lite/operations/another', false],
+    ['video_0123456789abcdef', false],
+  ])('may come back as %s: %s', ([id, same]) => {
+    expect(problemOf(() => readOperation({ id, status: 'running' }))).toBe(same ? 'none' : '8 other_job')
+  })
+})
+
+describe('the reply to a request for a job', () => {
+  const created = (value: unknown, kind: 'video' | 'operation' = 'operation') => read(value, { kind })
+
+  test.for<[string, object, 'video' | 'operation', string]>([
+    ['an operation', { name: operationName }, 'operation', operationName],
+    [
+      'a video in place of an operation',
+      { id: 'task_1', object: 'video', name: 'a boat' },
+      'video',
+      'task_1',
+    ],
+    ['a task', { task_id: 'task_1', status: 'NOT_START' }, 'video', 'task_1'],
+    ['a wrapped task', { code: 'success', data: { task_id: 'task_1', status: 'queued' } }, 'video', 'task_1'],
+    ['a number', { id: 17, status: 'queued' }, 'video', '17'],
+    ['a request, as recorded', { request_id: 'c84748c1-5ec7' }, 'video', 'c84748c1-5ec7'],
+  ])('names %s', ([, value, kind, id]) => {
+    expect(created(value)).toMatchObject({ id, kind, state: 'pending' })
+  })
+
+  test('that has failed at once', () => {
+    expect(created({ id: 'v', status: 'failed', error: { message: 'no' } }, 'video')).toMatchObject({
+      id: 'v',
+      state: 'failed',
+    })
+  })
+
+  test.for<[string, unknown, string]>([
+    ['an error', { error: { code: 'content_policy', message: 'no' } }, '9 content_policy'],
+    ['an error of a relay', { code: 'quota_exceeded', message: 'no', data: null }, '9 quota_exceeded'],
+    ['an error in place of a name', { error: 'no' }, '9 error_in_reply'],
+    ['a state without an id', { status: 'queued' }, '8 no_job_id'],
+    ['an empty id', { id: '', status: 'queued' }, '8 no_job_id'],
+    ['nothing known', { hello: 'world' }, '8 reply_not_understood'],
+    ['an empty object', {}, '8 reply_not_understood'],
+    ['a text', 'ok', '8 reply_not_understood'],
+    ['null', null, '8 reply_not_understood'],
+    ['an array', [{ id: 'x' }], '8 reply_not_understood'],
+  ])('that is %s', ([, value, problem]) => {
+    expect(problemOf(() => created(value))).toBe(problem)
+  })
+
+  test.for([
+    '../../v1/videos',
+    'models/../files/x',
+    'models/%2e%2e/x',
+    'models//operations/x',
+    '/models/m/operations/x',
+    '//evil.test/x',
+    'https://evil.test/operations/x',
+    'evil.test/operations/x',
+    'localhost:8080/operations/x',
+    'user@host/operations/x',
+    'operations/x?key=1',
+    'operations/x#y',
+    'operations\\x',
+    'operations/x\n',
+    'operations/',
+    '..',
+  ])('that names an operation %j is refused', (name) => {
+    expect(problemOf(() => created({ name }))).toBe('8 bad_operation_name')
+  })
+})
+
+describe('when to ask again', () => {
+  test.for<[Record<string, string>, number | undefined]>([
+    [{ 'openai-poll-after-ms': '5000' }, 5_000],
+    [{ 'retry-after-ms': '1500' }, 1_500],
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' }, 9_000],
+    [{ 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, undefined],
+    [{ 'openai-poll-after-ms': '100', 'retry-after': '7' }, 100],
+    [{ 'retry-after': '86400' }, 120_000],
+    [{ 'openai-poll-after-ms': '999999999999' }, 120_000],
+    [{ 'retry-after': '0' }, undefined],
+    [{ 'retry-after': '-3' }, undefined],
+    [{ 'retry-after': 'NaN' }, undefined],
+    [{ 'openai-poll-after-ms': 'soon', 'retry-after': '2' }, 2_000],
+    [{}, undefined],
+  ])('%o', ([headers, nextLookUpMs]) => {
+    expect(readVideo({ id: videoId, status: 'running' }, { headers }).nextLookUpMs).toBe(nextLookUpMs)
+  })
+})
+
+test('nothing that a gateway can send breaks the reading, or reaches a prototype', () => {
+  const before = prototypes()
+  const kinds = fc.constantFrom('video', 'operation')
+  const ids = fc.constantFrom(undefined, videoId, operationName)
+  fc.assert(
+    fc.property(hostileValue, kinds, ids, fc.constantFrom(200, 202), (value, kind, id, status) => {
+      let report: JobReport | undefined
+      const problem = problemOf(() => (report = read(value, { kind, id }, { status })))
+      expect(problem).toMatch(report === undefined ? /^[89] / : /^none$/)
+      expect(report === undefined || report.value === value).toBe(true)
+      expect(report?.state === 'failed').toBe(report?.failure !== undefined)
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(prototypes()).toEqual(before)
+})

@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import { Interrupted, ModelgateError, UsageError } from '../../../src/errors.ts'
+import type { Gateway } from '../../../src/gateway/gateway.ts'
+import { createOperation, operationRequest } from '../../../src/gateway/videos/create-operation.ts'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
+import { remixRequest, remixVideo } from '../../../src/gateway/videos/remix-video.ts'
+import { closedPort, localServer } from '../../support/local-server.ts'
+import {
+  end,
+  head,
+  json,
+  readAll,
+  reset,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
+import { advanceUntilSettled, testGateway, until } from '../test-gateway.ts'
+import { operationName } from './job-facts.ts'
+
+const idempotencyKey = 'key-0123'
+const body = { instances: [{ prompt: 'a paper boat' }], parameters: { sampleCount: 1 } }
+
+type Outcome = JobReport | ModelgateError
+
+async function outcome(promise: Promise<JobReport>): Promise<Outcome> {
+  return promise.catch((error: unknown) => {
+    if (error instanceof ModelgateError) return error
+    throw error
+  })
+}
+
+const create = (gateway: Gateway, model = 'veo') =>
+  outcome(createOperation(gateway, operationRequest(gateway, model, { body, idempotencyKey })))
+
+const remix = (gateway: Gateway, id = 'video_1') =>
+  outcome(
+    remixVideo(gateway, remixRequest(gateway, id, { body: { model: 'm', prompt: 'p' }, idempotencyKey })),
+  )
+
+test('asks for an operation', async () => {
+  const server = await localServer([json({ name: operationName }, { headers: { 'x-request-id': 'req-7' } })])
+  const report = await create(testGateway(`${server.url}/proxy`), 'veo/3:1')
+  expect(report).toMatchObject({ id: operationName, kind: 'operation', state: 'pending', requestId: 'req-7' })
+  const [{ line, headers, body: sent }] = server.requests as [(typeof server.requests)[0]]
+  expect(line).toBe('POST /proxy/v1beta/models/veo%2F3%3A1:predictLongRunning HTTP/1.1')
+  expect(headers).toMatchObject({
+    authorization: 'Bearer test-key-0123456789',
+    'content-type': 'application/json',
+    'idempotency-key': idempotencyKey,
+  })
+  expect(JSON.parse(sent.toString())).toEqual(body)
+})
+
+test('asks for a remix', async () => {
+  const server = await localServer([json({ id: 'video_2', object: 'video', status: 'queued', progress: 0 })])
+  const report = await remix(testGateway(server.url), 'video_a+b/c=')
+  expect(report).toMatchObject({
+    id: 'video_2',
+    kind: 'video',
+    state: 'pending',
+    status: 'queued',
+    progress: 0,
+  })
+  expect(server.requests[0]!.line).toBe('POST /v1/videos/video_a%2Bb%2Fc%3D/remix HTTP/1.1')
+})
+
+test.for(['', '.', '..', '%2e%2E', 'a\nb'])('sends nothing for the id %j', async (id) => {
+  const gateway = testGateway('http://gateway.test')
+  expect(() => remixRequest(gateway, id, { body, idempotencyKey })).toThrow(UsageError)
+  expect(() => operationRequest(gateway, id, { body, idempotencyKey })).toThrow(UsageError)
+})
+
+/** The beginning of a reply that says how long it is. */
+const beginning = (content: string): ServerReply[number] =>
+  write(head(200, { 'content-length': '100' }) + content)
+
+test.for<[string, ServerReply, string]>([
+  ['is never answered', [readAll, reset], '7 outcome_reset'],
+  ['is closed without an answer', [readAll, end], '7 outcome_reset'],
+  ['is answered in part', [readAll, beginning('{"name":'), end], '7 outcome_reset'],
+  ['is answered in part, and reset', [readAll, beginning('{"name":'), reset], '7 outcome_reset'],
+  ['is cut where nobody can tell', [readAll, write(`${head(200)}{"name":`), end], '7 stream_truncated'],
+  ['fails', json({ error: { message: 'oops' } }, { status: 500 }), '7 http_500'],
+  ['is lost by a proxy', text('<html><title>502</title>', { status: 502 }), '7 http_502'],
+  ['is answered with a page', text('<html><title>Welcome</title></html>'), '8 html_reply'],
+  ['is answered with nothing', text(''), '8 reply_not_understood'],
+  ['is answered with something else', text('{"name": nothing}'), '8 malformed_message'],
+  ['is answered without an id', json({ status: 'queued' }), '8 no_job_id'],
+  ['is answered with no name', json({ name: '../x' }), '8 bad_operation_name'],
+  [
+    'is answered in another encoding',
+    text('x', { headers: { 'content-encoding': 'gzip' } }),
+    '8 encoded_reply',
+  ],
+])('a job may exist when the request %s: it is not sent again', async ([, reply, problem]) => {
+  for (const send of [create, remix]) {
+    const server = await localServer([reply])
+    const gateway = testGateway(server.url)
+    const error = (await send(gateway)) as ModelgateError
+    expect(`${error.exitCode} ${error.code}`).toBe(problem)
+    expect(error.facts).toMatchObject({ billed: 'maybe' })
+    expect(error.facts.hint).toContain(idempotencyKey)
+    expect(error.message).toContain('A job may exist.')
+    expect(gateway.clock.pendingTimers).toBe(0)
+    await until(() => server.openSockets === 0)
+  }
+})
+
+test.for<[string, ServerReply, string]>([
+  ['says that something is wrong', json({ error: { message: 'no' } }, { status: 400 }), '4 http_400'],
+  ['refuses the key', json({}, { status: 401 }), '3 key_refused'],
+  [
+    'redirects',
+    text('', { status: 307, headers: { location: 'https://evil.test/' } }),
+    '8 unexpected_redirect',
+  ],
+])('no job exists when the gateway %s', async ([, reply, problem]) => {
+  const server = await localServer([reply])
+  const error = (await create(testGateway(server.url))) as ModelgateError
+  expect(`${error.exitCode} ${error.code}`).toBe(problem)
+  expect(error.facts.billed).toBe('no')
+  expect(error.message).not.toContain('A job may exist')
+})
+
+test('an error in a reply of status 200 is a failure', async () => {
+  const server = await localServer([json({ error: { code: 'blocked', message: 'Not that.' } })])
+  expect(await create(testGateway(server.url))).toMatchObject({
+    exitCode: 9,
+    code: 'blocked',
+    message: expect.stringContaining('Not that.') as string,
+  })
+})
+
+test('what was refused before any work was done is sent again, with the same key', async () => {
+  const server = await localServer([json({}, { status: 503 }), json({}, { status: 429 }), json({ id: 'v' })])
+  expect(await remix(testGateway(server.url))).toMatchObject({ id: 'v' })
+  const sent = server.requests.map(({ headers }) => headers['idempotency-key'])
+  expect(sent).toEqual([idempotencyKey, idempotencyKey, idempotencyKey])
+})
+
+test('nobody listens: nothing was sent', async () => {
+  const gateway = testGateway(`http://127.0.0.1:${await closedPort()}`)
+  expect(await create(gateway)).toMatchObject({ exitCode: 6, facts: { billed: 'no' } })
+})
+
+test('a signal while the answer is awaited', async () => {
+  const server = await localServer([[readAll, stall]])
+  const gateway = testGateway(server.url)
+  const sent = create(gateway)
+  await until(() => server.requests[0]?.complete === true)
+  gateway.abort(new Interrupted('interrupt'))
+  const error = await sent
+  expect(error).toBeInstanceOf(Interrupted)
+  expect(error).toMatchObject({
+    exitCode: 130,
+    facts: { billed: 'maybe', phase: 'wait', hint: expect.stringContaining(idempotencyKey) as string },
+  })
+})
+
+test('nothing but blanks is no answer', async () => {
+  const steps: ServerReply = [readAll, write(`${head(200)}    `), stall]
+  const server = await localServer([steps])
+  const gateway = testGateway(server.url, { limits: { idle: undefined } })
+  const sent = create(gateway)
+  await until(() => server.requests[0]?.complete === true)
+  await advanceUntilSettled(gateway.clock, 60_000, sent)
+  expect(await sent).toMatchObject({ exitCode: 7, code: 'stream_stalled', facts: { billed: 'maybe' } })
+})

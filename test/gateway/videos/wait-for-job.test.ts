@@ -1,0 +1,382 @@
+import { describe, expect, test } from 'vitest'
+import { pollSeconds } from '../../../src/contract/videos.ts'
+import { Interrupted, ModelgateError, OutputClosed } from '../../../src/errors.ts'
+import type { Gateway } from '../../../src/gateway/gateway.ts'
+import type { Job } from '../../../src/gateway/videos/look-up-job.ts'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
+import { waitForJob, type FailedLookUp, type WaitOptions } from '../../../src/gateway/videos/wait-for-job.ts'
+import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
+import { localServer, type LocalServer } from '../../support/local-server.ts'
+import { json, readAll, reset, stall, text, type ServerReply } from '../../support/server-replies.ts'
+import { testGateway, until } from '../test-gateway.ts'
+import { operationName } from './job-facts.ts'
+import { pollingTime } from './polling-time.ts'
+
+const id = 'video_1'
+const job: Job = { kind: 'video', id }
+const resumeHint = 'Go on with: modelgate video wait video_1'
+
+const status = (word: string, more: object = {}, headers: Record<string, string> = {}) =>
+  json({ id, status: word, ...more }, { headers })
+const running = (progress?: unknown) => status('in_progress', { progress })
+const completed = status('completed', { progress: 100 })
+const busy = json({ error: { message: 'overloaded' } }, { status: 503 })
+
+interface Waited {
+  readonly server: LocalServer
+  readonly outcome: JobReport | ModelgateError
+  readonly reports: readonly JobReport[]
+  readonly failed: readonly FailedLookUp[]
+  /** The waits on the clock, in seconds. */
+  readonly waits: readonly number[]
+}
+
+/** Waits for the job at a server with these replies; time passes as soon as everything waits for it. */
+async function waited(
+  replies: readonly ServerReply[],
+  options: WaitOptions = {},
+  more: { readonly job?: Job; readonly clock?: FakeClock; readonly limits?: Partial<Gateway['limits']> } = {},
+): Promise<Waited> {
+  const server = await localServer(replies)
+  const time = pollingTime(more.clock ?? fakeClock())
+  const gateway = testGateway(server.url, { clock: time.clock, limits: more.limits ?? {} })
+  const reports: JobReport[] = []
+  const failed: FailedLookUp[] = []
+  const wait = waitForJob(gateway, more.job ?? job, {
+    resumeHint,
+    onReport(report) {
+      reports.push(report)
+      time.expectWait()
+    },
+    onFailedLookUp(failure) {
+      failed.push(failure)
+      time.expectWait()
+    },
+    ...options,
+  })
+  await time.passInSilence(wait, () => isSilent(server, replies))
+  const outcome = await wait.catch((error: unknown) => {
+    if (error instanceof ModelgateError) return error
+    throw error
+  })
+  expect(gateway.clock.pendingTimers).toBe(0)
+  return { server, outcome, reports, failed, waits: time.waits }
+}
+
+/** Whether the last request has come whole, and will not be answered. */
+function isSilent({ requests }: LocalServer, replies: readonly ServerReply[]): boolean {
+  return requests.at(-1)?.complete === true && replies[requests.length - 1]?.at(-1) === stall
+}
+
+test('looks at once, then less and less often, until the job is completed', async () => {
+  const { outcome, reports, waits } = await waited([
+    status('queued'),
+    running(10),
+    running('30%'),
+    running(50),
+    running(70),
+    running(80),
+    running(90),
+    completed,
+  ])
+  expect(outcome).toMatchObject({ id, state: 'completed', progress: 100 })
+  expect(reports.map(({ progress }) => progress)).toEqual([null, 10, 30, 50, 70, 80, 90, 100])
+  // Chance is one half on this clock: no jitter.
+  expect(waits).toEqual([2, 3, 4.5, 6.75, 10.125, 15, 15])
+})
+
+test('a first report spares a look-up', async () => {
+  const first = (await waited([completed])).outcome as JobReport
+  expect((await waited([], { first })).outcome).toEqual(first)
+  const { outcome, waits } = await waited([completed], { first: { ...first, state: 'pending' } })
+  expect(outcome).toMatchObject({ state: 'completed' })
+  expect(waits).toEqual([2])
+})
+
+test('a job that failed is reported, not thrown', async () => {
+  const { outcome } = await waited([running(), status('failed', { error: { code: 'x', message: 'No.' } })])
+  expect(outcome).toMatchObject({ state: 'failed', failure: { code: 'x', message: 'No.' } })
+})
+
+test('an operation, at a gateway that knows it as a video only', async () => {
+  const noRoute = json({ error: { message: 'Invalid URL' } }, { status: 404 })
+  const video = (word: string) => json({ id: 'umz7sqimep69', status: word })
+  const replies = [noRoute, video('queued'), video('done')]
+  const { outcome } = await waited(replies, {}, { job: { kind: 'operation', id: operationName } })
+  expect(outcome).toMatchObject({ id: operationName, kind: 'operation', state: 'completed' })
+})
+
+test('progress that goes back is not shown', async () => {
+  const { reports } = await waited([running(40), running(20), running(), running(-5), running(41), completed])
+  expect(reports.map(({ progress }) => progress)).toEqual([40, 40, 40, 40, 41, 100])
+  expect(reports[1]!.value['progress']).toBe(20)
+})
+
+describe('how long is waited', () => {
+  test.for<[number, number, number]>([
+    [0, 1.8, 2.7],
+    [0.999999, 2.2, 3.3],
+  ])('is a matter of chance within a tenth: %d', async ([chance, first, second]) => {
+    const clock = fakeClock({ random: () => chance })
+    const { waits } = await waited([running(), running(), completed], {}, { clock })
+    expect(waits[0]).toBeCloseTo(first, 3)
+    expect(waits[1]).toBeCloseTo(second, 3)
+  })
+
+  test.for<[number, readonly number[]]>([
+    [0.1, [0.1, 0.15, 0.225]],
+    [0, [0.1, 0.15, 0.225]],
+    [-1, [0.1, 0.15, 0.225]],
+    [10, [10, 15, 15]],
+    [60, [60, 60, 60]],
+  ])('can be set: %d', async ([firstWaitS, expected]) => {
+    const { waits } = await waited([running(), running(), running(), completed], { firstWaitS })
+    expect(waits).toEqual(expected)
+  })
+
+  test('is never less than the shortest wait, whatever chance says', async () => {
+    const clock = fakeClock({ random: () => 0 })
+    const { waits } = await waited([running(), completed], { firstWaitS: 0.1 }, { clock })
+    expect(waits).toEqual([pollSeconds.shortest])
+  })
+
+  test.for<[Record<string, string>, number]>([
+    [{ 'openai-poll-after-ms': '750' }, 0.75],
+    [{ 'retry-after': '30' }, 30],
+    [{ 'retry-after': '86400' }, 120],
+    [{ 'openai-poll-after-ms': '1' }, 0.1],
+    [{ 'openai-poll-after-ms': '0' }, 2],
+    [{ 'retry-after': '-1' }, 2],
+    [{ 'retry-after': 'NaN' }, 2],
+  ])('is what the gateway asks for, within reason: %o', async ([headers, expected]) => {
+    const { waits } = await waited([status('queued', {}, headers), completed])
+    expect(waits).toEqual([expected])
+  })
+
+  test('is what a busy gateway asks for', async () => {
+    const asked = json({}, { status: 429, headers: { 'retry-after': '33' } })
+    const { waits, failed } = await waited([asked, completed])
+    expect(waits).toEqual([33])
+    expect(failed).toEqual([
+      { attempt: 1, waitS: 33, httpStatus: 429, reason: expect.stringContaining('429') as string },
+    ])
+  })
+})
+
+describe('a look-up that fails does not fail the job', () => {
+  test.for<[string, ServerReply]>([
+    ['503', busy],
+    ['429', json({}, { status: 429 })],
+    ['429 for a spent quota', json({ error: { code: 'insufficient_quota' } }, { status: 429 })],
+    ['500', json({}, { status: 500 })],
+    ['a page with 502', text('<html><title>Bad gateway</title>', { status: 502 })],
+    ['a page with 200', text('<html><title>Sign in</title>')],
+    ['something else', text('{"id": "video_1", ')],
+    ['nothing', text('')],
+    ['an error', json({ error: { message: 'try again' } })],
+    ['a redirect', text('', { status: 302, headers: { location: '/login' } })],
+    ['a reset', [readAll, reset]],
+    ['no HTTP', text('').slice(0, 1).concat(reset)],
+  ])('%s', async ([, reply]) => {
+    const { outcome, failed } = await waited([reply, reply, running(), reply, completed])
+    expect(outcome).toMatchObject({ state: 'completed' })
+    expect(failed.map(({ attempt }) => attempt)).toEqual([1, 2, 1])
+  })
+
+  test('silence', async () => {
+    const { outcome, failed } = await waited(
+      [[readAll, stall], completed],
+      {},
+      { limits: { firstByte: 5_000 } },
+    )
+    expect(outcome).toMatchObject({ state: 'completed' })
+    expect(failed).toMatchObject([
+      { httpStatus: null, reason: expect.stringContaining('No reply') as string },
+    ])
+  })
+
+  test('but ten in a row end the wait', async () => {
+    const { outcome, failed } = await waited(Array<ServerReply>(10).fill(busy))
+    expect(outcome).toMatchObject({
+      exitCode: 5,
+      code: 'look_ups_failed',
+      message: expect.stringContaining('10 look-ups in a row failed') as string,
+      facts: { remoteId: id, billed: 'yes', hint: resumeHint, httpStatus: 503 },
+    })
+    expect(failed).toHaveLength(9)
+  })
+
+  test('nine and one that works do not', async () => {
+    const nine = Array<ServerReply>(9).fill(busy)
+    const { outcome } = await waited([...nine, running(), ...nine, completed])
+    expect(outcome).toMatchObject({ state: 'completed' })
+  })
+
+  test('fifteen minutes of them end it, too', async () => {
+    const slow = json({}, { status: 503, headers: { 'retry-after': '120' } })
+    const silent: ServerReply = [readAll, stall]
+    const { outcome, failed } = await waited([slow, silent, silent], {}, { limits: { firstByte: 400_000 } })
+    expect(outcome).toMatchObject({ exitCode: 5, code: 'look_ups_failed' })
+    expect(failed).toHaveLength(2)
+  })
+})
+
+test.for<[string, ServerReply, string]>([
+  ['a refused key', json({}, { status: 401 }), '3 key_refused'],
+  ['a forbidden job', json({}, { status: 403 }), '3 key_refused'],
+  ['an unknown job', json({}, { status: 404 }), '4 no_such_video'],
+  ['an unknown task', json({ code: 'task_not_exist', message: 'x' }, { status: 400 }), '4 no_such_video'],
+  ['a bad request', json({}, { status: 422 }), '4 http_422'],
+  ['another job', json({ id: 'video_2', status: 'completed' }), '8 other_job'],
+])('%s ends the wait at once', async ([, reply, problem]) => {
+  const { outcome } = await waited([running(), reply])
+  const error = outcome as ModelgateError
+  expect(`${error.exitCode} ${error.code}`).toBe(problem)
+  expect(error.facts).toMatchObject({ remoteId: id, billed: 'yes' })
+})
+
+test('an id that cannot be asked for', async () => {
+  const { outcome } = await waited([], {}, { job: { kind: 'video', id: '..' } })
+  expect(outcome).toMatchObject({ exitCode: 2 })
+})
+
+describe('at its deadline, the wait ends and the job goes on', () => {
+  const deadline = (clock: FakeClock, ms: number) => ({ deadlineMs: clock.monotonic() + ms })
+
+  test('between two look-ups', async () => {
+    const clock = fakeClock()
+    const { outcome, waits } = await waited([running(10), running(20)], deadline(clock, 4_000), { clock })
+    expect(outcome).toMatchObject({
+      exitCode: 11,
+      code: 'still_running',
+      message: `The job ${id} is still in_progress (20 %) after 4 s.`,
+      facts: { remoteId: id, billed: 'yes', hint: resumeHint },
+    })
+    expect(waits).toEqual([2, 2])
+  })
+
+  test('in a look-up', async () => {
+    const clock = fakeClock()
+    const { outcome } = await waited([running(10), [readAll, stall]], deadline(clock, 4_000), { clock })
+    expect(outcome).toMatchObject({ exitCode: 11, facts: { remoteId: id } })
+    expect(clock.monotonic()).toBe(4_000)
+  })
+
+  test('in the first look-up', async () => {
+    const clock = fakeClock()
+    const { outcome } = await waited([[readAll, stall]], deadline(clock, 4_000), { clock })
+    expect(outcome).toMatchObject({ exitCode: 11 })
+  })
+
+  test('after look-ups that failed', async () => {
+    const clock = fakeClock()
+    const { outcome } = await waited([busy, busy], deadline(clock, 4_000), { clock })
+    expect(outcome).toMatchObject({ exitCode: 11 })
+  })
+
+  test('before the first look-up', async () => {
+    const clock = fakeClock()
+    expect((await waited([], deadline(clock, 0), { clock })).outcome).toMatchObject({ exitCode: 11 })
+  })
+
+  test('for a state that nobody knows, too', async () => {
+    const clock = fakeClock()
+    const odd = [status('baking'), status('cooling')]
+    const { outcome, reports } = await waited(odd, deadline(clock, 4_000), { clock })
+    expect(outcome).toMatchObject({ exitCode: 11, message: expect.stringContaining('cooling') as string })
+    expect(reports.map(({ isKnown }) => isKnown)).toEqual([false, false])
+  })
+})
+
+describe('clocks', () => {
+  test('a wall clock that jumps changes nothing', async () => {
+    const clock = fakeClock()
+    let jump = 0
+    const jumping: FakeClock = Object.assign(Object.create(clock) as FakeClock, {
+      now: () => clock.now() + (jump += 86_400_000 * (jump > 0 ? -2 : 1)),
+    })
+    const { waits } = await waited([running(), running(), completed], {}, { clock: jumping })
+    expect(waits).toEqual([2, 3])
+  })
+
+  test('a machine that was asleep looks at once, even when its time is over', async () => {
+    const base = fakeClock()
+    const replies = [running(10), completed]
+    const { outcome } = await waited(replies, { deadlineMs: 10_000 }, { clock: sleepyClock(base) })
+    expect(base.monotonic()).toBeGreaterThanOrEqual(3_600_000)
+    expect(outcome).toMatchObject({ state: 'completed' })
+  })
+
+  test('and ends when the job is still running', async () => {
+    const clock = sleepyClock(fakeClock())
+    const { outcome, server } = await waited([running(10), running(20)], { deadlineMs: 10_000 }, { clock })
+    expect(outcome).toMatchObject({ exitCode: 11, message: expect.stringContaining('(20 %)') as string })
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('time asleep is not counted as failures of the gateway', async () => {
+    const clock = sleepyClock(fakeClock())
+    const { outcome } = await waited([busy, busy, completed], {}, { clock })
+    expect(outcome).toMatchObject({ state: 'completed' })
+  })
+})
+
+/** The first wait of two seconds or more takes an hour. */
+function sleepyClock(clock: FakeClock): FakeClock {
+  let slept = false
+  return Object.assign(Object.create(clock) as FakeClock, {
+    timer(ms: number, callback: () => void) {
+      const isWait = !slept && ms >= 1_000 && ms <= 3_000
+      if (isWait) slept = true
+      return clock.timer(isWait ? 3_600_000 : ms, callback)
+    },
+  })
+}
+
+describe('a signal', () => {
+  test('in a wait', async () => {
+    const server = await localServer([running()])
+    const gateway = testGateway(server.url)
+    let reported = false
+    const onReport = () => void (reported = true)
+    const wait = waitForJob(gateway, job, { resumeHint, onReport }).catch((error: unknown) => error)
+    await until(() => reported && gateway.clock.pendingTimers === 1)
+    gateway.abort(new Interrupted('interrupt'))
+    const error = await wait
+    expect(error).toBeInstanceOf(Interrupted)
+    expect(error).toMatchObject({
+      exitCode: 130,
+      facts: { remoteId: id, billed: 'yes', phase: 'wait', hint: resumeHint },
+    })
+    expect(gateway.clock.pendingTimers).toBe(0)
+  })
+
+  test('in a look-up', async () => {
+    const server = await localServer([[readAll, stall]])
+    const gateway = testGateway(server.url)
+    const wait = waitForJob(gateway, job).catch((error: unknown) => error)
+    await until(() => server.requests[0]?.complete === true)
+    gateway.abort(new Interrupted('terminate'))
+    expect(await wait).toMatchObject({ exitCode: 143, facts: { remoteId: id, billed: 'yes' } })
+    expect(gateway.clock.pendingTimers).toBe(0)
+  })
+
+  test('of a closed output stays what it is', async () => {
+    const server = await localServer([[readAll, stall]])
+    const gateway = testGateway(server.url)
+    const wait = waitForJob(gateway, job).catch((error: unknown) => error)
+    await until(() => server.requests[0]?.complete === true)
+    gateway.abort(new OutputClosed())
+    expect(await wait).toBeInstanceOf(OutputClosed)
+  })
+})
+
+test('what a listener throws ends the wait', async () => {
+  const server = await localServer([running()])
+  const wait = waitForJob(testGateway(server.url), job, {
+    onReport() {
+      throw new TypeError('a bug')
+    },
+  })
+  await expect(wait).rejects.toThrow('a bug')
+})
