@@ -1,5 +1,4 @@
 import type { Context, Timer } from '../context.ts'
-import { noStyles } from './styles.ts'
 import type { StyleLoader, Styles } from './styles.ts'
 
 /** What a line shows at the moment, at most `width` characters wide. */
@@ -20,6 +19,7 @@ export interface LiveLineDrawer {
 /**
  * The cursor is left at the start of the line: there the `^C` of a terminal is drawn over as well,
  * and a line that a narrower window has wrapped is below the cursor, where it can be erased.
+ * @param styles loaded when the first line is shown
  */
 export function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLineDrawer {
   let current: LiveLine | undefined
@@ -32,7 +32,7 @@ export function createLiveLine({ stderr, clock }: Context, styles: StyleLoader):
     timer = clock.timer(pace, draw)
     // What a slow terminal has not taken yet would be out of date when it is seen.
     if (current === undefined || stderr.needsDrain) return
-    const text = current(stderr.columns - 1, styles.current ?? noStyles)
+    const text = current(stderr.columns - 1, styles.current!)
     if (text !== drawn) stderr.write(`\r${text}\u001b[J\r`)
     drawn = text
     drawnAt = clock.monotonic()

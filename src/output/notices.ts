@@ -1,6 +1,7 @@
 import { OutputClosed } from '../errors.ts'
 import type { ModelgateError } from '../errors.ts'
 import type { OutputEvent, Usage } from '../contract/text-event.ts'
+import type { VideoEvent } from '../contract/video-event.ts'
 import { errorLines } from './error-text.ts'
 import { noticeOf, usageText } from './notice.ts'
 import type { Screen } from './screen.ts'
@@ -37,6 +38,11 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     }
     refusal = ''
   }
+  const tellJob = (event: Extract<VideoEvent, { type: 'job-create' }>) => {
+    // A quiet program reads JSON from standard error, if anything.
+    if (options.quiet && options.warningsOnly) screen.json(JSON.stringify(event))
+    else screen.line(`job ${event.id} started; resume with: ${options.resume(event.id)}`, 'plain', errorLimit)
+  }
   return {
     event(event) {
       if (event.type === 'start') {
@@ -48,10 +54,7 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         return
       }
       // A job costs money: whoever waits for it must be able to find it again, however quiet it is.
-      if (event.type === 'job-create') {
-        screen.line(`job ${event.id} started; resume with: ${options.resume(event.id)}`, 'plain', errorLimit)
-        return
-      }
+      if (event.type === 'job-create') return tellJob(event)
       if (options.quiet) return
       options.watch.event(event)
       const notice = noticeOf(event)

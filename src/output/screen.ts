@@ -122,8 +122,13 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
       })
     },
     wait(text) {
-      waiting = typeof text === 'string' ? cleaner.line(text, defaultLimit) : text
-      progress?.start(waiting)
+      const start = (shown: string | LiveLine) => {
+        waiting = shown
+        progress?.start(shown)
+      }
+      // A line is drawn at once, so that what was told before it has to be there already.
+      if (typeof text === 'string') start(cleaner.line(text, defaultLimit))
+      else whenStyled(() => start(text))
     },
     async settle() {
       if (queue.length > 0) await styles.ready

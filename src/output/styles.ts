@@ -4,7 +4,7 @@ export type Tone = 'plain' | 'dim' | 'accent' | 'warning' | 'error'
 export type Styles = Readonly<Record<Tone, (text: string) => string>>
 
 const unstyled = (text: string) => text
-export const noStyles: Styles = {
+const noStyles: Styles = {
   plain: unstyled,
   dim: unstyled,
   accent: unstyled,

@@ -40,7 +40,7 @@ async function linesOf(
   const failure = new GenerationError('failed', 'The generation failed.')
   if (end === 'end') await output.end(document)
   else await output.error(failure, document)
-  const text = context.stdout.text + context.stderr.text
+  const text = mode === 'json' && end === 'error' ? context.stderr.text : context.stdout.text
   return text
     .trim()
     .split('\n')

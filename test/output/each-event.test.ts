@@ -179,6 +179,10 @@ test.each([{}, { terminal: true }, { mode: 'json' }, { mode: 'raw' }, { mode: 'j
   'quiet: nothing on standard error but the id of a job, which costs money (%j)',
   async (settings) => {
     const told = (await table({ ...settings, quiet: true })).split('\n').filter((row) => / ! /.test(row))
-    expect(told).toEqual(['job-create ! job video_1 started; resume with: modelgate video wait video_1⏎'])
+    expect(told).toEqual([
+      'mode' in settings && settings.mode !== 'raw'
+        ? 'job-create ! {"type":"job-create","id":"video_1","kind":"video"}⏎'
+        : 'job-create ! job video_1 started; resume with: modelgate video wait video_1⏎',
+    ])
   },
 )

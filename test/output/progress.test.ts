@@ -1,25 +1,17 @@
-import { PassThrough } from 'node:stream'
+import type { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
+import { drawableSink } from '../support/drawable-sink.ts'
 import { fakeClock } from '../support/fake-clock.ts'
-import { memorySink } from '../support/memory-sink.ts'
-import type { MemorySink } from '../support/memory-sink.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
-
-/** Standard error as a terminal that a library could draw on. */
-function drawable({ isTerminal = true, columns = 80 } = {}): MemorySink {
-  const sink = memorySink({ isTerminal, columns })
-  const stream = Object.assign(new PassThrough(), { columns, isTTY: isTerminal })
-  return Object.defineProperty(sink, 'stream', { value: stream })
-}
 
 const loud = { quiet: false, usage: false }
 
 test('a spinner is due from the start until the first text', async () => {
-  const context = testContext({ stderr: drawable() })
+  const context = testContext({ stderr: drawableSink() })
   const output = createOutput(context, loud)
   output.event(sampleEvents.start)
   expect(context.clock.pendingTimers).toBe(1)
@@ -35,7 +27,7 @@ test.each([
   ['the terminal has no width', {}, { columns: 0 }, loud],
   ['it shall be quiet', {}, {}, { quiet: true, usage: false }],
 ])('no spinner where %s', (_, env, terminal, options) => {
-  const context = testContext({ env, stderr: drawable(terminal) })
+  const context = testContext({ env, stderr: drawableSink(terminal) })
   createOutput(context, options).event(sampleEvents.start)
   expect(context.clock.pendingTimers).toBe(0)
 })
@@ -43,7 +35,7 @@ test.each([
 test.each(['end', 'error', 'interrupt'])(
   '%s leaves no timer that would keep the process alive',
   async (how) => {
-    const context = testContext({ stderr: drawable() })
+    const context = testContext({ stderr: drawableSink() })
     const output = createOutput(context, loud)
     output.event(sampleEvents.start)
     const reason = new Interrupted('interrupt')
@@ -60,7 +52,7 @@ test('a spinner whose library loads after the text has come is not started', asy
     due.push(callback)
     return { cancel() {} }
   }
-  const context = testContext({ stderr: drawable(), clock: { ...fakeClock(), timer } })
+  const context = testContext({ stderr: drawableSink(), clock: { ...fakeClock(), timer } })
   const output = createOutput(context, loud)
   output.event(sampleEvents.start)
   for (const callback of due) callback()

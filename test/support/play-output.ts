@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { systemContext } from '../../src/context.ts'
 import type { OutputEvent } from '../../src/contract/text-event.ts'
-import { GenerationError } from '../../src/errors.ts'
+import { GenerationError, type ModelgateError } from '../../src/errors.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
 import { sampleDocument, sampleVideoDocument } from './output-samples.ts'
 
@@ -16,12 +16,20 @@ export type Step =
   | { readonly type: 'end' }
   | { readonly type: 'fail' }
   | { readonly type: 'key' }
+  /** Waits for Ctrl-C, and ends with it. */
+  | { readonly type: 'interrupt' }
 
 const context = systemContext()
 const result = (process.argv[3] ?? 'text') as NonNullable<OutputOptions['result']>
 const output = createOutput(context, { quiet: false, usage: result === 'text', result })
-for (const step of JSON.parse(process.argv[2]!) as Step[]) {
+const steps = JSON.parse(process.argv[2]!) as Step[]
+const usesKeys = steps.some((step) => step.type === 'key')
+let pressed = 0
+// From the start, so that no key is shown or lost, however soon it comes.
+if (usesKeys) process.stdin.setRawMode(true).on('data', () => pressed++)
+for (const step of steps) {
   if (step.type === 'key') await keyPress()
+  else if (step.type === 'interrupt') await output.error(await interruption())
   else if (step.type === 'flush') await output.flush()
   else if (step.type === 'end') await output.end(result === 'text' ? sampleDocument : sampleVideoDocument)
   else if (step.type === 'fail') {
@@ -30,9 +38,17 @@ for (const step of JSON.parse(process.argv[2]!) as Step[]) {
   } else output.event(step)
 }
 
-/** Unseen: the terminal does not echo it. */
+if (usesKeys) process.stdin.setRawMode(false).pause()
+
+async function interruption(): Promise<ModelgateError> {
+  // Something must keep the process alive, as the next look-up would.
+  const waiting = context.clock.timer(60_000, () => {})
+  await once(context.signal, 'abort')
+  waiting.cancel()
+  return context.signal.reason as ModelgateError
+}
+
 async function keyPress(): Promise<void> {
-  process.stdin.setRawMode(true)
-  await once(process.stdin, 'data')
-  process.stdin.setRawMode(false).pause()
+  while (pressed === 0) await once(process.stdin, 'data')
+  pressed--
 }

@@ -54,7 +54,8 @@ export async function runOnScreen(
   return { lines: linesOf(terminal), screens, bytes, exitCode }
 }
 
-function linesOf(terminal: Terminal): string[] {
+/** What a person sees, scrolled-off lines included, without blanks at the end. */
+export function linesOf(terminal: Terminal): string[] {
   const { active } = terminal.buffer
   const lines = Array.from({ length: active.length }, (_, index) => {
     return active.getLine(index)?.translateToString(true) ?? ''

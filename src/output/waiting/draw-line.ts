@@ -12,7 +12,7 @@ export interface LineParts {
 }
 
 const gap = '  '
-const shortestBar = 8
+const shortestBar = 6
 const longestBar = 30
 const shortestId = 12
 const longestId = 28
@@ -24,7 +24,7 @@ const moving = 3
  */
 export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
   const { percent, words, details, id } = parts
-  const head = percent === null ? words : `${String(percent).padStart(3)}%${gap}${words}`
+  const head = percent === null ? words : `${String(percent).padStart(3)}%`
   let room = width - head.length
   const take = (length: number) => {
     const fits = room >= length + gap.length
@@ -32,14 +32,18 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
     return fits
   }
   const hasBar = take(shortestBar)
-  const taken = details.findIndex((detail) => !take(detail.length))
-  const shown = taken === -1 ? details : details.slice(0, taken)
+  const left = details.findIndex((detail) => !take(detail.length))
+  const shown = left === -1 ? details : details.slice(0, left)
+  // How much is done says already that something is being done.
+  const hasWords = percent !== null && take(words.length)
   const idLength = Math.min(id.length, longestId, Math.max(shortestId, room - gap.length))
-  const hasId = id !== '' && hasBar && shown.length === details.length && take(idLength)
+  const isWhole = left === -1 && (hasWords || percent === null)
+  const hasId = id !== '' && isWhole && take(idLength)
   const barLength = Math.min(longestBar, shortestBar + Math.max(0, room))
   return [
     ...(hasBar ? [bar(percent, barLength, step, styles)] : []),
     head.slice(0, Math.max(0, width)),
+    ...(hasWords ? [words] : []),
     ...shown,
     ...(hasId ? [styles.dim(shortened(id, idLength))] : []),
   ].join(gap)

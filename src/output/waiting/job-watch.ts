@@ -53,14 +53,14 @@ export function createJobWatch({ screen, clock, clean, log }: JobWatchParts): Jo
         const next = (download = downloadOf(event, before, now))
         show(before === undefined, () => downloadText(next))
       } else if (event.type === 'job-progress') {
-        if (!toldUnknown && event.status !== null && videoStateOf(event.status) === undefined) {
-          toldUnknown = true
-          screen.line(unknownText(event.status), 'warning')
-        }
         const id = asciiOf(clean(event.id))
         const before = job?.id === id ? job : undefined
         const next = (job = viewOf({ ...event, id }, before, now))
         download = undefined
+        if (!toldUnknown && event.status !== null && videoStateOf(event.status) === undefined) {
+          toldUnknown = true
+          screen.line(unknownText(event.status), 'warning')
+        }
         show(before?.state !== next.state, () => jobText(next, now))
       }
     },

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import type { VideoDocument } from '../../src/contract/video-event.ts'
+import { ModelgateError } from '../../src/errors.ts'
+import { createOutput } from '../../src/output/create-output.ts'
+import type { OutputOptions } from '../../src/output/create-output.ts'
+import { resumeCommand } from '../../src/output/resume-command.ts'
+import { sampleEvents, sampleJobList, sampleVideoDocument } from '../support/output-samples.ts'
+import { testContext } from '../support/test-context.ts'
+
+// The test clock stands at 2026-01-01T00:00:00Z.
+const now = Date.UTC(2026, 0, 1) / 1000
+
+async function printed(
+  document: Partial<VideoDocument>,
+  options: Partial<OutputOptions> = {},
+  terminal = false,
+) {
+  const context = testContext({ terminal, env: { NO_COLOR: '1' } })
+  const output = createOutput(context, { quiet: false, usage: false, result: 'job', ...options })
+  await output.end({ ...sampleVideoDocument, ...document })
+  return context.stdout.text.split('\n')
+}
+
+test('a job is told line by line: what it is called, how it is, until when its result is kept', async () => {
+  expect(await printed({ expires_at: now + 3_120 })).toEqual([
+    'id        video_1',
+    'model     video-model',
+    'state     completed',
+    'progress  100%',
+    'expires   2026-01-01T00:52:00Z (in 52 min)',
+    'file      a.mp4',
+    'reason    It was filtered.',
+    '',
+  ])
+})
+
+test('what is not known is left out', async () => {
+  const unknown = { model: null, progress: null, expires_at: null, files: [], failures: [] }
+  expect(await printed({ ...unknown, state: 'pending' })).toEqual([
+    'id        video_1',
+    'state     pending',
+    '',
+  ])
+})
+
+test.each([
+  [now, '2026-01-01T00:00:00Z (0 s ago)'],
+  [now - 7_200, '2025-12-31T22:00:00Z (2 h ago)'],
+  [now + 0.5, '2026-01-01T00:00:00.500Z (in 0 s)'],
+  [1e18, '1000000000000000000 (in '],
+])('expiry at %d is %s', async (expires_at, text) => {
+  const rows = await printed({ expires_at })
+  expect(rows.find((row) => row.startsWith('expires'))).toContain(`expires   ${text}`)
+})
+
+test('a job that goes on by itself is only its id', async () => {
+  expect(await printed({}, { result: 'job-id' })).toEqual(['video_1', ''])
+})
+
+test('whatever the gateway calls a job, it is one line, and harmless on a terminal', async () => {
+  expect(await printed({ id: 'a\n\u001b[2Jb' }, { result: 'job-id' }, true)).toEqual(['a ␛[2Jb', ''])
+})
+
+test('the documents of jobs are printed as they are', async () => {
+  for (const document of [sampleVideoDocument, sampleJobList]) {
+    const context = testContext()
+    await createOutput(context, { mode: 'json', quiet: false, usage: false }).end(document)
+    expect([JSON.parse(context.stdout.text), context.stderr.text]).toEqual([document, ''])
+  }
+})
+
+test("what a gateway's object hides is not shown, nor is one that is nested too deeply", async () => {
+  const context = testContext()
+  const video = { echo: 'sk-very-secret-key-123456' }
+  const output = createOutput(context, { mode: 'json', quiet: false, usage: false, secrets: [video.echo] })
+  await output.end({ ...sampleVideoDocument, video })
+  expect(context.stdout.text).toContain('"video":{"echo":"[hidden]"}')
+  let deep: unknown = null
+  for (let depth = 0; depth < 600; depth++) deep = [deep]
+  await expect(output.end({ ...sampleVideoDocument, operation: deep })).rejects.toThrow('nested more than')
+  await output.error(new ModelgateError('bug', 'x', 'x'), { ...sampleVideoDocument, operation: deep })
+  expect(JSON.parse(context.stderr.text)).toMatchObject({ partial: { operation: null, id: 'video_1' } })
+})
+
+test('a failure names the job, with all that is known of it', async () => {
+  const context = testContext()
+  const failure = new ModelgateError('running', 'still_running', 'Still running.', { remoteId: 'video_1' })
+  await createOutput(context, { mode: 'json', quiet: false, usage: false }).error(
+    failure,
+    sampleVideoDocument,
+  )
+  expect(JSON.parse(context.stderr.text)).toMatchObject({
+    error: { code: 'still_running', exit_code: 11, remote_id: 'video_1' },
+    partial: sampleVideoDocument,
+  })
+})
+
+test('--jsonl writes what precedes a wait at once, without secrets', () => {
+  const context = testContext()
+  const secret = 'sk-very-secret-key-123456'
+  const output = createOutput(context, { mode: 'jsonl', quiet: true, usage: false, secrets: [secret] })
+  output.event(sampleEvents.start)
+  for (const type of [
+    'job-create',
+    'job-progress',
+    'poll-fail',
+    'download-progress',
+    'video-save',
+  ] as const) {
+    const before = context.stdout.text.length
+    output.event({ ...sampleEvents[type], ...(type === 'poll-fail' ? { reason: `no ${secret}` } : {}) })
+    expect(context.stdout.text.slice(before)).toContain(`{"type":"${type}"`)
+  }
+  output.event({ type: 'video-fail', failure: { index: 2, code: 'odd', message: secret } })
+  expect(context.stdout.text).toContain('"message":"[hidden]"')
+  expect(context.stdout.text).not.toContain(secret)
+})
+
+test.each([
+  ['video_1', [], 'modelgate video wait video_1'],
+  ['models/m/operations/1', ['--sandbox'], 'modelgate video wait --sandbox models/m/operations/1'],
+  ["it's; rm -rf", ['--profile', 'at work'], "modelgate video wait --profile 'at work' 'it'\\''s; rm -rf'"],
+  ['-abc', [], 'modelgate video wait -- -abc'],
+])('the command that resumes %s', (id, flags, command) => {
+  expect(resumeCommand({ program: 'modelgate' }, id, flags)).toBe(command)
+})

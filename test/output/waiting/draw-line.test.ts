@@ -1,0 +1,66 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { loadStyles } from '../../../src/output/styles.ts'
+import { drawLine } from '../../../src/output/waiting/draw-line.ts'
+import type { LineParts } from '../../../src/output/waiting/draw-line.ts'
+import { testContext } from '../../support/test-context.ts'
+
+const running: LineParts = {
+  percent: 42,
+  words: 'in progress',
+  details: ['1:23', '~1:54 left'],
+  id: 'models/video-model/operations/a1b2c3d4e5f6',
+}
+
+const noStyles = loadStyles(testContext()).current!
+const draw = (parts: LineParts, width: number, step = 0) => drawLine(parts, step, width, noStyles)
+
+test.each([
+  [100, '████████████░░░░░░░░░░░░░░░░░░   42%  in progress  1:23  ~1:54 left  models/video-…s/a1b2c3d4e5f6'],
+  [79, '█████░░░░░░░   42%  in progress  1:23  ~1:54 left  models/video-…s/a1b2c3d4e5f6'],
+  [60, '██░░░░   42%  in progress  1:23  ~1:54 left  models/…3d4e5f6'],
+  [39, '██████░░░░░░░░░   42%  1:23  ~1:54 left'],
+  [19, '██░░░░░   42%  1:23'],
+  [8, ' 42%'],
+  [3, ' 42'],
+  [0, ''],
+])('at %i characters what matters most is kept', (width, line) => {
+  expect(draw(running, width)).toBe(line)
+})
+
+test('without a percentage a part of the bar moves to and fro', () => {
+  const pending = { ...running, percent: null, words: 'pending', details: ['0:05'], id: '' }
+  const bars = Array.from({ length: 9 }, (_, step) => draw(pending, 22, step).slice(0, 7))
+  expect(bars).toEqual([
+    '███░░░░',
+    '░███░░░',
+    '░░███░░',
+    '░░░███░',
+    '░░░░███',
+    '░░░███░',
+    '░░███░░',
+    '░███░░░',
+    '███░░░░',
+  ])
+  expect(draw(pending, 22)).toBe('███░░░░  pending  0:05')
+})
+
+test('the bar is empty at nothing and full at everything only', () => {
+  expect(draw({ ...running, percent: 0 }, 79)).not.toContain('█')
+  expect(draw({ ...running, percent: 99 }, 79)).toContain('░')
+  expect(draw({ ...running, percent: 100 }, 79)).not.toContain('░')
+})
+
+test('no line is wider than it may be', () => {
+  const parts = fc.record({
+    percent: fc.option(fc.integer({ min: 0, max: 100 })),
+    words: fc.constantFrom('pending', 'in progress', 'downloading 12'),
+    details: fc.array(fc.string({ unit: 'grapheme-ascii', maxLength: 20 }), { maxLength: 3 }),
+    id: fc.string({ unit: 'grapheme-ascii', maxLength: 200 }),
+  })
+  fc.assert(
+    fc.property(parts, fc.nat(1000), fc.integer({ min: -1, max: 200 }), (line, step, width) => {
+      expect(draw(line, width, step).length).toBeLessThanOrEqual(Math.max(0, width))
+    }),
+  )
+})

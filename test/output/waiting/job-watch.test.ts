@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest'
+import type { VideoEvent } from '../../../src/contract/video-event.ts'
+import { Interrupted } from '../../../src/errors.ts'
+import { createOutput } from '../../../src/output/create-output.ts'
+import type { OutputOptions } from '../../../src/output/create-output.ts'
+import { drawableSink, screenOf } from '../../support/drawable-sink.ts'
+import { sampleEvents, sampleVideoDocument } from '../../support/output-samples.ts'
+import { testContext } from '../../support/test-context.ts'
+
+type JobProgress = Extract<VideoEvent, { type: 'job-progress' }>
+
+const progress = (changes: Partial<JobProgress> = {}): JobProgress => ({
+  ...sampleEvents['job-progress'],
+  status: changes.state ?? 'running',
+  ...changes,
+})
+const download = (received: number, index = 1, total: number | null = 10_000_000): VideoEvent => ({
+  type: 'download-progress',
+  index,
+  received,
+  total,
+})
+
+function play({
+  live = false,
+  env = {},
+  ...options
+}: Partial<OutputOptions> & { live?: boolean; env?: object }) {
+  const stderr = live ? { stderr: drawableSink() } : {}
+  const context = testContext({ env: { NO_COLOR: '1', ...env }, ...stderr })
+  return {
+    ...context,
+    output: createOutput(context, { quiet: false, usage: false, result: 'files', ...options }),
+  }
+}
+
+test('a log gets a line for each change of state, and one a minute as a sign of life', async () => {
+  const { clock, stderr, output } = play({})
+  for (let seconds = 0; seconds <= 150; seconds += 10) {
+    const state = seconds < 20 ? 'pending' : 'in_progress'
+    output.event(
+      progress({ state, elapsed_s: seconds, progress: seconds < 20 ? null : seconds / 2, remaining_s: null }),
+    )
+    await clock.advance(10_000)
+  }
+  output.event(progress({ state: 'completed', elapsed_s: 160, progress: 80, remaining_s: 20 }))
+  for (let part = 0; part <= 10; part++) output.event(download(part * 1_000_000))
+  output.event(download(0, 2, null))
+  expect(stderr.text.split('\n')).toEqual([
+    'job video_1: pending, after 0:00',
+    'job video_1: in progress, 10%, after 0:20',
+    'job video_1: in progress, 40%, after 1:20',
+    'job video_1: in progress, 70%, after 2:20',
+    'job video_1: completed, after 2:40',
+    'video 1: downloading, 0% of 10.0 MB',
+    'video 2: downloading, 0 B',
+    '',
+  ])
+})
+
+test.each([
+  ['GitHub', { CI: 'true', GITHUB_ACTIONS: 'true' }],
+  ['a dumb terminal', { TERM: 'dumb' }],
+])('%s gets plain lines, whatever the gateway calls the job', (_, env) => {
+  const { stderr, output } = play({ live: true, env })
+  const id = '::set-env \u001b[2J\r\n::error::##[group]'
+  output.event({ type: 'job-create', id, kind: 'video' })
+  output.event(progress({ id, status: '\u001b]0;title\u0007' }))
+  output.event(download(5))
+  expect(stderr.text).not.toMatch(/^\s*::/m)
+  // oxlint-disable-next-line no-control-regex -- these are what must not be there
+  expect(stderr.text).not.toMatch(/[\0-\t\u000b-\u001f\u007f]/)
+})
+
+test('a word for a state that nobody knows is told once', () => {
+  const { stderr, output } = play({})
+  output.event(progress({ status: 'RUNNING' }))
+  for (const status of ['gargling', 'gargling', 'humming']) output.event(progress({ status }))
+  expect(stderr.text.match(/warning: .*/g)).toEqual([
+    'warning: the gateway calls the state of the job "gargling", which is unknown; it is taken to be running',
+  ])
+})
+
+test.each([
+  ['quiet', { quiet: true }],
+  ['quiet, live', { quiet: true, live: true }],
+  ['--jsonl, whose lines tell it', { mode: 'jsonl' }],
+] as const)('nothing is said on standard error: %s', (_, options) => {
+  const { clock, stderr, output } = play(options)
+  output.event(progress())
+  output.event(download(5))
+  expect(stderr.text).toBe('')
+  expect(clock.pendingTimers).toBe(0)
+})
+
+test('the line goes on between two look-ups, never back', async () => {
+  const { clock, stderr, output } = play({ live: true })
+  output.event(progress({ elapsed_s: 60, remaining_s: 30 }))
+  expect(await screenOf(stderr)).toEqual([
+    expect.stringContaining(' 40%  in progress  1:00  ~0:30 left  video_1'),
+  ])
+  await clock.advance(5_000)
+  expect(await screenOf(stderr)).toEqual([
+    expect.stringContaining(' 40%  in progress  1:05  ~0:25 left  video_1'),
+  ])
+  output.event(progress({ progress: 12, elapsed_s: 65, remaining_s: null }))
+  await clock.advance(200)
+  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in progress  1:05  video_1')])
+  output.event(progress({ progress: 1e9, elapsed_s: 66 }))
+  await clock.advance(200)
+  expect(await screenOf(stderr)).toEqual([expect.stringContaining('100%  in progress')])
+})
+
+test('a notice stands above the line, a path takes its place', async () => {
+  const { clock, stderr, stdout, output } = play({ live: true })
+  output.event(progress())
+  output.event(sampleEvents['poll-fail'])
+  const failed = 'look-up failed, next in 3 s: bad gateway (HTTP 502)'
+  expect(await screenOf(stderr)).toEqual([failed, expect.stringContaining('video_1')])
+  output.event(download(1_000_000))
+  await clock.advance(1_000)
+  output.event(download(3_000_000))
+  await clock.advance(200)
+  expect(await screenOf(stderr)).toEqual([
+    failed,
+    expect.stringMatching(/ 30% {2}downloading {2}3\.0 MB of 10\.0 MB {2}1\.7 MB\/s {2}~0:04 left$/),
+  ])
+  output.event(sampleEvents['video-save'])
+  await output.flush()
+  const saved = 'video 1: 1280x720 mp4, 4 s, 8 bytes'
+  expect([await screenOf(stderr), stdout.text]).toEqual([[failed, saved], 'a.mp4\n'])
+})
+
+test.each([
+  ['end', []],
+  ['error', ['modelgate: Stopped.']],
+])('%s leaves nothing of the line, and no timer', async (how, left) => {
+  const { clock, stderr, output } = play({ live: true })
+  output.event(progress())
+  await clock.advance(1_000)
+  if (how === 'end') await output.end(sampleVideoDocument)
+  else await output.error(new Interrupted('interrupt'))
+  expect(await screenOf(stderr)).toEqual(left)
+  expect(clock.pendingTimers).toBe(0)
+})
+
+test('a signal takes the line off at once, and it does not come back', async () => {
+  const { clock, stderr, output, abort } = play({ live: true })
+  output.event(progress())
+  abort(new Interrupted('interrupt'))
+  expect(await screenOf(stderr)).toEqual([])
+  output.event(progress({ progress: 50 }))
+  expect([await screenOf(stderr), clock.pendingTimers]).toEqual([[], 0])
+})
+
+test('of look-ups that fail in a row, the first and every fifth are told', () => {
+  const { stderr, output } = play({})
+  for (let attempt = 1; attempt <= 11; attempt++) {
+    output.event({ ...sampleEvents['poll-fail'], attempt, http_status: null, reason: 'reset' })
+  }
+  expect(stderr.text.split('\n')).toEqual([
+    'look-up failed, next in 3 s: reset',
+    'look-up failed 5 times in a row, next in 3 s: reset',
+    'look-up failed 10 times in a row, next in 3 s: reset',
+    '',
+  ])
+})
+
+test('a terminal that takes nothing is not sent more and more', async () => {
+  const { clock, stderr, output } = play({ live: true })
+  output.event(progress())
+  stderr.hold()
+  const before = stderr.writes
+  await clock.advance(10_000)
+  expect(stderr.writes).toBe(before)
+  stderr.release()
+  await clock.advance(200)
+  expect(stderr.writes).toBe(before + 1)
+})
