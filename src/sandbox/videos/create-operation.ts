@@ -6,7 +6,7 @@ import type { Reply } from '../http/reply.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import type { JsonObject } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
-import { longestFilmSeconds } from './film-plan.ts'
+import { firstPrompt, longestFilmSeconds } from './film-plan.ts'
 import type { Film } from './film-plan.ts'
 import { operationName } from './job.ts'
 import { checkImageObject, invalidField } from './reference-image.ts'
@@ -22,6 +22,9 @@ const longSides: Readonly<Record<string, readonly [number, number]>> = {
   '1080p': [1920, 1080],
   '4k': [3840, 2160],
 }
+
+/** Of an operation's prompt, which may have any length, a look-up as a video shows so much. */
+const shownLength = 32_000
 
 /** Videos of all instances together; the specification sets no limit, a stand-in should. */
 const maxFilms = 16
@@ -56,11 +59,11 @@ export async function createOperation(
       id,
       kind: 'operation',
       model,
-      prompt: prompts[0]!,
+      prompt: prompts[0]!.slice(0, shownLength),
       scenario: videoScenarioOf(request, prompts.join('\n'), model),
       films: prompts.flatMap((prompt, index) =>
         Array.from({ length: count }, (_, sample): Film => ({
-          prompts: [prompt],
+          prompts: firstPrompt(prompt),
           seed: JSON.stringify([works.seed, seed, index, sample, ...marks[index]!]),
           ...shape,
         })),

@@ -6,7 +6,7 @@ import type { Reply } from '../http/reply.ts'
 import { textOf } from '../json-value.ts'
 import { videoModels } from '../models.ts'
 import type { SandboxRequest } from '../request.ts'
-import { longestFilmSeconds } from './film-plan.ts'
+import { firstPrompt, longestFilmSeconds } from './film-plan.ts'
 import { checkImage, invalidField } from './reference-image.ts'
 import { videoScenarioOf } from './scenario.ts'
 import { videoObject } from './video-object.ts'
@@ -37,7 +37,15 @@ export async function createVideo(request: SandboxRequest, works: VideoWorks): P
       model,
       prompt,
       scenario: videoScenarioOf(request, prompt, model),
-      films: [{ prompts: [prompt], seed: JSON.stringify([works.seed, id, mark]), width, height, seconds }],
+      films: [
+        {
+          prompts: firstPrompt(prompt),
+          seed: JSON.stringify([works.seed, id, mark]),
+          width,
+          height,
+          seconds,
+        },
+      ],
       remixedFrom: null,
     },
     works,

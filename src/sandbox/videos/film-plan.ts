@@ -18,3 +18,18 @@ export function sizeWord({ width, height }: Film): string {
 }
 
 const known = new Set(['1280x720', '720x1280', '1792x1024', '1024x1792'])
+
+/** Of a prompt, so much decides the picture: a job stays small on the disk whatever is asked. */
+const decisiveLength = 2000
+/** Remixes of remixes keep so many of their changes. */
+const mostChanges = 8
+
+/** The prompts of a video that is made from nothing but its own. */
+export function firstPrompt(prompt: string): Film['prompts'] {
+  return [prompt.slice(0, decisiveLength)]
+}
+
+/** The prompts of a remix. */
+export function withChange([first, ...changes]: Film['prompts'], prompt: string): Film['prompts'] {
+  return [first, ...[...changes, prompt.slice(0, decisiveLength)].slice(-mostChanges)]
+}

@@ -7,10 +7,10 @@ import type { VideoJob } from './job.ts'
 import { videoScenarios } from './scenario.ts'
 
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-const side = v.pipe(whole, v.minValue(16), v.maxValue(4096))
+const side = v.pipe(whole, v.minValue(16), v.maxValue(4096), v.multipleOf(2))
 
 const filmSchema = v.object({
-  prompts: v.pipe(v.tupleWithRest([v.string()], v.string()), v.maxLength(100)),
+  prompts: v.tupleWithRest([v.string()], v.string()),
   seed: v.string(),
   width: side,
   height: side,

@@ -5,7 +5,7 @@ import { jsonReply } from '../http/reply.ts'
 import type { Reply } from '../http/reply.ts'
 import { textOf } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
-import { sizeWord } from './film-plan.ts'
+import { sizeWord, withChange } from './film-plan.ts'
 import { findVideo } from './look-up-video.ts'
 import { shownFilms } from './look-up-operation.ts'
 import { videoScenarioOf } from './scenario.ts'
@@ -43,7 +43,7 @@ export async function remixVideo(
       model,
       prompt,
       scenario: videoScenarioOf(request, prompt, model),
-      films: [{ ...film, prompts: [...film.prompts, prompt], width, height }],
+      films: [{ ...film, prompts: withChange(film.prompts, prompt), width, height }],
       remixedFrom: source.id,
     },
     works,

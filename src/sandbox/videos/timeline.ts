@@ -17,7 +17,8 @@ const steps = 10
 export function pacingOf(latency: LatencyProfile): Pacing {
   if (latency === 'natural') return { pendingMs: 700, runningMs: 3300, pollMs: 1000 }
   if (latency === 'none') return { pendingMs: 100, runningMs: 400, pollMs: 100 }
-  return { pendingMs: latency, runningMs: latency * steps, pollMs: Math.max(1, latency) }
+  const stepMs = Math.round(latency)
+  return { pendingMs: stepMs, runningMs: stepMs * steps, pollMs: Math.max(1, stepMs) }
 }
 
 /** Where a job stands at a moment. */

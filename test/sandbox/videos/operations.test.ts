@@ -1,0 +1,227 @@
+import { expect, test } from 'vitest'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { mp4Facts } from '../../support/mp4-boxes.ts'
+import { call, runningSandbox } from '../../support/running-sandbox.ts'
+import type { Json } from '../../support/running-sandbox.ts'
+import { testImages } from '../../support/test-images.ts'
+import { afterwards, fetchBytes, jobMs, operate } from '../../support/video-calls.ts'
+
+async function begun(parameters: Json = {}, more: Json = {}) {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const reply = await operate(sandbox, parameters, more)
+  const look = () => call(sandbox, `/v1beta/${reply.json.name}`)
+  return { clock, sandbox, reply, look }
+}
+
+async function finished(parameters: Json = {}, more: Json = {}) {
+  const run = await begun(parameters, more)
+  await run.clock.advance(jobMs)
+  const { json } = await run.look()
+  return { ...run, json, result: json.response?.generateVideoResponse }
+}
+
+test('the name and nothing else, until it is done', async () => {
+  const { reply, look, clock, sandbox } = await begun()
+  expect([reply.status, Object.keys(reply.json)]).toEqual([200, ['name']])
+  expect(reply.json.name).toMatch(/^models\/sandbox-video\/operations\/[\da-f]{20}$/)
+  for (const ms of [0, 99, 1, 399]) {
+    await clock.advance(ms)
+    expect((await look()).json).toEqual({ name: reply.json.name })
+  }
+  await clock.advance(1)
+  const { json } = await look()
+  expect(json).toMatchObject({ name: reply.json.name, done: true })
+  expect(json.response['@type']).toMatch(/PredictLongRunningResponse$/)
+  const [sample, ...others] = json.response.generateVideoResponse.generatedSamples
+  expect(others).toEqual([])
+  expect(sample.video.uri).toMatch(new RegExp(`^${sandbox.url}/v1beta/files/[\\da-z]+:download\\?alt=media$`))
+  expect(sandbox.created('video-operations')).toBe(1)
+  expect(sandbox.created()).toBe(1)
+})
+
+test('each video is behind a redirect, and both addresses need the key', async () => {
+  const { result, sandbox } = await finished({ sampleCount: 2, durationSeconds: 1 })
+  const films: Buffer[] = []
+  for (const { video } of result.generatedSamples) {
+    expect((await fetch(video.uri)).status).toBe(401)
+    const hop = await fetchBytes(video.uri)
+    expect([hop.status, JSON.parse(hop.bytes.toString()).error.code]).toEqual([302, 302])
+    const next = new URL(hop.headers.get('location')!, sandbox.url)
+    expect(next.pathname).toMatch(/^\/download\/v1beta\/files\//)
+    expect((await fetch(next)).status).toBe(401)
+    const { status, headers, bytes } = await fetchBytes(next.href)
+    expect([status, headers.get('content-type')]).toEqual([200, 'video/mp4'])
+    expect(headers.get('content-length')).toBe(String(bytes.length))
+    films.push(bytes)
+  }
+  expect(films[0]!.equals(films[1]!)).toBe(false)
+})
+
+test('a key in the query is taken, and never handed on', async () => {
+  const { result, sandbox } = await finished({ durationSeconds: 1 })
+  const { status, headers } = await fetchBytes(`${result.generatedSamples[0].video.uri}&key=secret`, {
+    authorization: '',
+  })
+  expect([status, headers.get('location')]).toEqual([302, expect.not.stringContaining('secret')])
+  expect(JSON.stringify(sandbox.requests())).not.toContain('secret')
+})
+
+test.each([
+  [{}, 1280, 720, 8],
+  [{ aspectRatio: '9:16', durationSeconds: 4 }, 720, 1280, 4],
+  [{ resolution: '1080p', durationSeconds: 1 }, 1920, 1080, 1],
+  [{ resolution: '1080p', aspectRatio: '9:16', durationSeconds: 1 }, 1080, 1920, 1],
+])('%j is %i by %i pixels and %i seconds', async (parameters, width, height, seconds) => {
+  const { json, sandbox } = await finished(parameters)
+  const { bytes } = await fetchBytes(`${sandbox.url}/v1/videos/${json.name.split('/').at(-1)}/content`)
+  expect(mp4Facts(bytes)).toMatchObject({ width, height, seconds: [seconds, seconds], frames: seconds * 24 })
+})
+
+test('the same request to the same seed is the same film; its own seed makes it another', async () => {
+  const film = async (seed: number, parameters: Json) => {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock, seed })
+    const { name } = await afterwards(operate(sandbox, { durationSeconds: 1, ...parameters }), clock)
+    return (await fetchBytes(`${sandbox.url}/v1/videos/${name.split('/').at(-1)}/content`)).headers.get(
+      'etag',
+    )
+  }
+  const first = await film(1, {})
+  expect(await film(1, {})).toBe(first)
+  expect(await film(2, {})).not.toBe(first)
+  expect(await film(1, { seed: 7 })).not.toBe(first)
+})
+
+test('what is withheld is counted, with reasons', async () => {
+  const all = await finished({ sampleCount: 2 }, { instances: [{ prompt: 'a boat sandbox:filtered' }] })
+  expect(all.result).toEqual({
+    raiMediaFilteredCount: 2,
+    raiMediaFilteredReasons: [expect.stringContaining('withheld'), expect.any(String)],
+  })
+  const some = await finished({ sampleCount: 3 }, { headers: { 'x-sandbox-scenario': 'fewer' } })
+  expect(some.result.generatedSamples).toHaveLength(2)
+  expect(some.result.raiMediaFilteredCount).toBe(1)
+  const none = await finished({}, { model: 'sandbox-empty' })
+  expect(none.json).toMatchObject({ done: true, response: { generateVideoResponse: {} } })
+  expect(none.result).toEqual({})
+})
+
+test('a failure is a google.rpc.Status; a refusal never begins', async () => {
+  const { json } = await finished({}, { instances: [{ prompt: 'sandbox:failure' }] })
+  expect(json).toMatchObject({ done: true, error: { code: 13, message: expect.any(String), details: [] } })
+  expect(json.response).toBeUndefined()
+  const { reply, sandbox } = await begun({}, { instances: [{ prompt: 'sandbox:refusal' }] })
+  expect([reply.status, sandbox.created()]).toEqual([400, 0])
+})
+
+test('a stuck operation never ends, and a running one may be answered with 202', async () => {
+  const stuck = await begun({}, { instances: [{ prompt: 'sandbox:stuck' }] })
+  await stuck.clock.advance(86_400_000)
+  expect((await stuck.look()).json).toEqual(stuck.reply.json)
+  const accepted = await begun({}, { instances: [{ prompt: 'sandbox:accepted' }] })
+  expect((await accepted.look()).status).toBe(202)
+  await accepted.clock.advance(jobMs)
+  expect((await accepted.look()).status).toBe(200)
+})
+
+test('a file is gone an hour after completion, at once where that is asked for', async () => {
+  const { result, clock } = await finished({ durationSeconds: 1 })
+  const { uri } = result.generatedSamples[0].video
+  await clock.advance(3_599_999)
+  expect((await fetchBytes(uri)).status).toBe(302)
+  await clock.advance(1)
+  expect((await fetchBytes(uri)).status).toBe(404)
+  const early = await finished({}, { instances: [{ prompt: 'sandbox:expired' }] })
+  expect((await fetchBytes(early.result.generatedSamples[0].video.uri)).status).toBe(404)
+})
+
+test('an operation can be looked up as a video, by its id and by its name', async () => {
+  const { reply, sandbox, clock } = await begun({ aspectRatio: '9:16', resolution: '1080p' })
+  const id = reply.json.name.split('/').at(-1)
+  for (const name of [id, encodeURIComponent(reply.json.name)]) {
+    const { json } = await call(sandbox, `/v1/videos/${name}`)
+    expect(json).toMatchObject({ id, object: 'video', status: 'pending', size: '720x1280', seconds: '8' })
+  }
+  await clock.advance(jobMs)
+  expect((await call(sandbox, `/v1/videos/${id}`)).json.status).toBe('completed')
+})
+
+test('what is not there is 404 in the envelope of its family', async () => {
+  const { sandbox, reply } = await begun()
+  const id = reply.json.name.split('/').at(-1)
+  for (const path of [
+    '/v1beta/models/sandbox-video/operations/abc',
+    `/v1beta/models/other/operations/${id}`,
+    `/v1beta/files/${id}f0:download?alt=media`,
+    `/v1beta/files/${id}f9:download?alt=media`,
+    '/v1beta/files/..%2F..%2Fetc:download',
+    '/v1beta/files/abc',
+    '/download/v1beta/files/abc:download',
+    '/v1/models/sandbox-video/operations/abc',
+  ]) {
+    const { status, json } = await call(sandbox, path)
+    expect([path, status, json.error.status]).toEqual([path, 404, 'NOT_FOUND'])
+  }
+})
+
+test('images really are images', async () => {
+  const { png, jpeg } = await testImages(32)
+  const image = (bytes: Uint8Array, mimeType?: string) => ({
+    bytesBase64Encoded: Buffer.from(bytes).toString('base64'),
+    ...(mimeType && { mimeType }),
+  })
+  const broken = Buffer.from(png)
+  broken.fill(0, 60)
+  const good = { image: image(png, 'image/png'), referenceType: 'asset' }
+  const sandbox = await runningSandbox()
+  const answer = async (instance: Json) => {
+    const { status, json } = await operate(sandbox, {}, { instances: [{ prompt: 'a boat', ...instance }] })
+    return [status, json.error?.details[0].fieldViolations[0].field]
+  }
+  expect(await answer({ image: image(png), lastFrame: image(jpeg, 'image/jpeg') })).toEqual([200, undefined])
+  expect(await answer({ referenceImages: [good, good, good] })).toEqual([200, undefined])
+  expect(await answer({ referenceImages: [good, good, good, good] })).toEqual([
+    400,
+    'instances[0].referenceImages',
+  ])
+  for (const [wrong, field] of [
+    [image(jpeg, 'image/png'), 'image.bytesBase64Encoded'],
+    [image(broken, 'image/png'), 'image.bytesBase64Encoded'],
+    [image(Buffer.from('<svg/>')), 'image.bytesBase64Encoded'],
+    [{ bytesBase64Encoded: 'not base64!' }, 'image.bytesBase64Encoded'],
+    [{ mimeType: 'image/png' }, 'image.bytesBase64Encoded'],
+    [{ gcsUri: 'gs://bucket/a.png' }, 'image'],
+  ] as const) {
+    expect(await answer({ image: wrong })).toEqual([400, `instances[0].${field}`])
+  }
+})
+
+test.each<[string, Json, Json?]>([
+  ['parameters', undefined],
+  ['parameters', []],
+  ['instances', {}, null],
+  ['instances', {}, []],
+  ['instances[0]', {}, ['a boat']],
+  ['instances[0].prompt', {}, [{}]],
+  ['instances[0].prompt', {}, [{ prompt: ' ' }]],
+  ['instances[1].prompt', {}, [{ prompt: 'a boat' }, { prompt: 4 }]],
+  ['parameters.sampleCount', { sampleCount: 0 }],
+  ['parameters.sampleCount', { sampleCount: 5 }],
+  ['parameters.durationSeconds', { durationSeconds: 0 }],
+  ['parameters.durationSeconds', { durationSeconds: '4' }],
+  ['parameters.durationSeconds', { durationSeconds: 1e9 }],
+  ['parameters.aspectRatio', { aspectRatio: '4:3' }],
+  ['parameters.resolution', { resolution: 'toString' }],
+  ['parameters.enhancePrompt', { enhancePrompt: 'yes' }],
+  ['instances', { sampleCount: 4 }, Array.from({ length: 5 }, () => ({ prompt: 'a boat' }))],
+])('%s is refused: %j %j', async (field, parameters, instances = [{ prompt: 'a boat' }]) => {
+  const sandbox = await runningSandbox()
+  const body = { parameters, ...(instances !== null && { instances }) }
+  const { status, json } = await call(sandbox, '/v1beta/models/any:predictLongRunning', body)
+  expect(status).toBe(400)
+  expect(json.error.status).toBe('INVALID_ARGUMENT')
+  const violations: Json[] = json.error.details[0].fieldViolations
+  expect(violations.map((violation) => violation.field)).toContain(field)
+  expect(sandbox.created()).toBe(0)
+})
