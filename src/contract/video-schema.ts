@@ -105,7 +105,7 @@ export const videoEventFields: {
     state,
     status,
     progress,
-    elapsed_s: seconds('seconds since the wait began'),
+    elapsed_s: seconds('seconds that the job has been running, as far as is known'),
     remaining_s: {
       type: ['number', 'null'],
       minimum: 0,

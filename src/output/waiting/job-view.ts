@@ -31,7 +31,7 @@ export function viewOf(event: JobProgress, before: JobView | undefined, now: num
 }
 
 /** A state in words. */
-export function stateWords(state: VideoState): string {
+function stateWords(state: VideoState): string {
   return state.replaceAll('_', ' ')
 }
 
