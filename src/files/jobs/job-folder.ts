@@ -16,6 +16,8 @@ export interface FoundRecord {
   readonly number: number
   /** Files that are no records, each as a clause. */
   readonly damage: readonly string[]
+  /** A writer is at work, or was killed. */
+  readonly hasLeftovers: boolean
 }
 
 /** `3-0123456789abcdef.json`: the number orders the versions, chance tells writers apart. */
@@ -31,12 +33,14 @@ const fewListings = 3
  */
 export async function readJobFolder(folder: string): Promise<FoundRecord> {
   for (let listing = 1; ; listing++) {
-    const names = (await readdir(folder)).filter((name) => versionName.test(name)).toSorted(byNumber)
+    const all = await readdir(folder)
+    const names = all.filter((name) => versionName.test(name)).toSorted(byNumber)
+    const hasLeftovers = all.some((name) => name.endsWith('.mgpart'))
     const texts = await Promise.all(names.map((name) => readVersion(join(folder, name))))
     const isWhole = names.length > 0 && texts.every((text) => text !== undefined)
-    if (isWhole || listing === mostListings) return foundIn(names, texts)
+    if (isWhole || listing === mostListings) return { ...foundIn(names, texts), hasLeftovers }
     // An empty folder belongs to a job that is being recorded, or to a writer that was killed at that.
-    if (names.length === 0 && listing >= fewListings) return foundIn([], [])
+    if (names.length === 0 && listing >= fewListings) return { ...foundIn([], []), hasLeftovers }
   }
 }
 
@@ -79,7 +83,10 @@ export async function tidyJobFolder(folder: string, now: number): Promise<void> 
   await rmdir(folder).catch(() => {})
 }
 
-function foundIn(names: readonly string[], texts: readonly (string | undefined)[]): FoundRecord {
+function foundIn(
+  names: readonly string[],
+  texts: readonly (string | undefined)[],
+): Omit<FoundRecord, 'hasLeftovers'> {
   const damage: string[] = []
   const read: string[] = []
   let record: JobRecord | undefined

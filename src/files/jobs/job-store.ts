@@ -119,9 +119,11 @@ export function openJobStore(
       const folder = join(root, name)
       const found = await readJobFolder(folder).catch(() => undefined)
       if (found === undefined) return
-      const { record, damage } = found
+      const { record, damage, hasLeftovers } = found
       if (record !== undefined) jobs.push(jobIn(folder, record))
-      else if (damage.length === 0) await tidyJobFolder(folder, clock.now())
+      if (damage.length === 0 && (record === undefined || hasLeftovers)) {
+        await tidyJobFolder(folder, clock.now())
+      }
       for (const clause of damage)
         warnings.push(`A job record in ${shownPath(folder)} is left out: ${clause}.`)
     }

@@ -1,0 +1,209 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { readdir, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import type { JobRecord } from '../../../src/files/jobs/job-record.ts'
+import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import { keepRecord, keepUpdating } from '../../../src/files/jobs/keep-record.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { newJob } from './job-samples.ts'
+
+const run = promisify(execFile)
+const child = join(import.meta.dirname, 'job-child.ts')
+
+interface Outcome {
+  readonly place: string
+  readonly folder: string
+  /** The lines that came before the end. */
+  readonly said: readonly string[]
+  readonly report: { readonly steps: readonly string[]; readonly warnings: readonly string[] } | undefined
+  readonly records: readonly JobRecord[]
+  readonly warnings: readonly string[]
+}
+
+async function follow(folder: string, action: string, step: number, name: string): Promise<Outcome> {
+  const args = [child, folder, action, String(step)]
+  const said = await new Promise<string[]>((resolve, reject) => {
+    execFile(process.execPath, args, (error, stdout, stderr) => {
+      if (error !== null && error.signal !== 'SIGKILL') reject(new Error(stderr))
+      else resolve(stdout.trim().split('\n'))
+    })
+  })
+  const last = said.at(-1)!.startsWith('{') ? said.pop()! : undefined
+  const { jobs, warnings } = await openJobStore(folder, fakeClock()).list()
+  return {
+    place: `${action} ${step} ${name}`,
+    folder,
+    said,
+    report: last === undefined ? undefined : (JSON.parse(last) as Outcome['report']),
+    records: jobs.map(({ record }) => record),
+    warnings,
+  }
+}
+
+/** A job that is started and followed with a fault at every step in turn. */
+async function outcomes(action: string): Promise<Outcome[]> {
+  const root = temporaryFolder()
+  const { report } = await follow(join(root, 'none'), 'none', -1, 'none')
+  const results: Outcome[] = []
+  for (const [step, name] of report!.steps.entries()) {
+    results.push(await follow(join(root, String(step)), action, step, name))
+  }
+  return results
+}
+
+/** What a record must hold once a line has been said; more is fine, because a kill may come before the line. */
+const promises: Readonly<Record<string, (record: JobRecord) => boolean>> = {
+  created: ({ idempotency_key }) => idempotency_key === 'key-a',
+  named: ({ id }) => id === 'video_1',
+  saved: ({ state, files }) => state === 'completed' && files[0] === '/a.mp4',
+}
+
+const isKept = ({ said, records: [record] }: Outcome) =>
+  said.filter((word) => word !== '').every((word) => record !== undefined && promises[word]!(record))
+
+test('killed before or after any step, what was said to be on record is, and nothing is half written', async () => {
+  const results = (await Promise.all(['kill-before', 'kill-after'].map(outcomes))).flat()
+  expect(results.length).toBeGreaterThan(40)
+  expect(results.filter(({ report }) => report !== undefined)).toEqual([])
+  expect(results.filter((result) => !isKept(result))).toEqual([])
+  expect(results.filter(({ warnings, records }) => warnings.length > 0 || records.length > 1)).toEqual([])
+  // The kills fell before and after each of the three writes.
+  expect(new Set(results.map(({ records }) => records[0]?.state ?? 'none'))).toEqual(
+    new Set(['none', 'unknown', 'pending', 'completed']),
+  )
+  // Whoever goes on finds the record as it is, and leaves one file.
+  const clock = fakeClock()
+  for (const { folder, records } of results.filter((result) => result.records.length > 0)) {
+    const [job] = (await openJobStore(folder, clock).list()).jobs
+    await job!.update({ files: ['/b.mp4'] })
+    const [resumed] = (await openJobStore(folder, clock).list()).jobs
+    expect(resumed!.record).toEqual({ ...records[0], files: [...records[0]!.files, '/b.mp4'] })
+    expect(await versionsIn(folder)).toHaveLength(1)
+  }
+}, 120_000)
+
+async function versionsIn(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.json'))
+}
+
+test('whatever step fails, the job goes on, and it is told at most once', async () => {
+  const results = await outcomes('EIO')
+  expect(results.filter(({ report }) => report === undefined)).toEqual([])
+  expect(results.filter(({ said }) => said.length !== 3)).toEqual([])
+  const told = results.filter(({ report }) => report!.warnings.length > 0)
+  expect(told.length).toBeGreaterThan(8)
+  expect(
+    told.filter(
+      ({ report: { warnings = [] } = {} }) => warnings.length > 1 || !/note its id/.test(warnings[0]!),
+    ),
+  ).toEqual([])
+  // What could not be written once is written with the next change, unless the job never got on record.
+  const silent = results.filter((result) => !told.includes(result))
+  expect(silent.filter((result) => !isKept(result))).toEqual([])
+}, 120_000)
+
+test('eight processes follow eight jobs while a ninth lists them: no error, and no record is lost', async () => {
+  const folder = temporaryFolder()
+  const store = openJobStore(folder, fakeClock())
+  const ids = Array.from({ length: 8 }, (_, at) => `video_${at}_x`)
+  for (const id of ids) await (await store.create(newJob())).update({ id, state: 'pending' })
+  const script = join(import.meta.dirname, 'wait-child.ts')
+  let running = true
+  const waiting = Promise.all(
+    ids.map((id) => run(process.execPath, [script, folder, id, '20', 'one'])),
+  ).finally(() => (running = false))
+  let looks = 0
+  const progress = new Map<string, number>()
+  while (running) {
+    const { jobs, warnings } = await store.list()
+    expect(warnings).toEqual([])
+    expect(jobs.map(({ record }) => record.id).toSorted()).toEqual(ids)
+    for (const { record } of jobs) {
+      expect(record.progress ?? 0).toBeGreaterThanOrEqual(progress.get(record.id!) ?? 0)
+      progress.set(record.id!, record.progress ?? 0)
+    }
+    looks++
+  }
+  await waiting
+  expect(looks).toBeGreaterThan(8)
+  const { jobs } = await store.list()
+  expect(jobs.map(({ record }) => [record.state, record.progress, record.files.length])).toEqual(
+    ids.map(() => ['completed', 20, 20]),
+  )
+  expect(await versionsIn(folder)).toHaveLength(8)
+}, 60_000)
+
+test('eight processes that follow the same job lose nothing of it', async () => {
+  const folder = temporaryFolder()
+  const store = openJobStore(folder, fakeClock())
+  await (await store.create(newJob())).update({ id: 'video_1', state: 'pending' })
+  const script = join(import.meta.dirname, 'wait-child.ts')
+  await Promise.all(
+    Array.from({ length: 8 }, (_, at) =>
+      run(process.execPath, [script, folder, 'video_1', '10', String(at)]),
+    ),
+  )
+  const { record } = (await store.last())!
+  expect(record.state).toBe('completed')
+  expect(new Set(record.files).size).toBe(80)
+}, 60_000)
+
+test('the temporary file of a killed writer goes with a list, a day later', async () => {
+  const folder = join(temporaryFolder(), 'state')
+  const { report } = await follow(folder, 'none', -1, 'none')
+  const rename = report!.steps.indexOf('rename')
+  const other = join(temporaryFolder(), 'state')
+  await follow(other, 'kill-before', report!.steps.indexOf('rename', rename + 1), 'rename')
+  const leftovers = async () =>
+    (await readdir(other, { recursive: true })).filter((name) => name.endsWith('.mgpart'))
+  const [left = ''] = await leftovers()
+  expect(left).toMatch(/\.record\.[0-9a-f]{16}\.mgpart$/)
+  const clock = fakeClock()
+  const day = 24 * 60 * 60
+  await utimes(join(other, left), 0, clock.now() / 1000 - day + 60)
+  expect((await openJobStore(other, clock).list()).jobs).toHaveLength(1)
+  expect(await leftovers()).toEqual([left])
+  await utimes(join(other, left), 0, clock.now() / 1000 - day - 60)
+  expect((await openJobStore(other, clock).list()).jobs).toHaveLength(1)
+  expect(await leftovers()).toEqual([])
+})
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+
+test.skipIf(!canMount)(
+  'a full disk (needs root for a tmpfs) keeps what was on record, and is told once',
+  async () => {
+    const folder = temporaryFolder()
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder])
+    expect(mounted.status).toBe(0)
+    try {
+      const clock = fakeClock()
+      const store = openJobStore(folder, clock)
+      const told: string[] = []
+      const warn = (message: string) => void told.push(message)
+      const job = keepUpdating(await store.create(newJob()), warn)
+      await job.update({ id: 'video_1' })
+      await job.update({ state: 'failed', error: { code: 'x', message: 'y'.repeat(200_000) } })
+      await job.update({ files: ['/a.mp4'] })
+      expect(job.record).toMatchObject({ id: 'video_1', state: 'failed', files: ['/a.mp4'] })
+      expect(told).toEqual([expect.stringContaining('there is no space left')])
+      expect((await store.last())!.record).toMatchObject({
+        id: 'video_1',
+        state: 'unknown',
+        files: ['/a.mp4'],
+      })
+      const other = newJob({ prompt: 'p'.repeat(200_000) })
+      const handle = await keepRecord(store, other, { now: 1, warn })
+      await handle.update({ id: 'video_2' })
+      expect(handle.record).toMatchObject({ id: 'video_2', created_at: 1 })
+      expect(told).toHaveLength(2)
+      expect((await store.list()).jobs).toHaveLength(1)
+    } finally {
+      spawnSync('umount', [folder])
+    }
+  },
+)
