@@ -1,0 +1,48 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const folder = join(import.meta.dirname, '../dist')
+
+/** For each file of the bundle those that it needs before it can run. */
+const needs = new Map(
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => [name, neededBy(readFileSync(join(folder, name), 'utf8'))] as const),
+)
+
+function neededBy(code: string): string[] {
+  return [...code.matchAll(/(?:\bfrom|\bimport)\s*"\.\/([^"]+\.js)"/g)].map(([, name]) => name!)
+}
+
+/** The first way from a file back to itself. */
+function circleFrom(name: string, path: readonly string[], done: Set<string>): readonly string[] | undefined {
+  if (path.includes(name)) return [...path, name]
+  if (done.has(name)) return undefined
+  for (const next of needs.get(name) ?? []) {
+    const circle = circleFrom(next, [...path, name], done)
+    if (circle !== undefined) return circle
+  }
+  done.add(name)
+  return undefined
+}
+
+// In a circle one of them would run before what it needs, and a constant of the other be missing at the start.
+test('no file of the bundle waits for another that waits for it', () => {
+  const done = new Set<string>()
+  expect(needs.get('main.js')).toContainEqual(expect.stringMatching(/^start-/))
+  expect([...needs.keys()].map((name) => circleFrom(name, [], done)).filter(Boolean)).toEqual([])
+})
+
+test('a text request loads few files, since each takes time', () => {
+  const generate = [...needs.keys()].find((name) => /^generate-(?!content)/.test(name))!
+  const loaded = new Set<string>()
+  const load = (name: string) => {
+    if (loaded.has(name)) return
+    loaded.add(name)
+    for (const next of needs.get(name) ?? []) load(next)
+  }
+  load('main.js')
+  load(generate)
+  expect([...loaded].length, [...loaded].join(', ')).toBeLessThanOrEqual(10)
+})
