@@ -1,0 +1,156 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
+import { resultPlaces, type ResultPlace } from '../../../src/gateway/videos/result-places.ts'
+import { hostileValue, prototypes } from '../hostile-values.ts'
+import { operationName, readOperation, readVideo, videoId } from './job-facts.ts'
+
+const content: ResultPlace = { kind: 'content', path: `/v1/videos/${videoId}/content` }
+const url = (address: string): ResultPlace => ({ kind: 'url', url: address })
+const a = 'https://cdn.test/a.mp4?sig=1'
+const b = 'https://cdn.test/b.mp4'
+const placesOf = (report: JobReport) => resultPlaces(report).map(({ places }) => places)
+
+describe('the video of a Video', () => {
+  const places = (fields: object) => placesOf(readVideo({ id: videoId, status: 'completed', ...fields }))
+
+  test('is below its id', () => {
+    expect(places({})).toEqual([[content]])
+  })
+
+  test('whose id has odd characters', () => {
+    const report = readVideo({ id: videoId, status: 'completed' })
+    expect(placesOf({ ...report, id: 'video_a+b/c=' })).toEqual([
+      [{ kind: 'content', path: '/v1/videos/video_a%2Bb%2Fc%3D/content' }],
+    ])
+  })
+
+  test.for<[string, object]>([
+    ['video_url', { video_url: a }],
+    ['url', { url: a }],
+    ['result_url', { result_url: a }],
+    ['metadata', { metadata: { url: a } }],
+    ['output', { output: a }],
+    ['a list in output', { output: [a] }],
+    ['a list in data', { data: [{ url: a }] }],
+    ['an object in data', { data: { video_url: a } }],
+    ['video', { video: { url: a, duration: 8 } }],
+    ['video as a text', { video: a }],
+    ['a result of a task', { task_result: { videos: [{ id: 'x', url: a, duration: '5' }] } }],
+    ['the same address twice', { video_url: a, url: a, data: [{ url: a }] }],
+  ])('is at the address that a relay gives first: %s', ([, fields]) => {
+    expect(places(fields)).toEqual([[url(a), content]])
+  })
+
+  test.for(['remixed_from_video_id', 'fail_reason'])(
+    'may be at an address in %s, as a last resort',
+    (name) => {
+      expect(places({ [name]: a })).toEqual([[content, url(a)]])
+      expect(places({ [name]: 'video_123' })).toEqual([[content]])
+    },
+  )
+
+  test('may be at an address of the gateway without its origin', () => {
+    expect(places({ url: '/v1/files/x.mp4' })).toEqual([[url('/v1/files/x.mp4'), content]])
+  })
+
+  test('may be at several addresses, or be several videos', () => {
+    expect(places({ video_url: a, url: b })).toEqual([[url(a), url(b), content]])
+    expect(places({ videos: [{ url: a }, { url: b }] })).toEqual([[url(a)], [url(b)]])
+    expect(places({ video_url: a, output: [a, b] })).toEqual([[url(a)], [url(b)]])
+  })
+
+  test('is not at what is no address', () => {
+    const fields = { url: 'a.mp4', video: 'video_123', output: 'text', metadata: { url: 5 }, video_url: null }
+    expect(places(fields)).toEqual([[content]])
+    expect(places({ url: 'javascript:alert(1)', video_url: 'file:///etc/passwd' })).toEqual([[content]])
+  })
+
+  test('in what a relay has wrapped it', () => {
+    const value = {
+      code: 'success',
+      data: { task_id: videoId, status: 'SUCCESS', data: { video: { url: a } } },
+    }
+    expect(placesOf(readVideo(value))).toEqual([[url(a), content]])
+  })
+})
+
+describe('the videos of an operation', () => {
+  const done = (response: object) => placesOf(readOperation({ name: operationName, done: true, response }))
+  const base64 = 'AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDE='
+
+  test('are its samples', () => {
+    const generatedSamples = [{ video: { uri: a } }, { video: { uri: b } }]
+    expect(done({ '@type': 'x', generateVideoResponse: { generatedSamples } })).toEqual([[url(a)], [url(b)]])
+    expect(done({ generatedVideos: [{ video: { uri: a } }] })).toEqual([[url(a)]])
+    expect(done({ generateVideoResponse: { generatedVideos: [{ video: { uri: a } }] } })).toEqual([[url(a)]])
+  })
+
+  test.for<[string, object, string | null]>([
+    ['encodedVideo', { video: { encodedVideo: base64, encoding: 'video/mp4' } }, 'video/mp4'],
+    ['videoBytes', { video: { videoBytes: base64, mimeType: 'video/webm' } }, 'video/webm'],
+    ['bytesBase64Encoded', { bytesBase64Encoded: base64, mimeType: 'video/mp4' }, 'video/mp4'],
+    ['no type', { bytesBase64Encoded: base64 }, null],
+  ])('may be in the reply: %s', ([, sample, mimeType]) => {
+    const bytes = { kind: 'bytes', base64, mimeType }
+    expect(done({ generatedSamples: [sample] })).toEqual([[bytes]])
+    expect(done({ videos: [sample, sample] })).toEqual([[bytes], [bytes]])
+  })
+
+  test('may be in the reply under the name of the sample', () => {
+    const long = base64.slice(0, 43).repeat(8)
+    expect(done({ generatedSamples: [{ video: { video: long, encoding: 'video/mp4' } }] })).toEqual([
+      [{ kind: 'bytes', base64: long, mimeType: 'video/mp4' }],
+    ])
+  })
+
+  test('are taken from where they are at hand first, and from cloud storage last', () => {
+    const gcsUri = 'gs://bucket/a.mp4'
+    expect(done({ videos: [{ gcsUri, uri: a, bytesBase64Encoded: base64 }] })).toEqual([
+      [{ kind: 'bytes', base64, mimeType: null }, url(a), url(gcsUri)],
+    ])
+    expect(done({ videos: [{ gcsUri }] })).toEqual([[url(gcsUri)]])
+  })
+
+  test('may be a data URL', () => {
+    const data = `data:video/mp4;base64,${base64}`
+    expect(done({ videos: [{ bytesBase64Encoded: data }] })).toEqual([[url(data)]])
+  })
+
+  test('may be missing', () => {
+    expect(done({})).toEqual([])
+    expect(placesOf(readOperation({ name: operationName, done: true }))).toEqual([])
+  })
+
+  test('that was found as a Video are below the id of that', () => {
+    const path = '/v1/videos/umz7sqimep69/content'
+    expect(placesOf(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([
+      [{ kind: 'content', path }],
+    ])
+    expect(placesOf(readOperation({ status: 'done', url: a }))).toEqual([[url(a), { kind: 'content', path }]])
+  })
+})
+
+test('whatever a gateway sends, every place is one, and no prototype is touched', () => {
+  const before = prototypes()
+  const report = readVideo({ id: videoId, status: 'completed' })
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom('data', 'video', 'output', 'url', 'response'), hostileValue),
+      (value) => {
+        for (const places of placesOf({ ...report, value })) {
+          expect(places.length).toBeGreaterThan(0)
+          expect(new Set(places.map((place) => JSON.stringify(place))).size).toBe(places.length)
+        }
+      },
+    ),
+    { numRuns: 500 },
+  )
+  expect(prototypes()).toEqual(before)
+})
+
+test('a reply that is nested without end is not followed', () => {
+  let value: object = { url: a }
+  for (let depth = 0; depth < 5_000; depth++) value = { data: value }
+  expect(placesOf(readVideo({ id: videoId, status: 'completed', output: value }))).toEqual([[content]])
+})
