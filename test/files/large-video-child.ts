@@ -1,0 +1,31 @@
+// Saves a video of so many MiB and prints the most memory that took, in MiB: node large-video-child.ts FILE MIB
+import { constants } from 'node:fs'
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import process from 'node:process'
+import { testContext } from '../support/test-context.ts'
+import { ftyp, largeBox, moov } from '../support/video-bytes.ts'
+
+const [path = '', size = '0'] = process.argv.slice(2)
+const mebibytes = Number(size)
+
+// The disk of a test machine is spared: content goes nowhere, everything else is as it is.
+const open = promises.open
+promises.open = async (name, flags, mode) => {
+  const handle = await open(name, flags, mode)
+  const isWritten = typeof flags === 'number' && (flags & constants.O_WRONLY) !== 0
+  if (isWritten) {
+    handle.write = (async (_: Uint8Array, __: number, length: number) => ({ bytesWritten: length })) as never
+  }
+  return handle
+}
+syncBuiltinESMExports()
+const { openVideoFile } = await import('../../src/files/open-video-file.ts')
+
+const file = openVideoFile(testContext(), { pathFor: () => path, force: false })
+const piece = Buffer.alloc(1 << 20, 3)
+await file.write(Buffer.concat([ftyp(), largeBox('mdat', 16n + BigInt(mebibytes) * 2n ** 20n)]))
+for (let count = 0; count < mebibytes; count++) await file.write(piece)
+await file.write(moov())
+const { bytes, seconds } = await file.done()
+process.stdout.write(JSON.stringify({ bytes, seconds, memory: process.resourceUsage().maxRSS / 1024 }))

@@ -1,0 +1,228 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createVideoInspector } from '../../src/files/video-info.ts'
+import { pngBytes } from '../support/image-bytes.ts'
+import { box, element, ftyp, largeBox, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
+
+/** What a video tells when it comes in pieces of these lengths, the last of them again and again. */
+function inspect(bytes: Uint8Array, lengths: readonly number[] = [bytes.length || 1]) {
+  const inspector = createVideoInspector()
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const length = lengths[Math.min(turn, lengths.length - 1)]!
+    // Memory that is used again, as a download does.
+    const piece = Buffer.from(bytes.subarray(at, at + length))
+    inspector.add(piece)
+    piece.fill(0xee)
+    at += length
+  }
+  return inspector.finish()
+}
+
+const whole = { width: 1280, height: 720, seconds: 4, damage: undefined }
+
+/** As small as an MP4 can be: it has an index, and nothing in it. */
+const minimal = Buffer.concat([ftyp(), box('free'), box('mdat', Buffer.alloc(4)), box('moov')])
+
+const unknownLength = mp4Bytes()
+unknownLength.writeUInt32BE(0, unknownLength.indexOf('moov') - 4)
+
+const fragmented = Buffer.concat([
+  ftyp('iso5'),
+  box(
+    'moov',
+    moov({ duration: 0 }).subarray(8),
+    box('mvex', box('mehd', Buffer.from([0, 0, 0, 0, 0, 0, 0x0f, 0xa0]))),
+  ),
+  box('moof', Buffer.alloc(40)),
+  box('mdat', Buffer.alloc(400)),
+])
+
+test.each<[string, Uint8Array, object]>([
+  ['the index at the end', mp4Bytes(), { format: 'mp4', ...whole }],
+  [
+    'the index in front',
+    Buffer.concat([ftyp(), moov(), box('mdat', Buffer.alloc(99))]),
+    { format: 'mp4', ...whole },
+  ],
+  [
+    'times of 64 bits',
+    mp4Bytes({ long: true, timescale: 24_000, duration: 96_000 }),
+    { format: 'mp4', ...whole },
+  ],
+  [
+    'a fraction of a second',
+    mp4Bytes({ timescale: 30_000, duration: 100_100 }),
+    { format: 'mp4', ...whole, seconds: 3.337 },
+  ],
+  [
+    'a size of 64 bits',
+    Buffer.concat([ftyp(), largeBox('mdat', 116n, Buffer.alloc(100)), moov()]),
+    { format: 'mp4', ...whole },
+  ],
+  ['a last box to the end', unknownLength, { format: 'mp4', ...whole }],
+  ['in fragments', fragmented, { format: 'mp4', ...whole }],
+  [
+    'as small as can be',
+    minimal,
+    { format: 'mp4', width: null, height: null, seconds: null, damage: undefined },
+  ],
+  ['a duration nobody knew', mp4Bytes({ duration: 2 ** 32 - 1 }), { format: 'mp4', ...whole, seconds: null }],
+  ['no timescale', mp4Bytes({ timescale: 0 }), { format: 'mp4', ...whole, seconds: null }],
+  ['QuickTime', Buffer.concat([ftyp('qt  '), moov()]), { format: 'mov', ...whole }],
+  [
+    'QuickTime of old',
+    Buffer.concat([box('wide'), box('mdat', Buffer.alloc(50)), moov()]),
+    { format: 'mov', ...whole },
+  ],
+  ['WebM', webmBytes(), { format: 'webm', ...whole }],
+  ['a WebM of unknown lengths', webmBytes({ live: true }), { format: 'webm', ...whole }],
+  ['Matroska', webmBytes({ docType: 'matroska' }), { format: 'mkv', ...whole }],
+])('%s', (_, bytes, expected) => {
+  expect(inspect(bytes)).toEqual(expected)
+  expect(inspect(bytes, [1])).toEqual(expected)
+  expect(inspect(bytes, [63, 1, 2, 500])).toEqual(expected)
+})
+
+test.each<[string, Uint8Array, string]>([
+  ['cut within the pictures', mp4Bytes().subarray(0, 500), 'its data ends too early'],
+  ['cut within the index', mp4Bytes().subarray(0, -5), 'its data ends too early'],
+  ['cut within a header', Buffer.concat([mp4Bytes(), Buffer.from([0, 0, 0])]), 'its data ends too early'],
+  ['without an index', Buffer.concat([ftyp(), box('mdat', Buffer.alloc(80))]), 'it has no index'],
+  [
+    'a size of 5',
+    Buffer.concat([mp4Bytes(), Buffer.from([0, 0, 0, 5, 0, 0, 0, 0])]),
+    'its parts have sizes that cannot be',
+  ],
+  [
+    'a large size of 9',
+    Buffer.concat([mp4Bytes(), largeBox('free', 9n)]),
+    'its parts have sizes that cannot be',
+  ],
+  [
+    'a size beyond all',
+    Buffer.concat([ftyp(), largeBox('mdat', 2n ** 64n - 1n), moov()]),
+    'its data ends too early',
+  ],
+  ['WebM cut', webmBytes().subarray(0, -1), 'its data ends too early'],
+  [
+    'WebM without tracks',
+    Buffer.concat([webmBytes().subarray(0, 26), element(0x18538067, element(0xec, Buffer.alloc(40)))]),
+    'it has no tracks',
+  ],
+  ['WebM of zeros', Buffer.concat([webmBytes(), Buffer.alloc(80)]), 'its parts have sizes that cannot be'],
+])('damaged: %s', (_, bytes, damage) => {
+  expect(inspect(bytes).damage).toBe(damage)
+  expect(inspect(bytes, [1]).damage).toBe(damage)
+})
+
+describe('what is no video (faults F17, F18)', () => {
+  test.each<[string, Uint8Array | string, string]>([
+    ['nothing', '', 'a video of 0 bytes'],
+    ['HTML', '<!DOCTYPE html><html><body>502 Bad Gateway</body></html>', 'an HTML or XML document'],
+    ['a short page', '\n <p>', 'an HTML or XML document'],
+    ['JSON', `{"error": {"message": "${'expired '.repeat(20)}"}}`, 'a JSON document'],
+    ['a picture', pngBytes({ width: 9, height: 9 }), 'image/png'],
+    ['AVIF, in boxes like those of a video', Buffer.concat([ftyp('avif'), moov()]), 'image/avif'],
+    ['sound', Buffer.concat([ftyp('M4A '), moov()]), 'audio/mp4'],
+    ['text', 'not found', 'text/plain'],
+    ['text that names a box', 'The moov box is missing.'.padEnd(99), 'text/plain'],
+    ['noise', Buffer.alloc(300, 0xab), 'data of no known type'],
+  ])('%s', (_, content, found) => {
+    const bytes = Buffer.from(content)
+    for (const lengths of [[bytes.length || 1], [1], [20]]) {
+      expect(() => inspect(bytes, lengths)).toThrow(`The gateway sent ${found}`)
+    }
+  })
+
+  test('is refused as soon as enough of it has come', () => {
+    const inspector = createVideoInspector()
+    expect(() => inspector.add(Buffer.from('<html>'.repeat(20)))).toThrow('an HTML or XML document')
+  })
+})
+
+/** Boxes of every kind that is looked into, with sizes that may lie. */
+const hostileBox: fc.Arbitrary<Buffer> = fc.letrec<{ box: Buffer }>((tie) => ({
+  box: fc
+    .tuple(
+      fc.constantFrom('moov', 'trak', 'mvhd', 'tkhd', 'mvex', 'mehd', 'mdat', 'free', 'moof', 'ftyp'),
+      fc.oneof(
+        { maxDepth: 5 },
+        fc.uint8Array({ maxLength: 150 }),
+        tie('box'),
+        fc.array(tie('box'), { maxLength: 4 }).map((all) => Buffer.concat(all)),
+      ),
+      fc.oneof(
+        { weight: 5, arbitrary: fc.constant('true' as const) },
+        { weight: 1, arbitrary: fc.nat({ max: 20 }) },
+        { weight: 1, arbitrary: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }) },
+        { weight: 1, arbitrary: fc.integer({ min: 0, max: 2 ** 32 - 1 }) },
+      ),
+    )
+    .map(([type, content, size]) => {
+      if (typeof size === 'bigint') return largeBox(type, size, content)
+      const made = box(type, content)
+      if (size !== 'true') made.writeUInt32BE(size)
+      return made
+    }),
+})).box
+
+const ids = [0x18538067, 0x1549a966, 0x2ad7b1, 0x4489, 0x1654ae6b, 0xae, 0xe0, 0xb0, 0xba, 0x1f43b675, 0x42]
+const hostileElement: fc.Arbitrary<Buffer> = fc.letrec<{ element: Buffer }>((tie) => ({
+  element: fc
+    .tuple(
+      fc.constantFrom(...ids),
+      fc.oneof({ maxDepth: 5 }, fc.uint8Array({ maxLength: 40 }), tie('element')),
+      fc.oneof(
+        fc.constant(undefined),
+        fc.constant('unknown' as const),
+        fc.bigInt({ min: 0n, max: 2n ** 56n - 1n }),
+      ),
+    )
+    .map(([id, content, length]) => element(id, content, length)),
+})).element
+
+test.each([
+  ['MP4', ftyp(), hostileBox],
+  ['WebM', webmBytes().subarray(0, 26), hostileElement],
+])(
+  'whatever a hostile %s holds, and however it is cut, it is read to the same end',
+  (_, start, part) => {
+    fc.assert(
+      fc.property(
+        fc.array(part, { maxLength: 6 }),
+        fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 9 }),
+        fc.nat(),
+        (parts, lengths, cut) => {
+          const all = Buffer.concat([start, ...parts])
+          const bytes = all.subarray(0, start.length + (cut % (all.length - start.length + 1)))
+          const found = inspect(bytes)
+          expect(inspect(bytes, lengths)).toEqual(found)
+          expect(inspect(bytes, [1])).toEqual(found)
+          for (const value of [found.width, found.height, found.seconds]) {
+            expect(value === null || (Number.isFinite(value) && value >= 0)).toBe(true)
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  },
+  60_000,
+)
+
+test('a million tiny boxes are followed no further', () => {
+  const tiny = Buffer.concat(Array.from({ length: 10_000 }, () => box('free')))
+  const inspector = createVideoInspector()
+  inspector.add(ftyp())
+  for (let count = 0; count < 101; count++) inspector.add(tiny)
+  expect(inspector.finish().damage).toBe('its parts have sizes that cannot be')
+})
+
+test('a video larger than any memory is read by its sizes', () => {
+  const inspector = createVideoInspector()
+  const piece = Buffer.alloc(1 << 20)
+  inspector.add(Buffer.concat([ftyp(), largeBox('mdat', 16n + 20n * 2n ** 30n)]))
+  // The same memory again and again: what matters is that nothing of it is kept or looked at.
+  for (let count = 0; count < 20 * 1024; count++) inspector.add(piece)
+  inspector.add(moov())
+  expect(inspector.finish()).toEqual({ format: 'mp4', ...whole })
+})
