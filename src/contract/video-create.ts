@@ -14,7 +14,7 @@ export const videoCreateEndpoint: Endpoint = {
   fields: {
     model: { type: 'string', minLength: 1, about: 'video model' },
     prompt: { type: 'string', required: true, minLength: 1, maxLength: 32_000, about: 'what to show' },
-    seconds: { type: ['string', 'integer'], known: ['4', '8', '12'], about: 'duration in seconds' },
+    seconds: { type: ['string', 'number'], known: ['4', '8', '12'], about: 'duration in seconds' },
     size: {
       type: 'string',
       values: ['720x1280', '1280x720', '1024x1792', '1792x1024'],

@@ -1,0 +1,159 @@
+import { chmod, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts'
+import { createJobStore } from '../../../src/sandbox/videos/job-store.ts'
+import { sourceVideo } from '../../../src/sandbox/videos/source-video.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { call, runningSandbox } from '../../support/running-sandbox.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { fetchBytes, jobMs, makeVideo, operate, remix } from '../../support/video-calls.ts'
+
+async function folderFor() {
+  const folder = join(await temporaryFolder(), 'state', 'sandbox')
+  const clock = fakeClock()
+  const start = (options: Partial<SandboxOptions> = {}) => runningSandbox({ clock, folder, ...options })
+  return { folder, clock, start }
+}
+
+test('a job begun in one sandbox is looked up, downloaded and remixed in others', async () => {
+  const { clock, start } = await folderFor()
+  const first = await start()
+  const { json } = await makeVideo(first)
+  const { name } = (await operate(first)).json
+  await first.close()
+  await clock.advance(jobMs)
+  const second = await start({ seed: 9 })
+  expect((await call(second, `/v1/videos/${json.id}`)).json).toMatchObject({ status: 'completed' })
+  expect((await call(second, `/v1beta/${name}`)).json.done).toBe(true)
+  const third = await start()
+  const films = []
+  for (const sandbox of [second, third]) {
+    films.push((await fetchBytes(`${sandbox.url}/v1/videos/${json.id}/content`)).headers.get('etag'))
+  }
+  expect(films[0]).toBe(films[1])
+  expect((await remix(third, json.id)).status).toBe(200)
+  expect(second.created()).toBe(0)
+})
+
+test('without a folder nothing is left of a job', async () => {
+  const clock = fakeClock()
+  const { json } = await makeVideo(await runningSandbox({ clock }))
+  expect((await call(await runningSandbox({ clock }), `/v1/videos/${json.id}`)).status).toBe(404)
+})
+
+test('sandboxes that begin at the same moment give different ids, and see all jobs', async () => {
+  const { folder, clock } = await folderFor()
+  let chance = 0
+  const sandboxes = await Promise.all(
+    Array.from({ length: 4 }, () => {
+      const own = { ...clock, random: () => ++chance / 100 }
+      return runningSandbox({ clock: own, folder })
+    }),
+  )
+  const replies = await Promise.all(
+    sandboxes.flatMap((sandbox) => Array.from({ length: 5 }, () => makeVideo(sandbox))),
+  )
+  const ids = new Set(replies.map(({ json }) => json.id))
+  expect(ids.size).toBe(20)
+  for (const sandbox of sandboxes) {
+    expect((await call(sandbox, '/v1/videos?limit=100')).json.data).toHaveLength(21)
+  }
+  expect((await readdir(folder)).filter((name) => !name.endsWith('.json'))).toEqual([])
+})
+
+test('only the user may read what was asked for', async () => {
+  const { folder, start } = await folderFor()
+  await makeVideo(await start(), { prompt: 'a secret' })
+  const [name] = await readdir(folder)
+  expect(await readFile(join(folder, name!), 'utf8')).toContain('a secret')
+  expect((await stat(join(folder, name!))).mode & 0o777).toBe(0o600)
+  expect((await stat(folder)).mode & 0o777).toBe(0o700)
+})
+
+test('a day after its expiry a job is removed; deleted ones at once', async () => {
+  const { folder, clock, start } = await folderFor()
+  const sandbox = await start()
+  const { json } = await makeVideo(sandbox)
+  await clock.advance(25 * 3_600_000)
+  await makeVideo(sandbox)
+  expect(await readdir(folder)).toHaveLength(2)
+  await clock.advance(jobMs)
+  const last = (await makeVideo(sandbox)).json.id
+  expect(await readdir(folder)).not.toContain(`${json.id}.json`)
+  await clock.advance(jobMs)
+  await call(sandbox, `/v1/videos/${last}`, undefined, { method: 'DELETE' })
+  expect(await readdir(folder)).toHaveLength(1)
+})
+
+test('what a killed process left half-written goes, what one is writing stays', async () => {
+  const { folder, clock, start } = await folderFor()
+  await mkdir(folder, { recursive: true })
+  const [old, young, foreign] = ['.a.0123456789abcdef.tmp', '.b.0123456789abcdef.tmp', 'notes.tmp']
+  for (const name of [old, young, foreign]) await writeFile(join(folder, name!), '{')
+  const now = clock.now() / 1000
+  await utimes(join(folder, old!), now - 100, now - 100)
+  await utimes(join(folder, young!), now - 1, now - 1)
+  await utimes(join(folder, foreign!), now - 100, now - 100)
+  await makeVideo(await start())
+  const names = await readdir(folder)
+  expect([names.includes(old!), names.includes(young!), names.includes(foreign!)]).toEqual([
+    false,
+    true,
+    true,
+  ])
+})
+
+test('files that are no jobs are no jobs', async () => {
+  const { folder, start } = await folderFor()
+  await mkdir(folder, { recursive: true })
+  const film = { ...sourceVideo.films[0]! }
+  const job = { ...sourceVideo, id: 'other' }
+  const broken = ['', '{', 'null', '[]', '{"id":"f5"}', JSON.stringify(job)]
+  for (const wrong of [
+    { films: [{ ...film, width: 1e9 }] },
+    { films: [{ ...film, width: 17 }] },
+    { films: [{ ...film, seconds: 1e9 }] },
+    { films: [{ ...film, prompts: [] }] },
+    { createdAt: -1 },
+    { scenario: 'x' },
+  ]) {
+    broken.push(JSON.stringify({ ...job, id: `f${broken.length}`, ...wrong }))
+  }
+  for (const [index, text] of broken.entries()) await writeFile(join(folder, `f${index}.json`), text)
+  const sandbox = await start()
+  for (const index of broken.keys()) {
+    expect([index, (await call(sandbox, `/v1/videos/f${index}`)).status]).toEqual([index, 404])
+  }
+  expect((await call(sandbox, '/v1/videos')).json.data).toHaveLength(1)
+})
+
+test('no id leads out of the folder', async () => {
+  const { folder, clock } = await folderFor()
+  const outside = join(folder, '..', 'outside.json')
+  await mkdir(folder, { recursive: true })
+  await writeFile(outside, JSON.stringify({ ...sourceVideo, id: '../outside' }))
+  const store = createJobStore(clock, folder)
+  for (const id of ['../outside', '..\\outside', `${folder}/../outside`, 'outside\0']) {
+    expect([await store.find(id), await store.remove(id)]).toEqual([undefined, false])
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: 'binary' }), async (id) => {
+      expect([await store.find(id), await store.remove(id)]).toEqual([undefined, false])
+    }),
+    { numRuns: 300 },
+  )
+  expect(await readFile(outside, 'utf8')).toContain('outside')
+})
+
+test('a folder that cannot be made leaves jobs in memory', async () => {
+  const { folder, start } = await folderFor()
+  await mkdir(join(folder, '..'), { recursive: true })
+  await writeFile(folder, 'a file')
+  await chmod(folder, 0o400)
+  const sandbox = await start()
+  const { json } = await makeVideo(sandbox)
+  expect((await call(sandbox, `/v1/videos/${json.id}`)).json.status).toBe('pending')
+  expect((await call(sandbox, '/v1/videos')).json.data).toHaveLength(2)
+})

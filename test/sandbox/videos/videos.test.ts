@@ -1,0 +1,323 @@
+import { expect, test } from 'vitest'
+import { decodeImage } from '../../../src/files/codecs.ts'
+import { videoStateOf } from '../../../src/contract/video-state.ts'
+import { pacingOf } from '../../../src/sandbox/videos/timeline.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { mp4Facts } from '../../support/mp4-boxes.ts'
+import { call, runningSandbox } from '../../support/running-sandbox.ts'
+import type { Json } from '../../support/running-sandbox.ts'
+import { testImages } from '../../support/test-images.ts'
+import { afterwards, fetchBytes, jobMs, makeVideo, operate, remix } from '../../support/video-calls.ts'
+
+const source = 'video_sandbox_source'
+
+async function place() {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  return { clock, sandbox }
+}
+
+async function begun(body: Json = {}, headers: Json = {}) {
+  const { clock, sandbox } = await place()
+  const { json, status } = await makeVideo(sandbox, body, headers)
+  const look = () => call(sandbox, `/v1/videos/${json.id}`)
+  return { clock, sandbox, json, status, look }
+}
+
+/** Every look-up of a job, one each step of time. */
+async function watched(scenario: string, steps = 10): Promise<Json[]> {
+  const { clock, look } = await begun({ prompt: `sandbox:${scenario}` })
+  const seen: Json[] = []
+  for (let step = 0; step <= steps; step++) {
+    seen.push((await look()).json)
+    await clock.advance(jobMs / steps)
+  }
+  return seen
+}
+
+test('every field is there from the beginning; times are null until they are set', async () => {
+  const { json, clock, look } = await begun({ model: 'sora-2', size: '1280x720' })
+  const createdAt = clock.now() / 1000
+  const fields = {
+    id: expect.stringMatching(/^video_[\da-f]{48}$/),
+    object: 'video',
+    created_at: createdAt,
+    completed_at: null,
+    model: 'sora-2',
+    status: 'pending',
+    progress: 0,
+    expires_at: null,
+    prompt: 'a paper boat',
+    seconds: '1',
+    size: '1280x720',
+    remixed_from_video_id: null,
+    error: null,
+  }
+  expect(json).toEqual(fields)
+  await clock.advance(600)
+  expect((await look()).json).toEqual({
+    ...fields,
+    status: 'completed',
+    progress: 100,
+    completed_at: createdAt,
+    expires_at: createdAt + 3600,
+  })
+})
+
+test('it waits, runs with growing progress, and is completed', async () => {
+  const seen = await watched('plain')
+  const states = seen.map(({ status }) => status)
+  expect([...new Set(states)]).toEqual(['pending', 'in_progress', 'completed'])
+  const progress = seen.map((video) => video.progress)
+  expect(progress).toEqual(progress.toSorted((one, other) => one - other))
+  expect(new Set(progress).size).toBeGreaterThan(5)
+})
+
+test('the client is told when to ask again, while there is something to wait for', async () => {
+  const { look, clock } = await begun()
+  expect((await look()).headers.get('openai-poll-after-ms')).toBe('100')
+  await clock.advance(jobMs)
+  expect((await look()).headers.get('openai-poll-after-ms')).toBeNull()
+})
+
+test('with natural latency a job takes four seconds, with a number ten steps and a wait', () => {
+  expect(pacingOf('natural')).toEqual({ pendingMs: 700, runningMs: 3300, pollMs: 1000 })
+  expect(pacingOf(20)).toEqual({ pendingMs: 20, runningMs: 200, pollMs: 20 })
+})
+
+test('a failure, with its error object', async () => {
+  const last = (await watched('failure')).at(-1)!
+  expect(last).toMatchObject({ status: 'failed', completed_at: null, expires_at: null })
+  expect(last.error).toEqual({
+    code: 'video_generation_failed',
+    message: expect.any(String),
+    type: 'server_error',
+  })
+  expect((await watched('filtered')).at(-1)!.error.code).toBe('moderation_blocked')
+})
+
+test('a job that is stuck, one that goes back, one in a state nobody knows', async () => {
+  expect((await watched('stuck')).at(-1)).toMatchObject({ status: 'in_progress', progress: 42 })
+  const back = await watched('backwards', 20)
+  const progress = back.map((video) => video.progress)
+  expect(progress).not.toEqual(progress.toSorted((one, other) => one - other))
+  expect(back.findLastIndex(({ status }) => status === 'pending')).toBeGreaterThan(
+    back.findIndex(({ status }) => status === 'in_progress'),
+  )
+  expect(back.at(-1)!.status).toBe('completed')
+  const unknown = (await watched('unknown')).map(({ status }) => status)
+  expect([...new Set(unknown)]).toEqual(['pending', 'warming_up', 'completed'])
+})
+
+test('states in other words, numbers as text, milliseconds', async () => {
+  const seen = await watched('spelling')
+  const words = [...new Set(seen.map(({ status }) => status))]
+  expect(words).toEqual(['NOT_START', 'Processing', 'SUCCESS'])
+  expect(words.map(videoStateOf)).toEqual(['pending', 'in_progress', 'completed'])
+  expect(seen[0]).toMatchObject({ progress: '0%', seconds: 1, created_at: expect.any(Number) })
+  expect(seen[0]!.created_at).toBeGreaterThan(1e12)
+  expect(seen[5]!.completed_at).toBeGreaterThan(1e12)
+})
+
+test('scenarios by header and by model; a refusal is no creation', async () => {
+  const byHeader = await begun({}, { 'x-sandbox-scenario': 'accepted' })
+  expect((await byHeader.look()).status).toBe(202)
+  const { status, json, sandbox } = await begun({ model: 'sandbox-refusal' })
+  expect([status, json.error.code, sandbox.created()]).toEqual([400, 'moderation_blocked', 0])
+})
+
+test('the content: not before completion, not after expiry, in between with a strong tag and in parts', async () => {
+  const { json, sandbox, clock } = await begun({ size: '720x1280', seconds: 2 })
+  const url = `${sandbox.url}/v1/videos/${json.id}/content`
+  const early = await fetchBytes(url)
+  expect([early.status, JSON.parse(early.bytes.toString()).error.message]).toEqual([
+    400,
+    expect.stringContaining('pending'),
+  ])
+  await clock.advance(jobMs)
+  const whole = await fetchBytes(url)
+  expect(whole.status).toBe(200)
+  expect(whole.headers.get('content-type')).toBe('video/mp4')
+  expect(whole.headers.get('content-length')).toBe(String(whole.bytes.length))
+  expect(mp4Facts(whole.bytes)).toMatchObject({ width: 720, height: 1280, seconds: [2, 2] })
+  const etag = whole.headers.get('etag')!
+  expect(etag).toMatch(/^"[\da-f]{64}"$/)
+  const rest = await fetchBytes(url, { range: 'bytes=1000-', 'if-range': etag })
+  expect([rest.status, rest.bytes.equals(whole.bytes.subarray(1000))]).toEqual([206, true])
+  expect((await fetchBytes(url, { range: 'bytes=1000-', 'if-range': '"other"' })).status).toBe(200)
+  expect((await fetchBytes(url, { range: `bytes=${whole.bytes.length}-` })).status).toBe(416)
+  expect((await fetchBytes(url, { authorization: '' })).status).toBe(401)
+  await clock.advance(3_600_000)
+  const late = await fetchBytes(url)
+  expect([late.status, JSON.parse(late.bytes.toString()).error.code]).toEqual([410, 'video_expired'])
+})
+
+test('a result that expires at once, and one that never comes', async () => {
+  for (const [scenario, status] of [
+    ['expired', 410],
+    ['failure', 400],
+  ] as const) {
+    const { json, sandbox, clock } = await begun({ prompt: `sandbox:${scenario}` })
+    await clock.advance(jobMs)
+    expect((await call(sandbox, `/v1/videos/${json.id}/content`)).status).toBe(status)
+  }
+})
+
+test('a still of the video', async () => {
+  const { sandbox } = await place()
+  const url = `${sandbox.url}/v1/videos/${source}/content?variant=`
+  const { bytes, headers } = await fetchBytes(`${url}thumbnail`)
+  expect(headers.get('content-type')).toBe('image/webp')
+  expect(await decodeImage(bytes, 'image/webp')).toMatchObject({ width: 1280, height: 720 })
+  expect((await fetchBytes(`${url}audio`)).status).toBe(400)
+})
+
+test('a remix has the length and the size of its source, and another picture', async () => {
+  const { sandbox, clock } = await place()
+  const made = await afterwards(makeVideo(sandbox, { size: '1280x720', seconds: '1' }), clock)
+  const reply = await remix(sandbox, made.id)
+  expect(reply.json).toMatchObject({
+    status: 'pending',
+    model: 'sora-2',
+    seconds: '1',
+    size: '1280x720',
+    remixed_from_video_id: made.id,
+  })
+  await clock.advance(jobMs)
+  const again = await afterwards(remix(sandbox, reply.json.id, { prompt: 'a red dusk' }), clock)
+  const films = []
+  for (const id of [made.id, reply.json.id, again.id]) {
+    films.push((await fetchBytes(`${sandbox.url}/v1/videos/${id}/content`)).headers.get('etag'))
+  }
+  expect(new Set(films).size).toBe(3)
+  expect([sandbox.created('video-create'), sandbox.created('video-remix')]).toEqual([1, 2])
+})
+
+test('the built-in video can be remixed at any time, and not be deleted', async () => {
+  const { sandbox, clock } = await place()
+  await clock.advance(90 * 86_400_000)
+  const { json } = await call(sandbox, `/v1/videos/${source}`)
+  expect(json).toMatchObject({ id: source, status: 'completed', expires_at: clock.now() / 1000 + 3600 })
+  expect((await remix(sandbox, source)).json.remixed_from_video_id).toBe(source)
+  expect((await call(sandbox, `/v1/videos/${source}/content`)).status).toBe(200)
+  expect((await call(sandbox, `/v1/videos/${source}`, undefined, { method: 'DELETE' })).status).toBe(400)
+})
+
+test('a remix of an operation, whose size becomes that of a video', async () => {
+  const { sandbox, clock } = await place()
+  const { name } = await afterwards(
+    operate(sandbox, { aspectRatio: '9:16', resolution: '1080p', durationSeconds: 2 }),
+    clock,
+  )
+  const id = name.split('/').at(-1)
+  const { json } = await remix(sandbox, id)
+  expect(json).toMatchObject({ remixed_from_video_id: id, size: '720x1280', seconds: '2' })
+  await clock.advance(jobMs)
+  const { bytes } = await fetchBytes(`${sandbox.url}/v1/videos/${json.id}/content`)
+  expect(mp4Facts(bytes)).toMatchObject({ width: 720, height: 1280, seconds: [2, 2] })
+})
+
+test('only completed videos are remixed: the message has the state', async () => {
+  const { sandbox, clock } = await place()
+  const refusal = async (id: string) => {
+    const { status, json } = await remix(sandbox, id)
+    return [status, json.error.message]
+  }
+  const running = (await makeVideo(sandbox)).json.id
+  expect(await refusal(running)).toEqual([400, expect.stringContaining('pending')])
+  await clock.advance(200)
+  expect(await refusal(running)).toEqual([400, expect.stringContaining('in_progress')])
+  const failed = await afterwards(makeVideo(sandbox, { prompt: 'sandbox:failure' }), clock)
+  expect(await refusal(failed.id)).toEqual([400, expect.stringContaining('failed')])
+  const filtered = { instances: [{ prompt: 'sandbox:filtered' }] }
+  const { name } = await afterwards(operate(sandbox, {}, filtered), clock)
+  expect(await refusal(name.split('/').at(-1))).toEqual([400, expect.stringContaining('no video')])
+  expect(await refusal('video_unknown')).toEqual([404, expect.stringContaining('video_unknown')])
+  expect(sandbox.created('video-remix')).toBe(0)
+})
+
+test.each<[string, string, Json]>([
+  ['model', 'none', { model: undefined }],
+  ['model', 'one for images', { model: 'gpt-image-1' }],
+  ['prompt', 'none', { prompt: undefined }],
+  ['prompt', 'empty', { prompt: '' }],
+  ['prompt', 'too long', { prompt: 'x'.repeat(32_001) }],
+  ['seconds', 'not its own', { seconds: '8' }],
+])('a remix is refused for its %s: %s', async (param, _, body) => {
+  const { sandbox } = await place()
+  const { status, json } = await remix(sandbox, source, body)
+  expect([status, json.error.param]).toEqual([400, param])
+})
+
+test.each<[string, Json]>([
+  ['prompt', { prompt: undefined }],
+  ['seconds', { seconds: '0' }],
+  ['seconds', { seconds: 61 }],
+  ['seconds', { seconds: '4.5' }],
+  ['size', { size: '1x1' }],
+  ['model', { model: 'dall-e-3' }],
+  ['input_reference', { input_reference: 'https://example.com/a.png' }],
+  ['colour', { colour: 'red' }],
+])('a video is refused for its %s: %j', async (param, body) => {
+  const { sandbox } = await place()
+  const { status, json } = await makeVideo(sandbox, body)
+  expect([status, json.error.param, sandbox.created()]).toEqual([400, param, 0])
+})
+
+test('forms are taken as well', async () => {
+  const { sandbox } = await place()
+  const { png } = await testImages(32)
+  const send = async (path: string, fields: Json, file?: [string, Uint8Array, string]) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
+    if (file) form.append(file[0], new File([Buffer.from(file[1])], 'first', { type: file[2] }))
+    const headers = { authorization: 'Bearer test-key' }
+    const response = await fetch(sandbox.url + path, { method: 'POST', headers, body: form })
+    return { status: response.status, json: (await response.json()) as Json }
+  }
+  const fields = { prompt: 'a boat', seconds: '4', size: '1280x720' }
+  const made = await send('/v1/videos', fields, ['input_reference', png, 'image/png'])
+  expect(made).toMatchObject({ status: 200, json: { seconds: '4', model: 'sandbox-video' } })
+  const remixed = await send(`/v1/videos/${source}/remix`, { prompt: 'night', model: 'sora-2' })
+  expect(remixed.status).toBe(200)
+  for (const file of [
+    ['input_reference', png, 'image/jpeg'],
+    ['input_reference', Buffer.from('no image'), 'image/png'],
+    ['picture', png, 'image/png'],
+  ] as const) {
+    const { status, json } = await send('/v1/videos', fields, [...file])
+    expect([status, json.error.param]).toEqual([400, file[0]])
+  }
+})
+
+test('the list has pages, newest first or oldest first', async () => {
+  const { sandbox, clock } = await place()
+  const ids: string[] = [source]
+  for (let count = 0; count < 3; count++) {
+    ids.push((await makeVideo(sandbox)).json.id)
+    await clock.advance(1)
+  }
+  await operate(sandbox)
+  const page = async (query: string) => {
+    const { json } = await call(sandbox, `/v1/videos?${query}`)
+    return [json.data.map(({ id }: Json) => id), json.has_more, json.first_id, json.last_id]
+  }
+  expect(await page('')).toEqual([ids.toReversed(), false, ids[3], source])
+  expect(await page('limit=2&order=asc')).toEqual([ids.slice(0, 2), true, source, ids[1]])
+  expect(await page(`limit=2&order=asc&after=${ids[1]}`)).toEqual([ids.slice(2), false, ids[2], ids[3]])
+  expect(await page('limit=0')).toEqual([[], true, null, null])
+  for (const query of ['limit=101', 'limit=-1', 'order=up', 'after=nobody']) {
+    const { status, json } = await call(sandbox, `/v1/videos?${query}`)
+    expect([status, json.error.param]).toEqual([400, query.split('=')[0]])
+  }
+})
+
+test('only what is over can be deleted, and then it is gone', async () => {
+  const { json, sandbox, clock } = await begun()
+  const remove = () => call(sandbox, `/v1/videos/${json.id}`, undefined, { method: 'DELETE' })
+  expect((await remove()).status).toBe(400)
+  await clock.advance(jobMs)
+  expect((await remove()).json).toEqual({ id: json.id, object: 'video.deleted', deleted: true })
+  expect((await remove()).status).toBe(404)
+  expect((await call(sandbox, `/v1/videos/${json.id}/content`)).status).toBe(404)
+})
