@@ -17,18 +17,22 @@ export interface JobOutputParts {
 
 /** Commands that do not wait for a job: what it is at the moment, when the command ends. */
 export function createJobOutput({ screen, notices, show, clock, what }: JobOutputParts): Output {
+  const tell = (lines: readonly string[]) => {
+    screen.text(lines.map((line) => `${oneLine(show(line))}\n`).join(''))
+  }
+  const report = (document: VideoDocument) => tell(reportLines(document, clock.now() / 1000))
   return {
     event: (event) => notices.event(event),
     raw() {},
     flush: () => screen.settle(),
     async end(document) {
-      if ('video' in document) {
-        const lines = what === 'id' ? [document.id] : reportLines(document, clock.now() / 1000)
-        screen.text(lines.map((line) => `${oneLine(show(line))}\n`).join(''))
-      }
+      if ('video' in document && what === 'id') tell([document.id])
+      else if ('video' in document) report(document)
       await screen.close()
     },
-    async error(error) {
+    async error(error, partial) {
+      // A job that failed has been looked up all the same.
+      if (partial !== undefined && 'video' in partial && what === 'report') report(partial)
       notices.error(error)
       await screen.closeAfterError()
     },

@@ -34,6 +34,15 @@ test('a job is told line by line: what it is called, how it is, until when its r
   ])
 })
 
+test('a job whose state is the failure of the command is told all the same', async () => {
+  const context = testContext({ env: { NO_COLOR: '1' } })
+  const output = createOutput(context, { quiet: false, usage: false, result: 'job' })
+  const failure = new ModelgateError('failed', 'job_failed', 'The job video_1 failed: too dark')
+  await output.error(failure, { ...sampleVideoDocument, state: 'failed' })
+  expect(context.stdout.text).toContain('state     failed')
+  expect(context.stderr.text).toContain('too dark')
+})
+
 test('what is not known is left out', async () => {
   const unknown = { model: null, progress: null, expires_at: null, files: [], failures: [] }
   expect(await printed({ ...unknown, state: 'pending' })).toEqual([
