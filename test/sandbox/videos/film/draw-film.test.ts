@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { drawFilm, drawStill } from '../../../../src/sandbox/videos/film/draw-film.ts'
+import { panOffsets } from '../../../../src/sandbox/videos/film/pan.ts'
+import { planesOf } from '../../../../src/sandbox/videos/film/planes.ts'
+import { filmScene } from '../../../../src/sandbox/videos/film/scene.ts'
+import type { Film } from '../../../../src/sandbox/videos/film-plan.ts'
+import { decodeVideo, hasFfmpeg, likeness } from '../../../support/decode-video.ts'
+import { boxAt, mp4Boxes, mp4Facts } from '../../../support/mp4-boxes.ts'
+
+function film(more: Partial<Film> = {}): Film {
+  return { prompts: ['a paper boat at sunset'], seed: 'x', width: 320, height: 180, seconds: 2, ...more }
+}
+
+const sizes: readonly (readonly [number, number, number])[] = [
+  [1280, 720, 2],
+  [720, 1280, 1],
+  [1080, 1920, 1],
+  [1792, 1024, 1],
+  [320, 180, 5],
+]
+
+test.each(sizes)(
+  '%i by %i pixels, %i seconds: the index says so and points to every picture',
+  async (width, height, seconds) => {
+    const bytes = Buffer.from(await drawFilm(film({ width, height, seconds })))
+    const facts = mp4Facts(bytes)
+    // The index comes first, so that a player can begin before the end has come.
+    expect(facts).toMatchObject({
+      types: ['ftyp', 'moov', 'mdat'],
+      width,
+      height,
+      seconds: [seconds, seconds],
+      frames: seconds * 24,
+    })
+    expect(facts.start).toBe(facts.dataStart)
+    let at = facts.start
+    const units: number[] = []
+    for (const size of facts.frameSizes) {
+      expect(bytes.readUInt32BE(at)).toBe(size - 4)
+      units.push(bytes[at + 4]!)
+      at += size
+    }
+    expect(at).toBe(bytes.length)
+    const keys = boxAt(mp4Boxes(bytes), 'moov/trak/mdia/minf/stbl/stss').content
+    const keyed = units.flatMap((unit, index) => (unit === 0x65 ? [index + 1] : []))
+    expect(keys.readUInt32BE(4)).toBe(keyed.length)
+    expect(keyed.map((_, index) => keys.readUInt32BE(8 + index * 4))).toEqual(keyed)
+    expect(keyed).toHaveLength(Math.ceil(seconds / 2))
+  },
+)
+
+test.skipIf(!hasFfmpeg).each(sizes)(
+  '%i by %i pixels, %i seconds: every picture is the one that was drawn (needs ffmpeg)',
+  async (width, height, seconds) => {
+    const order = film({ width, height, seconds })
+    const frames = decodeVideo(await drawFilm(order), width, height)
+    const offsets = panOffsets(order)
+    expect(frames).toHaveLength(offsets.length)
+    const sceneWidth = Math.ceil(width / 16) * 16 + Math.max(...offsets) - Math.min(...offsets)
+    const drawn = planesOf(filmScene(order, sceneWidth, height), Math.ceil(height / 16) * 16)
+    for (const frame of [0, 1, 11, offsets.length - 1]) {
+      expect(likeness(frames[frame]!, drawn, width, height, offsets[frame]!)).toBeGreaterThan(40)
+    }
+  },
+)
+
+test.skipIf(!hasFfmpeg)('ffprobe tells what was asked for (needs ffmpeg)', async () => {
+  const { stdout } = spawnSync(
+    'ffprobe',
+    ['-v', 'error', '-of', 'json', '-show_streams', '-show_format', '-i', 'pipe:0'],
+    { input: await drawFilm(film({ width: 720, height: 1280, seconds: 3 })) },
+  )
+  const { streams, format } = JSON.parse(stdout.toString())
+  expect(streams).toHaveLength(1)
+  expect(streams[0]).toMatchObject({
+    codec_name: 'h264',
+    profile: 'Constrained Baseline',
+    width: 720,
+    height: 1280,
+    display_aspect_ratio: '9:16',
+    pix_fmt: 'yuv420p',
+    color_space: 'bt709',
+    avg_frame_rate: '24/1',
+    nb_frames: '72',
+  })
+  expect([Number(streams[0].duration), Number(format.duration)]).toEqual([3, 3])
+})
+
+test('the same film is the same file; seed, prompt and changes each make another', async () => {
+  const films = [
+    film(),
+    film(),
+    film({ seed: 'y' }),
+    film({ prompts: ['green hills'] }),
+    film({ prompts: ['a paper boat at sunset', 'make it night'] }),
+  ]
+  const files = await Promise.all(
+    films.map(async (order) => Buffer.from(await drawFilm(order)).toString('hex')),
+  )
+  expect(files[1]).toBe(files[0])
+  expect(new Set(files).size).toBe(4)
+})
+
+test('the camera goes gently, and never farther than the encoder can follow', () => {
+  for (const seconds of [1, 4, 60]) {
+    for (const seed of ['a', 'b', 'c', 'd']) {
+      const offsets = panOffsets(film({ width: 3840, height: 2160, seconds, seed }))
+      const moves = offsets.slice(1).map((offset, index) => offset - offsets[index]!)
+      expect(moves.every((move) => Math.abs(move) <= 16 && move % 2 === 0)).toBe(true)
+      expect(Math.abs(offsets.at(-1)! - offsets[0]!)).toBeGreaterThan(100)
+      expect(Math.min(...offsets)).toBe(0)
+    }
+  }
+})
+
+test('a remix keeps the shapes of its source in other colours', () => {
+  const source = drawStill(film())
+  const remix = drawStill(film({ prompts: ['a paper boat at sunset', 'a green night'] }))
+  const lights = [source, remix].map(({ data }) =>
+    Array.from({ length: data.length / 4 }, (_, at) => data[at * 4]! + data[at * 4 + 1]! + data[at * 4 + 2]!),
+  )
+  expect(correlation(lights[0]!, lights[1]!)).toBeGreaterThan(0.7)
+  const distance = source.data.reduce((sum, value, at) => sum + Math.abs(value - remix.data[at]!), 0)
+  expect(distance / source.data.length).toBeGreaterThan(15)
+})
+
+function correlation(one: readonly number[], other: readonly number[]): number {
+  const mean = (list: readonly number[]) => list.reduce((sum, value) => sum + value, 0) / list.length
+  const [first, second] = [mean(one), mean(other)]
+  const product = (a: readonly number[], b: readonly number[], p: number, q: number) =>
+    a.reduce((sum, value, at) => sum + (value - p) * (b[at]! - q), 0)
+  return (
+    product(one, other, first, second) /
+    Math.sqrt(product(one, one, first, first) * product(other, other, second, second))
+  )
+}
