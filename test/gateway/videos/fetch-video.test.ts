@@ -1,0 +1,390 @@
+import { describe, expect, test } from 'vitest'
+import { FileError, Interrupted, ModelgateError } from '../../../src/errors.ts'
+import type { Network } from '../../../src/gateway/download/url-policy.ts'
+import type { Gateway } from '../../../src/gateway/gateway.ts'
+import {
+  createVideoFetcher,
+  fetchVideo,
+  type FetchVideoOptions,
+} from '../../../src/gateway/videos/fetch-video.ts'
+import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
+import type { ResultPlace, ResultSample } from '../../../src/gateway/videos/result-places.ts'
+import { localServer, type LocalServer } from '../../support/local-server.ts'
+import {
+  head,
+  json,
+  readAll,
+  reset,
+  stall,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
+import { testGateway, until } from '../test-gateway.ts'
+import { now, readOperation, operationName, readVideo, videoId } from './job-facts.ts'
+
+/** Hosts of the tests: all are reached at this machine, whatever their addresses are. */
+const addresses: Readonly<Record<string, string>> = {
+  'gateway.test': '93.184.216.34',
+  'cdn.test': '93.184.216.35',
+  'internal.test': '10.0.0.7',
+}
+const network: Network = {
+  resolve: async (host) => [{ address: addresses[host] ?? '127.0.0.1', family: 4 }],
+  reach: () => ({ address: '127.0.0.1', family: 4 }),
+}
+
+const key = 'Bearer test-key-0123456789'
+const at = (host: string, { port }: Pick<LocalServer, 'port'>, path = '/a.mp4?sig=s3cret') =>
+  `http://${host}:${port}${path}`
+
+const clip = '\0\0\0\x20ftypisom and a paper boat'
+const mp4 = { headers: { 'content-type': 'video/mp4' } }
+const video = text(clip, mp4)
+const moved = (location: string, body = '') => text(body, { status: 302, headers: { location } })
+
+const content: ResultPlace = { kind: 'content', path: `/v1/videos/${videoId}/content` }
+const url = (address: string): ResultPlace => ({ kind: 'url', url: address })
+const sample = (...places: ResultPlace[]): ResultSample => ({ places })
+
+interface Fetched {
+  readonly outcome: string
+  readonly content: string
+  readonly error: ModelgateError | undefined
+}
+
+function collector() {
+  const chunks: Buffer[] = []
+  return {
+    write: async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes)),
+    get text() {
+      return Buffer.concat(chunks).toString('latin1')
+    },
+  }
+}
+
+async function fetched(
+  run: (writer: ReturnType<typeof collector>) => Promise<{ bytes: number; contentType: string }>,
+): Promise<Fetched> {
+  const writer = collector()
+  try {
+    const { bytes, contentType } = await run(writer)
+    return { outcome: `${bytes} ${contentType}`, content: writer.text, error: undefined }
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    return { outcome: `${error.exitCode} ${error.code}`, content: writer.text, error }
+  }
+}
+
+const fetchInto = (gateway: Gateway, from: ResultSample, options: FetchVideoOptions = {}) =>
+  fetched((writer) => fetchVideo(gateway, from, writer, { network, ...options }))
+
+const whole = { outcome: `${clip.length} video/mp4`, content: clip }
+
+describe('the key', () => {
+  test('goes along to the content, and over every hop on the same host', async () => {
+    const body = JSON.stringify({ error: { code: 302, message: 'Unknown Error.', status: 'UNKNOWN' } })
+    const server = await localServer([moved('/download/v1beta/files/x:download?alt=media', body), video])
+    const gateway = testGateway(at('gateway.test', server, ''))
+    const uri = at('gateway.test', server, '/v1beta/files/x:download?alt=media')
+    expect(await fetchInto(gateway, sample(url(uri)))).toMatchObject(whole)
+    expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([key, key])
+    expect(server.requests[1]!.line).toBe('GET /download/v1beta/files/x:download?alt=media HTTP/1.1')
+    expect(server.requests[0]!.headers).toMatchObject({ accept: '*/*', 'accept-encoding': 'identity' })
+  })
+
+  test('goes nowhere else: not after a redirect to a signed URL, and not to a relay’s address', async () => {
+    const cdn = await localServer([video, video])
+    const server = await localServer([moved(at('cdn.test', cdn))])
+    const gateway = testGateway(at('gateway.test', server, '/proxy'))
+    expect(await fetchInto(gateway, sample(content))).toMatchObject(whole)
+    expect(await fetchInto(gateway, sample(url(at('cdn.test', cdn))))).toMatchObject(whole)
+    expect(server.requests[0]!.line).toBe(`GET /proxy/v1/videos/${videoId}/content HTTP/1.1`)
+    expect(server.requests[0]!.headers['authorization']).toBe(key)
+    for (const { headers } of cdn.requests) expect(headers).not.toHaveProperty('authorization')
+    expect(gateway.traced.join('\n')).not.toContain('s3cret')
+  })
+
+  test('is never sent to another port of the gateway’s host', async () => {
+    const other = await localServer([video])
+    const gateway = testGateway('http://gateway.test:9')
+    expect(await fetchInto(gateway, sample(url(at('gateway.test', other))))).toMatchObject(whole)
+    expect(other.requests[0]!.headers).not.toHaveProperty('authorization')
+  })
+})
+
+describe('where a video may be', () => {
+  test('on this machine, when the gateway is', async () => {
+    const server = await localServer([video, video])
+    const gateway = testGateway(server.url)
+    expect(await fetchInto(gateway, sample(content))).toMatchObject(whole)
+    expect(await fetchInto(gateway, sample(url('/files/a.mp4')))).toMatchObject(whole)
+  })
+
+  test.for([
+    'http://10.0.0.1/a.mp4',
+    'http://169.254.169.254/latest',
+    'http://internal.test/a',
+    'file:///etc/passwd',
+  ])('not at %s', async (address) => {
+    const gateway = testGateway('http://gateway.test')
+    expect(await fetchInto(gateway, sample(url(address)))).toMatchObject({ outcome: '8 url_refused' })
+  })
+
+  test('at a private address on purpose', async () => {
+    const server = await localServer([video])
+    const from = sample(url(at('internal.test', server)))
+    expect(await fetchInto(testGateway('http://gateway.test'), from, { allowPrivate: true })).toMatchObject(
+      whole,
+    )
+  })
+
+  test('in the reply', async () => {
+    const base64 = Buffer.from(clip).toString('base64')
+    const gateway = testGateway('http://gateway.test')
+    const bytes: ResultPlace = { kind: 'bytes', base64, mimeType: 'video/mp4' }
+    expect(await fetchInto(gateway, sample(bytes))).toMatchObject(whole)
+    expect(await fetchInto(gateway, sample(url(`data:video/mp4;base64,${base64}`)))).toMatchObject(whole)
+    const damaged: ResultPlace = { ...bytes, base64: 'AAAA!' }
+    expect(await fetchInto(gateway, sample(damaged))).toMatchObject({ outcome: '8 bad_base64' })
+    expect(await fetchInto(gateway, sample(bytes), { maxBytes: 10 })).toMatchObject({
+      outcome: '8 download_too_large',
+      content: '',
+    })
+  })
+
+  test('in more base64 than is decoded at once', async () => {
+    const bytes = Buffer.alloc(1_500_000, 'a paper boat')
+    const place: ResultPlace = { kind: 'bytes', base64: bytes.toString('base64'), mimeType: null }
+    const { content: found } = await fetchInto(testGateway('http://gateway.test'), sample(place))
+    expect(found === bytes.toString('latin1')).toBe(true)
+  })
+
+  test('in cloud storage, which is explained', async () => {
+    const place = url('gs://bucket/a.mp4')
+    const { outcome, error } = await fetchInto(testGateway('http://gateway.test'), sample(place))
+    expect(outcome).toBe('4 result_in_cloud_storage')
+    expect(error!.facts).toMatchObject({
+      hint: expect.stringContaining(place.kind === 'url' ? place.url : '') as string,
+    })
+  })
+
+  test('nowhere', async () => {
+    expect(await fetchInto(testGateway('http://gateway.test'), sample())).toMatchObject({
+      outcome: '8 no_video_in_reply',
+    })
+  })
+})
+
+describe('what is no video', () => {
+  const page = '<!DOCTYPE html><html><title>Sign in</title></html>'
+  test.for<[string, ServerReply, string]>([
+    ['a page', text(page), 'an HTML page, "Sign in"'],
+    ['a page after blanks', text(`\r\n  ${page}`), 'an HTML page, "Sign in"'],
+    ['an error', json({ error: { message: 'The video is not ready.' } }), 'The video is not ready.'],
+    ['an error declared as a video', text('{"error":"too early"}', mp4), 'too early'],
+    ['other JSON', json([1, 2]), 'JSON'],
+    [
+      'an error in pieces',
+      [readAll, write(head(200)), write(' \n'), write('{"mess'), write('age":"no"}'), { step: 'end' }],
+      'no',
+    ],
+    [
+      'an endless text',
+      [readAll, write(head(200)), { step: 'flood', bytes: '{'.repeat(10_000) }],
+      'In place of',
+    ],
+  ])('%s is quoted, and nothing is written', async ([, reply, message]) => {
+    const server = await localServer([reply])
+    const result = await fetchInto(testGateway('http://gateway.test'), sample(url(at('cdn.test', server))))
+    expect(result).toMatchObject({ outcome: '8 not_a_video', content: '' })
+    expect(result.error!.message).toContain(message)
+    await until(() => server.openSockets === 0)
+  })
+
+  test('but blanks before other bytes are content', async () => {
+    const body = ' \n\t\0 a video'
+    const reply: ServerReply = [
+      readAll,
+      write(head(200, { 'content-length': String(body.length) })),
+      ...[...body].map((letter) => write(letter)),
+    ]
+    const server = await localServer([reply])
+    const from = sample(url(at('cdn.test', server)))
+    expect(await fetchInto(testGateway('http://gateway.test'), from)).toMatchObject({ content: body })
+  })
+
+  test.for(['', '   '])('nothing but %j', async (body) => {
+    const server = await localServer([text(body)])
+    const from = sample(url(at('cdn.test', server)))
+    expect(await fetchInto(testGateway('http://gateway.test'), from)).toMatchObject({
+      content: body,
+      outcome: body === '' ? '8 empty_download' : '3 ',
+    })
+  })
+})
+
+const etag = '"v1"'
+const broken = (body: string, headers: Record<string, string> = {}): ServerReply => [
+  readAll,
+  write(head(200, { 'content-length': String(clip.length), 'content-type': 'video/mp4', ...headers }) + body),
+  reset,
+]
+
+test('what breaks off is taken up where it was, and how far it has come is told', async () => {
+  const rest = text(clip.slice(10), {
+    status: 206,
+    headers: { 'content-range': `bytes 10-${clip.length - 1}/${clip.length}`, etag },
+  })
+  const server = await localServer([broken(clip.slice(0, 10), { etag }), rest])
+  const progress: unknown[] = []
+  const from = sample(url(at('cdn.test', server)))
+  const onProgress = (step: unknown) => progress.push(step)
+  expect(await fetchInto(testGateway('http://gateway.test'), from, { onProgress })).toMatchObject(whole)
+  expect(server.requests[1]!.headers).toMatchObject({ range: 'bytes=10-', 'if-range': etag })
+  expect(progress[0]).toEqual({ received: 10, total: clip.length })
+  expect(progress.at(-1)).toEqual({ received: clip.length, total: clip.length })
+})
+
+test('right after the completion a result is asked for again', async () => {
+  const missing = json({}, { status: 404 })
+  const server = await localServer([missing, missing, missing, video])
+  const gateway = testGateway(server.url)
+  expect(await fetchInto(gateway, sample(content))).toMatchObject(whole)
+  const waits = gateway.retries.map(({ wait_s }) => wait_s)
+  expect(waits.reduce((sum, wait) => sum + wait)).toBeCloseTo(5, 2)
+})
+
+describe('a video with several places', () => {
+  const failures: readonly [string, readonly ServerReply[]][] = [
+    ['does not find it', Array<ServerReply>(4).fill(json({}, { status: 404 }))],
+    ['has let it expire', [text('', { status: 403 })]],
+    ['fails', Array<ServerReply>(3).fill(json({}, { status: 502 }))],
+    ['has a page', [text('<html>')]],
+    ['wants to have it asked otherwise', [json({ error: { message: 'not yet' } }, { status: 400 })]],
+    ['breaks off', Array<ServerReply>(4).fill(broken(clip.slice(0, 10)))],
+  ]
+  test.for(failures)('is had from the next one when the first %s', async ([, replies]) => {
+    const cdn = await localServer(replies)
+    const server = await localServer([video])
+    const gateway = testGateway(server.url)
+    expect(await fetchInto(gateway, sample(url(at('cdn.test', cdn)), content))).toMatchObject(whole)
+    expect(server.requests[0]!.headers).not.toHaveProperty('range')
+  })
+
+  test('that hold different things is not put together from them', async () => {
+    const cdn = await localServer(Array<ServerReply>(4).fill(broken(clip.slice(0, 10))))
+    const server = await localServer([text('\0\0\0\x20ftypmp42 something else')])
+    const from = sample(url(at('cdn.test', cdn)), content)
+    const result = await fetchInto(testGateway(server.url), from)
+    expect(result).toMatchObject({ outcome: '5 read_reset', content: clip.slice(0, 10) })
+  })
+
+  test('has the first failure, unless another tells that it has expired', async () => {
+    const page = text('<html>')
+    const bad = json({}, { status: 400 })
+    const one = await localServer([page])
+    const other = await localServer([bad])
+    const gone = await localServer([text('', { status: 410 })])
+    const gateway = testGateway('http://gateway.test')
+    const place = (server: LocalServer) => url(at('cdn.test', server))
+    expect(await fetchInto(gateway, sample(place(one), place(other)))).toMatchObject({
+      outcome: '8 not_a_video',
+    })
+    const again = await localServer([page])
+    expect(await fetchInto(gateway, sample(place(again), place(gone)))).toMatchObject({
+      outcome: '4 url_expired',
+    })
+  })
+
+  test('is not asked for elsewhere when the disk is full', async () => {
+    const cdn = await localServer([video])
+    const from = sample(url(at('cdn.test', cdn)), content)
+    const writer = { write: () => Promise.reject(new FileError('no_space', 'full')) }
+    await expect(fetchVideo(testGateway(cdn.url), from, writer, { network })).rejects.toMatchObject({
+      exitCode: 10,
+    })
+  })
+
+  test('is not asked for elsewhere after a signal', async () => {
+    const cdn = await localServer([[readAll, stall]])
+    const gateway = testGateway(cdn.url)
+    const result = fetchInto(gateway, sample(url(at('cdn.test', cdn)), content))
+    await until(() => cdn.requests[0]?.complete === true)
+    gateway.abort(new Interrupted('interrupt'))
+    expect(await result).toMatchObject({ outcome: '130 interrupted' })
+  })
+})
+
+describe('an address that has expired', () => {
+  const expired = text('<Error/>', { status: 403 })
+  const report = (fields: object): JobReport => readVideo({ id: videoId, status: 'completed', ...fields })
+
+  test('is asked for once more', async () => {
+    const server = await localServer([expired, video, video])
+    const gateway = testGateway(at('gateway.test', server, ''))
+    const old = readOperation(samples('/old', '/second'))
+    const fresh = readOperation(samples('/new', '/second'))
+    let lookUps = 0
+    const lookUp = async () => (lookUps++, fresh)
+    const fetcher = createVideoFetcher(gateway, old, lookUp, { network })
+    expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject(whole)
+    expect(await fetched((writer) => fetcher.fetch(1, writer))).toMatchObject(whole)
+    expect(lookUps).toBe(1)
+    expect(fetcher.report).toBe(fresh)
+    const paths = server.requests.map(({ line }) => line.split(' ')[1])
+    expect(paths).toEqual(['/old', '/new', '/second'])
+  })
+
+  test('in the middle goes on at the fresh one', async () => {
+    const cut = broken(clip.slice(0, 10))
+    const server = await localServer([cut, expired, video])
+    const gateway = testGateway(at('gateway.test', server, ''))
+    const fetcher = createVideoFetcher(
+      gateway,
+      readOperation(samples('/old')),
+      async () => readOperation(samples('/new')),
+      { network },
+    )
+    expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject(whole)
+  })
+
+  test('twice is said to have expired, and when', async () => {
+    const server = await localServer([expired, expired, expired])
+    const gateway = testGateway(server.url)
+    const over = report({ expires_at: now / 1000 - 60 })
+    const fetcher = createVideoFetcher(gateway, over, async () => over)
+    const first = await fetched((writer) => fetcher.fetch(0, writer))
+    expect(first).toMatchObject({ outcome: '4 result_expired', error: { facts: { remoteId: videoId } } })
+    expect(first.error!.message).toContain('it was kept until 2025-12-31T23:59:00.000Z')
+    // The next one is not looked up again.
+    expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome: '4 result_expired' })
+  })
+
+  test('of which nobody knows when says so', async () => {
+    const server = await localServer([expired, expired])
+    const fetcher = createVideoFetcher(testGateway(server.url), report({}), async () => report({}))
+    const { error } = await fetched((writer) => fetcher.fetch(0, writer))
+    expect(error!.message).toContain('has expired, or wants a key of its own')
+  })
+
+  test('may be not found any more', async () => {
+    const server = await localServer(Array<ServerReply>(8).fill(json({}, { status: 404 })))
+    const over = report({ expires_at: now / 1000 - 60 })
+    const fetcher = createVideoFetcher(testGateway(server.url), over, async () => over)
+    expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome: '4 result_expired' })
+  })
+
+  test('is not looked up for what is something else', async () => {
+    const server = await localServer([json({}, { status: 400 })])
+    const fetcher = createVideoFetcher(testGateway(server.url), report({}), async () => {
+      throw new Error('looked up')
+    })
+    expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome: '4 http_400' })
+  })
+})
+
+function samples(...paths: string[]): object {
+  const generatedSamples = paths.map((uri) => ({ video: { uri } }))
+  return { name: operationName, done: true, response: { generateVideoResponse: { generatedSamples } } }
+}
