@@ -31,6 +31,7 @@ export async function fetchResults(
       album.links.push(report.link(found))
       failures.push({ index, error: downloadError(error, found, options.debug === true) })
     }
+    await report.tellFiles(index)
   }
   // Nothing at all was saved: then the first failure is the command's.
   if (failures[0] !== undefined && album.saved.size === 0) throw failures[0].error

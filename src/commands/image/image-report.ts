@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts'
 import type { ImageDocument, ImageLink, SavedImage } from '../../contract/image-event.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { outputVersion } from '../../contract/text-event.ts'
+import type { ReceivedImage } from '../../gateway/images/image-receiver.ts'
 import type { ImageReply } from '../../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../../gateway/responses/usage.ts'
 import type { Output } from '../../output/output.ts'
@@ -13,8 +14,13 @@ import { describeExisting } from './report-existing.ts'
 export interface ImageReport {
   start(): void
   warn(message: string): void
-  /** Says where the images are that have been saved since the last time, and those that had been there before. */
-  tellFiles(): Promise<void>
+  /** An image of the reply is where it belongs: says so at once. */
+  came(image: ReceivedImage): Promise<void>
+  /**
+   * Says where the images are that have been saved since the last time, and those that had been there before.
+   * @param last number of the last image to tell of, while others are still to come
+   */
+  tellFiles(last?: number): Promise<void>
   /** A result that stays where it is. */
   link(found: FoundLink): ImageLink
   /** The images that this request made. */
@@ -36,19 +42,30 @@ export function createImageReport(parts: ReportParts): ImageReport {
   const { command, model } = request
   const warnings: string[] = []
   const told = new Set<number>()
-  const existing = new Map<number, SavedImage>()
+  const came: ReceivedImage[] = []
+  let existing: Map<number, SavedImage> | undefined
 
   const describeMade = (index: number, file: Omit<SavedImage, 'revised_prompt'>): SavedImage => {
-    const item = reply()?.images.find((image) => album().numberAt(image.index) === index)
+    const item = (reply()?.images ?? came).find((image) => album().numberAt(image.index) === index)
     return { ...file, revised_prompt: item?.revised_prompt ?? null }
   }
   const byNumber = () => {
     const made = [...album().files].map(([index, file]) => [index, describeMade(index, file)] as const)
-    return [...existing, ...made].sort(([a], [b]) => a - b)
+    return [...(existing ?? []), ...made].sort(([a], [b]) => a - b)
   }
   const warn = (message: string) => {
     warnings.push(message)
     output.event({ type: 'warning-add', message })
+  }
+  const tellFiles = async (last = Infinity) => {
+    existing ??= new Map(
+      (await describeExisting(context, request.existing)).map(({ index, file }) => [index, file]),
+    )
+    for (const [index, file] of byNumber()) {
+      if (told.has(index) || index > last) continue
+      told.add(index)
+      output.event({ type: 'image-save', index, file })
+    }
   }
   return {
     warn,
@@ -56,14 +73,13 @@ export function createImageReport(parts: ReportParts): ImageReport {
       output.event({ type: 'start', version: outputVersion, command, model })
       for (const message of request.warnings) warn(message)
     },
-    async tellFiles() {
-      const found = await describeExisting(context, request.existing)
-      for (const { index, file } of found) existing.set(index, file)
-      for (const [index, file] of byNumber()) {
-        if (!told.has(index)) output.event({ type: 'image-save', index, file })
-        told.add(index)
-      }
+    async came(image) {
+      came.push(image)
+      const number = album().numberAt(image.index)
+      // Those before it that have to be fetched are told first.
+      if (album().found.every(({ index }) => index > number)) await tellFiles(number)
     },
+    tellFiles,
     link: ({ index, url }) => ({
       index,
       url,

@@ -45,7 +45,7 @@ export async function receiveIntoFiles(
       hasReplied = true
       requestId = id
     }
-    const receiver = { ...album, replied }
+    const receiver = { ...album, replied, came: report.came }
     const broken = await receiveImages(gateway, wire, receiver).then(
       (whole) => void (reply = whole),
       (error: unknown) => asModelgateError(error, options.debug === true),

@@ -67,7 +67,9 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       return
     }
     if (came === undefined) await receiver.url({ index: positionOf(index), url: url! })
-    images.push({ index, revised_prompt: revisedPrompt, source: came ?? 'url' })
+    const image: ReceivedImage = { index, revised_prompt: revisedPrompt, source: came ?? 'url' }
+    images.push(image)
+    if (came !== undefined) await receiver.came?.(image)
   }
 
   return {

@@ -25,6 +25,8 @@ export interface ImageReceiver {
   open(image: ImageStart): Promise<ImageWriter>
   /** Called after each chunk from the network; the reply waits for it. */
   flush?(): Promise<void>
+  /** An image has come whole, and with it all that the reply says of it. */
+  came?(image: ReceivedImage): Promise<void>
   /** An image is to be fetched from an address; a relative one belongs to the base URL. */
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
   /** Told of each image that is broken or missing while others of the reply came. Without it the first is thrown. */

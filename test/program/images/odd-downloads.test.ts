@@ -243,6 +243,21 @@ test('of several results one that is gone does not keep the others', async () =>
   expect(studio.files()).toEqual(['x-1.png', 'x-3.png'])
 })
 
+test('what has been fetched is told before the next is fetched', async () => {
+  const server = await localServer([
+    images({ url: '/1' }, { url: '/2' }),
+    picture(red),
+    text('', { status: 403 }),
+  ])
+  const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', '--jsonl', 'A kite']
+  const { out } = await studioAt(server).run(words)
+  const events = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { type: string }).type)
+  expect(events).toEqual(['start', 'image-save', 'image-fail', 'end'])
+})
+
 test('of a reply that is half broken, what has an address is fetched', async () => {
   const server = await localServer([images({ url: '/1' }, { b64_json: '*' }, red), picture(blue)])
   const studio = studioAt(server)

@@ -43,8 +43,12 @@ test('--save-partials keeps them, each nearer to the image', async () => {
 test('several images of one stream, each with its partial ones', async () => {
   const studio = studioAt(await runningSandbox())
   const words = [...stream(1), '-n', '3', '--save-partials', '-o', 'x-{index}.png']
-  const { code, out } = await studio.run(['create', ...quick, ...words, 'A kite'])
+  const { code, out, err } = await studio.run(['create', ...quick, ...words, 'A kite'])
   expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\nx-3.png\n'])
+  // Each is told as soon as it is there.
+  expect(err.match(/^image \d: (?:preview|\d+x)/gm)).toEqual(
+    [1, 2, 3].flatMap((index) => [`image ${index}: preview`, `image ${index}: 1024x`]),
+  )
   expect(studio.files()).toEqual([
     'x-1-partial-0.png',
     'x-1.png',
