@@ -1,18 +1,17 @@
 // Starts and follows a job with every file system call numbered, and does at one of them what it is told to.
 // node job-child.ts FOLDER ACTION STEP, where ACTION is kill-before, kill-after, an error's code, or none.
-// Prints each step that is done, and at the end {steps, errors} as JSON.
+// Prints each step that is done, and at the end {steps, errors, isOnRecord} as JSON.
 import { writeSync } from 'node:fs'
 import process from 'node:process'
 import { ModelgateError } from '../../../src/errors.ts'
 import { openJobStore } from '../../../src/files/jobs/job-store.ts'
-import { keepRecord } from '../../../src/files/jobs/keep-record.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { hookFileSystem } from '../../support/fs-faults.ts'
 import { newJob } from './job-samples.ts'
 
 const [folder = '', action = 'none', step = '-1'] = process.argv.slice(2)
 const steps: string[] = []
-const warnings: string[] = []
+const errors: string[] = []
 
 await hookFileSystem(async (name, call) => {
   const isChosen = steps.push(name) - 1 === Number(step)
@@ -26,15 +25,19 @@ await hookFileSystem(async (name, call) => {
 const said = (word: string) => void writeSync(1, `${word}\n`)
 const clock = fakeClock()
 const store = openJobStore(folder, clock)
-try {
-  const warn = (message: string) => void warnings.push(message)
-  const job = await keepRecord(store, newJob({ idempotency_key: 'key-a' }), { now: clock.now() / 1000, warn })
-  said('created')
-  await job.update({ id: 'video_1', state: 'pending' })
-  said('named')
-  await job.update({ state: 'completed', files: ['/a.mp4'] })
-  said('saved')
-} catch (error) {
-  warnings.push(error instanceof ModelgateError ? error.code : `a bug: ${error}`)
+/** A command goes on when its record cannot be written. */
+async function attempt<Value>(word: string, step: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    const value = await step()
+    said(word)
+    return value
+  } catch (error) {
+    errors.push(error instanceof ModelgateError ? error.code : `a bug: ${error}`)
+    return undefined
+  }
 }
-said(JSON.stringify({ steps, warnings }))
+
+const job = await attempt('created', () => store.create(newJob({ idempotency_key: 'key-a' })))
+await attempt('named', async () => job?.update({ id: 'video_1', state: 'pending' }))
+await attempt('saved', async () => job?.update({ state: 'completed', files: ['/a.mp4'] }))
+said(JSON.stringify({ steps, errors, isOnRecord: job !== undefined }))

@@ -6,7 +6,6 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import type { JobRecord } from '../../../src/files/jobs/job-record.ts'
 import { openJobStore } from '../../../src/files/jobs/job-store.ts'
-import { keepRecord, keepUpdating } from '../../../src/files/jobs/keep-record.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { newJob } from './job-samples.ts'
@@ -19,7 +18,9 @@ interface Outcome {
   readonly folder: string
   /** The lines that came before the end. */
   readonly said: readonly string[]
-  readonly report: { readonly steps: readonly string[]; readonly warnings: readonly string[] } | undefined
+  readonly report:
+    | { readonly steps: readonly string[]; readonly errors: readonly string[]; readonly isOnRecord: boolean }
+    | undefined
   readonly records: readonly JobRecord[]
   readonly warnings: readonly string[]
 }
@@ -90,20 +91,17 @@ async function versionsIn(folder: string): Promise<string[]> {
   return (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.json'))
 }
 
-test('whatever step fails, the job goes on, and it is told at most once', async () => {
+test('whatever step fails, it is told as a file error, and what was on record stays', async () => {
   const results = await outcomes('EIO')
   expect(results.filter(({ report }) => report === undefined)).toEqual([])
-  expect(results.filter(({ said }) => said.length !== 3)).toEqual([])
-  const told = results.filter(({ report }) => report!.warnings.length > 0)
-  expect(told.length).toBeGreaterThan(8)
-  expect(
-    told.filter(
-      ({ report: { warnings = [] } = {} }) => warnings.length > 1 || !/note its id/.test(warnings[0]!),
-    ),
-  ).toEqual([])
-  // What could not be written once is written with the next change, unless the job never got on record.
-  const silent = results.filter((result) => !told.includes(result))
-  expect(silent.filter((result) => !isKept(result))).toEqual([])
+  const failed = results.filter(({ report }) => report!.errors.length > 0)
+  expect(failed.length).toBeGreaterThan(8)
+  expect(failed.flatMap(({ report }) => report!.errors).filter((code) => code !== 'write_failed')).toEqual([])
+  // A change that could not be written is told; the next one is written again.
+  expect(failed.filter(({ report }) => report!.errors.length > 1)).toEqual([])
+  const onRecord = results.filter(({ report }) => report!.isOnRecord)
+  expect(onRecord.filter((result) => !isKept(result))).toEqual([])
+  expect(results.filter(({ warnings }) => warnings.length > 0)).toEqual([])
 }, 120_000)
 
 test('eight processes follow eight jobs while a ninth lists them: no error, and no record is lost', async () => {
@@ -174,36 +172,26 @@ test('the temporary file of a killed writer goes with a list, a day later', asyn
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
-test.skipIf(!canMount)(
-  'a full disk (needs root for a tmpfs) keeps what was on record, and is told once',
-  async () => {
-    const folder = temporaryFolder()
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder])
-    expect(mounted.status).toBe(0)
-    try {
-      const clock = fakeClock()
-      const store = openJobStore(folder, clock)
-      const told: string[] = []
-      const warn = (message: string) => void told.push(message)
-      const job = keepUpdating(await store.create(newJob()), warn)
-      await job.update({ id: 'video_1' })
-      await job.update({ state: 'failed', error: { code: 'x', message: 'y'.repeat(200_000) } })
-      await job.update({ files: ['/a.mp4'] })
-      expect(job.record).toMatchObject({ id: 'video_1', state: 'failed', files: ['/a.mp4'] })
-      expect(told).toEqual([expect.stringContaining('there is no space left')])
-      expect((await store.last())!.record).toMatchObject({
-        id: 'video_1',
-        state: 'unknown',
-        files: ['/a.mp4'],
-      })
-      const other = newJob({ prompt: 'p'.repeat(200_000) })
-      const handle = await keepRecord(store, other, { now: 1, warn })
-      await handle.update({ id: 'video_2' })
-      expect(handle.record).toMatchObject({ id: 'video_2', created_at: 1 })
-      expect(told).toHaveLength(2)
-      expect((await store.list()).jobs).toHaveLength(1)
-    } finally {
-      spawnSync('umount', [folder])
-    }
-  },
-)
+test.skipIf(!canMount)('a full disk (needs root for a tmpfs) keeps what was on record', async () => {
+  const folder = temporaryFolder()
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder])
+  expect(mounted.status).toBe(0)
+  try {
+    const clock = fakeClock()
+    const store = openJobStore(folder, clock)
+    const job = await store.create(newJob())
+    await job.update({ id: 'video_1' })
+    const error = { code: 'x', message: 'y'.repeat(200_000) }
+    const full = { exitCode: 10, code: 'no_space' }
+    await expect(job.update({ state: 'failed', error })).rejects.toMatchObject(full)
+    await expect(store.create(newJob({ prompt: 'p'.repeat(200_000) }))).rejects.toMatchObject(full)
+    await job.update({ files: ['/a.mp4'] })
+    expect(await versionsIn(folder)).toHaveLength(1)
+    const { jobs, warnings } = await store.list()
+    expect(warnings).toEqual([])
+    expect(jobs).toHaveLength(1)
+    expect(jobs[0]!.record).toMatchObject({ id: 'video_1', state: 'unknown', files: ['/a.mp4'] })
+  } finally {
+    spawnSync('umount', [folder])
+  }
+})
