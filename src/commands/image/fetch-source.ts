@@ -26,8 +26,6 @@ export async function fetchSource(
       url,
       {
         write: async (bytes) => void chunks.push(Buffer.from(bytes)),
-        done: async () => {},
-        drop: async () => void (chunks.length = 0),
       },
       { maxBytes: maxFetchedBytes, allowPrivate: options.allowPrivateUrls === true },
     )
