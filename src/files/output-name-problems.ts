@@ -3,12 +3,13 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { isDeviceName } from './file-name.ts'
 import { templateTokens } from './output-template.ts'
-import type { OutputTemplate } from './output-template.ts'
+import type { OutputKind, OutputTemplate } from './output-template.ts'
 
 export interface NamedOutput {
   /** The name as it was given, tokens and all. */
   readonly text: string
   readonly template: OutputTemplate
+  readonly kind: OutputKind
   readonly count: number
   /** The user named a file rather than a folder. */
   readonly isNamed: boolean
@@ -17,7 +18,7 @@ export interface NamedOutput {
 /** What is wrong with a name before anything is looked up: one problem each, none when it is fine. */
 export function nameProblems(
   context: Context,
-  { text, template, count, isNamed }: NamedOutput,
+  { text, template, kind, count, isNamed }: NamedOutput,
 ): UsageError[] {
   const { tokens, unknown } = template
   const shown = JSON.stringify(text)
@@ -27,8 +28,8 @@ export function nameProblems(
 
   if (text === '-') {
     if (count > 1) {
-      const hint = 'Ask for one image, or name a folder: -o DIR/'
-      add('one_image_only', `-o - takes one image, and ${count} are asked for.`, hint)
+      const hint = `Ask for one ${kind}, or name a folder: -o DIR/`
+      add(`one_${kind}_only`, `-o - takes one ${kind}, and ${count} are asked for.`, hint)
     }
     return problems
   }
@@ -46,14 +47,14 @@ export function nameProblems(
   if (isNamed && count > 1 && tokens.size > 0 && !tokens.has('index')) {
     add(
       'names_collide',
-      `-o ${shown} gives all ${count} images the same name.`,
+      `-o ${shown} gives all ${count} ${kind}s the same name.`,
       'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
     )
   }
   if (text.slice(0, text.length - basename(text).length).includes('{id}')) {
     add(
       'id_in_folder',
-      `-o ${shown}: {id} is known only after the images are made, so no folder can have it.`,
+      `-o ${shown}: {id} is known only after the ${kind}s are made, so no folder can have it.`,
     )
   }
   const refused = context.platform === 'win32' ? windowsProblem(text) : undefined

@@ -7,6 +7,7 @@ import { nameProblems } from './output-name-problems.ts'
 import { placeProblems } from './output-place-problems.ts'
 import { numberedPath, partialPath } from './numbered-name.ts'
 import { literalTemplate, parseTemplate, slugOf } from './output-template.ts'
+import type { OutputKind } from './output-template.ts'
 import { sidecarPath } from './sidecar.ts'
 
 export interface OutputRequest {
@@ -14,7 +15,9 @@ export interface OutputRequest {
   readonly output?: string
   /** The folder for files that `-o` does not name (`output_dir`). */
   readonly folder?: string
-  /** How many images are asked for. */
+  /** What is made; images unless given. */
+  readonly kind?: OutputKind
+  /** How many of them are asked for. */
   readonly count: number
   /** Replace existing files. */
   readonly force: boolean
@@ -24,7 +27,7 @@ export interface OutputRequest {
   readonly now: number
 }
 
-/** Where the images of one command go. */
+/** Where the images, or the videos, of one command go. */
 export interface OutputPlan {
   /** The image goes to standard output (`-o -`). */
   readonly toStandardOutput: boolean
@@ -54,15 +57,15 @@ export interface PlannedImage {
 }
 
 export interface ExpectedFiles {
-  /** The extension that the images will most likely have; `png` unless given. */
+  /** The extension that the images will most likely have; `png`, for videos `mp4`, unless given. */
   readonly extension?: string
   /** Records are written beside the images. */
   readonly sidecar?: boolean
 }
 
-/** Decides the names of a command's images. Touches nothing; asks only whether `-o` is a folder. */
+/** Decides the names of a command's images or videos. Touches nothing; asks only whether `-o` is a folder. */
 export function planOutputs(context: Context, request: OutputRequest): OutputPlan {
-  const { output, count } = request
+  const { output, kind = 'image', count } = request
   const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
   const text = folder === undefined ? output! : join(folder, automaticName(request))
   const template = parseTemplate(text)
@@ -79,8 +82,8 @@ export function planOutputs(context: Context, request: OutputRequest): OutputPla
     toStandardOutput,
     isAutomatic: folder !== undefined,
     pathFor,
-    async check({ extension = 'png', sidecar = false } = {}) {
-      const problems = nameProblems(context, { text, template, count, isNamed: folder === undefined })
+    async check({ extension = kind === 'video' ? 'mp4' : 'png', sidecar = false } = {}) {
+      const problems = nameProblems(context, { text, template, kind, count, isNamed: folder === undefined })
       if (problems.length > 0 || toStandardOutput) return problems
       // The longest id that a name can hold shows whether the name gets too long; what exists it cannot show.
       const paths = Array.from({ length: count }, (_, at) => {
@@ -96,9 +99,9 @@ export function planOutputs(context: Context, request: OutputRequest): OutputPla
 }
 
 /** As a template: the user's own text may hold tokens, the rest stands for itself. */
-function automaticName({ model, prompt }: OutputRequest): string {
+function automaticName({ model, prompt, kind }: OutputRequest): string {
   const digest = createHash('sha256').update(`${model}\0${prompt}`).digest('hex').slice(0, 8)
-  return `${slugOf(prompt)}-${digest}.{ext}`
+  return `${slugOf(prompt, kind)}-${digest}.{ext}`
 }
 
 /** The folder that `-o` names, as a template; undefined when it names a file. */

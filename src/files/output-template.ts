@@ -4,6 +4,9 @@ import { cutBytes, isDeviceName, safeFileName } from './file-name.ts'
 export const templateTokens = ['index', 'ext', 'model', 'date', 'slug', 'id'] as const
 export type TemplateToken = (typeof templateTokens)[number]
 
+/** What a command makes. */
+export type OutputKind = 'image' | 'video'
+
 /** What the tokens stand for. */
 export interface TemplateValues {
   readonly index: number
@@ -11,6 +14,8 @@ export interface TemplateValues {
   readonly extension: string
   readonly model: string
   readonly prompt: string
+  /** Names what has no prompt; an image unless given. */
+  readonly kind?: OutputKind
   /** Milliseconds since 1970; `{date}` is its day in UTC, as 2026-08-20. */
   readonly now: number
   readonly id: string | undefined
@@ -68,7 +73,7 @@ function valueOf(token: TemplateToken, values: TemplateValues): string {
     case 'date':
       return new Date(values.now).toISOString().slice(0, 10)
     case 'slug':
-      return slugOf(values.prompt)
+      return slugOf(values.prompt, values.kind)
     case 'id':
       return shortName(values.id || 'no-id', maxBytes.id)
   }
@@ -78,8 +83,8 @@ function isToken(word: string): word is TemplateToken {
   return (templateTokens as readonly string[]).includes(word)
 }
 
-/** The first words of a prompt, in small letters, joined by dashes; `image` when it has none. */
-export function slugOf(prompt: string): string {
+/** The first words of a prompt, in small letters, joined by dashes; what it is a prompt for when it has none. */
+export function slugOf(prompt: string, kind: OutputKind = 'image'): string {
   const words = prompt
     .slice(0, 1000)
     .toLowerCase()
@@ -91,7 +96,7 @@ export function slugOf(prompt: string): string {
   // Ends between words where that leaves enough of them.
   const wholeWords = cut.length < words.length && words[cut.length] !== '-' ? cut.replace(/-[^-]*$/, '') : cut
   const slug = (wholeWords.length > cut.length / 3 ? wholeWords : cut).replace(/-+$/, '')
-  return slug === '' ? 'image' : slug
+  return slug === '' ? kind : slug
 }
 
 function shortName(text: string, bytes: number): string {

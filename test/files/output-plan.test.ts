@@ -23,6 +23,23 @@ function plan(request: Partial<OutputRequest> = {}, context: Context = testConte
 const first = { index: 1, extension: 'png' }
 const second = { index: 2, extension: 'webp' }
 
+test('videos have words and a name of their own', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { 'clip.mp4': 'mine' })
+  const video = { kind: 'video', prompt: '…' } as const
+  const found = (request: Partial<OutputRequest>) =>
+    plan({ ...video, ...request }, testContext({ cwd })).check()
+  expect(plan(video).pathFor({ index: 1, extension: 'mp4' })).toMatch(/^video-[0-9a-f]{8}\.mp4$/)
+  expect(plan({ ...video, output: '{slug}.{ext}' }).pathFor({ index: 1, extension: 'mp4' })).toBe('video.mp4')
+  expect(await found({ output: 'clip.{ext}' })).toMatchObject([{ exitCode: 10, code: 'file_exists' }])
+  expect(await found({ output: '-', count: 2 })).toMatchObject([
+    { code: 'one_video_only', message: '-o - takes one video, and 2 are asked for.' },
+  ])
+  expect(await found({ output: '{slug}.{ext}', count: 2 })).toMatchObject([
+    { message: '-o "{slug}.{ext}" gives all 2 videos the same name.' },
+  ])
+})
+
 describe('names', () => {
   test.each<[string, number, string, string]>([
     ['hero.png', 1, 'hero.png', 'hero-2.png'],

@@ -90,6 +90,7 @@ async function planFor(
   const plan = planOutputs(before === undefined ? context : { ...context, cwd: before.cwd }, {
     ...(output === undefined ? {} : { output }),
     ...(folder === undefined ? {} : { folder }),
+    kind: 'video',
     count: 1,
     force,
     model: record?.model ?? '',

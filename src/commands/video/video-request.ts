@@ -89,6 +89,7 @@ export async function buildVideoRequest(
   const place: VideoPlace = {
     ...(options.output === undefined ? {} : { output: options.output }),
     ...(settings?.outputDir.value === undefined ? {} : { folder: settings.outputDir.value }),
+    kind: 'video',
     count,
     force: options.force === true,
     model: model ?? '',
@@ -96,7 +97,7 @@ export async function buildVideoRequest(
     now: context.clock.now(),
   }
   const plan = planOutputs(context, place)
-  for (const problem of await plan.check({ extension: 'mp4' })) await step(() => Promise.reject(problem))
+  for (const problem of await plan.check()) await step(() => Promise.reject(problem))
   problems.throwAny()
   return {
     settings: settings!,
