@@ -34,8 +34,15 @@ export function createLookUpFailures(): LookUpFailures {
   }
 }
 
-/** Contract errors that speak of the job itself rather than of one reply. */
-const finalCodes = new Set(['other_job', 'bad_operation_name', 'bad_path_segment', 'not_sent_certificate'])
+/** Errors that speak of the job itself, or of this machine, rather than of one reply. */
+const finalCodes = new Set([
+  'other_job',
+  'no_such_video',
+  'no_such_operation',
+  'bad_operation_name',
+  'bad_path_segment',
+  'not_sent_certificate',
+])
 /** Statuses of refusal that may pass. */
 const passing = new Set([408, 425, 429])
 

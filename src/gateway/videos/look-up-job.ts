@@ -13,11 +13,11 @@ export interface Job {
   readonly kind: JobKind
 }
 
-/** Asks how a job is doing, once; `gateway` may have other limits each time. */
+/** Asks how a job is doing; `gateway` may have other limits each time. */
 export type JobLookUp = (gateway: Gateway) => Promise<JobReport>
 
 /**
- * Asks once how a job is doing.
+ * Asks how a job is doing; as a request that only reads, it is sent again as the policy allows.
  * @throws ModelgateError 4 for a job that the gateway does not know, 3 for a refused key, 5 for what may pass,
  *   8 for a reply that is none; UsageError for a name that is no path
  */
@@ -27,16 +27,15 @@ export async function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> 
 
 /**
  * The look-up of one job. A gateway without a way to ask for operations (quirk 26) is asked for a video of that id,
- * once: which of the two it knows is remembered. No request is sent a second time here.
+ * once: which of the two it knows is remembered.
  */
 export function createJobLookUp({ id, kind }: Job): JobLookUp {
   const paths = kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))]
   let known: string | undefined
 
   return async (gateway) => {
-    const once = { ...gateway, policy: { ...gateway.policy, maxRetries: 0 } }
     const ask = async (path: string): Promise<JobReport> => {
-      const report = await askFor(once, path, { id, kind })
+      const report = await askFor(gateway, path, { id, kind })
       known = path
       return report
     }

@@ -81,7 +81,8 @@ export function readJob(value: unknown, asked: AskedJob, reply: ReplyFacts): Job
     progress: progressIn(job),
     model: idOf(job['model']) ?? (kind === 'operation' ? modelInName(id) : null),
     createdAt:
-      timeIn(job, ['created_at', 'createdAt', 'created']) ?? timeIn(objectOf(metadata), ['createTime']),
+      timeIn(job, ['created_at', 'createdAt', 'created', 'submit_time']) ??
+      timeIn(objectOf(metadata), ['createTime']),
     completedAt: timeIn(job, ['completed_at', 'completedAt', 'finish_time']),
     expiresAt: timeIn(job, ['expires_at', 'expiresAt']),
     value,

@@ -113,7 +113,7 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
       ? Math.max(deadlineMs - clock.monotonic(), lastLookUpMs)
       : deadlineMs - clock.monotonic()
     try {
-      report = take(await lookUp(limited(gateway, left)))
+      report = take(await lookUp(forOne(gateway, left)))
       failures.clear()
       waitMs = waits.next(report.nextLookUpMs, clock.random())
     } catch (error) {
@@ -123,9 +123,13 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
   return report
 }
 
-/** The gateway with what is left of the time as the limit on one request. */
-function limited(gateway: Gateway, leftMs: number): Gateway {
-  return Number.isFinite(leftMs) ? { ...gateway, limits: { ...gateway.limits, total: leftMs } } : gateway
+/** The gateway for one request: it is not sent again, and what is left of the time is its limit. */
+function forOne({ policy, limits, ...gateway }: Gateway, leftMs: number): Gateway {
+  return {
+    ...gateway,
+    policy: { ...policy, maxRetries: 0 },
+    limits: leftMs < Infinity ? { ...limits, total: leftMs } : limits,
+  }
 }
 
 /** Progress that goes back is not shown (fault F1). */

@@ -235,6 +235,12 @@ test.for<[string, ServerReply, string]>([
   expect(error.facts).toMatchObject({ remoteId: id, billed: 'yes' })
 })
 
+test('a gateway that cannot be asked for operations ends the wait at once', async () => {
+  const replies = [json({}, { status: 501 }), json({}, { status: 404 })]
+  const { outcome } = await waited(replies, {}, { job: { kind: 'operation', id: operationName } })
+  expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_operation', facts: { billed: 'yes' } })
+})
+
 test('an id that cannot be asked for', async () => {
   const { outcome } = await waited([], {}, { job: { kind: 'video', id: '..' } })
   expect(outcome).toMatchObject({ exitCode: 2 })
