@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
@@ -79,6 +79,22 @@ test('says nothing on standard error when quiet', async () => {
   context.abort(new Interrupted('terminate'))
   expect(await ended).toMatchObject({ exitCode: 143 })
   expect(context.stderr.text).toBe('')
+})
+
+test('keeps video jobs in the state folder', async () => {
+  const folder = temporaryFolder()
+  const context = testContext({ env: { MODELGATE_STATE_DIR: folder } })
+  const ended = endOf(runSandbox(context, plain))
+  await until(() => context.stdout.text !== '')
+  const reply = await fetch(`${context.stdout.text.trim()}/v1/videos`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x' },
+    body: '{"prompt":"a paper boat"}',
+  })
+  const { id } = (await reply.json()) as { id: string }
+  expect(await readdir(join(folder, 'sandbox'))).toEqual([`${id}.json`])
+  context.abort(new Interrupted('interrupt'))
+  await ended
 })
 
 test('plays the faults of a YAML file', async () => {

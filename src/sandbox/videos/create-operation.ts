@@ -11,7 +11,7 @@ import type { Film } from './film-plan.ts'
 import { operationName } from './job.ts'
 import { checkImageObject, invalidField } from './reference-image.ts'
 import { videoScenarioOf } from './scenario.ts'
-import { newId, startJob } from './works.ts'
+import { newId, pollHint, startJob } from './works.ts'
 import type { VideoWorks } from './works.ts'
 
 /** What the parameters say where they say nothing. */
@@ -74,7 +74,12 @@ export async function createOperation(
   )
   return jsonReply(
     { name: operationName(job) },
-    { headers: { 'content-type': jsonType('google') }, pretty: true, creates: true, pause: 'first' },
+    {
+      headers: { 'content-type': jsonType('google'), ...pollHint(job, works) },
+      pretty: true,
+      creates: true,
+      pause: 'first',
+    },
   )
 }
 

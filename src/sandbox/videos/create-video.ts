@@ -10,7 +10,7 @@ import { firstPrompt, longestFilmSeconds } from './film-plan.ts'
 import { checkImage, invalidField } from './reference-image.ts'
 import { videoScenarioOf } from './scenario.ts'
 import { videoObject } from './video-object.ts'
-import { newId, startJob } from './works.ts'
+import { newId, pollHint, startJob } from './works.ts'
 import type { VideoWorks } from './works.ts'
 
 /** What the public service makes where the request says nothing. */
@@ -50,7 +50,11 @@ export async function createVideo(request: SandboxRequest, works: VideoWorks): P
     },
     works,
   )
-  return jsonReply(videoObject(job, works.clock.now()), { creates: true, pause: 'first' })
+  return jsonReply(videoObject(job, works.clock.now()), {
+    headers: pollHint(job, works),
+    creates: true,
+    pause: 'first',
+  })
 }
 
 function readSeconds(value: unknown): number {

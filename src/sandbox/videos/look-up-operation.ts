@@ -5,6 +5,7 @@ import type { Reply } from '../http/reply.ts'
 import { fileIdOf, operationName } from './job.ts'
 import type { VideoJob } from './job.ts'
 import { standingOf } from './timeline.ts'
+import { pollHint } from './works.ts'
 import type { VideoWorks } from './works.ts'
 
 const responseType = 'type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse'
@@ -22,22 +23,23 @@ export async function lookUpOperation(
   model: string,
   id: string,
   origin: string,
-  { jobs, clock }: VideoWorks,
+  works: VideoWorks,
 ): Promise<Reply> {
-  const job = await jobs.find(id)
+  const job = await works.jobs.find(id)
   if (job?.kind !== 'operation' || job.model !== model) {
     throw new RequestProblem(404, `The operation models/${model}/operations/${id} was not found.`)
   }
-  const { state } = standingOf(job, clock.now())
+  const { state } = standingOf(job, works.clock.now())
+  const isRunning = state === 'pending' || state === 'in_progress'
+  const hint = isRunning ? pollHint(job, works) : {}
   const reply = jsonReply(
     {
       name: operationName(job),
       ...(state === 'failed' && failed),
       ...(state === 'completed' && done(job, origin)),
     },
-    { headers: { 'content-type': jsonType('google') }, pretty: true },
+    { headers: { 'content-type': jsonType('google'), ...hint }, pretty: true },
   )
-  const isRunning = state === 'pending' || state === 'in_progress'
   return job.scenario === 'accepted' && isRunning ? { ...reply, status: 202 } : reply
 }
 

@@ -8,6 +8,7 @@ import { invalidField } from './reference-image.ts'
 import { sourceVideoId } from './source-video.ts'
 import { standingOf } from './timeline.ts'
 import { videoObject } from './video-object.ts'
+import { pollHint } from './works.ts'
 import type { VideoWorks } from './works.ts'
 
 /**
@@ -33,7 +34,7 @@ export async function getVideo(id: string, works: VideoWorks): Promise<Reply> {
   const { state } = standingOf(job, now)
   const isRunning = state === 'pending' || state === 'in_progress'
   const reply = jsonReply(videoObject(job, now), {
-    headers: isRunning ? { 'openai-poll-after-ms': String(works.pacing.pollMs) } : {},
+    headers: isRunning ? pollHint(job, works) : {},
   })
   return job.scenario === 'accepted' && isRunning ? { ...reply, status: 202 } : reply
 }

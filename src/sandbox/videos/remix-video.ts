@@ -11,7 +11,7 @@ import { shownFilms } from './look-up-operation.ts'
 import { videoScenarioOf } from './scenario.ts'
 import { standingOf } from './timeline.ts'
 import { videoObject } from './video-object.ts'
-import { newId, startJob } from './works.ts'
+import { newId, pollHint, startJob } from './works.ts'
 import type { VideoWorks } from './works.ts'
 
 /**
@@ -48,7 +48,11 @@ export async function remixVideo(
     },
     works,
   )
-  return jsonReply(videoObject(job, works.clock.now()), { creates: true, pause: 'first' })
+  return jsonReply(videoObject(job, works.clock.now()), {
+    headers: pollHint(job, works),
+    creates: true,
+    pause: 'first',
+  })
 }
 
 function refused(message: string, code: string): RequestProblem {

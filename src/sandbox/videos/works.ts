@@ -27,3 +27,8 @@ export async function startJob(
   await jobs.add(started)
   return started
 }
+
+/** When a job that still runs should be asked for again, as the clients of either service read it. */
+export function pollHint({ kind }: VideoJob, { pacing }: VideoWorks): Readonly<Record<string, string>> {
+  return { [kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms']: String(pacing.pollMs) }
+}

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { fetchBytes, jobMs, makeVideo, operate, remix } from '../../support/video-calls.ts'
 
 async function folderFor() {
-  const folder = join(await temporaryFolder(), 'state', 'sandbox')
+  const folder = join(temporaryFolder(), 'state', 'sandbox')
   const clock = fakeClock()
   const start = (options: Partial<SandboxOptions> = {}) => runningSandbox({ clock, folder, ...options })
   return { folder, clock, start }

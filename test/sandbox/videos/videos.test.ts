@@ -74,10 +74,19 @@ test('it waits, runs with growing progress, and is completed', async () => {
 })
 
 test('the client is told when to ask again, while there is something to wait for', async () => {
-  const { look, clock } = await begun()
-  expect((await look()).headers.get('openai-poll-after-ms')).toBe('100')
+  const { clock, sandbox } = await place()
+  const video = await makeVideo(sandbox)
+  const operation = await operate(sandbox)
+  const both = [
+    ['openai-poll-after-ms', video, `/v1/videos/${video.json.id}`],
+    ['retry-after-ms', operation, `/v1beta/${operation.json.name}`],
+  ] as const
+  for (const [name, begun, path] of both) {
+    expect(begun.headers.get(name)).toBe('100')
+    expect((await call(sandbox, path)).headers.get(name)).toBe('100')
+  }
   await clock.advance(jobMs)
-  expect((await look()).headers.get('openai-poll-after-ms')).toBeNull()
+  for (const [name, , path] of both) expect((await call(sandbox, path)).headers.get(name)).toBeNull()
 })
 
 test('with natural latency a job takes four seconds, with a number ten steps and a wait', () => {
