@@ -20,16 +20,22 @@ _modelgate() {
       '/generate') path='generate' ;;
       '/respond') path='respond' ;;
       '/image') path='image' ;;
+      '/video') path='video' ;;
       '/sandbox') path='sandbox' ;;
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
       '/help') path='help' ;;
       'image/create') path='image create' ;;
       'image/edit') path='image edit' ;;
+      'video/generate') path='video generate' ;;
+      'video/remix') path='video remix' ;;
+      'video/status') path='video status' ;;
+      'video/wait') path='video wait' ;;
+      'video/list') path='video list' ;;
     esac
     case "$word" in
       --) rest=yes ;;
-      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--port|--faults|--latency)
+      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--poll-interval|--limit|--state|--port|--faults|--latency)
         ((index++))
         [[ ${COMP_WORDS[index]} == '=' ]] && ((index++))
         ;;
@@ -39,9 +45,9 @@ _modelgate() {
   # What the option before the cursor takes.
   if [[ -z $rest ]]; then
     case "$path $prev" in
-      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'sandbox --port'|'sandbox --latency'|'sandbox --seed') : ;;
-      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'image edit --image'|'image edit --mask'|'sandbox --faults') files=plain ;;
-      *' --body'|'generate -s'|'generate --system'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options') files=at ;;
+      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --sample-count'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed') : ;;
+      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'sandbox --faults') files=plain ;;
+      *' --body'|'generate -s'|'generate --system'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
       *' --retry') words='never safe always' ;;
       'generate --function-calling-mode') words='AUTO ANY NONE VALIDATED' ;;
       'generate --response-mime-type') words='text/plain application/json text/x.enum' ;;
@@ -66,6 +72,11 @@ _modelgate() {
       'image edit --input-fidelity') words='high low' ;;
       'image edit --quality') words='auto high medium low standard' ;;
       'image edit --size') words='1024x1024 1536x1024 1024x1536 auto 256x256 512x512' ;;
+      'video generate --duration-seconds') words='4 6 8' ;;
+      'video generate --resolution') words='720p 1080p 4k' ;;
+      'video generate --person-generation') words='dont_allow allow_adult allow_all' ;;
+      'video generate --compression-quality') words='optimized lossless' ;;
+      'video generate --resize-mode') words='pad crop' ;;
       *) prev='' ;;
     esac
     if [[ $prev == -* ]]; then
@@ -80,6 +91,11 @@ _modelgate() {
       'respond') flags="$flags -a --attach --schema --tool --input --instructions --previous-response-id --conversation --metadata --top-logprobs --temperature --top-p --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --background --max-output-tokens --max-tool-calls --text --text-format --verbosity --tools --tool-choice --prompt --truncation --include --parallel-tool-calls --store --stream --stream-options --include-obfuscation" ;;
       'image create') flags="$flags --background -n --n --output-compression --output-format --partial-images --response-format --stream --user --moderation --quality --size --style --save-partials --sidecar --skip-existing --no-download --preview --allow-private-urls" ;;
       'image edit') flags="$flags --image --mask --background -n --n --output-compression --output-format --partial-images --response-format --stream --user --input-fidelity --quality --size --save-partials --sidecar --skip-existing --no-download --preview --allow-private-urls" ;;
+      'video generate') flags="$flags --image --last-frame --reference --instances --parameters --aspect-ratio --duration-seconds --sample-count --resolution --negative-prompt --person-generation --enhance-prompt --generate-audio --seed --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --wait --no-wait --poll-interval --allow-private-urls" ;;
+      'video remix') flags="$flags --last --no-check --wait --no-wait --poll-interval --allow-private-urls" ;;
+      'video status') flags="$flags --last --wait --exit-status --poll-interval --allow-private-urls" ;;
+      'video wait') flags="$flags --last --poll-interval --allow-private-urls" ;;
+      'video list') flags="$flags --limit --state --refresh --prune" ;;
       'sandbox') flags="--port --faults --latency --seed -q --quiet -h --help" ;;
       'schema') flags="-h --help" ;;
       'completion') flags="-h --help" ;;
@@ -89,16 +105,22 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond image sandbox schema completion help' ;;
+    '') words='generate respond image video sandbox schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'image') words='create edit' ;;
     'image create') files=at ;;
     'image edit') files=at ;;
+    'video') words='generate remix status wait list' ;;
+    'video generate') files=at ;;
+    'video remix') files=at ;;
+    'video status') : ;;
+    'video wait') : ;;
+    'video list') : ;;
     'sandbox') : ;;
     'schema') words='output images videos jobs events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='generate respond image sandbox schema completion help exit-codes environment' ;;
+    'help') words='generate respond image video sandbox schema completion help exit-codes environment' ;;
   esac
   _modelgate_value
 }

@@ -8,6 +8,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'generate' = 'Stream text, content-generation style'
             'respond' = 'Stream text, response-object style'
             'image' = 'Create and edit images, into files'
+            'video' = 'Make videos: start jobs, wait for them, save them'
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'schema' = 'Print the JSON Schema of what --json and --jsonl print'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
@@ -16,6 +17,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image' = [ordered]@{
             'create' = 'Draw images from a prompt, into files'
             'edit' = 'Change images by a prompt, into new files'
+        }
+        'video' = [ordered]@{
+            'generate' = 'Make videos from a prompt and pictures'
+            'remix' = 'Make a video from a finished one, with one change'
+            'status' = 'Look a job up: a video or an operation'
+            'wait' = 'Wait for a job and save its videos'
+            'list' = 'The jobs that this machine has started'
         }
     }
     $flags = @{
@@ -174,6 +182,60 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--preview' = 'show pictures on the terminal'
             '--allow-private-urls' = 'fetch results from private addresses, too'
         }
+        'video' = [ordered]@{
+
+        }
+        'video generate' = [ordered]@{
+            '--image' = 'picture of the first frame, or - for standard input'
+            '--last-frame' = 'picture of the last frame'
+            '--reference' = 'reference picture, or FILE=style for its style (repeatable)'
+            '--instances' = 'what to make: objects with a prompt and reference imagery'
+            '--parameters' = 'how to make it'
+            '--aspect-ratio' = 'aspect ratio (16:9, 9:16)'
+            '--duration-seconds' = 'duration in seconds (4, 6, 8)'
+            '--sample-count' = 'number of videos (1 to 4)'
+            '--resolution' = 'resolution (720p, 1080p, 4k)'
+            '--negative-prompt' = 'what not to show'
+            '--person-generation' = 'whether people may be shown (dont_allow, allow_adult, allow_all)'
+            '--enhance-prompt' = 'let the gateway rewrite the prompt; or --no-enhance-prompt'
+            '--generate-audio' = 'make sound as well; or --no-generate-audio'
+            '--seed' = 'seed for repeatable results'
+            '--fps' = 'frames per second'
+            '--compression-quality' = 'compression (optimized, lossless)'
+            '--resize-mode' = 'how images are fitted (pad, crop)'
+            '--storage-uri' = 'where the gateway keeps the videos'
+            '--pubsub-topic' = 'topic for the progress messages of the gateway'
+            '--wait' = 'wait for the video and save it (the default on a terminal)'
+            '--no-wait' = 'only start the job and print its id'
+            '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--allow-private-urls' = 'fetch results from private addresses, too'
+        }
+        'video remix' = [ordered]@{
+            '--last' = 'the job that was started last on this machine'
+            '--no-check' = 'send it without looking whether the source is finished'
+            '--wait' = 'wait for the video and save it (the default on a terminal)'
+            '--no-wait' = 'only start the job and print its id'
+            '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--allow-private-urls' = 'fetch results from private addresses, too'
+        }
+        'video status' = [ordered]@{
+            '--last' = 'the job that was started last on this machine'
+            '--wait' = 'wait for the video and save it'
+            '--exit-status' = 'exit by the state: completed 0, failed 9, still running 11'
+            '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--allow-private-urls' = 'fetch results from private addresses, too'
+        }
+        'video wait' = [ordered]@{
+            '--last' = 'the job that was started last on this machine'
+            '--poll-interval' = 'the first wait between two look-ups (2)'
+            '--allow-private-urls' = 'fetch results from private addresses, too'
+        }
+        'video list' = [ordered]@{
+            '--limit' = 'show only the newest so many'
+            '--state' = 'show only jobs in this state: pending, in_progress, completed, failed, unknown'
+            '--refresh' = 'look up every job that has not ended'
+            '--prune' = 'forget jobs that failed, expired or are saved, or were not heard of for 7 days'
+        }
         'sandbox' = [ordered]@{
             '--port' = 'port on 127.0.0.1 (any free one)'
             '--faults' = 'fault rules: a YAML or JSON file'
@@ -222,11 +284,16 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image edit --quality' = @('auto', 'high', 'medium', 'low', 'standard')
         'image edit --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512')
         'image edit --preview' = @('auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off')
+        'video generate --duration-seconds' = @('4', '6', '8')
+        'video generate --resolution' = @('720p', '1080p', '4k')
+        'video generate --person-generation' = @('dont_allow', 'allow_adult', 'allow_all')
+        'video generate --compression-quality' = @('optimized', 'lossless')
+        'video generate --resize-mode' = @('pad', 'crop')
         'schema' = @('output', 'images', 'videos', 'jobs', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('generate', 'respond', 'image', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
+        'help' = @('generate', 'respond', 'image', 'video', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--port', '--faults', '--latency')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--poll-interval', '--limit', '--state', '--port', '--faults', '--latency')
     $withoutCommon = @('sandbox', 'schema', 'completion', 'help')
 
     $path = ''

@@ -55,7 +55,7 @@ export const exitCodes = {
   running: {
     code: 11,
     meaning: 'the remote job is still running (its id is printed)',
-    advice: 'look it up later by its id',
+    advice: 'run `modelgate video wait ID`',
   },
   partial: { code: 12, meaning: 'some of several items failed', advice: 'see the report' },
   schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: 'change prompt or schema' },
