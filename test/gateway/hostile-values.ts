@@ -40,6 +40,16 @@ const names = [
   'annotation',
   'message',
   'details',
+  'id',
+  'task_id',
+  'state',
+  'done',
+  'progress',
+  'data',
+  'metadata',
+  'video',
+  'url',
+  'fail_reason',
 ] as const
 
 const words = [
@@ -63,6 +73,12 @@ const words = [
   '$.__proto__.polluted',
   '$',
   '__proto__',
+  'completed',
+  'FAILED',
+  'running',
+  '45%',
+  'https://cdn.test/a.mp4',
+  'models/m/operations/o',
 ]
 
 /** Values that are JSON and look a little like replies, with anything anywhere: null, wrong types, absent fields. */
