@@ -6,6 +6,7 @@ import { collect } from '../shared/common-options.ts'
 import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
 import type { Body } from '../shared/request-body.ts'
+import { instancesOf, videosOf } from './count-videos.ts'
 import { readImagery, type Imagery, type ImageryOptions } from './imagery.ts'
 import { startJob } from './start-job.ts'
 import { addStartOptions, type VideoOptions } from './video-options.ts'
@@ -33,6 +34,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     .option('--reference <file>', 'reference picture, or FILE=style for its style (repeatable)', collect)
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
+      let imagery: Imagery = {}
       const { settings, request } = await buildVideoRequest(context, options, self.opts(), words, {
         command: 'video generate',
         kind: 'operation',
@@ -40,10 +42,12 @@ export function registerVideoGenerate(command: Command, context: Context, start 
         flags,
         modelInBody: false,
         hasPrompt: (body) => instancesOf(body).length > 0 && instancesOf(body).every(hasPrompt),
+        async readInputs({ step }) {
+          imagery = (await step(() => readImagery(context, options))) ?? {}
+        },
         async complete(body, prompt, { step }) {
           body['parameters'] ??= {}
-          const imagery = await step(() => readImagery(context, options))
-          await step(() => addOrder(body, prompt, imagery ?? {}))
+          await step(() => addOrder(body, prompt, imagery))
         },
         countOf: videosOf,
       })
@@ -51,12 +55,6 @@ export function registerVideoGenerate(command: Command, context: Context, start 
     })
   addContractFlags(command, flags)
   addStartOptions(command)
-}
-
-/** Instances as far as they are objects; what else stands there is left to the check. */
-function instancesOf({ instances }: Body): Body[] {
-  const list: unknown[] = Array.isArray(instances) ? instances : []
-  return list.filter((entry): entry is Body => typeof entry === 'object' && entry !== null)
 }
 
 const hasPrompt = ({ prompt }: Body) => prompt !== undefined
@@ -85,14 +83,3 @@ function addOrder(body: Body, prompt: string | undefined, imagery: Imagery): voi
   for (const instance of lacking) if (prompt !== undefined) instance['prompt'] = prompt
   for (const instance of instances) Object.assign(instance, imagery)
 }
-
-/** How many videos come; what `--no-validate` lets through need not be a number at all. */
-function videosOf(body: Body): number {
-  const parameters = body['parameters'] as Body | undefined
-  const samples = parameters?.['sampleCount']
-  const each = typeof samples === 'number' && samples >= 1 ? Math.floor(samples) : 1
-  return Math.max(1, Math.min(each * instancesOf(body).length, mostPlanned))
-}
-
-/** More names than this are not planned ahead; what comes beyond gets its own. */
-const mostPlanned = 100

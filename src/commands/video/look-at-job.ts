@@ -1,13 +1,16 @@
 import { resolve } from 'node:path'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { ModelgateError } from '../../errors.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
 import { lookUpJob, lookUpRequest } from '../../gateway/videos/look-up-job.ts'
 import type { Output } from '../../output/output.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
 import { isDryRun, printRequest } from '../shared/dry-run.ts'
 import { openGateway, readSettings } from '../shared/open-gateway.ts'
+import { throwProblems } from '../shared/throw-problems.ts'
+import { combinationProblems } from './check-combination.ts'
+import { videosOf } from './count-videos.ts'
 import { failed, followJob } from './follow-job.ts'
 import { findJob, resumeFlags, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
@@ -73,7 +76,8 @@ async function look(
 
 /**
  * Where the videos go: as `-o` says now, else as the command said that started the job.
- * @throws UsageError, FileError for a place that cannot be written to
+ * @throws UsageError, FileError for a place that cannot be written to. A name that is taken is no reason not to wait:
+ *   the video gets the next one
  */
 async function planFor(
   context: Context,
@@ -81,22 +85,27 @@ async function planFor(
   settings: Settings,
   { stored, id }: NamedJob,
 ): Promise<{ readonly plan: OutputPlan; readonly force: boolean }> {
+  const problems = combinationProblems(context, options, true)
+  if (problems.length > 0) throw new UsageError(problems)
   const record = stored?.record
   const before = options.output === undefined ? record?.output : undefined
   // Standard output is another one by now.
   const output = options.output ?? (before?.output === '-' ? undefined : (before?.output ?? undefined))
   const folder = before?.folder ?? settings.outputDir.value
   const force = options.force === true || before?.force === true
-  const plan = planOutputs(before === undefined ? context : { ...context, cwd: before.cwd }, {
+  const there = before === undefined ? context : { ...context, cwd: before.cwd }
+  const place = {
     ...(output === undefined ? {} : { output }),
     ...(folder === undefined ? {} : { folder }),
     kind: 'video',
-    count: 1,
-    force,
+    count: videosOf(record?.request),
     model: record?.model ?? '',
     prompt: record?.prompt ?? id,
-    now: context.clock.now(),
-  })
+    now: record === undefined ? context.clock.now() : record.created_at * 1000,
+  } as const
+  const wrong = await planOutputs(there, { ...place, force: true }).check()
+  if (wrong.length > 0) throwProblems(wrong)
+  const plan = planOutputs(there, { ...place, force })
   const isElsewhere = before !== undefined && before.cwd !== context.cwd
   return {
     plan: isElsewhere ? { ...plan, pathFor: (video) => resolve(before.cwd, plan.pathFor(video)) } : plan,

@@ -16,6 +16,7 @@ import { createProblemList, type ProblemList } from '../shared/problem-list.ts'
 import { applySets, isSet, startBody, type Body } from '../shared/request-body.ts'
 import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { validateBody } from '../shared/validate-body.ts'
+import { combinationProblems } from './check-combination.ts'
 import type { VideoOptions } from './video-options.ts'
 
 /** A job to be started, ready to be sent. */
@@ -43,6 +44,8 @@ export interface VideoCommand {
   readonly flags: readonly ContractFlag[]
   /** Whether the body, as far as it is known, needs no prompt any more. */
   hasPrompt(body: Body): boolean
+  /** Reads the command's own inputs, before the prompt takes what is left of standard input. */
+  readInputs?(problems: ProblemList): Promise<void>
   /** Puts prompt, model and the command's own inputs into the body. */
   complete(body: Body, prompt: string | undefined, problems: ProblemList): Promise<void>
   /** Where the model goes: into the body, or into the path. */
@@ -69,6 +72,8 @@ export async function buildVideoRequest(
   if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
   const body: Body = (await step(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags, own, body, problems)
+  await step(() => throwAll(combinationProblems(context, options, options.wait ?? true)))
+  await command.readInputs?.(problems)
   const hasPrompt = command.hasPrompt(body) || isSet(options, 'prompt') || isSet(options, 'instances')
   const isAsked = (words.length === 0 && !hasPrompt) || settings?.videoModel.value === undefined
   if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
@@ -86,13 +91,14 @@ export async function buildVideoRequest(
   if (!command.modelInBody) await step(() => pathSegment(bareModel(model ?? 'model'), 'the model'))
   const count = command.countOf(body)
   const text = prompt ?? promptOf(body)
+  const named = command.modelInBody || model === undefined ? model : bareModel(model)
   const place: VideoPlace = {
     ...(options.output === undefined ? {} : { output: options.output }),
     ...(settings?.outputDir.value === undefined ? {} : { folder: settings.outputDir.value }),
     kind: 'video',
     count,
     force: options.force === true,
-    model: model ?? '',
+    model: named ?? '',
     prompt: text,
     now: context.clock.now(),
   }
@@ -104,7 +110,7 @@ export async function buildVideoRequest(
     request: {
       command: command.command,
       kind: command.kind,
-      model: command.modelInBody ? model! : bareModel(model!),
+      model: named!,
       body,
       prompt: text,
       count,

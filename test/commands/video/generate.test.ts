@@ -1,0 +1,212 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { flagName } from '../../../src/contract/field.ts'
+import { videoOperationEndpoint } from '../../../src/contract/videos.ts'
+import { sampleFor } from '../../support/contract-samples.ts'
+import { jpegBytes, pngBytes } from '../../support/image-bytes.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+import { videoCall, videoRefusal } from '../../support/video-call.ts'
+
+const png = pngBytes({ width: 3, height: 2 })
+const jpeg = jpegBytes()
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
+const pngObject = { bytesBase64Encoded: base64(png), mimeType: 'image/png' }
+const jpegObject = { bytesBase64Encoded: base64(jpeg), mimeType: 'image/jpeg' }
+const orders = [{ prompt: 'One' }, { prompt: 'Two', image: { gcsUri: 'gs://a/b' } }]
+
+let cwd = ''
+beforeEach(() => {
+  cwd = temporaryFolder()
+  writeFiles(cwd, {
+    'a.png': png,
+    // The name lies about the type.
+    'b.png': jpeg,
+    'page.png': '<html>no picture</html>',
+    'empty.png': '',
+    'orders.json': JSON.stringify(orders),
+    'half.json': JSON.stringify([{ prompt: 'One' }, {}]),
+    'broken.json': '[{"prompt": ',
+    'words.txt': 'from a file\n',
+  })
+})
+
+const generate = (argv: readonly string[], more: TestOverrides = {}) =>
+  videoCall(['generate', '-m', 'veo', ...argv], { cwd, ...more })
+const bodyOf = async (argv: readonly string[], more: TestOverrides = {}) =>
+  (await generate(argv, more)).request.body
+const refused = (argv: readonly string[], more: TestOverrides = {}) =>
+  videoRefusal(['generate', '-m', 'veo', ...argv], { cwd, ...more })
+
+const { parameters } = videoOperationEndpoint.fields
+const fields = Object.entries(parameters!.fields!)
+
+test.each(fields)('parameters.%s has a flag', async (name, field) => {
+  const { words, value } = sampleFor(field)
+  const body = await bodyOf([`--${flagName(name)}`, ...words, 'A boat'])
+  expect(body).toEqual({ instances: [{ prompt: 'A boat' }], parameters: { [name]: value } })
+})
+
+test('the flags of the specification, with their types', async () => {
+  const words = ['--aspect-ratio', '9:16', '--duration-seconds', '8', '--sample-count', '2']
+  expect(await bodyOf([...words, 'A', 'boat'])).toEqual({
+    instances: [{ prompt: 'A boat' }],
+    parameters: { aspectRatio: '9:16', durationSeconds: 8, sampleCount: 2 },
+  })
+})
+
+test('without flags the parameters are there all the same, as the specification requires', async () => {
+  expect(await bodyOf(['A boat'])).toEqual({ instances: [{ prompt: 'A boat' }], parameters: {} })
+})
+
+describe('the prompt', () => {
+  test.each<[string, readonly string[], TestOverrides, string]>([
+    ['is the words of the call', ['A', 'boat'], {}, 'A boat'],
+    ['is a file', ['@words.txt'], {}, 'from a file\n'],
+    ['is standard input', ['-'], { stdin: 'piped' }, 'piped'],
+    ['is a pipe and the words', ['In', 'blue'], { stdin: 'A boat' }, 'A boat\n\nIn blue'],
+    ['is of --body', ['--body', '{"instances":[{"prompt":"body"}]}'], {}, 'body'],
+    ['of words fills the instance of --body', ['--body', '{"instances":[{"seed":1}]}', 'words'], {}, 'words'],
+    ['of --set outranks all', ['--set', 'instances=[{"prompt":"set"}]', 'words'], {}, 'set'],
+  ])('%s', async (_, argv, more, prompt) => {
+    const { instances } = (await bodyOf(argv, more)) as { instances: { prompt: string }[] }
+    expect(instances.map((instance) => instance.prompt)).toEqual([prompt])
+  })
+
+  test.each<[string, readonly string[], TestOverrides, string]>([
+    ['missing', [], {}, 'prompt_missing'],
+    ['empty', [''], {}, 'empty_prompt'],
+    ['an empty pipe', [], { stdin: '' }, 'empty_prompt'],
+    ['not text', ['-'], { stdin: png }, 'stdin_not_text'],
+  ])('%s is refused', async (_, argv, more, code) => {
+    expect(await refused(argv, more)).toMatchObject({ exit: 2, code })
+  })
+})
+
+describe('pictures', () => {
+  test('become base64 with the type that their bytes tell', async () => {
+    const words = ['--image', 'a.png', '--last-frame', 'b.png', '--reference', 'a.png']
+    expect(await bodyOf([...words, '--reference', 'b.png=style', 'It opens'])).toEqual({
+      instances: [
+        {
+          prompt: 'It opens',
+          image: pngObject,
+          lastFrame: jpegObject,
+          referenceImages: [
+            { image: pngObject, referenceType: 'asset' },
+            { image: jpegObject, referenceType: 'style' },
+          ],
+        },
+      ],
+      parameters: {},
+    })
+  })
+
+  test('a name may hold an equals sign', async () => {
+    writeFiles(cwd, { 'x=y.png': png })
+    const { instances } = (await bodyOf(['--reference', 'x=y.png', 'A boat'])) as { instances: unknown[] }
+    expect(instances).toEqual([
+      { prompt: 'A boat', referenceImages: [{ image: pngObject, referenceType: 'asset' }] },
+    ])
+  })
+
+  test('one may come by standard input, beside the words', async () => {
+    const { instances } = (await bodyOf(['--image', '-', 'A boat'], { stdin: png })) as {
+      instances: unknown[]
+    }
+    expect(instances).toEqual([{ prompt: 'A boat', image: pngObject }])
+  })
+
+  test('go into the only one of the --instances', async () => {
+    const body = await bodyOf(['--instances', '[{"prompt":"One"}]', '--image', 'a.png'])
+    expect(body['instances']).toEqual([{ prompt: 'One', image: pngObject }])
+  })
+
+  test('everything that is wrong with them is told at once, with the flags', async () => {
+    const words = ['--image', 'none.png', '--last-frame', 'page.png', '--reference', 'empty.png', 'A boat']
+    const { exit, lines } = await refused(words)
+    expect([exit, lines.length]).toEqual([2, 3])
+    expect(lines[0]).toMatch(/^--image: .*none\.png/)
+    expect(lines[1]).toMatch(/^--last-frame "page\.png" is not a picture/)
+    expect(lines[2]).toMatch(/^--reference: "empty\.png" is empty/)
+  })
+
+  test('a file of JSON or a video is no picture', async () => {
+    expect(await refused(['--image', 'orders.json', 'A boat'])).toMatchObject({
+      exit: 2,
+      code: 'not_a_picture',
+    })
+  })
+})
+
+describe('several instances', () => {
+  test('come from a file, each with its own', async () => {
+    const { request } = await generate(['--instances', '@orders.json', '--sample-count', '2'])
+    expect(request).toMatchObject({
+      body: { instances: orders, parameters: { sampleCount: 2 } },
+      prompt: 'One',
+      count: 4,
+      model: 'veo',
+    })
+  })
+
+  test('the prompt goes into those that have none', async () => {
+    const { request } = await generate(['--instances', '@half.json', 'Two'])
+    expect(request.body['instances']).toEqual([{ prompt: 'One' }, { prompt: 'Two' }])
+  })
+
+  test.each<[string, readonly string[], RegExp]>([
+    ['a prompt that none lacks', ['--instances', '@orders.json', 'A boat'], /--instances.*own prompt/],
+    ['pictures for several', ['--instances', '@orders.json', '--image', 'a.png'], /--image.*--instances/],
+    ['no list', ['--instances', '{"prompt":"x"}'], /--instances/],
+    ['an empty list', ['--instances', '[]'], /--instances/],
+    ['what is no object', ['--instances', '["x"]', 'A boat'], /--instances/],
+    ['a broken file', ['--instances', '@broken.json'], /--instances.*broken\.json/],
+    ['a missing file', ['--instances', '@none.json'], /--instances.*none\.json/],
+  ])('%s is refused', async (_, argv, says) => {
+    const { exit, lines } = await refused(argv)
+    expect([exit, lines.join('\n')]).toEqual([2, expect.stringMatching(says)])
+  })
+})
+
+test.each<[string, readonly string[], RegExp]>([
+  ['a number of samples that is too large', ['--sample-count', '5'], /--sample-count/],
+  ['no samples', ['--sample-count', '0'], /--sample-count/],
+  ['half a second', ['--duration-seconds', '4.5'], /--duration-seconds/],
+  ['no time', ['--duration-seconds', '0'], /--duration-seconds/],
+  ['a duration in words', ['--duration-seconds', 'long'], /--duration-seconds/],
+  ['too many references', Array(4).fill(['--reference', 'a.png']).flat(), /--reference|referenceImages/],
+  ['a name with a word in braces that means nothing', ['-o', '{what}.mp4'], /-o.*\{what\}/],
+  ['a missing folder', ['-o', 'nope/x.mp4'], /nope/],
+  ['a field without a name', ['--set', '=1'], /--set/],
+  ['a wait that is no number', ['--poll-interval', 'soon'], /--poll-interval/],
+])('%s is refused', async (_, argv, says) => {
+  const { exit, lines } = await refused([...argv, 'A boat'])
+  expect([exit, lines.join('\n')]).toEqual([2, expect.stringMatching(says)])
+})
+
+test('a file that exists is found before anything is sent', async () => {
+  expect(await refused(['-o', 'a.png', 'A boat'])).toMatchObject({ exit: 10 })
+})
+
+test('every problem is told at once', async () => {
+  const words = ['--sample-count', '9', '--duration-seconds', '0', '--image', 'none.png', '-o', 'nope/x.mp4']
+  const { exit, lines } = await refused([...words, 'A boat'])
+  expect([exit, lines.length]).toEqual([2, 4])
+})
+
+test('--no-validate sends what the contract refuses', async () => {
+  const body = await bodyOf(['--no-validate', '--set', 'parameters.sampleCount=9', 'A boat'])
+  expect(body).toEqual({ instances: [{ prompt: 'A boat' }], parameters: { sampleCount: 9 } })
+})
+
+test('a model of a list of models has its prefix taken off', async () => {
+  const { request } = await videoCall(['generate', '-m', 'models/veo', 'A boat'], { cwd })
+  expect(request.model).toBe('veo')
+})
+
+test('the model comes from the environment, and is missed', async () => {
+  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
+  const named = await videoCall(['generate', 'A boat'], { env: { ...env, MODELGATE_VIDEO_MODEL: 'e' }, cwd })
+  expect(named.request.model).toBe('e')
+  expect(await videoRefusal(['generate', 'A boat'], { cwd })).toMatchObject({ exit: 2 })
+})

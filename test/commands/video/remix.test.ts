@@ -1,0 +1,66 @@
+import { beforeEach, expect, test } from 'vitest'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+import { videoCall, videoRefusal } from '../../support/video-call.ts'
+
+let cwd = ''
+beforeEach(() => {
+  cwd = temporaryFolder()
+  writeFiles(cwd, { 'words.txt': 'from a file\n' })
+})
+
+const remix = (argv: readonly string[], more: TestOverrides = {}) =>
+  videoCall(['remix', '-m', 'sora-2', ...argv], { cwd, ...more })
+
+test('the id comes first, the rest is the prompt', async () => {
+  const { request, source } = await remix(['video_1', 'Make', 'it', 'night'])
+  expect([source, request.body]).toEqual(['video_1', { model: 'sora-2', prompt: 'Make it night' }])
+  expect([request.kind, request.count]).toEqual(['video', 1])
+})
+
+test('with --last every word belongs to the prompt', async () => {
+  const { request, source } = await remix(['--last', 'Make', 'it', 'night'])
+  expect([source, request.body['prompt']]).toEqual([undefined, 'Make it night'])
+})
+
+test.each<[string, readonly string[], TestOverrides, string]>([
+  ['is a file', ['video_1', '@words.txt'], {}, 'from a file\n'],
+  ['is standard input', ['video_1', '-'], { stdin: 'piped' }, 'piped'],
+  ['is a pipe', ['video_1'], { stdin: 'piped' }, 'piped'],
+  ['is a pipe with --last', ['--last'], { stdin: 'piped' }, 'piped'],
+  ['is of --body', ['video_1', '--body', '{"prompt":"body"}'], {}, 'body'],
+  ['of words outranks --body', ['video_1', '--body', '{"prompt":"body"}', 'words'], {}, 'words'],
+  ['of --set outranks all', ['video_1', '--set', 'prompt="set"', 'words'], {}, 'set'],
+])('the prompt %s', async (_, argv, more, prompt) => {
+  const { request } = await remix(argv, more)
+  expect(request.body).toEqual({ model: 'sora-2', prompt })
+})
+
+test.each<[string, readonly string[], TestOverrides, string]>([
+  ['no video', [], {}, 'id_missing'],
+  ['an empty id', ['', 'words'], {}, 'id_missing'],
+  ['no prompt', ['video_1'], {}, 'prompt_missing'],
+  ['an empty prompt', ['video_1', ''], {}, 'empty_prompt'],
+  ['a prompt that is too long', ['video_1', 'x'.repeat(32_001)], {}, 'invalid_request'],
+])('%s is refused', async (_, argv, more, code) => {
+  expect(await videoRefusal(['remix', '-m', 'sora-2', ...argv], { cwd, ...more })).toMatchObject({
+    exit: 2,
+    code,
+  })
+})
+
+test('a model of another family is refused, and sent with --no-validate', async () => {
+  const words = ['remix', '-m', 'gpt-image-1', 'video_1', 'Make it night']
+  const { exit, lines } = await videoRefusal(words, { cwd })
+  expect([exit, lines.length]).toEqual([2, 1])
+  expect(lines[0]).toMatch(/gpt-image-1/)
+  const { request } = await videoCall([...words, '--no-validate'], { cwd })
+  expect(request.model).toBe('gpt-image-1')
+})
+
+test('the model of --body is the model', async () => {
+  const { request } = await videoCall(['remix', '--body', '{"model":"own"}', 'video_1', 'Make it night'], {
+    cwd,
+  })
+  expect(request.body).toEqual({ model: 'own', prompt: 'Make it night' })
+})

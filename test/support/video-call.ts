@@ -1,0 +1,61 @@
+import { Command } from 'commander'
+import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
+import { registerVideoGenerate } from '../../src/commands/video/generate.ts'
+import { registerVideoRemix } from '../../src/commands/video/remix.ts'
+import type { VideoOptions } from '../../src/commands/video/video-options.ts'
+import type { VideoRequest } from '../../src/commands/video/video-request.ts'
+import type { Settings } from '../../src/config/settings.ts'
+import { asModelgateError, ModelgateError } from '../../src/errors.ts'
+import { testContext, type TestOverrides } from './test-context.ts'
+
+/** What a command would have sent. */
+export interface VideoCall {
+  readonly request: VideoRequest
+  readonly options: VideoOptions
+  /** The video to remix, as it was named. */
+  readonly source: string | undefined
+}
+
+/** What a call is refused with. */
+export interface VideoRefusal {
+  readonly exit: number
+  readonly code: string
+  readonly lines: readonly string[]
+}
+
+/** A gateway and no model, for calls that are about something else. */
+const gatewayOnly = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
+
+/** Parses all words of a call of `video generate` or `video remix`. Throws what the command throws. */
+export async function videoCall(argv: readonly string[], overrides: TestOverrides = {}): Promise<VideoCall> {
+  const context = testContext({ env: gatewayOnly, ...overrides })
+  const calls: VideoCall[] = []
+  const send = async (
+    _: unknown,
+    options: VideoOptions,
+    __: Settings,
+    request: VideoRequest,
+    source?: string,
+  ): Promise<void> => {
+    calls.push({ request, options, source })
+  }
+  const program = new Command('modelgate').exitOverride().configureOutput({ outputError: () => {} })
+  addCommonOptions(program)
+  registerVideoGenerate(program.command('generate'), context, send)
+  registerVideoRemix(program.command('remix'), context, send)
+  await program.parseAsync([...argv], { from: 'user' })
+  if (calls.length !== 1) throw new Error(`The command sent ${calls.length} requests.`)
+  return calls[0]!
+}
+
+/** What a call is refused with. Throws when it would have been sent. */
+export async function videoRefusal(
+  argv: readonly string[],
+  overrides: TestOverrides = {},
+): Promise<VideoRefusal> {
+  const outcome = await videoCall(argv, overrides).catch((error: unknown) => error)
+  if (!(outcome instanceof Error)) throw new Error('The request would have been sent.')
+  if (!(outcome instanceof ModelgateError)) throw outcome
+  const { exitCode, code, message } = asModelgateError(outcome, false)
+  return { exit: exitCode, code, lines: message.split('\n') }
+}
