@@ -272,12 +272,14 @@ test("what Node's server would not send: no HTTP, huge headers, a bad chunk, a s
   expect([announced - bytes.slice(bytes.indexOf('\r\n\r\n') + 4).length, ending]).toEqual([100, 'end'])
 })
 
-test('every action there is has been tried on both endpoints without breaking the sandbox', async () => {
+test('every action there is has been tried on several endpoints without breaking the sandbox', async () => {
   const paths: [string, Json][] = [
     ['/v1/responses', request],
     ['/v1/responses', { input: 'hi' }],
     ['/v1beta/models/m:streamGenerateContent?alt=sse', { contents: [{ parts: [{ text: 'hi' }] }] }],
     ['/v1beta/models/m:streamGenerateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
+    ['/v1beta/models/m:predictLongRunning', { instances: [{ prompt: 'hi' }], parameters: {} }],
+    ['/v1/videos/video_sandbox_source/remix', { model: 'sora-2', prompt: 'hi' }],
   ]
   const endless = new Set(['stall', 'comments-only', 'keep-open'])
   const pieces = new Set(['split', 'drip'])
