@@ -13,7 +13,9 @@ export interface TableView {
 export function jobTable(jobs: readonly JobSummary[], { now, columns }: TableView): string {
   if (jobs.length === 0) return ''
   const lines =
-    columns === undefined ? jobs.map((job) => fieldsOf(job).join('\t')) : terminalLines(jobs, now, columns)
+    columns === undefined
+      ? jobs.map((job) => fieldsOf(job, now).join('\t'))
+      : terminalLines(jobs, now, columns)
   return lines.map((line) => `${line}\n`).join('')
 }
 
@@ -22,8 +24,8 @@ export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: n
   return expires_at !== null && expires_at <= now
 }
 
-/** Times as they are told in documents, the whole id, and one line of the prompt. */
-function fieldsOf(job: JobSummary): string[] {
+/** The whole id, times that a calendar has, and one line of the prompt. */
+function fieldsOf(job: JobSummary, now: number): string[] {
   const { id, state, progress, created_at, expires_at, model, prompt } = job
   return [
     id ?? `key:${job.idempotency_key}`,
@@ -31,6 +33,7 @@ function fieldsOf(job: JobSummary): string[] {
     progress === null ? '' : `${progress}%`,
     isoTime(created_at),
     expires_at === null ? '' : isoTime(expires_at),
+    resultWord(job, now),
     model,
     prompt.slice(0, longestPrompt),
   ].map(oneLine)
@@ -39,7 +42,14 @@ function fieldsOf(job: JobSummary): string[] {
 const longestPrompt = 200
 const gap = '  '
 /** Less of a prompt says nothing. */
-const shortestPrompt = 12
+const shortestPrompt = 8
+/** What is left out first where there is little room, each as long as the prompt has less than this. */
+const yielding = [
+  ['MODEL', 20],
+  ['AGE', 16],
+  ['DONE', 16],
+  ['RESULT', 10],
+] as const
 
 interface Column {
   readonly heading: string
@@ -62,10 +72,9 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     column('RESULT', (job) => resultText(job, now)),
     column('MODEL', ({ model }) => shortened(model, 24)),
   ]
-  // What is left out first where there is little room comes first.
-  const shown = ['MODEL', 'AGE', 'DONE', 'RESULT'].reduce(
-    (kept, heading) =>
-      widthOf(kept) + shortestPrompt <= columns ? kept : kept.filter((one) => one.heading !== heading),
+  const shown = yielding.reduce(
+    (kept, [heading, wanted]) =>
+      widthOf(kept) + wanted <= columns ? kept : kept.filter((one) => one.heading !== heading),
     all,
   )
   const prompts = ['PROMPT', ...jobs.map(({ prompt }) => oneLine(prompt.slice(0, 4 * longestPrompt)))]
@@ -85,11 +94,15 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
 }
 
 function resultText(job: JobSummary, now: number): string {
-  const { state, files, expires_at } = job
-  if (files.length > 0) return 'saved'
-  if (state === 'failed') return ''
-  if (isExpired(job, now)) return 'expired'
-  return expires_at === null ? '' : `for ${roughTime(expires_at - now)}`
+  const { state, expires_at } = job
+  const word = resultWord(job, now)
+  const hasTime = word === '' && state !== 'failed' && expires_at !== null
+  return hasTime ? `for ${roughTime(expires_at - now)}` : word
+}
+
+function resultWord(job: JobSummary, now: number): string {
+  if (job.files.length > 0) return 'saved'
+  return job.state !== 'failed' && isExpired(job, now) ? 'expired' : ''
 }
 
 const shortestId = 12

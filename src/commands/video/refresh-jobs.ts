@@ -2,7 +2,6 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { hasEnded } from '../../contract/video-state.ts'
 import { asModelgateError } from '../../errors.ts'
-import { recordedBaseUrl } from '../../files/jobs/job-record.ts'
 import type { StoredJob } from '../../files/jobs/job-store.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
@@ -52,10 +51,10 @@ function placed(jobs: readonly StoredJob[], { options, settings, warn }: Refresh
   }
   if (inSandbox.length > 0) warn(`${counted(inSandbox)} in the sandbox: add --sandbox to look them up.`)
   const configured = settings.baseUrl.value
-  const here = configured === undefined ? undefined : recordedBaseUrl(configured.href)
-  const elsewhere = outside.filter(({ record }) => here !== undefined && record.base_url !== here)
-  for (const place of new Set(elsewhere.map(({ record }) => record.base_url))) {
-    const there = elsewhere.filter(({ record }) => record.base_url === place)
+  const here = configured?.origin
+  const elsewhere = outside.filter(({ record }) => here !== undefined && originOf(record) !== here)
+  for (const place of new Set(elsewhere.map(({ record }) => originOf(record)))) {
+    const there = elsewhere.filter(({ record }) => originOf(record) === place)
     warn(`${counted(there)} at ${place}, and not looked up at ${here}.`)
   }
   return outside.filter((job) => !elsewhere.includes(job))
@@ -82,6 +81,10 @@ async function refreshJob(gateway: Gateway, job: StoredJob, warn: (message: stri
 
 function isOver({ state }: StoredJob['record']): boolean {
   return state !== 'unknown' && hasEnded(state)
+}
+
+function originOf({ base_url }: StoredJob['record']): string {
+  return URL.parse(base_url)?.origin ?? 'an unknown address'
 }
 
 function counted({ length }: readonly StoredJob[]): string {

@@ -141,7 +141,7 @@ function latest(one: number | null, other: number | null): number | null {
 }
 
 /** A base URL as it is put on record: it may hold a key as its user, its password or in its query. */
-export function recordedBaseUrl(baseUrl: string): string {
+function recordedBaseUrl(baseUrl: string): string {
   const url = URL.parse(baseUrl)
   return url === null ? '' : `${url.protocol}//${url.host}${url.pathname}`
 }

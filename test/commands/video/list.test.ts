@@ -1,0 +1,206 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { JobListDocument } from '../../../src/contract/video-event.ts'
+import type { JobProgress, NewJob } from '../../../src/files/jobs/job-record.ts'
+import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import { newJob } from '../../files/jobs/job-samples.ts'
+import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-key.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { runMain } from '../../support/run-main.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const day = 86_400_000
+
+/** A state folder, and the program run with it. */
+function machine() {
+  const folder = temporaryFolder()
+  const clock = fakeClock()
+  const store = openJobStore(folder, clock)
+  const add = async (change: Partial<JobProgress>, job: Partial<NewJob> = {}) => {
+    const handle = await store.create(newJob(job))
+    await handle.update(change)
+    await clock.advance(1000)
+    return handle
+  }
+  const list = (words: readonly string[] = [], env: Readonly<Record<string, string>> = {}) =>
+    runMain(['video', 'list', ...words], { env: { MODELGATE_STATE_DIR: folder, ...env }, clock })
+  const ids = async (words: readonly string[]) => {
+    const { out, code, err } = await list([...words, '--json'])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    return (JSON.parse(out) as JobListDocument).jobs.map(({ id }) => id)
+  }
+  return { folder, clock, store, add, list, ids }
+}
+
+const seconds = (clock: { now(): number }) => clock.now() / 1000
+
+test('jobs are listed newest first: for a person, a script and a program', async () => {
+  const { add, list, ids } = machine()
+  await add({ id: 'video_old', state: 'pending' })
+  await add({}, { idempotency_key: 'key-lost' })
+  const terminal = await runMain(['video', 'list'], {
+    env: { MODELGATE_STATE_DIR: '/nowhere/at/all' },
+    terminal: true,
+  })
+  expect(terminal).toMatchObject({ code: 0, out: '', err: 'No jobs are on record.\n' })
+  const plain = await list()
+  expect(plain).toMatchObject({ code: 0, err: '' })
+  expect(plain.out.split('\n').map((line) => line.split('\t').slice(0, 2))).toEqual([
+    ['key:key-lost', 'unknown'],
+    ['video_old', 'pending'],
+    [''],
+  ])
+  expect(await ids([])).toEqual([null, 'video_old'])
+  const lines = (await list(['--jsonl'])).out.trim().split('\n')
+  const events = lines.map((line) => JSON.parse(line) as { type: string; job?: { idempotency_key: string } })
+  expect(events.map(({ type }) => type)).toEqual(['start', 'job-list', 'job-list', 'end'])
+  expect(events[1]!.job!.idempotency_key).toBe('key-lost')
+})
+
+test('--limit and --state choose', async () => {
+  const { add, ids, list } = machine()
+  for (const at of [1, 2, 3]) await add({ id: `video_${at}`, state: at === 2 ? 'completed' : 'pending' })
+  expect(await ids(['--limit', '2'])).toEqual(['video_3', 'video_2'])
+  expect(await ids(['--state', 'pending'])).toEqual(['video_3', 'video_1'])
+  expect(await ids(['--state', 'pending', '--limit', '1'])).toEqual(['video_3'])
+  expect(await ids(['--state', 'unknown'])).toEqual([])
+  const bad = await list(['--limit', '0', '--state', 'done'])
+  expect(bad).toMatchObject({ code: 2, out: '' })
+  expect(bad.err).toContain('--limit "0" is not a number of jobs, from 1 on.')
+  expect(bad.err).toContain('--state "done" is none of pending, in_progress, completed, failed, unknown.')
+})
+
+test('--prune forgets what is over, and nothing that could still be fetched or still comes', async () => {
+  const { add, list, ids, clock } = machine()
+  const later = seconds(clock) + 30 * 86_400
+  await add({}, { idempotency_key: 'key-old' })
+  await add({ id: 'video_silent', state: 'in_progress' })
+  await clock.advance(7 * day)
+  await add({}, { idempotency_key: 'key-new' })
+  await add({ id: 'video_running', state: 'in_progress', expires_at: later })
+  await add({ id: 'video_failed', state: 'failed', expires_at: later })
+  await add({ id: 'video_saved', state: 'completed', expires_at: later, files: ['/a.mp4'] })
+  await add({ id: 'video_waiting', state: 'completed', expires_at: later })
+  await add({ id: 'video_timeless', state: 'completed' })
+  await add({ id: 'video_expired', state: 'completed', expires_at: seconds(clock) - 1 })
+  const over = ['video_expired', 'video_saved', 'video_failed', 'video_silent', null]
+  const kept = ['video_timeless', 'video_waiting', 'video_running', null]
+  expect(await ids(['--prune', '--dry-run'])).toEqual(over)
+  expect((await list(['--prune', '--dry-run'])).err).toBe('5 jobs would be forgotten.\n')
+  expect(await ids([])).toHaveLength(9)
+  expect(await ids(['--prune', '--state', 'failed'])).toEqual(['video_failed'])
+  const pruned = await list(['--prune'])
+  expect(pruned).toMatchObject({ code: 0, err: '4 jobs forgotten.\n' })
+  expect(pruned.out.split('\n').map((line) => line.split('\t')[0])).toEqual([
+    'video_expired',
+    'video_saved',
+    'video_silent',
+    'key:key-old',
+    '',
+  ])
+  expect(await ids([])).toEqual(kept)
+  expect((await list(['--prune'])).err).toBe('0 jobs forgotten.\n')
+})
+
+test('a damaged record is a warning', async () => {
+  const { add, list, folder } = machine()
+  await add({ id: 'video_1', state: 'pending' })
+  const broken = join(folder, 'jobs', `20260101T000000000-${'0'.repeat(16)}`)
+  mkdirSync(broken)
+  writeFileSync(join(broken, `1-${'a'.repeat(16)}.json`), '{"half')
+  const { code, out, err } = await list()
+  expect({ code, lines: out.split('\n').length }).toEqual({ code: 0, lines: 2 })
+  expect(err).toMatch(/^warning: A job record in ".*" is left out: .* is not valid JSON/)
+  const document = JSON.parse((await list(['--json'])).out) as JobListDocument
+  expect(document.warnings).toEqual([expect.stringContaining('is left out')])
+})
+
+/** A gateway that answers once four have come, or all: whoever asks one by one gets nothing. */
+async function gateway(total: number, answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const seen: string[] = []
+  const waiting: (() => void)[] = []
+  let most = 0
+  const server = createServer((request, response) => {
+    seen.push(request.url!)
+    most = Math.max(
+      most,
+      waiting.push(() => answer(request, response)),
+    )
+    if (waiting.length === 4 || seen.length === total) for (const release of waiting.splice(0)) release()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, seen, most: () => most }
+}
+
+const reply = (response: ServerResponse, status: number, body: unknown) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+test('--refresh looks up what has not ended, several at a time; a failed look-up is a warning', async () => {
+  const key = canaryKey().replaceAll(/[^\w+/]/g, 'x')
+  const { url, seen, most } = await gateway(6, (request, response) => {
+    const id = request.url!.split('/').at(-1)!
+    if (id === 'video_bad') return reply(response, 404, { error: { message: `No video. Key ${key}.` } })
+    const state = id === 'video_3' ? 'failed' : id === 'video_2' ? 'completed' : 'in_progress'
+    const error = state === 'failed' ? { code: 'filtered', message: `Not with ${key}.` } : null
+    return reply(response, 200, {
+      id,
+      object: 'video',
+      status: state,
+      progress: 60,
+      expires_at: 1_800_000_000,
+      error,
+    })
+  })
+  const { add, list, folder, store } = machine()
+  const here = { base_url: url }
+  for (const id of ['video_1', 'video_2', 'video_3', 'video_4', 'video_5', 'video_bad']) {
+    await add({ id, state: 'pending' }, here)
+  }
+  await add({ id: 'video_over', state: 'completed' }, here)
+  await add({}, here)
+  await add({ id: 'video_there', state: 'pending' }, { base_url: 'https://other.example' })
+  await add({ id: 'video_sandbox', state: 'pending' }, { is_sandbox: true })
+  const env = { MODELGATE_BASE_URL: `${url}/`, MODELGATE_API_KEY: key }
+  const { code, out, err } = await list(['--refresh', '--json'], env)
+  expect(code).toBe(0)
+  expect(seen.toSorted()).toEqual(['1', '2', '3', '4', '5', 'bad'].map((name) => `/v1/videos/video_${name}`))
+  expect(most()).toBe(4)
+  const { jobs, warnings } = JSON.parse(out) as JobListDocument
+  expect(Object.fromEntries(jobs.map(({ id, state }) => [id, state]))).toEqual({
+    video_sandbox: 'pending',
+    video_there: 'pending',
+    null: 'unknown',
+    video_over: 'completed',
+    video_bad: 'pending',
+    video_5: 'in_progress',
+    video_4: 'in_progress',
+    video_3: 'failed',
+    video_2: 'completed',
+    video_1: 'in_progress',
+  })
+  expect(warnings.toSorted()).toEqual([
+    `1 job is at https://other.example, and not looked up at ${url}.`,
+    '1 job is in the sandbox: add --sandbox to look them up.',
+    expect.stringContaining('video_bad: The gateway knows no video video_bad.'),
+  ])
+  expect((await store.find('video_2'))!.record).toMatchObject({ progress: 60, expires_at: 1_800_000_000 })
+  expect((await store.find('video_3'))!.record.error!.code).toBe('filtered')
+  for (const [where, text] of Object.entries({ out, err })) expectNoKey(where, text, key)
+  expectNoKeyBelow(folder, key)
+})
+
+test('nothing to look up needs no gateway; with one missing it is said', async () => {
+  const { add, list } = machine()
+  await add({ id: 'video_1', state: 'completed' })
+  expect(await list(['--refresh'])).toMatchObject({ code: 0 })
+  await add({ id: 'video_2', state: 'pending' })
+  expect(await list(['--refresh', '--dry-run'])).toMatchObject({ code: 0 })
+  const { code, err, out } = await list(['--refresh'])
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toContain('No gateway is configured.')
+})

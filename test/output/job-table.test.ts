@@ -1,0 +1,147 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { JobSummary } from '../../src/contract/video-event.ts'
+import { jobTable } from '../../src/output/job-table.ts'
+import { hostileNames } from '../support/hostile-names.ts'
+
+const now = 1_800_000_000
+
+function job(changes: Partial<JobSummary>): JobSummary {
+  return {
+    id: 'video_1',
+    kind: 'video',
+    state: 'in_progress',
+    status: null,
+    progress: null,
+    model: 'video-model',
+    prompt: 'a paper boat',
+    base_url: 'https://gateway.example',
+    idempotency_key: 'key-1',
+    created_at: now - 125,
+    checked_at: null,
+    expires_at: null,
+    files: [],
+    ...changes,
+  }
+}
+
+const jobs = [
+  job({
+    id: 'video_68d4a1b2c3d4e5f6',
+    progress: 40,
+    expires_at: now + 3000,
+    prompt: 'a paper boat\non a pond at dusk',
+  }),
+  job({
+    id: 'models/veo/operations/op_9f3c',
+    kind: 'operation',
+    state: 'completed',
+    progress: 100,
+    expires_at: now - 1,
+  }),
+  job({ id: null, state: 'unknown', idempotency_key: '0198c2aa-0000-7000-8000-000000000000' }),
+  job({ id: 'video_68d4a1b2ffff', state: 'completed', files: ['/a.mp4'], expires_at: now - 1 }),
+  job({ id: 'video_failed', state: 'failed', expires_at: now - 1, prompt: '\x1b[31m紙の船' }),
+]
+
+const shown = (columns: number | undefined) => `\n${jobTable(jobs, { now, columns })}`
+
+test('at 100 columns', () => {
+  expect(shown(100)).toMatchInlineSnapshot(`
+    "
+    ID               STATE        DONE  AGE    RESULT      MODEL        PROMPT
+    video_68d4a1b2c  in progress  40%   2 min  for 50 min  video-model  a paper boat on a pond at dusk
+    op_9f3c          completed          2 min  expired     video-model  a paper boat
+    -                unknown            2 min              video-model  a paper boat
+      no reply came; idempotency key:
+      0198c2aa-0000-7000-8000-000000000000
+    video_68d4a1b2f  completed          2 min  saved       video-model  a paper boat
+    video_failed     failed             2 min              video-model  ␛[31m紙の船
+    "
+  `)
+})
+
+test('at 60 columns what matters less is left out', () => {
+  expect(shown(60)).toMatchInlineSnapshot(`
+    "
+    ID               STATE        RESULT      PROMPT
+    video_68d4a1b2c  in progress  for 50 min  a paper boat on …
+    op_9f3c          completed    expired     a paper boat
+    -                unknown                  a paper boat
+      no reply came; idempotency key:
+      0198c2aa-0000-7000-8000-000000000000
+    video_68d4a1b2f  completed    saved       a paper boat
+    video_failed     failed                   ␛[31m紙の船
+    "
+  `)
+})
+
+test('for a script: everything, with tabs between', () => {
+  expect(shown(undefined).replaceAll('\t', ' | ')).toMatchInlineSnapshot(`
+    "
+    video_68d4a1b2c3d4e5f6 | in_progress | 40% | 2027-01-15T07:57:55Z | 2027-01-15T08:50:00Z |  | video-model | a paper boat on a pond at dusk
+    models/veo/operations/op_9f3c | completed | 100% | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z | expired | video-model | a paper boat
+    key:0198c2aa-0000-7000-8000-000000000000 | unknown |  | 2027-01-15T07:57:55Z |  |  | video-model | a paper boat
+    video_68d4a1b2ffff | completed |  | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z | saved | video-model | a paper boat
+    video_failed | failed |  | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z |  | video-model | ␛[31m紙の船
+    "
+  `)
+})
+
+test('nothing for no jobs', () => {
+  expect(jobTable([], { now, columns: 80 })).toBe('')
+})
+
+test('the short id finds its job, and no other', () => {
+  const ids = [
+    'video_aaaaaaaaaaaa1',
+    'video_aaaaaaaaaaaa2',
+    'models/a/operations/video_b',
+    'video_cccccccccccccccccc',
+  ]
+  const table = jobTable(
+    ids.map((id) => job({ id })),
+    { now, columns: 200 },
+  )
+  const short = table
+    .split('\n')
+    .slice(1, -1)
+    .map((line) => line.split(' ')[0]!)
+  expect(short).toEqual(['video_aaaaaaaaaaaa1', 'video_aaaaaaaaaaaa2', 'video_b', 'video_ccccccccccccc'])
+})
+
+/** The most that a terminal may need. */
+const widest = (line: string) => [...line].reduce((sum, one) => sum + (/[ -~]/.test(one) ? 1 : 2), 0)
+
+test('whatever jobs hold, no line is wider than the terminal, acts on it, or pretends to be another', () => {
+  const text = fc.oneof(fc.constantFrom(...hostileNames), fc.string({ unit: 'binary', maxLength: 90 }))
+  const anyJob = fc.record({
+    id: fc.option(text),
+    state: fc.constantFrom('pending', 'completed', 'failed', 'unknown' as const),
+    progress: fc.option(fc.double({ noNaN: true })),
+    model: text,
+    prompt: text,
+    created_at: fc.oneof(fc.integer(), fc.double({ noNaN: true })),
+    expires_at: fc.option(fc.double({ noNaN: true })),
+  }) as fc.Arbitrary<Partial<JobSummary>>
+  fc.assert(
+    fc.property(
+      fc.array(anyJob, { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 1, max: 200 }),
+      (some, columns) => {
+        const all = some.map(job)
+        const plain = jobTable(all, { now, columns: undefined })
+        expect(plain.split('\n')).toHaveLength(all.length + 1)
+        for (const line of plain.split('\n').slice(0, -1)) expect(line.split('\t')).toHaveLength(8)
+        const table = jobTable(all, { now, columns })
+        const unknown = all.filter(({ id }) => id === null).length
+        expect(table.split('\n')).toHaveLength(all.length + 2 * unknown + 2)
+        // oxlint-disable-next-line no-control-regex
+        expect(plain + table).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
+        const rows = table.split('\n').filter((line) => !line.startsWith('  '))
+        expect(rows.filter((line) => widest(line) > Math.max(columns, 1))).toEqual([])
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
