@@ -1,22 +1,31 @@
 import { unlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { SavedVideo } from '../../contract/video-event.ts'
-import { ModelgateError, asModelgateError } from '../../errors.ts'
+import {
+  GenerationError,
+  ModelgateError,
+  UsageError,
+  asModelgateError,
+  type ErrorFacts,
+} from '../../errors.ts'
 import { describeVideoFile } from '../../files/describe-video-file.ts'
 import { openVideoFile } from '../../files/open-video-file.ts'
 import { streamVideo } from '../../files/stream-video.ts'
 import { createVideoFetcher, type VideoFetcher } from '../../gateway/videos/fetch-video.ts'
+import { filteredOf } from '../../gateway/videos/job-failure.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
 import { lastSegment } from '../../gateway/videos/operation-name.ts'
 import type { JobReport } from '../../gateway/videos/read-job.ts'
 import { resultPlaces } from '../../gateway/videos/result-places.ts'
 import type { Pursuit } from './follow-job.ts'
+import { createDownloadMeter } from './download-meter.ts'
 import { keepRecord, type JobSession } from './job-session.ts'
+import { createDownloadTeller } from './tell-download.ts'
 
 /**
  * Saves every video of a completed job at once: their addresses live only for a while. One that cannot be had does not
  * keep the others.
- * @returns the error of a command of which some videos are missing (exit 12)
+ * @returns the error of a command of which some videos are missing (exit 12), those held back by filters among them
  * @throws ModelgateError when not a single one was saved
  */
 export async function saveVideos(
@@ -25,14 +34,19 @@ export async function saveVideos(
   completed: JobReport,
   resume: string,
 ): Promise<ModelgateError | undefined> {
-  const { gateway, options, report } = session
-  if (await tellSaved(session, pursuit)) return undefined
+  const { context, gateway, options, report } = session
+  const count = Math.max(1, resultPlaces(completed).length)
+  if (pursuit.plan.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
+  const heldBack = () => tellHeldBack(session, completed, count)
+  if (await tellSaved(session, pursuit, count)) return heldBack()
+  const progress = createDownloadTeller(context, report)
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, pursuit.job), {
     allowPrivate: options.allowPrivateUrls === true,
+    onProgress: progress.take,
   })
-  const count = Math.max(1, resultPlaces(completed).length)
   const errors: ModelgateError[] = []
   for (let index = 1; index <= count; index++) {
+    progress.begin(index)
     try {
       await saveOne(session, pursuit, fetcher, index)
     } catch (error) {
@@ -43,14 +57,39 @@ export async function saveVideos(
     }
   }
   report.take(fetcher.report)
-  if (errors.length === 0) return undefined
+  if (errors.length === 0) return heldBack()
   if (errors.length === count) throw errors[0]
-  const message = `${errors.length} of ${count} videos could not be saved.`
-  return new ModelgateError('partial', 'some_videos_failed', message, {
-    phase: 'result',
-    billed: 'yes',
-    remoteId: completed.id,
+  heldBack()
+  return someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
     hint: `To try again while they are kept: ${resume}`,
+  })
+}
+
+/** Videos that were made and not handed over; undefined when there are none. */
+function tellHeldBack(
+  { report }: JobSession,
+  { value, note, id }: JobReport,
+  count: number,
+): ModelgateError | undefined {
+  const held = filteredOf(value)
+  for (let at = 0; at < held.count; at++) {
+    const reason = held.reasons[at] ?? 'The gateway has held this video back.'
+    report.fail(count + at + 1, new GenerationError('filtered', reason))
+  }
+  return held.count === 0 ? undefined : someMissing(note ?? 'Some videos were held back.', id)
+}
+
+function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
+  const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
+  return new ModelgateError('partial', 'some_videos_failed', message, all)
+}
+
+function severalForOne(count: number, remoteId: string): UsageError {
+  return new UsageError(`-o - takes one video, and the job has ${count}.`, {
+    code: 'one_video_only',
+    billed: 'yes',
+    remoteId,
+    hint: 'Name a folder: -o DIR/',
   })
 }
 
@@ -106,13 +145,20 @@ async function withoutCopy(
   return existing
 }
 
-/** Whether the job's videos are all there from an earlier command: then their files are told. */
-async function tellSaved({ context, options, report }: JobSession, { stored }: Pursuit): Promise<boolean> {
+/** Whether the job's videos are all there from earlier commands: then their files are told. */
+async function tellSaved(
+  { context, options, report }: JobSession,
+  { stored }: Pursuit,
+  count: number,
+): Promise<boolean> {
   const paths = stored?.record.files ?? []
-  if (paths.length === 0 || options.output !== undefined) return false
+  if (paths.length < count || options.output !== undefined) return false
   const found = await Promise.all(paths.map((path) => describeVideoFile(context, path)))
-  if (found.some((file) => file === undefined)) return false
-  for (const [at, file] of found.entries()) report.save(at + 1, file!)
+  const there = found.filter((file) => file !== undefined)
+  // The same video may have been saved under several names.
+  const different = new Map(there.map((file) => [file.sha256, file]))
+  if (different.size < count) return false
+  for (const [at, file] of [...different.values()].entries()) report.save(at + 1, file)
   return true
 }
 

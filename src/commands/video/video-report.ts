@@ -27,7 +27,8 @@ export function createVideoReport(output: Output, command: string, model: string
   return {
     output,
     failures,
-    start: () => output.event({ type: 'start', version: outputVersion, command, model }),
+    start: () =>
+      output.event({ type: 'start', version: outputVersion, command, model: model === '' ? null : model }),
     warn(message) {
       if (warnings.includes(message)) return
       warnings.push(message)
@@ -56,7 +57,8 @@ export function createVideoReport(output: Output, command: string, model: string
         kind: job.kind,
         state: job.state,
         progress: job.progress,
-        expires_at: job.expiresAt,
+        // Relays count in milliseconds; the document counts whole seconds.
+        expires_at: job.expiresAt === null ? null : Math.floor(job.expiresAt),
         video: isVideo ? job.value : null,
         operation: isVideo ? null : job.value,
         files: [...files].sort(([a], [b]) => a - b).map(([, file]) => file),
