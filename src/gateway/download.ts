@@ -72,7 +72,6 @@ export function createDownload(
   { maxBytes = maxDownloadBytes, allowPrivate = false, network, onProgress, inspect }: DownloadOptions = {},
 ): Download {
   const write = (bytes: Uint8Array) => sink.write(bytes)
-  const policy = createUrlPolicy({ baseUrl: gateway.baseUrl, allowPrivate, network })
   const transfer = createTransfer({ write, maxBytes, onProgress, inspect })
   return {
     get received() {
@@ -85,6 +84,7 @@ export function createDownload(
         part.end()
         return read
       }
+      const policy = createUrlPolicy({ baseUrl: gateway.baseUrl, allowPrivate, network })
       const limit = startTotalLimit(gateway)
       try {
         await fetchAll({ ...gateway, signal: limit.signal }, absolute(url, gateway.baseUrl), transfer, policy)

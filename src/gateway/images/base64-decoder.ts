@@ -100,11 +100,11 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>)
 }
 
 export function badBase64(): ContractError {
-  return new ContractError('bad_base64', 'An image of the reply is not valid base64.', {
+  return new ContractError('bad_base64', 'The reply holds content that is not valid base64.', {
     hint: 'Look at the reply with --raw.',
   })
 }
 
 function imageTooLarge(): ContractError {
-  return new ContractError('image_too_large', 'An image of the reply is larger than 2 GiB.')
+  return new ContractError('image_too_large', 'The reply holds content that is larger than 2 GiB.')
 }

@@ -28,6 +28,7 @@ const addresses: Readonly<Record<string, string>> = {
   'gateway.test': '93.184.216.34',
   'cdn.test': '93.184.216.35',
   'internal.test': '10.0.0.7',
+  'rebinding.test': '127.0.0.1',
 }
 const network: Network = {
   resolve: async (host) => [{ address: addresses[host] ?? '127.0.0.1', family: 4 }],
@@ -270,6 +271,13 @@ describe('a video with several places', () => {
     const gateway = testGateway(server.url)
     expect(await fetchInto(gateway, sample(url(at('cdn.test', cdn)), content))).toMatchObject(whole)
     expect(server.requests[0]!.headers).not.toHaveProperty('range')
+  })
+
+  test('is had from the next one when the first is refused, also over a connection that breaks', async () => {
+    const server = await localServer([[readAll, reset], video])
+    const gateway = testGateway(at('gateway.test', server, ''))
+    const inside = url(at('rebinding.test', server))
+    expect(await fetchInto(gateway, sample(inside, content))).toMatchObject(whole)
   })
 
   test('that hold different things is not put together from them', async () => {
