@@ -64,7 +64,6 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
   const warnings: string[] = [...damaged]
   if (options.refresh && !options.dryRun) {
     await refreshJobs(jobs, {
-      context,
       options,
       settings: settings!,
       warn: (message) => void warnings.push(message),

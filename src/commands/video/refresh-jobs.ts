@@ -1,5 +1,4 @@
 import type { Settings } from '../../config/settings.ts'
-import type { Context } from '../../context.ts'
 import { hasEnded } from '../../contract/video-state.ts'
 import { asModelgateError } from '../../errors.ts'
 import type { StoredJob } from '../../files/jobs/job-store.ts'
@@ -11,7 +10,6 @@ import type { CommonOptions } from '../shared/common-options.ts'
 const atOnce = 4
 
 export interface Refresh {
-  readonly context: Context
   readonly options: CommonOptions
   readonly settings: Settings
   readonly open: () => Promise<{ readonly gateway: Gateway; close(): Promise<void> }>

@@ -3,7 +3,7 @@ import type { JobKind, JobSummary } from '../../contract/video-event.ts'
 import type { VideoState } from '../../contract/videos.ts'
 
 /** Grows when a field is added; fields never go away. */
-export const recordVersion = 1
+const recordVersion = 1
 
 /** Where the videos of a job go, as the command that started it was told. */
 export interface JobOutput {
