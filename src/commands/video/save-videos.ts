@@ -20,7 +20,6 @@ import { resultPlaces } from '../../gateway/videos/result-places.ts'
 import type { Pursuit } from './follow-job.ts'
 import { createDownloadMeter } from './download-meter.ts'
 import { keepRecord, type JobSession } from './job-session.ts'
-import { createDownloadTeller } from './tell-download.ts'
 
 /**
  * Saves every video of a completed job at once: their addresses live only for a while. One that cannot be had does not
@@ -34,19 +33,19 @@ export async function saveVideos(
   completed: JobReport,
   resume: string,
 ): Promise<ModelgateError | undefined> {
-  const { context, gateway, options, report } = session
+  const { gateway, options, report } = session
   const count = Math.max(1, resultPlaces(completed).length)
   if (pursuit.plan.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
   const heldBack = () => tellHeldBack(session, completed, count)
   if (await tellSaved(session, pursuit, count)) return heldBack()
-  const progress = createDownloadTeller(context, report)
+  let current = 1
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, pursuit.job), {
     allowPrivate: options.allowPrivateUrls === true,
-    onProgress: progress.take,
+    onProgress: createDownloadMeter(session, () => current),
   })
   const errors: ModelgateError[] = []
   for (let index = 1; index <= count; index++) {
-    progress.begin(index)
+    current = index
     try {
       await saveOne(session, pursuit, fetcher, index)
     } catch (error) {
@@ -72,11 +71,12 @@ function tellHeldBack(
   count: number,
 ): ModelgateError | undefined {
   const held = filteredOf(value)
-  for (let at = 0; at < held.count; at++) {
-    const reason = held.reasons[at] ?? 'The gateway has held this video back.'
+  if (held.count === 0) return undefined
+  const reasons = held.reasons.length > 0 ? held.reasons : ['The gateway does not say why it was held back.']
+  for (const [at, reason] of reasons.entries()) {
     report.fail(count + at + 1, new GenerationError('filtered', reason))
   }
-  return held.count === 0 ? undefined : someMissing(note ?? 'Some videos were held back.', id)
+  return someMissing(note ?? 'Some videos were held back.', id)
 }
 
 function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {

@@ -1,4 +1,5 @@
 import { readErrorValue } from '../error-body.ts'
+import { jobObject } from './job-fields.ts'
 import { isObject, listOf, numberOf, objectOf, stringOf, type JsonObject } from '../json-access.ts'
 
 /** Why a job failed, in the gateway's words. */
@@ -65,6 +66,11 @@ export function failureIn(job: JsonObject, word: string | null): JobFailure {
 export interface Filtered {
   readonly count: number
   readonly reasons: readonly string[]
+}
+
+/** The same, of a whole reply. */
+export function filteredOf(reply: JsonObject): Filtered {
+  return filteredIn(objectOf(jobObject(reply)['response']))
 }
 
 export function filteredIn(response: JsonObject): Filtered {

@@ -174,7 +174,11 @@ test.each<[string, readonly string[], RegExp]>([
   ['half a second', ['--duration-seconds', '4.5'], /--duration-seconds/],
   ['no time', ['--duration-seconds', '0'], /--duration-seconds/],
   ['a duration in words', ['--duration-seconds', 'long'], /--duration-seconds/],
-  ['too many references', Array(4).fill(['--reference', 'a.png']).flat(), /--reference|referenceImages/],
+  [
+    'too many references',
+    [1, 2, 3, 4].flatMap(() => ['--reference', 'a.png']),
+    /--reference|referenceImages/,
+  ],
   ['a name with a word in braces that means nothing', ['-o', '{what}.mp4'], /-o.*\{what\}/],
   ['a missing folder', ['-o', 'nope/x.mp4'], /nope/],
   ['a field without a name', ['--set', '=1'], /--set/],
