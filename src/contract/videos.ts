@@ -4,14 +4,11 @@ import type { Endpoint, Fields } from './field.ts'
 export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type VideoState = (typeof videoStates)[number]
 
-/** The sizes of a video (specification, resource Video). */
-export const videoSizes = ['720x1280', '1280x720'] as const
-
 /** Reference images of one instance (wire facts, section 7). */
-export const maxReferenceImages = 3
+const maxReferenceImages = 3
 
 /** The most videos of one operation (wire facts, section 7). */
-export const maxVideoSamples = 4
+const maxVideoSamples = 4
 
 /** A polled job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
 export const lookUpFailures = { most: 10, minutes: 15 } as const

@@ -1,3 +1,4 @@
+import { videoOperationEndpoint as endpoint } from '../../contract/videos.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
 import { jsonBody, type Gateway, type GatewayRequest } from '../gateway.ts'
 import type { JobReport } from './read-job.ts'
@@ -21,7 +22,7 @@ export function operationRequest(
 ): GatewayRequest {
   return {
     method: 'POST',
-    url: endpointUrl(baseUrl, `/v1beta/models/${pathSegment(model, 'the model')}:predictLongRunning`),
+    url: endpointUrl(baseUrl, endpoint.path.replace('{model}', pathSegment(model, 'the model'))),
     kind: 'create',
     contentType: 'application/json',
     accept: 'application/json',

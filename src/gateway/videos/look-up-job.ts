@@ -1,3 +1,4 @@
+import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../contract/video-event.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import { sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
@@ -61,7 +62,7 @@ export function lookUpRequest(gateway: Pick<Gateway, 'baseUrl'>, { id, kind }: J
 }
 
 function videoPath(id: string): string {
-  return `/v1/videos/${pathSegment(id, 'the id of a video')}`
+  return videoStatusEndpoint.path.replace('{video_id}', pathSegment(id, 'the id of a video'))
 }
 
 function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): GatewayRequest {

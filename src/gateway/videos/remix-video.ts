@@ -1,3 +1,4 @@
+import { videoRemixEndpoint as endpoint } from '../../contract/videos.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
 import { jsonBody, type Gateway, type GatewayRequest } from '../gateway.ts'
 import type { JobOrder } from './create-operation.ts'
@@ -15,7 +16,7 @@ export function remixRequest(
 ): GatewayRequest {
   return {
     method: 'POST',
-    url: endpointUrl(baseUrl, `/v1/videos/${pathSegment(videoId, 'the id of a video')}/remix`),
+    url: endpointUrl(baseUrl, endpoint.path.replace('{video_id}', pathSegment(videoId, 'the id of a video'))),
     kind: 'create',
     contentType: 'application/json',
     accept: 'application/json',
