@@ -63,8 +63,11 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   const { clock, limits, signal } = options
   const host = request.url.host
   const queue: Uint8Array[] = []
-  let readerWaits = false
-  const memory = createReadMemory(() => readerWaits && queue.length === 0)
+  /** The chunk that the reader looks at. */
+  let held: Uint8Array | undefined
+  const memory = createReadMemory(
+    (known) => held?.buffer === known || queue.some(({ buffer }) => buffer === known),
+  )
   const connection = await openConnection(request.url.origin, options, memory)
   // An abort before this line has no listener yet.
   if (signal.aborted) throw abortError(signal, 'connect', request)
@@ -79,11 +82,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
     moved += chunk.length
     if (moved > longExchangeBytes) expectLongWork()
   }
-  let wake = () => {}
-  const wakeReader = () => {
-    readerWaits = false
-    wake()
-  }
+  let wakeReader = () => {}
 
   return new Promise<Reply>((resolve, reject) => {
     const finish = () => {
@@ -137,13 +136,12 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
               expireIdle()
               controller.resume()
             }
+            held = chunk
             yield chunk
+            held = undefined
           } else if (failure !== undefined) throw failure
           else if (ended) return
-          else {
-            readerWaits = true
-            await new Promise<void>((resolve) => (wake = resolve))
-          }
+          else await new Promise<void>((resolve) => (wakeReader = resolve))
         }
       } finally {
         close()

@@ -8,22 +8,36 @@ export interface ReadMemory {
   callback(this: Socket, length: number, memory: Uint8Array): boolean
 }
 
-/** The most that one read takes, in bytes; as much as in Node's own way of reading. */
-const readSize = 65_536
+/** The most that the first reads take, in bytes; as much as in Node's own way of reading. */
+const firstSize = 65_536
+/** Once a read has been filled, there is much to read: each costs a turn of the loop, whatever its size. */
+const fullSize = 262_144
 
 /**
- * Memory that is used again once what came in it has been consumed; Node would take new memory for each read.
- * @param isConsumed whether all that was delivered is no longer looked at
+ * Memory that is used again once what came in it has been consumed; Node would take new memory for each read, and the
+ * system would have to clear it.
+ * @param isInUse whether something that was delivered in this memory is still to be looked at
  */
-export function createReadMemory(isConsumed: () => boolean): ReadMemory {
-  let next: Uint8Array = Buffer.allocUnsafeSlow(readSize)
-  let previous: Uint8Array | undefined
+export function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean): ReadMemory {
+  let size = firstSize
+  let next: Uint8Array = Buffer.allocUnsafeSlow(size)
+  let known = [next]
+  const addNew = () => {
+    const added = Buffer.allocUnsafeSlow(size)
+    known.push(added)
+    return added
+  }
   return {
     buffer: () => next,
     callback(length, memory) {
-      const isFree = this.readableLength === 0 && isConsumed()
-      next = (isFree ? previous : undefined) ?? Buffer.allocUnsafeSlow(readSize)
-      previous = memory
+      if (length === firstSize && size === firstSize) {
+        size = fullSize
+        known = []
+      }
+      // What has not been taken from the socket yet may lie in any of them.
+      const mayBeFree = this.readableLength === 0
+      const isFree = (one: Uint8Array) => mayBeFree && one !== memory && !isInUse(one.buffer)
+      next = known.find(isFree) ?? addNew()
       return this.push(memory.subarray(0, length))
     },
   }

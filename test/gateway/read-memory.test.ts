@@ -112,6 +112,28 @@ async function blocksOf(writes: number, tls?: Tls): Promise<number> {
   return blocks.size
 }
 
+/** How many blocks of memory a long body came in, when each chunk is read some turns after it has come. */
+async function blocksOfLong(bytes: number): Promise<number> {
+  const content = numbered(bytes)
+  const reply: ServerReply = [
+    readAll,
+    write(head(200, { 'content-length': String(bytes) })),
+    write(content),
+    end,
+  ]
+  const { body } = await open(reply)
+  const blocks = new Set<ArrayBufferLike>()
+  let at = 0
+  for await (const chunkOfBody of body) {
+    await delays.pause()
+    blocks.add(chunkOfBody.buffer)
+    const isRight = content.subarray(at, (at += chunkOfBody.length)).equals(chunkOfBody)
+    if (!isRight) throw new Error(`other bytes than were sent, before ${at}`)
+  }
+  expect(at).toBe(bytes)
+  return blocks.size
+}
+
 describe('plain', () => {
   test('whatever the writes and the reader’s delays, the bytes that come are those that were sent', async () => {
     await expect(arrivesWhole(100)).resolves.toBeUndefined()
@@ -119,6 +141,11 @@ describe('plain', () => {
 
   test('memory is used again when the reader keeps up', async () => {
     expect(await blocksOf(100)).toBeLessThanOrEqual(4)
+  })
+
+  test('memory is used again when the reader lags behind', async () => {
+    // More than twice what waits for the reader at most.
+    expect(await blocksOfLong(20_000_000)).toBeLessThanOrEqual(24)
   })
 })
 
