@@ -1,4 +1,4 @@
-import { GenerationError, ModelgateError } from '../../errors.ts'
+import { GenerationError, type ModelgateError } from '../../errors.ts'
 import type { OutputPlan } from '../../files/output-plan.ts'
 import type { StoredJob } from '../../files/jobs/job-store.ts'
 import type { Job } from '../../gateway/videos/look-up-job.ts'

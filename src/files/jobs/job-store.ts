@@ -53,6 +53,9 @@ export interface JobStore {
   forget(jobs: readonly StoredJob[]): Promise<void>
 }
 
+/** Where each job is; whichever store has opened it, every one can forget it. */
+const folders = new WeakMap<StoredJob, string>()
+
 /** So many folders are read at once. */
 const atOnce = 64
 
@@ -67,7 +70,6 @@ export function openJobStore(
   clean: (json: string) => string = (json) => json,
 ): JobStore {
   const root = stateFolder === undefined ? undefined : join(stateFolder, 'jobs')
-  const folders = new WeakMap<StoredJob, string>()
 
   const write = async (folder: string, merge: (before: JobRecord | undefined) => JobRecord) => {
     try {

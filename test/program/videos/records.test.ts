@@ -1,0 +1,199 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { closedPort, localServer } from '../../support/local-server.ts'
+import { end, head, hold, json, readAll, reset, text, write } from '../../support/server-replies.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import {
+  clip,
+  film,
+  finished,
+  generate,
+  operation,
+  remix,
+  running,
+  started,
+  video,
+  videoId,
+} from './video-replies.ts'
+import { expectNoPart, videoStudio } from './video-run.ts'
+
+test('the job is on record and on standard error before its first look-up is answered', async () => {
+  const { promise: seen, resolve: go } = Promise.withResolvers<void>()
+  const server = await localServer([
+    started,
+    [readAll, hold(seen), ...running.slice(1)],
+    finished(['/a.mp4']),
+    film(),
+  ])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--wait', '-o', 'x.mp4'])
+  await program.until(() => program.clock.asked.includes(2000))
+  await program.clock.advance(2000)
+  await program.until(() => server.requests[1]?.complete === true)
+  expect(program.context.stderr.text).toBe(
+    `job ${operation} started; resume with: modelgate video wait ${operation}\n` +
+      `job ${operation}: pending, after 0:00\n`,
+  )
+  expect(await studio.records()).toMatchObject([
+    {
+      id: operation,
+      kind: 'operation',
+      command: 'video generate',
+      model: 'veo',
+      prompt: 'A boat',
+      base_url: `${server.url}/`,
+      is_sandbox: false,
+      request: { instances: [{ prompt: 'A boat' }], parameters: {} },
+      idempotency_key: server.requests[0]!.headers['idempotency-key'],
+      state: 'pending',
+      files: [],
+      output: { output: 'x.mp4', folder: null, force: false, cwd: studio.cwd },
+    },
+  ])
+  go()
+  await program.until(() => program.clock.asked.includes(3000))
+  await program.clock.advance(3000)
+  expect(await program.exitCode).toBe(0)
+  expect(await studio.records()).toMatchObject([{ state: 'completed', files: [join(studio.cwd, 'x.mp4')] }])
+  expect(studio.read('x.mp4').equals(clip)).toBe(true)
+})
+
+test('before the POST is answered the record holds its key, and no id', async () => {
+  const { promise: seen, resolve: go } = Promise.withResolvers<void>()
+  const server = await localServer([[readAll, hold(seen), ...started.slice(1)]])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--no-wait'])
+  await program.until(() => server.requests[0]?.complete === true)
+  const key = server.requests[0]!.headers['idempotency-key']
+  expect(await studio.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
+  go()
+  expect(await program.exitCode).toBe(0)
+  expect(await studio.records()).toMatchObject([{ id: operation, idempotency_key: key }])
+})
+
+test.each<[string, Parameters<typeof text>[1], number]>([
+  ['an invalid request', { status: 400 }, 4],
+  ['a refused key', { status: 401 }, 3],
+  ['a quota', { status: 402 }, 4],
+  ['no such model', { status: 404 }, 4],
+])('%s leaves no record', async (_, reply, exit) => {
+  const server = await localServer([text('{"error":{"message":"No."}}', reply)])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run([...generate, '--wait'])
+  expect([code, out, await studio.records()]).toEqual([exit, '', []])
+})
+
+test('a busy gateway is asked again with the same key, and leaves no record in the end', async () => {
+  const busy = text('{}', { status: 503 })
+  const server = await localServer([busy, busy, busy])
+  const studio = videoStudio(server)
+  const { code } = await studio.run([...generate, '--wait'])
+  expect([code, await studio.records()]).toEqual([5, []])
+  expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+})
+
+test('a gateway that cannot be reached leaves no record', async () => {
+  const studio = videoStudio({ url: `http://127.0.0.1:${await closedPort()}` })
+  const { code } = await studio.run([...generate, '--wait', '--max-retries', '0'])
+  expect([code, await studio.records()]).toEqual([6, []])
+})
+
+test.each([
+  ['cut', [readAll, end], 7],
+  ['reset', [readAll, reset], 7],
+  ['half a reply', [readAll, write(head(200, { 'content-length': '100' }) + '{"na'), end], 7],
+  ['a page of a proxy', text('<html>Bad gateway</html>', { status: 502 }), 7],
+  ['a reply without an id', json({ ok: true }), 8],
+  ['no JSON', text('accepted'), 8],
+] as const)('a POST whose reply is lost (%s) leaves a record with its key', async (_, reply, exit) => {
+  const server = await localServer([reply])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...generate, '--wait'])
+  const key = server.requests[0]!.headers['idempotency-key']!
+  expect([code, out]).toEqual([exit, ''])
+  expect(err).toContain(key)
+  expect(err).toContain('A job may exist.')
+  expect(err).toContain('may have been billed')
+  expect(await studio.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
+
+  const waited = await studio.run(['wait', '--last'])
+  expect([waited.code, waited.out]).toEqual([2, ''])
+  expect(waited.err).toContain(key)
+  const listed = await studio.run(['list', '--json'])
+  expect(JSON.parse(listed.out)).toMatchObject({
+    jobs: [{ id: null, state: 'unknown', idempotency_key: key }],
+  })
+  // A person sees it in the table, too.
+  expect((await studio.run(['list'])).out).toContain('unknown')
+})
+
+test('neither a key nor pictures get on record', async () => {
+  const server = await localServer([started])
+  const studio = videoStudio(server)
+  const picture = pngBytes({ width: 9, height: 9 })
+  writeFiles(studio.cwd, { 'a.png': picture })
+  // The key in places where it has no business, as whoever pastes too much puts it.
+  const prompt = `A boat ${studio.key}`
+  const words = [
+    'generate',
+    '-m',
+    'veo',
+    '--no-wait',
+    '--image',
+    'a.png',
+    '--set',
+    `note="${studio.key}"`,
+    prompt,
+  ]
+  const { code } = await studio.run([...words, '--no-validate'])
+  expect(code).toBe(0)
+  const jobs = join(studio.home, '.local/state/modelgate/jobs')
+  const contents = readdirSync(jobs, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+  expect(contents.length).toBe(1)
+  expect(contents[0]).not.toContain(picture.toString('base64'))
+  expect(contents[0]).not.toContain(studio.key)
+})
+
+test('a state folder that cannot be written is told, and the job is started all the same', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  writeFiles(studio.home, { state: 'a file' })
+  const env = { MODELGATE_STATE_DIR: join(studio.home, 'state') }
+  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'], { env })
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+  expect(err).toContain('not on record')
+  expect(err).toContain(`job ${operation} started`)
+  expectNoPart(studio)
+})
+
+test('--last is the newest, a beginning is enough, and an ambiguous one is refused with all ids', async () => {
+  const ids = ['video_aaa1', 'video_aab2', 'video_b']
+  const replies = ids.map((id) => json({ id, object: 'video', status: 'queued' }))
+  const lookUp = (id: string) => json({ id, object: 'video', status: 'in_progress' })
+  const server = await localServer([...replies, lookUp('video_b'), lookUp('video_aab2')])
+  const studio = videoStudio(server)
+  for (const _ of ids) await studio.run([...remix, '--no-check', '--no-wait'])
+  expect((await studio.run(['status', '--last', '--json'])).out).toContain('"video_b"')
+  expect((await studio.run(['status', 'video_aab', '--json'])).out).toContain('"video_aab2"')
+  const { code, err } = await studio.run(['status', 'video_aa'])
+  expect(code).toBe(2)
+  expect(err).toContain('video_aaa1')
+  expect(err).toContain('video_aab2')
+  expect((await studio.run(['status', '--last', 'video_b'])).code).toBe(2)
+  expect((await studio.run(['status'])).code).toBe(2)
+})
+
+test('a job of another gateway is not asked for where nobody knows it', async () => {
+  const server = await localServer([video('queued')])
+  const studio = videoStudio(server)
+  await studio.run([...remix, '--no-check', '--no-wait'])
+  const { code, err } = await studio.run(['wait', '--last', '--base-url', 'http://127.0.0.1:9999'])
+  expect(code).toBe(2)
+  expect(err).toContain(videoId)
+  expect(err).toContain(server.url)
+  expect((await studio.run(['wait', '--last', '--sandbox'])).err).toContain('leave out --sandbox')
+})

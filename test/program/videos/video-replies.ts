@@ -1,0 +1,48 @@
+import { end, head, json, readAll, write, type ServerReply } from '../../support/server-replies.ts'
+import { mp4Bytes } from '../../support/video-bytes.ts'
+
+export const operation = 'models/veo/operations/op-0123'
+export const videoId = 'video_0123456789'
+export const clip = mp4Bytes({ width: 1280, height: 720, duration: 4000 }, Buffer.alloc(5000, 1))
+export const otherClip = mp4Bytes({ width: 720, height: 1280, duration: 8000 }, Buffer.alloc(6000, 2))
+
+/** The words that start an operation. */
+export const generate = ['generate', '-m', 'veo', 'A boat']
+/** The words that start a remix. */
+export const remix = ['remix', '-m', 'sora-2', 'video_source', 'Make it night']
+
+export const started: ServerReply = json({ name: operation })
+/** While it runs an operation says nothing but its name (wire facts, section 7). */
+export const running = started
+
+/** A finished operation. */
+export function finished(uris: readonly string[], more: Readonly<Record<string, unknown>> = {}): ServerReply {
+  const generatedSamples = uris.map((uri) => ({ video: { uri } }))
+  return json({
+    name: operation,
+    done: true,
+    response: { generateVideoResponse: { ...(uris.length > 0 && { generatedSamples }), ...more } },
+  })
+}
+
+export const failedOperation: ServerReply = json({
+  name: operation,
+  done: true,
+  error: { code: 3, message: 'The prompt was not understood.', details: [] },
+})
+
+/** A Video in a state. */
+export function video(status: string, more: Readonly<Record<string, unknown>> = {}): ServerReply {
+  return json({ id: videoId, object: 'video', status, progress: status === 'completed' ? 100 : 0, ...more })
+}
+
+/** The bytes of a video. */
+export function film(bytes: Uint8Array = clip, headers: Readonly<Record<string, string>> = {}): ServerReply {
+  const length = String(bytes.length)
+  return [
+    readAll,
+    write(head(200, { 'content-type': 'video/mp4', 'content-length': length, ...headers })),
+    write(bytes),
+    end,
+  ]
+}

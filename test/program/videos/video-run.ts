@@ -1,0 +1,100 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { openJobStore } from '../../../src/files/jobs/job-store.ts'
+import type { JobRecord } from '../../../src/files/jobs/job-record.ts'
+import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-key.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+import { startProgram, type RunningProgram } from '../start-program.ts'
+
+/** Times that are limits, not waits: connect, first byte, idle, progress, error body. */
+const limits = new Set([10_000, 120_000, 600_000, 60_000, 300_000, 5_000])
+
+export interface VideoRun {
+  readonly code: number
+  readonly out: string
+  /** Standard output as it is. */
+  readonly bytes: Buffer
+  readonly err: string
+  /** In milliseconds; all have passed at once. */
+  readonly waits: readonly number[]
+}
+
+/** A machine for one test, and the program run on it, one command after the other. */
+export interface VideoStudio {
+  readonly home: string
+  /** Where the commands are run, unless told. */
+  readonly cwd: string
+  readonly key: string
+  /** Starts `video` with these words. */
+  start(words: readonly string[], more?: TestOverrides): RunningProgram
+  /** The same to its end, while every wait passes at once; and checks that there is no trace of the key. */
+  run(words: readonly string[], more?: TestOverrides): Promise<VideoRun>
+  /** The command of a hint or of a line, as a shell would take its words apart, run again. */
+  paste(text: string, more?: TestOverrides): Promise<VideoRun>
+  /** What is on record, newest first. */
+  records(): Promise<readonly JobRecord[]>
+  /** Names of all files in the working folder, in order; temporary ones too. */
+  files(): readonly string[]
+  read(name: string): Buffer
+}
+
+/** @param gateway a local server, or a sandbox */
+export function videoStudio(gateway: { readonly url: string }): VideoStudio {
+  const home = temporaryFolder()
+  const cwd = join(home, 'project')
+  mkdirSync(cwd)
+  const key = canaryKey().replaceAll(/[^\w+/]/g, 'x')
+  const clock = fakeClock()
+  const env = { HOME: home, MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key }
+  const start = (words: readonly string[], { env: own, ...more }: TestOverrides = {}) =>
+    startProgram(['video', ...words], { home, cwd, clock, ...more, env: { ...env, ...own } })
+
+  async function run(words: readonly string[], more: TestOverrides = {}): Promise<VideoRun> {
+    // Two commands of one person are never started at the same moment.
+    await clock.advance(1000)
+    const program = start(words, more)
+    const waits = () => program.clock.asked.filter((ms) => !limits.has(ms))
+    let code: number | undefined
+    void program.exitCode.then((ended) => (code = ended))
+    for (let passed = 0; code === undefined;) {
+      const wait = waits()[passed]
+      if (wait === undefined) await setImmediate()
+      else {
+        passed++
+        await clock.advance(wait)
+      }
+    }
+    const { stdout, stderr } = program.context
+    expectNoKey('standard output', stdout.text, key)
+    expectNoKey('standard error', stderr.text, key)
+    expectNoKeyBelow(home, key)
+    return { code, out: stdout.text, bytes: stdout.bytes, err: stderr.text, waits: waits() }
+  }
+  return {
+    home,
+    cwd,
+    key,
+    start,
+    run,
+    async paste(text, more) {
+      const [, words] = /modelgate video (wait [^\n"(]*)/.exec(text) ?? []
+      if (words === undefined) throw new Error(`No command in:\n${text}`)
+      return await run(words.trim().split(' '), more)
+    },
+    async records() {
+      const { jobs } = await openJobStore(join(home, '.local/state/modelgate'), clock).list()
+      return jobs.map(({ record }) => record)
+    },
+    files: () => (existsSync(cwd) ? readdirSync(cwd).sort() : []),
+    read: (name) => readFileSync(join(cwd, name)),
+  }
+}
+
+/** Fails unless no file of an unfinished download is left. */
+export function expectNoPart(studio: VideoStudio): void {
+  expect(studio.files().filter((name) => name.endsWith('.mgpart'))).toEqual([])
+}
