@@ -1,0 +1,371 @@
+import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { localServer } from '../../support/local-server.ts'
+import { end, head, json, readAll, text, write, type ServerReply } from '../../support/server-replies.ts'
+import { mp4Bytes } from '../../support/video-bytes.ts'
+import {
+  clip,
+  film,
+  finished,
+  generate,
+  operation,
+  otherClip,
+  remix,
+  started,
+  video,
+  videoId,
+} from './video-replies.ts'
+import { expectNoPart, videoStudio } from './video-run.ts'
+
+const several = ['generate', '-m', 'veo', '--sample-count', '3', '--wait', 'A boat']
+const three = ['/1.mp4', '/2.mp4', '/3.mp4']
+const thirdClip = mp4Bytes({ duration: 6000 }, Buffer.alloc(7000, 3))
+const gone = text('{"error":{"message":"Gone."}}', { status: 410 })
+const page = text('<html>Not here</html>', { headers: { 'content-type': 'text/html' } })
+const redirect = (location: string): ServerReply => [
+  readAll,
+  write(head(302, { location, 'content-length': '0' })),
+  end,
+]
+
+test.each([
+  ['clip.mp4', ['clip-1.mp4', 'clip-2.mp4', 'clip-3.mp4']],
+  ['{slug}-{index}.{ext}', ['a-boat-1.mp4', 'a-boat-2.mp4', 'a-boat-3.mp4']],
+  ['{id}_{index}.{ext}', ['op-0123_1.mp4', 'op-0123_2.mp4', 'op-0123_3.mp4']],
+])('several samples into several files: -o %s', async (name, names) => {
+  const server = await localServer([started, finished(three), film(), film(otherClip), film(thirdClip)])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run([...several, '-o', name])
+  expect([code, out, studio.files()]).toEqual([0, names.map((file) => `${file}\n`).join(''), names])
+  expect(names.map((file) => studio.read(file).equals(clip))).toEqual([true, false, false])
+  expect(studio.read(names[1]!).equals(otherClip)).toBe(true)
+})
+
+test('a command that comes later gives the files the same names', async () => {
+  const server = await localServer([started, finished(three), film(), film(otherClip), film(thirdClip)])
+  const studio = videoStudio(server)
+  await studio.run([...several.filter((word) => word !== '--wait'), '-o', 'clip.mp4'])
+  const { out } = await studio.run(['wait', '--last'])
+  expect(out).toBe('clip-1.mp4\nclip-2.mp4\nclip-3.mp4\n')
+})
+
+test('one that fails does not keep the others, and can be had later without them', async () => {
+  const server = await localServer([
+    ...[started, finished(three), film(), page, film(thirdClip)],
+    ...[finished(three), film(), film(otherClip), film(thirdClip)],
+  ])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...several, '-o', 'x.mp4'])
+  expect([code, out]).toEqual([12, 'x-1.mp4\nx-3.mp4\n'])
+  expect(err).toContain('1 of 3 videos could not be saved.')
+  expect(err).toContain(`modelgate video wait ${operation}`)
+  expect(await studio.records()).toMatchObject([
+    { files: ['x-1.mp4', 'x-3.mp4'].map((f) => join(studio.cwd, f)) },
+  ])
+
+  const again = await studio.paste(err.slice(err.indexOf('hint')))
+  expect([again.code, again.out]).toEqual([0, 'x-1.mp4\nx-2.mp4\nx-3.mp4\n'])
+  expect(studio.files()).toEqual(['x-1.mp4', 'x-2.mp4', 'x-3.mp4'])
+  expect(studio.read('x-2.mp4').equals(otherClip)).toBe(true)
+})
+
+test('the report of --json tells which one failed, and why', async () => {
+  const server = await localServer([started, finished(three), film(), page, film(thirdClip)])
+  const { code, out } = await videoStudio(server).run([...several, '-o', 'x.mp4', '--json'])
+  expect(code).toBe(12)
+  expect(JSON.parse(out)).toMatchObject({
+    state: 'completed',
+    files: [{ path: 'x-1.mp4', width: 1280, height: 720, seconds: 4 }, { path: 'x-3.mp4' }],
+    failures: [{ index: 2, code: 'not_a_video' }],
+  })
+})
+
+test('where all fail the first reason is the error', async () => {
+  const server = await localServer([started, finished(three), page, page, page])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...several, '-o', 'x.mp4'])
+  expect([code, out, studio.files()]).toEqual([8, '', []])
+  expect(err).toMatch(/^modelgate: In place of the video came .*HTML page/m)
+  expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
+})
+
+test('what filters hold back is told, and is exit 12 for the others', async () => {
+  const more = { raiMediaFilteredCount: 2, raiMediaFilteredReasons: ['Blood.', 'A celebrity.'] }
+  const server = await localServer([started, finished(['/1.mp4'], more), film(), finished(['/1.mp4'], more)])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run([...several, '-o', 'x.mp4', '--json'])
+  expect(code).toBe(12)
+  expect(JSON.parse(out)).toMatchObject({
+    state: 'completed',
+    files: [{ path: 'x-1.mp4' }],
+    failures: [
+      { index: 2, code: 'filtered', message: 'Blood.' },
+      { index: 3, code: 'filtered', message: 'A celebrity.' },
+    ],
+  })
+  const later = await studio.run(['wait', '--last'])
+  expect([later.code, later.out]).toEqual([12, `${join(studio.cwd, 'x-1.mp4')}\n`])
+  expect(later.err).toContain('2 of 3 videos were held back')
+})
+
+test('where filters hold back everything the generation has failed', async () => {
+  const more = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['Blood.'] }
+  const server = await localServer([started, finished([], more)])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, out, studio.files()]).toEqual([9, '', []])
+  expect(err).toContain('Blood.')
+})
+
+test('a second wait tells the files that are there, and downloads nothing', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film(), finished(['/a.mp4'])])
+  const studio = videoStudio(server)
+  await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const { code, out } = await studio.run(['wait', operation])
+  expect([code, out]).toEqual([0, `${join(studio.cwd, 'x.mp4')}\n`])
+  expect(server.requests.map(({ line }) => line.split(' ')[1])).toEqual([
+    '/v1beta/models/veo:predictLongRunning',
+    `/v1beta/${operation}`,
+    '/a.mp4',
+    `/v1beta/${operation}`,
+  ])
+})
+
+test('a file that has gone meanwhile is fetched again, and -o asks for another', async () => {
+  const server = await localServer([
+    ...[started, finished(['/a.mp4']), film()],
+    ...[finished(['/a.mp4']), film(), finished(['/a.mp4']), film()],
+  ])
+  const studio = videoStudio(server)
+  await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const { code, out } = await studio.run(['wait', '--last', '-o', 'y.mp4'])
+  expect([code, out, studio.files()]).toEqual([0, 'y.mp4\n', ['x.mp4', 'y.mp4']])
+  rmSync(join(studio.cwd, 'x.mp4'))
+  rmSync(join(studio.cwd, 'y.mp4'))
+  expect((await studio.run(['wait', '--last'])).out).toBe('x.mp4\n')
+})
+
+test('-o - writes the bytes to standard output, and nothing else', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  const { code, bytes, err } = await studio.run([...generate, '--wait', '-o', '-'])
+  expect([code, bytes.equals(clip), studio.files()]).toEqual([0, true, []])
+  expect(err).toContain(operation)
+})
+
+test.each([
+  ['a page instead of a video', [page]],
+  ['nothing', [text('')]],
+])('-o -: %s writes nothing to standard output', async (_, replies) => {
+  const server = await localServer([started, finished(['/a.mp4']), ...replies])
+  const { code, bytes } = await videoStudio(server).run([...generate, '--wait', '-o', '-'])
+  expect([code, bytes.length]).toEqual([8, 0])
+})
+
+test.each([
+  ['two documents on one stream', ['--json'], /-o - and --json/],
+  ['events and bytes', ['--jsonl'], /-o - and --jsonl/],
+  ['two videos on one stream', ['--sample-count', '2'], /-o - takes one video/],
+])('-o - is refused for %s', async (_, words, says) => {
+  const server = await localServer([])
+  const { code, out, err } = await videoStudio(server).run([...generate, '--wait', '-o', '-', ...words])
+  expect([code, out + err]).toEqual([2, expect.stringMatching(says)])
+})
+
+test('two videos of a job of which nothing is known are not written to one stream', async () => {
+  const server = await localServer([finished(['/1.mp4', '/2.mp4'])])
+  const { code, bytes, err } = await videoStudio(server).run(['wait', operation, '-o', '-'])
+  expect([code, bytes.length]).toEqual([2, 0])
+  expect(err).toContain('the job has 2')
+})
+
+test('an expired result is said to be expired, and when, after one look for a fresh address', async () => {
+  const expiresAt = Date.UTC(2025, 11, 31, 23) / 1000
+  const done = video('completed', { expires_at: expiresAt, url: '/signed.mp4' })
+  const server = await localServer([done, gone, gone, done, gone, gone])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run(['wait', videoId, '-o', 'x.mp4'])
+  expect([code, out, studio.files()]).toEqual([4, '', []])
+  expect(err).toContain('The video has expired: it was kept until 2025-12-31T23:00:00.000Z.')
+  expect(err).not.toContain('fetch it again')
+})
+
+test('an address that has expired is replaced by a fresh one', async () => {
+  const server = await localServer([
+    video('completed', { url: '/old.mp4' }),
+    gone,
+    gone,
+    video('completed', { url: '/new.mp4' }),
+    film(),
+  ])
+  const { code, out } = await videoStudio(server).run(['wait', videoId, '-o', 'x.mp4'])
+  expect([code, out, server.requests.at(-1)!.line]).toEqual([0, 'x.mp4\n', 'GET /new.mp4 HTTP/1.1'])
+})
+
+test('over a redirect to another origin the key does not go along', async () => {
+  const store = await localServer([film()])
+  const server = await localServer([started, finished(['/a.mp4']), redirect(`${store.url}/a.mp4?signed=1`)])
+  const studio = videoStudio(server)
+  const { code } = await studio.run([...generate, '--wait', '--allow-private-urls', '-o', 'x.mp4'])
+  expect(code).toBe(0)
+  const sent = server.requests.map(({ headers }) => headers['authorization'])
+  expect(sent).toEqual(Array(3).fill(`Bearer ${studio.key}`))
+  expect(JSON.stringify(store.requests[0]!.headers)).not.toContain(studio.key)
+  expect(store.requests[0]!.headers['authorization']).toBeUndefined()
+})
+
+test('waited for from another folder, the video goes where the first command was run', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  mkdirSync(join(studio.cwd, 'out'))
+  await studio.run([...generate, '-o', 'out/x.mp4'])
+  const elsewhere = join(studio.home, 'elsewhere')
+  mkdirSync(elsewhere)
+  const { code, out } = await studio.run(['wait', '--last'], { cwd: elsewhere })
+  expect([code, out]).toEqual([0, `${join(studio.cwd, 'out/x.mp4')}\n`])
+  expect(studio.read('out/x.mp4').equals(clip)).toBe(true)
+})
+
+test('a folder that is no longer there is told before anything is waited for', async () => {
+  const server = await localServer([started])
+  const studio = videoStudio(server)
+  const folder = join(studio.home, 'short-lived')
+  mkdirSync(folder)
+  await studio.run([...generate, '-o', 'x.mp4'], { cwd: folder })
+  rmdirSync(folder)
+  const { code, err } = await studio.run(['wait', '--last'])
+  expect(code).toBe(2)
+  expect(err).toContain('x.mp4')
+})
+
+test('a gateway that tells about operations only as videos', async () => {
+  const id = 'op-0123'
+  const missing = text('{"error":{"message":"Invalid URL (GET /v1beta/models/veo/operations/op-0123)"}}', {
+    status: 404,
+  })
+  const asVideo = (status: string) => json({ id, object: 'video', status })
+  const server = await localServer([started, missing, asVideo('in_progress'), asVideo('completed'), film()])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+  expect(server.requests.map(({ line }) => line.split(' ')[1])).toEqual([
+    '/v1beta/models/veo:predictLongRunning',
+    `/v1beta/${operation}`,
+    `/v1/videos/${id}`,
+    `/v1/videos/${id}`,
+    `/v1/videos/${id}/content`,
+  ])
+})
+
+test('a gateway that does not tell about operations at all is explained', async () => {
+  const missing = text('{"error":{"message":"Not found"}}', { status: 404 })
+  const server = await localServer([started, missing, missing])
+  const { code, err } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4'])
+  expect(code).toBe(4)
+  expect(err).toContain('neither below /v1beta nor as a video')
+})
+
+test.each<[string, Readonly<Record<string, unknown>>, string]>([
+  ['the usual place', {}, `/v1/videos/${videoId}/content`],
+  ['a URL of its own', { video_url: '/made/v.mp4' }, '/made/v.mp4'],
+  ['metadata', { metadata: { url: '/made/m.mp4' } }, '/made/m.mp4'],
+])('a video is fetched from %s', async (_, more, path) => {
+  const server = await localServer([video('queued'), video('completed', more), film()])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run([...remix, '--no-check', '--wait', '-o', 'x.mp4'])
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+  expect(server.requests.at(-1)!.line).toBe(`GET ${path} HTTP/1.1`)
+})
+
+const half = (headers: Readonly<Record<string, string>>): ServerReply => [
+  readAll,
+  write(head(200, { 'content-length': String(clip.length), ...headers })),
+  write(clip.subarray(0, 2500)),
+  end,
+]
+
+test('a download that breaks off goes on where it was', async () => {
+  const rest: ServerReply = [
+    readAll,
+    write(
+      head(206, {
+        'content-length': String(clip.length - 2500),
+        'content-range': `bytes 2500-${clip.length - 1}/${clip.length}`,
+        etag: '"a"',
+      }),
+    ),
+    write(clip.subarray(2500)),
+    end,
+  ]
+  const server = await localServer([started, finished(['/a.mp4']), half({ etag: '"a"' }), rest])
+  const studio = videoStudio(server)
+  const { code } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, studio.read('x.mp4').equals(clip)]).toEqual([0, true])
+  expect(server.requests.at(-1)!.headers).toMatchObject({ range: 'bytes=2500-', 'if-range': '"a"' })
+})
+
+test.each([
+  ['a server that ignores the range', { etag: '"a"' }],
+  ['a server without a tag', {}],
+])('%s sends everything again, and the file is whole', async (_, headers) => {
+  const server = await localServer([started, finished(['/a.mp4']), half(headers), film(clip, headers)])
+  const studio = videoStudio(server)
+  const { code } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, studio.read('x.mp4').equals(clip), studio.files()]).toEqual([0, true, ['x.mp4']])
+})
+
+test('a download that always breaks off is given up, and can be fetched later', async () => {
+  const cut = half({})
+  const server = await localServer([
+    started,
+    finished(['/a.mp4']),
+    cut,
+    cut,
+    cut,
+    cut,
+    finished(['/a.mp4']),
+    film(),
+  ])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, out]).toEqual([5, ''])
+  expectNoPart(studio)
+  expect(await studio.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
+})
+
+test('a video that was named but not recorded before a crash is not kept twice', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  await studio.run([...generate, '-o', 'x.mp4'])
+  writeFileSync(join(studio.cwd, 'x.mp4'), clip)
+  const { code, out } = await studio.run(['wait', '--last'])
+  expect([code, out, studio.files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
+})
+
+test('a file of somebody else is kept, and the video gets the next name', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  await studio.run([...generate, '-o', 'x.mp4'])
+  writeFileSync(join(studio.cwd, 'x.mp4'), otherClip)
+  const { code, out, err } = await studio.run(['wait', '--last'])
+  expect([code, out, studio.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
+  expect(err).toContain('x.mp4 exists already')
+})
+
+test('--jsonl tells of the download as it goes', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const { out } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4', '--jsonl'])
+  const events = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string })
+  expect(events[0]!.type).toBe('start')
+  expect(events.at(-1)!.type).toBe('end')
+  expect(events).toContainEqual({
+    type: 'download-progress',
+    index: 1,
+    received: clip.length,
+    total: clip.length,
+  })
+})

@@ -1,0 +1,287 @@
+import { readdirSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { Interrupted } from '../../../src/errors.ts'
+import { localServer } from '../../support/local-server.ts'
+import { end, head, json, readAll, stall, text, write } from '../../support/server-replies.ts'
+import {
+  clip,
+  failedOperation,
+  film,
+  finished,
+  generate,
+  operation,
+  remix,
+  running,
+  started,
+  video,
+  videoId,
+} from './video-replies.ts'
+import { expectNoPart, videoStudio } from './video-run.ts'
+
+const sourceIs = (status: string, more = {}) =>
+  json({ id: 'video_source', object: 'video', status, progress: 37, ...more })
+
+test('off a terminal the id is the result, and nothing is waited for', async () => {
+  const server = await localServer([started])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run(generate)
+  expect([code, out]).toEqual([0, `${operation}\n`])
+  expect(err).toBe(`job ${operation} started; resume with: modelgate video wait ${operation}\n`)
+})
+
+test('on a terminal the video is waited for and saved', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '-o', 'x.mp4'], { terminal: true, stdin: terminalInput })
+  await program.until(() => program.clock.asked.includes(2000))
+  await program.clock.advance(2000)
+  expect(await program.exitCode).toBe(0)
+  expect(studio.read('x.mp4').equals(clip)).toBe(true)
+})
+
+test('--no-wait does not wait on a terminal either', async () => {
+  const server = await localServer([started])
+  const { code, out } = await videoStudio(server).run([...generate, '--no-wait'], {
+    terminal: true,
+    stdin: terminalInput,
+  })
+  expect([code, out]).toEqual([0, `${operation}\n`])
+})
+
+const terminalInput = {
+  kind: 'terminal' as const,
+  async *read() {},
+  release() {},
+  stream: undefined,
+}
+
+test.each([
+  ['pending', 'queued', 'is queued (37%)'],
+  ['running', 'in_progress', 'is in_progress (37%)'],
+  ['failed', 'failed', 'is failed;'],
+  ['of an unknown state', 'warming', 'is warming (37%)'],
+])('a remix of a source that is %s is refused before the POST', async (_, status, says) => {
+  const server = await localServer([sourceIs(status)])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...remix, '--wait'])
+  expect([code, out, await studio.records()]).toEqual([2, '', []])
+  expect(err).toContain(`The video video_source ${says}`)
+  expect(err).toContain('--no-check')
+  expect(server.requests.map(({ line }) => line)).toEqual(['GET /v1/videos/video_source HTTP/1.1'])
+})
+
+test('a source that the gateway does not know is told before the POST', async () => {
+  const server = await localServer([text('{"error":{"message":"Nothing here."}}', { status: 404 })])
+  const { code, err } = await videoStudio(server).run([...remix, '--wait'])
+  expect(code).toBe(4)
+  expect(err).toContain('knows no video video_source')
+})
+
+test('a remix of a finished source is sent after one look-up, with --no-check without', async () => {
+  const server = await localServer([sourceIs('completed'), video('queued'), video('queued')])
+  const studio = videoStudio(server)
+  expect(await studio.run([...remix, '--no-wait'])).toMatchObject({ code: 0, out: `${videoId}\n` })
+  expect(await studio.run([...remix, '--no-wait', '--no-check'])).toMatchObject({ code: 0 })
+  expect(server.requests.map(({ line }) => line.split(' ', 2).join(' '))).toEqual([
+    'GET /v1/videos/video_source',
+    'POST /v1/videos/video_source/remix',
+    'POST /v1/videos/video_source/remix',
+  ])
+  expect(JSON.parse(server.requests[1]!.body.toString())).toEqual({
+    model: 'sora-2',
+    prompt: 'Make it night',
+  })
+})
+
+test('a remix of --last is one of the job started last, also of an operation', async () => {
+  const id = operation.split('/').at(-1)
+  const server = await localServer([started, finished(['/a.mp4']), video('queued')])
+  const studio = videoStudio(server)
+  await studio.run([...generate, '--no-wait'])
+  const { code } = await studio.run(['remix', '-m', 'sora-2', '--last', 'Make it night', '--no-wait'])
+  expect(code).toBe(0)
+  expect(server.requests.at(-1)!.line).toBe(`POST /v1/videos/${id}/remix HTTP/1.1`)
+})
+
+test.each([
+  ['a video that runs', videoId, video('in_progress', { progress: 40 }), 0, 11],
+  ['a video that is done', videoId, video('completed'), 0, 0],
+  ['a video that failed', videoId, video('failed', { error: { code: 'x', message: 'No.' } }), 0, 9],
+  ['an operation that runs', operation, running, 0, 11],
+  ['an operation that is done', operation, finished(['/a.mp4']), 0, 0],
+  ['an operation that failed', operation, failedOperation, 0, 9],
+])('status of %s: exit 0, and with --exit-status the state', async (_, id, reply, plain, mapped) => {
+  const server = await localServer([reply, reply, reply])
+  const studio = videoStudio(server)
+  expect((await studio.run(['status', id])).code).toBe(plain)
+  expect((await studio.run(['status', id, '--exit-status'])).code).toBe(mapped)
+  expect((await studio.run(['status', id, '--json'])).code).toBe(plain)
+  expect(studio.files()).toEqual([])
+})
+
+test('status --json holds every field untouched, and --raw is the object of the gateway', async () => {
+  const value = {
+    id: videoId,
+    object: 'video',
+    status: 'Processing',
+    progress: '45%',
+    created_at: 1_764_347_090_922,
+    expires_at: null,
+    own: { deep: [1.5, null, 'é', { '': '' }], __proto__x: true },
+    big: 1e21,
+    error: null,
+  }
+  const server = await localServer([json(value), json(value)])
+  const studio = videoStudio(server)
+  const { out } = await studio.run(['status', videoId, '--json'])
+  expect(JSON.parse(out)).toMatchObject({
+    command: 'video status',
+    kind: 'video',
+    state: 'in_progress',
+    progress: 45,
+    operation: null,
+  })
+  expect(JSON.parse(out).video).toEqual(value)
+  expect(JSON.parse((await studio.run(['status', videoId, '--raw'])).out)).toEqual(value)
+})
+
+test('status --dry-run prints the request, and sends nothing', async () => {
+  const server = await localServer([])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run(['status', operation, '--dry-run'])
+  expect([code, JSON.parse(out).url]).toEqual([0, `${server.url}/v1beta/${operation}`])
+  const curl = await studio.run(['status', videoId, '--dry-run', '--curl'])
+  expect(curl.out).toContain(`${server.url}/v1/videos/${videoId}`)
+  const sent = await studio.run([...generate, '--dry-run'])
+  expect(JSON.parse(sent.out)).toMatchObject({
+    method: 'POST',
+    url: `${server.url}/v1beta/models/veo:predictLongRunning`,
+    body: { instances: [{ prompt: 'A boat' }], parameters: {} },
+  })
+  const remixed = await studio.run([...remix, '--dry-run', '--curl'])
+  expect(remixed.out).toContain('/v1/videos/video_source/remix')
+  expect(await studio.records()).toEqual([])
+})
+
+test('--timeout ends the wait with 11 and a command that works', async () => {
+  const server = await localServer([started, running, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--wait', '--timeout', '4', '-o', 'x.mp4'])
+  await program.until(() => program.clock.asked.includes(2000))
+  await program.clock.advance(2000)
+  // After the look-up at 2 s the next would be at 5 s.
+  await program.until(
+    () => server.requests.length === 2 && program.context.stderr.text.includes('in progress'),
+  )
+  await program.clock.advance(2000)
+  expect(await program.exitCode).toBe(11)
+  const err = program.context.stderr.text
+  expect(err).toContain(`The job ${operation} is still`)
+  expect(err).toContain(`hint: The job goes on; to wait for it again: modelgate video wait ${operation}\n`)
+  const { code, out } = await studio.paste(err.slice(err.indexOf('hint')))
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+  expect(studio.read('x.mp4').equals(clip)).toBe(true)
+})
+
+test('the command that resumes names what finds the same gateway again', async () => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  const env = { MODELGATE_BASE_URL: undefined }
+  const { err } = await studio.run([...generate, '--base-url', server.url, '-o', 'x.mp4'], { env })
+  const { code, out } = await studio.paste(err, { env })
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+})
+
+test.each([
+  ['interrupt', 130],
+  ['terminate', 143],
+  ['hangup', 129],
+] as const)('%s while waiting', async (signal, exit) => {
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--wait', '-o', 'x.mp4'])
+  await program.until(() => program.clock.asked.includes(2000))
+  program.context.abort(new Interrupted(signal))
+  expect(await program.exitCode).toBe(exit)
+  const { out, err } = { out: program.context.stdout.text, err: program.context.stderr.text }
+  expect([out, studio.files()]).toEqual(['', []])
+  expect(err).toContain(`to wait for it again: modelgate video wait ${operation}\n`)
+  expect(await studio.records()).toMatchObject([{ id: operation, state: 'pending', files: [] }])
+  expect(await studio.paste(err)).toMatchObject({ code: 0, out: 'x.mp4\n' })
+})
+
+test('Ctrl-C while the video comes leaves nothing half, and a command that fetches it', async () => {
+  const server = await localServer([
+    started,
+    finished(['/a.mp4']),
+    [
+      readAll,
+      write(head(200, { 'content-length': String(clip.length) })),
+      write(clip.subarray(0, 3000)),
+      stall,
+    ],
+    finished(['/a.mp4']),
+    film(),
+  ])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--wait', '-o', 'x.mp4'])
+  await program.until(() => program.clock.asked.includes(2000))
+  await program.clock.advance(2000)
+  await program.until(() => readdirSync(studio.cwd).some((name) => name.startsWith('.x.mp4')))
+  program.context.abort(new Interrupted('interrupt'))
+  expect(await program.exitCode).toBe(130)
+  const err = program.context.stderr.text
+  expect([program.context.stdout.text, studio.files()]).toEqual(['', []])
+  expect(err).toContain('The request was billed.')
+  expect(await studio.records()).toMatchObject([{ id: operation, state: 'completed', files: [] }])
+  expect(await studio.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
+})
+
+test('Ctrl-C while the POST is under way says that a job may exist, and keeps its key', async () => {
+  const server = await localServer([[readAll, stall]])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--wait'])
+  await program.until(() => server.requests[0]?.complete === true)
+  program.context.abort(new Interrupted('interrupt'))
+  expect(await program.exitCode).toBe(130)
+  const key = server.requests[0]!.headers['idempotency-key']!
+  expect(program.context.stderr.text).toContain(key)
+  expect(program.context.stderr.text).toContain('may have been billed')
+  expect(await studio.records()).toMatchObject([{ id: null, idempotency_key: key, state: 'unknown' }])
+})
+
+test('look-ups that fail do not fail the job', async () => {
+  const server = await localServer([
+    started,
+    text('busy', { status: 503 }),
+    text('<html>', { status: 502 }),
+    [readAll, end],
+    running,
+    finished(['/a.mp4']),
+    film(),
+  ])
+  const { code, out, waits } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+  expect(waits.every((wait) => wait >= 2000)).toBe(true)
+})
+
+test('a job that fails is told with its reason, and is on record as failed', async () => {
+  const server = await localServer([started, failedOperation])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, out]).toEqual([9, ''])
+  expect(err).toContain('The prompt was not understood.')
+  expect(await studio.records()).toMatchObject([{ state: 'failed', error: { code: 'INVALID_ARGUMENT' } }])
+  expectNoPart(studio)
+})
+
+test('status --wait is the same as wait', async () => {
+  const server = await localServer([video('in_progress'), video('completed'), film()])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run(['status', videoId, '--wait', '-o', 'x.mp4'])
+  expect([code, out, server.requests.at(-1)!.line]).toEqual([
+    0,
+    'x.mp4\n',
+    `GET /v1/videos/${videoId}/content HTTP/1.1`,
+  ])
+})
