@@ -1,6 +1,7 @@
 import type { Measurement } from './measurement.ts'
+import { atMost } from './ratio.ts'
 import { shortText } from './replies.ts'
-import { median, timeInTurns } from './timing.ts'
+import { timeInTurns } from './timing.ts'
 import { baseline as words, modelgate, type Workbench } from './workbench.ts'
 
 const bar = 1.35
@@ -14,15 +15,5 @@ export function measureShortReply(workbench: Workbench): Measurement {
     { words: words('bare-http', workbench.url, 'bench-short', 'Name three rivers'), output },
     21,
   )
-  const [ours, baseline] = [median(runs.ours), median(runs.baseline)]
-  return {
-    name: 'generate, short reply / bare node:http',
-    unit: 'ms',
-    ours,
-    baseline,
-    figure: `${(ours / baseline).toFixed(2)} x`,
-    bar: `<= ${bar} x`,
-    isMet: ours <= bar * baseline,
-    runs,
-  }
+  return atMost('generate, short reply / bare node:http', runs, bar)
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Measurement } from './measurement.ts'
-import { median, timeInTurns } from './timing.ts'
+import { atMost } from './ratio.ts'
+import { timeInTurns } from './timing.ts'
 import { modelgate, type Workbench } from './workbench.ts'
 
 const bar = 1.25
@@ -16,15 +17,5 @@ export function measureStartup(workbench: Workbench): Measurement {
     { words: [process.execPath, '-e', '0'], output: '' },
     21,
   )
-  const [ours, baseline] = [median(runs.ours), median(runs.baseline)]
-  return {
-    name: '--version / node -e 0',
-    unit: 'ms',
-    ours,
-    baseline,
-    figure: `${(ours / baseline).toFixed(2)} x`,
-    bar: `<= ${bar} x`,
-    isMet: ours <= bar * baseline,
-    runs,
-  }
+  return atMost('--version / node -e 0', runs, bar)
 }
