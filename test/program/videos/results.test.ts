@@ -52,8 +52,15 @@ test('a command that comes later gives the files the same names', async () => {
 
 test('one that fails does not keep the others, and can be had later without them', async () => {
   const server = await localServer([
-    ...[started, finished(three), film(), page, film(thirdClip)],
-    ...[finished(three), film(), film(otherClip), film(thirdClip)],
+    started,
+    finished(three),
+    film(),
+    page,
+    film(thirdClip),
+    finished(three),
+    film(),
+    film(otherClip),
+    film(thirdClip),
   ])
   const studio = videoStudio(server)
   const { code, out, err } = await studio.run([...several, '-o', 'x.mp4'])
@@ -134,8 +141,13 @@ test('a second wait tells the files that are there, and downloads nothing', asyn
 
 test('a file that has gone meanwhile is fetched again, and -o asks for another', async () => {
   const server = await localServer([
-    ...[started, finished(['/a.mp4']), film()],
-    ...[finished(['/a.mp4']), film(), finished(['/a.mp4']), film()],
+    started,
+    finished(['/a.mp4']),
+    film(),
+    finished(['/a.mp4']),
+    film(),
+    finished(['/a.mp4']),
+    film(),
   ])
   const studio = videoStudio(server)
   await studio.run([...generate, '--wait', '-o', 'x.mp4'])

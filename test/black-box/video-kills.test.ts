@@ -1,0 +1,110 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { seededRandom } from '../../src/sandbox/seeded-random.ts'
+import { pngBytes } from '../support/image-bytes.ts'
+import { jobGateway, moments, type JobGateway, type Moment } from '../support/job-gateway.ts'
+import { until } from '../support/running-sandbox.ts'
+import { paddedPng } from '../support/test-images.ts'
+import { mp4Bytes } from '../support/video-bytes.ts'
+import { videoStudio, type VideoStudio } from './video-studio.ts'
+
+/** Several writes long. */
+const clip = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(3_000_000, 7))
+const film = () => clip
+/** So long that the POST does not fit into what the system holds of a connection. */
+const picture = paddedPng(pngBytes(), 12_000_000)
+const words = ['generate', '-m', 'veo', '--wait', '--image', 'in.png', '-o', 'x.mp4', 'A boat']
+
+function studioAt(gateway: JobGateway): VideoStudio {
+  const studio = videoStudio(gateway)
+  writeFileSync(join(studio.cwd, 'in.png'), picture)
+  return studio
+}
+
+/** What holds after a kill at any time: the job is found again and finished, or nobody knows more than its key. */
+async function expectFound(studio: VideoStudio, gateway: JobGateway): Promise<'finished' | 'unknown'> {
+  const before = await studio.list()
+  const { id, idempotency_key: key } = before[0]!
+  const { exit, stdout, stderr } = await studio.run(['wait', '--last'])
+  const after = await studio.list()
+  const account = {
+    jobs: [before.length, after.length],
+    // A job that was asked for under another key would be a second one.
+    keys: new Set([key, ...gateway.asked]).size,
+    posts: Math.max(1, gateway.asked.length),
+    exit,
+    out: stdout.trim().split('/').at(-1),
+    files: studio.files(),
+    isWhole: studio.has('x.mp4') && studio.read('x.mp4').equals(clip),
+    tellsKey: stderr.includes(key),
+    state: after[0]!.state,
+    saved: after[0]!.files,
+  }
+  const common = { jobs: [1, 1], keys: 1, posts: 1 }
+  const unknown = { exit: 2, out: '', files: ['in.png'], isWhole: false, tellsKey: true }
+  const finished = { exit: 0, out: 'x.mp4', files: ['in.png', 'x.mp4'], isWhole: true, tellsKey: false }
+  expect(account).toEqual(
+    id === null
+      ? { ...common, ...unknown, state: 'unknown', saved: [] }
+      : { ...common, ...finished, state: 'completed', saved: [join(studio.cwd, 'x.mp4')] },
+  )
+  return id === null ? 'unknown' : 'finished'
+}
+
+/** Until its answer has come the job may exist, and nobody knows its name; from then on it is never lost. */
+function possible(moment: Moment): readonly string[] {
+  if (moment === 'post-begun' || moment === 'post-received') return ['unknown']
+  return moment === 'post-answered' ? ['unknown', 'finished'] : ['finished']
+}
+
+test.each(moments)('killed at %s, the job is found again', async (moment) => {
+  const gateway = await jobGateway({ film, stopAt: moment })
+  const studio = studioAt(gateway)
+  const program = studio.start(words)
+  await until(() => gateway.seen.includes(moment) || program.process.exitCode !== null)
+  program.process.kill('SIGKILL')
+  expect((await program.ended).exit).toBe('SIGKILL')
+  expect(possible(moment)).toContain(await expectFound(studio, gateway))
+})
+
+test.each<[string, (studio: VideoStudio, program: { stderr: string }) => boolean]>([
+  ['the id has been told', (_, { stderr }) => stderr.includes('started; resume with')],
+  ['the temporary file is there', (studio) => studio.parts().some((name) => name.startsWith('.x.mp4'))],
+  ['the file has got its name', (studio) => studio.has('x.mp4')],
+])('killed as soon as %s, the job is finished', async (_, condition) => {
+  const gateway = await jobGateway({ film })
+  const studio = studioAt(gateway)
+  const program = studio.start(words)
+  // The place is tried before anything is sent, and that is another temporary file.
+  await until(() => gateway.seen.includes('post-answered'))
+  await until(() => condition(studio, program) || program.process.exitCode !== null)
+  program.process.kill('SIGKILL')
+  await program.ended
+  expect(await expectFound(studio, gateway)).toBe('finished')
+  expect(gateway.created.length).toBe(1)
+})
+
+test('killed 20 times at any moment, no job is lost, started twice, or saved twice', async () => {
+  const random = seededRandom(20_261_122)
+  const ended: Record<string, number> = { finished: 0, unknown: 0 }
+  const one = async () => {
+    const gateway = await jobGateway({ film })
+    const studio = studioAt(gateway)
+    const program = studio.start(words)
+    const at = 1 + Math.floor(random() * (moments.length + 1))
+    await until(() => gateway.seen.length >= at || program.process.exitCode !== null)
+    // A little later, so that not every kill follows something that the gateway did.
+    for (let turns = Math.floor(random() * 400); turns > 0; turns--) await setImmediate()
+    program.process.kill('SIGKILL')
+    await program.ended
+    ended[await expectFound(studio, gateway)]!++
+  }
+  const several = async () => {
+    for (let count = 0; count < 10; count++) await one()
+  }
+  await Promise.all([several(), several()])
+  expect(ended['finished']).toBeGreaterThan(5)
+  expect(ended['unknown']).toBeGreaterThan(0)
+}, 240_000)

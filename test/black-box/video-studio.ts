@@ -1,0 +1,53 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import type { JobListDocument, JobSummary } from '../../src/contract/video-event.ts'
+import { canaryKey, expectNoKeyBelow } from '../support/canary-key.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { spawnProgram, type Spawned } from './spawn-program.ts'
+
+/** A machine of somebody who runs one command after the other, or several at once. */
+export interface VideoStudio {
+  readonly cwd: string
+  start(words: readonly string[]): Spawned
+  run(words: readonly string[]): Promise<{ exit: number | NodeJS.Signals; stdout: string; stderr: string }>
+  /** What `video list` tells. */
+  list(): Promise<readonly JobSummary[]>
+  /** Names of the files that are whole. */
+  files(): readonly string[]
+  /** Names of the files that are being written, or that a killed program has left. */
+  parts(): readonly string[]
+  read(name: string): Buffer
+  has(name: string): boolean
+}
+
+export function videoStudio({ url }: { readonly url: string }): VideoStudio {
+  const home = temporaryFolder()
+  const cwd = join(home, 'project')
+  mkdirSync(cwd)
+  const key = canaryKey()
+  const env = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
+  const names = () => readdirSync(cwd).sort()
+  const start = (words: readonly string[]) => spawnProgram(['video', ...words], { cwd, env })
+  const run: VideoStudio['run'] = async (words) => {
+    const { exit, stdout, stderr } = await start(words).ended
+    expectNoKeyBelow(home, key)
+    return { exit, stdout: stdout.toString(), stderr }
+  }
+  return {
+    cwd,
+    start,
+    run,
+    async list() {
+      const { exit, stdout, stderr } = await run(['list', '--json'])
+      expect([exit, stderr]).toEqual([0, ''])
+      const { jobs, warnings } = JSON.parse(stdout) as JobListDocument
+      expect(warnings).toEqual([])
+      return jobs
+    },
+    files: () => names().filter((name) => !name.endsWith('.mgpart')),
+    parts: () => names().filter((name) => name.endsWith('.mgpart')),
+    read: (name) => readFileSync(join(cwd, name)),
+    has: (name) => existsSync(join(cwd, name)),
+  }
+}

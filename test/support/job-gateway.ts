@@ -1,0 +1,131 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** What a gateway sees of a job, in order. */
+export const moments = [
+  /** The head of the POST has come. */
+  'post-begun',
+  'post-received',
+  'post-answered',
+  'first-look-up',
+  'second-look-up',
+  'completion-told',
+  'video-asked',
+  'video-begun',
+  'video-half',
+  'video-sent',
+] as const
+export type Moment = (typeof moments)[number]
+
+/** A gateway on which jobs are started, looked up and fetched, as often as anybody likes. */
+export interface JobGateway {
+  readonly url: string
+  /** Idempotency keys of the POSTs that have begun. */
+  readonly asked: readonly string[]
+  /** Those that came whole: each is a job that costs money. */
+  readonly created: readonly string[]
+  /** Everything that has happened. */
+  readonly seen: readonly Moment[]
+  /** The `range` of every request for a video; null without one. */
+  readonly ranges: readonly (string | null)[]
+}
+
+export interface JobGatewayOptions {
+  /** The video of the job with this number, from 0. */
+  readonly film: (job: number) => Buffer
+  /** The exchange stops for good the first time that this happens. */
+  readonly stopAt?: Moment
+  /** How many look-ups say that a job is running. */
+  readonly lookUps?: number
+}
+
+/** A gateway for one test. A job is told to be done with its third look-up, unless told. */
+export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOptions): Promise<JobGateway> {
+  const asked: string[] = []
+  const created: string[] = []
+  const seen: Moment[] = []
+  const ranges: (string | null)[] = []
+  const looked = new Map<string, number>()
+
+  /** Resolves at once, or never where the exchange stops. */
+  const reach = async (moment: Moment): Promise<void> => {
+    const isFirst = !seen.includes(moment)
+    seen.push(moment)
+    if (isFirst && moment === stopAt) await new Promise(() => {})
+  }
+  const answer = (response: ServerResponse, value: unknown) =>
+    new Promise<void>((resolve) => {
+      response.setHeader('content-type', 'application/json')
+      // So that a test need not take the time that a job takes.
+      response.setHeader('openai-poll-after-ms', '100')
+      response.end(JSON.stringify(value), resolve)
+    })
+  const send = (response: ServerResponse, bytes: Buffer) =>
+    new Promise<void>((resolve) => void response.write(bytes, () => resolve()))
+
+  async function create(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const key = String(request.headers['idempotency-key'])
+    asked.push(key)
+    await reach('post-begun')
+    for await (const _ of request);
+    const name = `models/veo/operations/op${created.length}`
+    created.push(key)
+    await reach('post-received')
+    await answer(response, { name })
+    await reach('post-answered')
+  }
+  async function lookUp(name: string, response: ServerResponse): Promise<void> {
+    const count = (looked.get(name) ?? 0) + 1
+    looked.set(name, count)
+    if (count === 1) await reach('first-look-up')
+    if (count === 2) await reach('second-look-up')
+    if (count <= lookUps) return answer(response, { name })
+    const uri = `/films/${name.split('/').at(-1)}`
+    await answer(response, {
+      name,
+      done: true,
+      response: { generateVideoResponse: { generatedSamples: [{ video: { uri } }] } },
+    })
+    await reach('completion-told')
+  }
+  async function serve(job: number, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await reach('video-asked')
+    const bytes = film(job)
+    const { range } = request.headers
+    ranges.push(range ?? null)
+    const start = Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0)
+    response.writeHead(range === undefined ? 200 : 206, {
+      'content-type': 'video/mp4',
+      'content-length': bytes.length - start,
+      etag: `"${job}"`,
+      ...(range !== undefined && { 'content-range': `bytes ${start}-${bytes.length - 1}/${bytes.length}` }),
+    })
+    const half = Math.max(start, Math.floor(bytes.length / 2))
+    await send(response, bytes.subarray(start, start + 100))
+    await reach('video-begun')
+    await send(response, bytes.subarray(start + 100, half))
+    await reach('video-half')
+    await send(response, bytes.subarray(half))
+    response.end()
+    await reach('video-sent')
+  }
+  const server = createServer((request, response) => {
+    const path = request.url ?? ''
+    const film = /^\/films\/op(\d+)$/.exec(path)
+    const done =
+      request.method === 'POST'
+        ? create(request, response)
+        : film === null
+          ? lookUp(path.replace('/v1beta/', ''), response)
+          : serve(Number(film[1]), request, response)
+    // A client that was killed in the middle of its request is what these tests are about.
+    done.catch(() => {})
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, created, seen, ranges }
+}
