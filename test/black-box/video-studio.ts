@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { JobListDocument, JobSummary } from '../../src/contract/video-event.ts'
 import { canaryKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -26,12 +26,13 @@ export function videoStudio({ url }: { readonly url: string }): VideoStudio {
   const cwd = join(home, 'project')
   mkdirSync(cwd)
   const key = canaryKey()
+  // At the end: meanwhile files come and go.
+  onTestFinished(() => expectNoKeyBelow(home, key))
   const env = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
   const names = () => readdirSync(cwd).sort()
   const start = (words: readonly string[]) => spawnProgram(['video', ...words], { cwd, env })
   const run: VideoStudio['run'] = async (words) => {
     const { exit, stdout, stderr } = await start(words).ended
-    expectNoKeyBelow(home, key)
     return { exit, stdout: stdout.toString(), stderr }
   }
   return {
