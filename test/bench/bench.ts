@@ -10,6 +10,7 @@ import { measureLongStreams } from './long-stream.ts'
 import { tableOf, type Measurement } from './measurement.ts'
 import { measureShortReply } from './short-reply.ts'
 import { measureStartup } from './startup.ts'
+import { measureVideo } from './video.ts'
 import { withWorkbench } from './workbench.ts'
 
 const { values } = parseArgs({ options: { json: { type: 'string' } } })
@@ -21,6 +22,7 @@ await withWorkbench(async (workbench) => {
     ...measureLongStreams(workbench),
     ...(await measureLatency(workbench)),
     ...measureImages(workbench),
+    measureVideo(workbench),
   ]
   console.log(tableOf(measurements))
   if (values.json !== undefined) {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { bigPng } from './big-png.ts'
+import { sendLargeVideo } from './large-video.ts'
 import { contentEvent, longContentStream, longResponseStream, shortContentStream } from './replies.ts'
 
 /** Between two events of a paced stream. */
@@ -18,6 +19,8 @@ const bodies: Readonly<Record<string, Buffer>> = {
 
 const server = createServer(async (request, response) => {
   if (request.url!.startsWith('/v1/images/')) return answerImages(request, response)
+  if (request.url === '/v1/videos/bench-video') return answerVideo(response)
+  if (request.url === '/v1/videos/bench-video/content') return sendLargeVideo(request.headers.range, response)
   const sent = await textOf(request)
   const model = /models\/([\w-]+):/.exec(request.url!)?.[1] ?? (JSON.parse(sent) as { model: string }).model
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -27,6 +30,11 @@ const server = createServer(async (request, response) => {
 server.listen(0, '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 })
+
+function answerVideo(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ id: 'bench-video', object: 'video', status: 'completed', progress: 100 }))
+}
 
 const smallImage = bigPng(200).toString('base64')
 

@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bigPng } from './big-png.ts'
 import type { Measurement } from './measurement.ts'
 import { atLeast, atMost } from './ratio.ts'
-import { median, run, type Pair } from './timing.ts'
+import { memory } from './memory.ts'
+import { run, type Pair } from './timing.ts'
 import { baseline, modelgate, type Workbench } from './workbench.ts'
 
 const runs = 5
@@ -71,25 +72,6 @@ function inTurns(workbench: Workbench, words: readonly string[], other: readonly
     turns.baseline.push(run(workbench, other, 'ignore').ms)
   }
   return turns
-}
-
-function memory(workbench: Workbench, name: string, [program, ...rest]: string[], bar: number): Measurement {
-  const file = join(workbench.folder, 'memory')
-  const hook = join(import.meta.dirname, 'baselines/record-memory.js')
-  const peaks = Array.from({ length: 3 }, () => {
-    run(workbench, [program!, '--import', hook, ...rest], 'ignore', { BENCH_MEMORY_FILE: file })
-    return Number(readFileSync(file, 'utf8')) / 1e6
-  })
-  const ours = median(peaks)
-  return {
-    name,
-    unit: 'MB',
-    ours,
-    figure: `${ours.toFixed(0)} MB`,
-    bar: `<= ${bar} MB`,
-    isMet: ours <= bar,
-    runs: { ours: peaks },
-  }
 }
 
 /** One reply of 700 MB: more than fits into a string. */
