@@ -215,15 +215,16 @@ test.each<[string, (path: string) => void]>([
 ])('an upload is given up when the file %s meanwhile', async (_, change) => {
   const { promise: changed, resolve: go } = Promise.withResolvers<void>()
   // Longer than all that the system takes of a connection to which nobody listens.
-  const server = await localServer([[readHead, deaf, hold(changed), hear, readAll]])
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const server = await localServer([[readHead, hold(begun), deaf, hold(changed), hear, readAll]])
   const studio = studioAt(server)
   writeFiles(studio.cwd, { 'in.png': paddedPng(red, 30_000_000) })
   const argv = ['image', 'edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite']
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
   const ended = runMain(argv, { cwd: studio.cwd, env })
-  while (server.requests[0]?.line === undefined || server.requests[0].line === '') {
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  // More than the head of the file's part: the file has been opened.
+  while ((server.requests[0]?.body.length ?? 0) < 1000) await new Promise((resolve) => setImmediate(resolve))
+  begin()
   change(join(studio.cwd, 'in.png'))
   go()
   const { code, err } = await ended
