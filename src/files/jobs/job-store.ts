@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
+import { makeFolder } from '../make-folder.ts'
 import { findJob } from './find-job.ts'
 import { readJobFolder, removeJobFolder, tidyJobFolder, writeVersion } from './job-folder.ts'
 import { mergeRecords, newRecord } from './job-record.ts'
@@ -76,7 +77,7 @@ export function openJobStore(
       // Whoever removes a forgotten or an empty folder may do so at any time.
       for (let attempt = 1; ; attempt++) {
         try {
-          await mkdir(folder, { recursive: true, mode: 0o700 })
+          await makeFolder(folder)
           const found = await readJobFolder(folder)
           const record = merge(found.record)
           await writeVersion(folder, found, clean(`${JSON.stringify(record, null, 2)}\n`))

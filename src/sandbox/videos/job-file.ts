@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
+import { makeFolder } from '../../files/make-folder.ts'
 import { longestFilmSeconds } from './film-plan.ts'
 import type { VideoJob } from './job.ts'
 import { videoScenarios } from './scenario.ts'
@@ -42,7 +43,7 @@ export function isPlainId(id: string): boolean {
 
 /** Writes a job so that it is there whole or not at all. Only the user may read it: it holds the prompt. */
 export async function writeJob(folder: string, job: VideoJob): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   const temporary = join(folder, `.${job.id}.${randomBytes(8).toString('hex')}.tmp`)
   try {
     await writeFile(temporary, `${JSON.stringify(job)}\n`, { flag: 'wx', mode: 0o600 })
