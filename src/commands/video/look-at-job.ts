@@ -41,10 +41,13 @@ export async function lookAtJob(
     output = openJobOutput(context, options, settings, { result: waits ? 'files' : 'job', key: gateway.key })
     const model = named.stored?.record.model ?? ''
     await reportJob(output, { command, model, options }, async (report) => {
-      const session: JobSession = { context, options, settings, gateway: withoutTotal(gateway), report }
+      const session: JobSession = { context, options, settings, gateway, report }
       if (plan === undefined) return look(session, named)
       const { id, kind, stored } = named
-      return followJob(session, { job: { id, kind }, stored, plan, force, deadlineMs })
+      return followJob(
+        { ...session, gateway: withoutTotal(gateway) },
+        { job: { id, kind }, stored, plan, force, deadlineMs },
+      )
     })
   } finally {
     await close()

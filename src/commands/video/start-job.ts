@@ -45,7 +45,7 @@ export async function startJob(
     })
     const { command, model } = request
     await reportJob(output, { command, model, options }, async (report) => {
-      const session: JobSession = { context, options, settings, gateway: withoutTotal(gateway), report }
+      const session: JobSession = { context, options, settings, gateway, report }
       if (remixed !== undefined && options.check !== false) await checkSource(session, remixed)
       const stored = await putOnRecord(session, request, order)
       const started = await send(gateway, request, wire).catch(async (error: unknown) => {
@@ -60,7 +60,7 @@ export async function startJob(
       if (!waits) return undefined
       const { plan, place } = request
       const pursuit = { job: { id, kind }, stored, plan, force: place.force, first: started, deadlineMs }
-      return followJob(session, pursuit)
+      return followJob({ ...session, gateway: withoutTotal(gateway) }, pursuit)
     })
   } finally {
     await close()

@@ -13,7 +13,7 @@ export const remix = ['remix', '-m', 'sora-2', 'video_source', 'Make it night']
 
 export const started: ServerReply = json({ name: operation })
 /** While it runs an operation says nothing but its name (wire facts, section 7). */
-export const running = started
+export const running: ServerReply = json({ name: operation })
 
 /** A finished operation. */
 export function finished(uris: readonly string[], more: Readonly<Record<string, unknown>> = {}): ServerReply {

@@ -285,3 +285,18 @@ test('status --wait is the same as wait', async () => {
     `GET /v1/videos/${videoId}/content HTTP/1.1`,
   ])
 })
+
+test.each<[string, readonly string[], number]>([
+  ['a POST', [...generate, '--wait'], 7],
+  ['a POST that nobody waits behind', [...generate, '--no-wait'], 7],
+  ['the look at the source of a remix', [...remix, '--wait'], 5],
+  ['status', ['status', videoId], 5],
+])('--timeout ends %s that is not answered', async (_, words, exit) => {
+  const server = await localServer([[readAll, stall]])
+  const studio = videoStudio(server)
+  const program = studio.start([...words, '--timeout', '7'])
+  await program.until(() => server.requests[0]?.complete === true)
+  await program.clock.advance(7000)
+  expect(await program.exitCode).toBe(exit)
+  expect(program.context.stderr.text).toContain('--timeout')
+})
