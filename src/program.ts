@@ -73,6 +73,7 @@ const examples: readonly Example[] = [
   ['git diff | modelgate respond "Review this"', 'piped text, then the prompt'],
   ['modelgate respond --json "Hi" | jq .usage', 'one JSON document'],
   ['modelgate image create -o boat.png "A boat"', 'an image, into a file'],
+  ['modelgate video generate -o boat.mp4 "A boat"', 'a video, when it is done'],
 ]
 
 /**
@@ -85,19 +86,28 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
     await program.parseAsync([...argv], { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    if (error.code === 'commander.help') return program.outputHelp()
     if (error.exitCode === 0) return
+    // A command that is nothing without one of its own was called without one.
+    if (error.code === 'commander.help') return calledCommand(program, argv).outputHelp()
     throw new UsageError(error.message.replace(/^error: /, '').replace('\n', ' '), {
       code: error.code.replace('commander.', '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      hint: `See modelgate ${calledCommand(argv)}--help.`,
+      hint: `See ${pathOf(calledCommand(program, argv))} --help.`,
     })
   }
 }
 
-/** The name of the command that was called, with a space, for a hint; nothing when it is none of ours. */
-function calledCommand(argv: readonly string[]): string {
-  const name = argv.find((word) => commandEntries.some((entry) => entry.name === word))
-  return name === undefined ? '' : `${name} `
+/** The command that was called, as far as its words are known: the program, a command, or one of its own. */
+function calledCommand(program: Command, argv: readonly string[]): Command {
+  let command = program
+  for (const word of argv) {
+    command = command.commands.find((child) => child.name() === word) ?? command
+  }
+  return command
+}
+
+/** The words that call a command. */
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }
 
 /** The command tree. A command's module is loaded just before its own words are parsed. */

@@ -23,6 +23,14 @@ const calls = [
   ['respond', '--help'],
   ['sandbox', '--help'],
   ['completion', '--help'],
+  ['video'],
+  ['video', '--help'],
+  ['video', 'help', 'wait'],
+  ['video', 'generate', '--help'],
+  ['video', 'remix', '--help'],
+  ['video', 'status', '--help'],
+  ['video', 'wait', '--help'],
+  ['video', 'list', '--help'],
 ] as const
 
 const widths = [20, 40, 80, 200]
@@ -58,6 +66,28 @@ test('help COMMAND is the same as COMMAND --help', async () => {
   for (const { name } of commandEntries) {
     expect(await runMain(['help', name])).toEqual(await runMain([name, '--help']))
   }
+})
+
+test.each([
+  [[], 'modelgate [options] [command]'],
+  [['video'], 'modelgate video [options] [command]'],
+  [['image'], 'modelgate image [options] [command]'],
+  [['video', 'help', 'wait'], 'modelgate video wait [options] [id]'],
+])('%j tells the usage of that command alone', async (argv, usage) => {
+  const { code, out, err } = await runMain(argv)
+  expect([code, err]).toEqual([0, ''])
+  expect([...out.matchAll(/^Usage: (.*)$/gm)].map(([, line]) => line)).toEqual([usage])
+})
+
+test.each([
+  [['vidoe'], 'modelgate'],
+  [['video', 'generat'], 'modelgate video'],
+  [['video', 'wait', '--nonsense'], 'modelgate video wait'],
+  [['generate', '--nonsense'], 'modelgate generate'],
+])('the hint for %j names help that there is', async (argv, command) => {
+  const { code, err } = await runMain(argv)
+  expect(code).toBe(2)
+  expect(err).toContain(`hint: See ${command} --help.`)
 })
 
 test('help names every command', async () => {
