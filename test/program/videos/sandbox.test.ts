@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { videoStudio, type VideoRun, type VideoStudio } from './video-run.ts'
+
+const nowhere = { url: 'http://127.0.0.1:8080' }
+const quick = ['--sandbox', '--duration-seconds', '1']
+const operate = (studio: VideoStudio, ...words: readonly string[]): Promise<VideoRun> =>
+  studio.run(['generate', ...quick, '--wait', '-o', 'x.mp4', ...words])
+const remix = (studio: VideoStudio, ...words: readonly string[]): Promise<VideoRun> =>
+  studio.run(['remix', '--sandbox', '--wait', '-o', 'y.mp4', 'video_sandbox_source', ...words])
+
+test.each([
+  ['16:9', '2', 1280, 720],
+  ['9:16', '3', 720, 1280],
+])('a video of %s and %s s is made, saved and checked', async (aspect, seconds, width, height) => {
+  const studio = videoStudio(nowhere)
+  const words = ['--aspect-ratio', aspect, '--duration-seconds', seconds, '--json', 'A paper boat']
+  const { code, out } = await studio.run(['generate', '--sandbox', '--wait', '-o', 'x.mp4', ...words])
+  expect(code).toBe(0)
+  expect(JSON.parse(out)).toMatchObject({
+    state: 'completed',
+    kind: 'operation',
+    video: null,
+    files: [
+      { path: 'x.mp4', format: 'mp4', mime_type: 'video/mp4', width, height, seconds: Number(seconds) },
+    ],
+    failures: [],
+    warnings: [],
+  })
+})
+
+test.each([
+  ['refusal', 4],
+  ['block', 4],
+  ['failure', 9],
+  ['error', 9],
+  ['filtered', 9],
+  ['empty', 9],
+  ['backwards', 0],
+  ['unknown', 0],
+  ['spelling', 0],
+  ['accepted', 0],
+])('an operation of the scenario %s ends with %i', async (scenario, exit) => {
+  const studio = videoStudio(nowhere)
+  const { code, out } = await operate(studio, `A boat sandbox:${scenario}`)
+  expect([code, out, existsSync(join(studio.cwd, 'x.mp4'))]).toEqual([
+    exit,
+    exit === 0 ? 'x.mp4\n' : '',
+    exit === 0,
+  ])
+})
+
+test.each([
+  ['failure', 9, /video_generation_failed|could not be generated/],
+  ['filtered', 9, /withheld/],
+  ['backwards', 0, /completed/],
+  ['unknown', 0, /warning: .*"warming_up", which is unknown/],
+  ['spelling', 0, /completed/],
+  ['accepted', 0, /completed/],
+])('a remix of the scenario %s ends with %i', async (scenario, exit, says) => {
+  const studio = videoStudio(nowhere)
+  const { code, out, err } = await remix(studio, `Make it night sandbox:${scenario}`)
+  expect([code, out]).toEqual([exit, exit === 0 ? 'y.mp4\n' : ''])
+  expect(err).toMatch(says)
+})
+
+test('of several videos of which one is withheld the others are saved', async () => {
+  const studio = videoStudio(nowhere)
+  const { code, out, err } = await operate(studio, '--sample-count', '3', 'A boat sandbox:fewer')
+  expect([code, out]).toEqual([12, 'x-1.mp4\nx-2.mp4\n'])
+  expect(err).toContain('1 of 3 videos was held back')
+})
+
+test('a result that has expired is said to be expired, and when', async () => {
+  const { code, out, err } = await remix(videoStudio(nowhere), 'Make it night sandbox:expired')
+  expect([code, out]).toEqual([4, ''])
+  expect(err).toMatch(/The video has expired: it was kept until 2026-01-01T/)
+})
+
+test('a job that never ends is left to itself after --timeout', async () => {
+  const studio = videoStudio(nowhere)
+  const { code, err } = await remix(studio, '--timeout', '60', 'Make it night sandbox:stuck')
+  expect(code).toBe(11)
+  expect(err).toContain('to wait for it again: modelgate video wait --sandbox video_')
+})
