@@ -3,6 +3,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { JobKind } from '../../contract/video-event.ts'
+import { shellWord } from '../../files/shell-word.ts'
 import { openJobStore, type JobStore, type StoredJob } from '../../files/jobs/job-store.ts'
 import { createJsonRedactor } from '../../output/redact.ts'
 import type { VideoOptions } from './video-options.ts'
@@ -61,10 +62,11 @@ function stored(options: VideoOptions, settings: Settings, job: StoredJob): Name
     throw new UsageError(`The job ${id} was started ${where}`, { code: 'other_gateway' })
   }
   const base = settings.baseUrl.value
-  if (!is_sandbox && base !== undefined && new URL(base_url).origin !== base.origin) {
-    throw new UsageError(`The job ${id} was started on ${base_url}, not on ${base.origin}.`, {
+  if (!is_sandbox && new URL(base_url).origin !== base?.origin) {
+    const contrast = base === undefined ? 'and no gateway is configured' : `not on ${base.origin}`
+    throw new UsageError(`The job ${id} was started on ${base_url}, ${contrast}.`, {
       code: 'other_gateway',
-      hint: 'Name that gateway with --base-url or --profile.',
+      hint: `Add --base-url ${shellWord(base_url)}, or the --profile of that gateway.`,
     })
   }
   return { id, kind, stored: job }

@@ -47,7 +47,10 @@ function placed(jobs: readonly StoredJob[], { options, settings, warn }: Refresh
     if (outside.length > 0) warn(`${counted(outside)} not in the sandbox, and not looked up with --sandbox.`)
     return inSandbox
   }
-  if (inSandbox.length > 0) warn(`${counted(inSandbox)} in the sandbox: add --sandbox to look them up.`)
+  if (inSandbox.length > 0) {
+    const them = inSandbox.length === 1 ? 'it' : 'them'
+    warn(`${counted(inSandbox)} in the sandbox: add --sandbox to look ${them} up.`)
+  }
   const configured = settings.baseUrl.value
   const here = configured?.origin
   const elsewhere = outside.filter(({ record }) => here !== undefined && originOf(record) !== here)

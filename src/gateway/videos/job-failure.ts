@@ -80,11 +80,12 @@ export function filteredIn(response: JsonObject): Filtered {
   return { count: Math.max(0, numberOf(count) ?? (Number(stringOf(count)) || 0), reasons.length), reasons }
 }
 
-/** Videos that were filtered, as a sentence. */
+/** Videos that were filtered, as a sentence; a reason that several have stands there once. */
 export function filteredSentence({ count, reasons }: Filtered, kept: number): string {
   const which =
     kept === 0 ? 'Every video was' : `${count} of ${count + kept} videos ${count === 1 ? 'was' : 'were'}`
-  return `${which} held back by the gateway's filters: ${reasons.join(' ') || 'no reason given.'}`
+  const told = [...new Set(reasons)].join(' ')
+  return `${which} held back by the gateway's filters: ${told || 'no reason given.'}`
 }
 
 function reasonOf(value: unknown): { readonly code?: string; readonly message?: string } | undefined {

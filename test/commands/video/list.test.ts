@@ -185,7 +185,7 @@ test('--refresh looks up what has not ended, several at a time; a failed look-up
   })
   expect(warnings.toSorted()).toEqual([
     `1 job is at https://other.example, and not looked up at ${url}.`,
-    '1 job is in the sandbox: add --sandbox to look them up.',
+    '1 job is in the sandbox: add --sandbox to look it up.',
     expect.stringContaining('video_bad: The gateway knows no video video_bad.'),
   ])
   expect((await store.find('video_2'))!.record).toMatchObject({ progress: 60, expires_at: 1_800_000_000 })

@@ -222,12 +222,12 @@ describe('an operation', () => {
 
   test('of which everything was filtered has failed, with the reasons', () => {
     const generateVideoResponse = {
-      raiMediaFilteredCount: 2,
-      raiMediaFilteredReasons: ['People.', 'Violence.'],
+      raiMediaFilteredCount: 3,
+      raiMediaFilteredReasons: ['People.', 'Violence.', 'People.'],
     }
     const report = readOperation({ name: operationName, done: true, response: { generateVideoResponse } })
     expect(report).toMatchObject({ state: 'failed', failure: { code: 'filtered' } })
-    expect(report.failure!.message).toContain('People. Violence.')
+    expect(report.failure!.message).toMatch(/: People\. Violence\.$/)
   })
 
   test('of which some was filtered is completed, and tells', () => {
