@@ -138,7 +138,7 @@ function expired({ message, facts }: ModelgateError, report: JobReport, now: num
   const { id, expiresAt } = report
   const why =
     expiresAt !== null && expiresAt * 1000 <= now
-      ? `The video has expired: it was kept until ${new Date(expiresAt * 1000).toISOString()}.`
+      ? `The video has expired: it was kept until ${new Date(expiresAt * 1000).toISOString().replace('.000Z', 'Z')}.`
       : 'The address of the video has expired, or wants a key of its own.'
   return new ModelgateError('rejected', 'result_expired', `${why} ${message}`, {
     ...facts,

@@ -40,7 +40,7 @@ export async function serveContent(request: SandboxRequest, id: string, works: V
       },
     )
   }
-  if (shownFilms(job) === 0) throw new RequestProblem(404, 'This operation has no video.')
+  if (shownFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
   const film = job.films[0]!
   return variant === 'video'
     ? serveBytes(request, 'video', await works.films.video(film))

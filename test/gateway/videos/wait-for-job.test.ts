@@ -255,7 +255,7 @@ describe('at its deadline, the wait ends and the job goes on', () => {
     expect(outcome).toMatchObject({
       exitCode: 11,
       code: 'still_running',
-      message: `The job ${id} is still in_progress (20 %) after 4 s.`,
+      message: `The job ${id} is still in_progress (20%) after 4 s.`,
       facts: { remoteId: id, billed: 'yes', hint: resumeHint },
     })
     expect(waits).toEqual([2, 2])
@@ -316,7 +316,7 @@ describe('clocks', () => {
   test('and ends when the job is still running', async () => {
     const clock = sleepyClock(fakeClock())
     const { outcome, server } = await waited([running(10), running(20)], { deadlineMs: 10_000 }, { clock })
-    expect(outcome).toMatchObject({ exitCode: 11, message: expect.stringContaining('(20 %)') as string })
+    expect(outcome).toMatchObject({ exitCode: 11, message: expect.stringContaining('(20%)') as string })
     expect(server.requests).toHaveLength(2)
   })
 
