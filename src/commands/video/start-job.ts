@@ -150,10 +150,14 @@ async function forgetUnsent(
   error: unknown,
 ): Promise<void> {
   if (stored === undefined) return
-  const mayExist =
-    error instanceof ModelgateError && error.facts.billed !== 'no' && error.facts.billed !== undefined
-  if (mayExist) {
-    const { code, message } = error
-    await stored.update({ error: { code, message } }).catch(() => {})
-  } else await openJobs(context).forget([stored])
+  const { code, message } = asModelgateError(error, false)
+  if (mayExist(error)) await stored.update({ error: { code, message } }).catch(() => {})
+  else await openJobs(context).forget([stored])
+}
+
+/** An error in place of a job is a refusal, under whatever status. Of what no one foresaw nobody can tell. */
+function mayExist(error: unknown): boolean {
+  if (!(error instanceof ModelgateError)) return true
+  if (error.exit === 'failed') return false
+  return error.facts.billed === 'maybe' || error.facts.billed === 'yes'
 }

@@ -11,7 +11,8 @@ const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)
 
 /**
  * Reads the one JSON value of a reply, whole.
- * @throws ContractError for what is no JSON, HTML, and more than the limit; ModelgateError for a reply that is cut
+ * @throws ContractError for what is no JSON, HTML, and more than the limit; ModelgateError for a reply that is cut,
+ *   unless it tells of a new job and is cut only after that
  */
 export async function readJobReply(
   { clock, limits }: Pick<Gateway, 'clock' | 'limits'>,
@@ -36,7 +37,10 @@ export async function readJobReply(
     if (stall !== undefined) throw stall
     reader.end()
   } catch (error) {
-    throw error instanceof ExchangeError ? brokenError(error, kind) : error
+    // The value is whole, whatever the rest of the message was to be: a job that is paid for must not lose its name.
+    const isCut = error instanceof ExchangeError
+    const isEnough = kind === 'create' && values.length > 0 && (isCut || error === stall)
+    if (!isEnough) throw isCut ? brokenError(error, kind) : error
   } finally {
     silence.stop()
     reply.close()

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../../support/local-server.ts'
-import { end, head, hold, json, readAll, reset, text, write } from '../../support/server-replies.ts'
+import { end, head, hold, json, readAll, reset, stall, text, write } from '../../support/server-replies.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import {
@@ -199,4 +199,29 @@ test('a job of another gateway is not asked for where nobody knows it', async ()
   expect(nowhere.code).toBe(2)
   expect(nowhere.err).toContain(`was started on ${server.url}/, and no gateway is configured.`)
   expect((await studio.run(['wait', '--last', '--sandbox'])).err).toContain('leave out --sandbox')
+})
+
+const whole = JSON.stringify({ name: operation })
+const withoutEnd = write(`${head(200, { 'content-length': '1000' })}${whole}`)
+
+test.each([
+  ['is cut', [readAll, withoutEnd, end]],
+  ['is reset', [readAll, withoutEnd, reset]],
+])('a reply that %s after the name of the job is enough', async (_, reply) => {
+  const server = await localServer([reply])
+  const studio = videoStudio(server)
+  const { code, out } = await studio.run([...generate, '--no-wait'])
+  expect([code, out]).toEqual([0, `${operation}\n`])
+  expect(await studio.records()).toMatchObject([{ id: operation }])
+})
+
+test('a reply that never ends after the name of the job is enough', async () => {
+  const server = await localServer([[readAll, withoutEnd, stall]])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--no-wait'])
+  await program.until(() => server.taken > whole.length && program.clock.asked.includes(60_000))
+  let code: number | undefined
+  void program.exitCode.then((ended) => (code = ended))
+  while (code === undefined) await program.clock.advance(1000)
+  expect([code, program.context.stdout.text]).toEqual([0, `${operation}\n`])
 })
