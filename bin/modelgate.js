@@ -24,11 +24,15 @@ if (!newEnough) {
   process.exitCode = await main(process.argv.slice(2), systemContext())
 }
 
-/** Where compiled code is kept between runs; undefined leaves the place to Node. */
+/**
+ * Where compiled code is kept between runs; undefined leaves the place to Node. A home that is not there is none:
+ * Node tries forever to make a folder where the system says that the one above is missing, as `/proc` does.
+ */
 function codeCache() {
   const { env, platform } = process
   const { join } = process.getBuiltinModule('node:path')
-  const folder =
-    env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME && join(env.HOME, '.cache'))
-  return folder ? join(folder, 'modelgate', 'code') : undefined
+  const { existsSync } = process.getBuiltinModule('node:fs')
+  const base = env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME)
+  if (!base || !existsSync(base)) return undefined
+  return join(base, env.XDG_CACHE_HOME || platform === 'win32' ? '' : '.cache', 'modelgate', 'code')
 }
