@@ -36,6 +36,7 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
     firstWaitS: settings.pollInterval.value,
     deadlineMs: pursuit.deadlineMs,
     first: pursuit.first,
+    isHearsay: stored === undefined && pursuit.first === undefined,
     resumeHint: `The job goes on; to wait for it again: ${resume}`,
     onReport(found, { elapsedMs }) {
       const { state, status, progress } = found
@@ -64,7 +65,6 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
       }),
   }).finally(() => writing)
   if (ended.state === 'failed') throw failed(ended)
-  if (ended.note !== undefined) report.warn(ended.note)
   return saveVideos(session, pursuit, ended, resume)
 }
 

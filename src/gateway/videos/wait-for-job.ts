@@ -25,6 +25,8 @@ export interface WaitOptions {
   readonly deadlineMs?: number | undefined
   /** What is already known of the job, so that it is not asked for at once. */
   readonly first?: JobReport | undefined
+  /** Only its name speaks for the job: the gateway may know none. */
+  readonly isHearsay?: boolean | undefined
   /** How the wait is taken up again, as a sentence or a command: the hint of every error. */
   readonly resumeHint?: string | undefined
   /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
@@ -53,11 +55,15 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     throw withFacts(error, {
       remoteId: job.id,
       // The job exists, whatever became of asking for it.
-      billed: 'yes',
+      ...(options.isHearsay === true && isUnknownJob(error) ? {} : { billed: 'yes' }),
       ...(error instanceof Interrupted ? { phase: 'wait' } : {}),
       ...(goesOn && resumeHint !== undefined ? { hint: resumeHint } : {}),
     })
   }
+}
+
+function isUnknownJob({ exit, code }: ModelgateError): boolean {
+  return exit === 'usage' || code.startsWith('no_such_')
 }
 
 async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Promise<JobReport> {

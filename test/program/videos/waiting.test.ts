@@ -300,3 +300,14 @@ test.each<[string, readonly string[], number]>([
   expect(await program.exitCode).toBe(exit)
   expect(program.context.stderr.text).toContain('--timeout')
 })
+
+test('of a job that nobody knows it is not said that it was billed', async () => {
+  const missing = text('{"error":{"message":"Nothing here."}}', { status: 404 })
+  const server = await localServer([missing])
+  const studio = videoStudio(server)
+  const unknown = await studio.run(['wait', 'video_none'])
+  expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('knows no video video_none')])
+  const wrong = await studio.run(['wait', 'models/../x'])
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('".." cannot be a part')])
+  expect(unknown.err + wrong.err).not.toContain('billed')
+})
