@@ -7,6 +7,7 @@ import {
   UsageError,
   asModelgateError,
   type ErrorFacts,
+  type ExitName,
 } from '../../errors.ts'
 import { describeVideoFile } from '../../files/describe-video-file.ts'
 import { openVideoFile } from '../../files/open-video-file.ts'
@@ -162,12 +163,16 @@ async function tellSaved(
   return true
 }
 
+/** What would mean that nothing was sent: by now a job has been paid for, and a folder has gone meanwhile. */
+const afterwards: Partial<Record<ExitName, ExitName>> = { notSent: 'later', usage: 'io' }
+
 /** The video has been made, and can be fetched as long as the gateway keeps it. */
 function withResume(error: ModelgateError, id: string, resume: string): ModelgateError {
   const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
-  const again = `The video has been made; to fetch it again: ${resume}`
+  const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
+  const again = `The video has been made; to fetch it again${expiry}: ${resume}`
   const hint = isFinal ? error.facts.hint : [error.facts.hint, again].filter(Boolean).join(' ')
-  return new ModelgateError(error.exit === 'notSent' ? 'later' : error.exit, error.code, error.message, {
+  return new ModelgateError(afterwards[error.exit] ?? error.exit, error.code, error.message, {
     ...error.facts,
     phase: 'result',
     billed: 'yes',
