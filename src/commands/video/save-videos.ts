@@ -21,6 +21,7 @@ import { resultPlaces } from '../../gateway/videos/result-places.ts'
 import type { Pursuit } from './follow-job.ts'
 import { createDownloadMeter } from './download-meter.ts'
 import { keepRecord, type JobSession } from './job-session.ts'
+import { savedBefore } from './saved-before.ts'
 
 /**
  * Saves every video of a completed job at once: their addresses live only for a while. One that cannot be had does not
@@ -38,7 +39,8 @@ export async function saveVideos(
   const count = Math.max(1, resultPlaces(completed).length)
   if (pursuit.plan.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
   const heldBack = () => tellHeldBack(session, completed, count)
-  if (await tellSaved(session, pursuit, count)) return heldBack()
+  const before = await savedBefore(session, pursuit, { id: lastSegment(completed.id), count })
+  for (const [index, file] of before) report.save(index, file)
   let current = 1
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, pursuit.job), {
     allowPrivate: options.allowPrivateUrls === true,
@@ -46,6 +48,7 @@ export async function saveVideos(
   })
   const errors: ModelgateError[] = []
   for (let index = 1; index <= count; index++) {
+    if (before.has(index)) continue
     current = index
     try {
       await saveOne(session, pursuit, fetcher, index)
@@ -144,23 +147,6 @@ async function withoutCopy(
   if (existing?.sha256 !== saved.sha256) return saved
   await unlink(resolve(context.cwd, saved.path))
   return existing
-}
-
-/** Whether the job's videos are all there from earlier commands: then their files are told. */
-async function tellSaved(
-  { context, options, report }: JobSession,
-  { stored }: Pursuit,
-  count: number,
-): Promise<boolean> {
-  const paths = stored?.record.files ?? []
-  if (paths.length < count || options.output !== undefined) return false
-  const found = await Promise.all(paths.map((path) => describeVideoFile(context, path)))
-  const there = found.filter((file) => file !== undefined)
-  // The same video may have been saved under several names.
-  const different = new Map(there.map((file) => [file.sha256, file]))
-  if (different.size < count) return false
-  for (const [at, file] of [...different.values()].entries()) report.save(at + 1, file)
-  return true
 }
 
 /** What would mean that nothing was sent: by now a job has been paid for, and a folder has gone meanwhile. */
