@@ -106,7 +106,7 @@ complete -c modelgate -n __modelgate_takes_common -l api-key-file -r -F -d 'file
 complete -c modelgate -n __modelgate_takes_common -l profile -r -f -d 'named profile of the configuration'
 complete -c modelgate -n __modelgate_takes_common -l retry -r -f -a 'never safe always' -d 'what may be sent again: never, safe or always'
 complete -c modelgate -n __modelgate_takes_common -l max-retries -r -f -d 'how often to send again (2)'
-complete -c modelgate -n __modelgate_takes_common -l timeout -r -f -d 'limit for the whole request (none)'
+complete -c modelgate -n __modelgate_takes_common -l timeout -r -f -d 'limit for the whole request, or for a wait (none)'
 complete -c modelgate -n __modelgate_takes_common -l connect-timeout -r -f -d 'limit for connecting (10)'
 complete -c modelgate -n __modelgate_takes_common -l first-byte-timeout -r -f -d 'limit for the first byte (120 streamed, 600 not)'
 complete -c modelgate -n __modelgate_takes_common -l idle-timeout -r -f -d 'limit between bytes (60)'

@@ -53,7 +53,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--profile' = 'named profile of the configuration'
             '--retry' = 'what may be sent again: never, safe or always'
             '--max-retries' = 'how often to send again (2)'
-            '--timeout' = 'limit for the whole request (none)'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
             '--connect-timeout' = 'limit for connecting (10)'
             '--first-byte-timeout' = 'limit for the first byte (120 streamed, 600 not)'
             '--idle-timeout' = 'limit between bytes (60)'

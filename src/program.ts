@@ -135,7 +135,7 @@ export function createProgram(context: Context): Command {
   for (const { name, about, sends } of commandEntries) {
     const command = program.command(name).description(about)
     if (sends) continue
-    command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(program, command))
+    command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(command))
   }
   program.hook('preSubcommand', (_, command) => loadCommand(command, context))
   return program

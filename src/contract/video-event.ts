@@ -91,6 +91,8 @@ export interface JobSummary {
   readonly model: string
   readonly prompt: string
   readonly base_url: string
+  /** The built-in local gateway, which has another address in every command. */
+  readonly is_sandbox: boolean
   readonly idempotency_key: string
   /** Unix seconds, of this machine's clock. */
   readonly created_at: number

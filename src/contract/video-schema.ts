@@ -59,6 +59,7 @@ export const videoDefinitions = {
     model: text('the model that was asked'),
     prompt: text('what was asked for'),
     base_url: text('address of the gateway'),
+    is_sandbox: { type: 'boolean', description: 'whether it is the built-in local gateway' },
     idempotency_key: text('key under which the job was asked for'),
     created_at: count('when it was asked for, in Unix seconds'),
     checked_at: countOrNull('when it was last looked up, in Unix seconds'),

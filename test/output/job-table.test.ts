@@ -16,6 +16,7 @@ function job(changes: Partial<JobSummary>): JobSummary {
     model: 'video-model',
     prompt: 'a paper boat',
     base_url: 'https://gateway.example',
+    is_sandbox: false,
     idempotency_key: 'key-1',
     created_at: now - 125,
     checked_at: null,

@@ -10,6 +10,7 @@ const sampleJob: JobSummary = {
   model: 'video-model',
   prompt: 'a paper boat',
   base_url: 'https://gateway.example',
+  is_sandbox: false,
   idempotency_key: 'key_1',
   created_at: 1_700_000_000,
   checked_at: null,

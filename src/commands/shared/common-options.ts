@@ -84,7 +84,7 @@ export function addCommonOptions(program: Command): void {
         'always',
       ]),
       new Option('--max-retries <number>', `how often to send again (${defaultMaxRetries})`),
-      new Option('--timeout <seconds>', 'limit for the whole request (none)'),
+      new Option('--timeout <seconds>', 'limit for the whole request, or for a wait (none)'),
       new Option('--connect-timeout <seconds>', `limit for connecting (${defaultSeconds.connect})`),
       new Option(
         '--first-byte-timeout <seconds>',

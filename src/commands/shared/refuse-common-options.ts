@@ -8,20 +8,30 @@ const harmless: ReadonlySet<string> = new Set(['quiet', 'debug', 'input', 'stdin
  * The common options are declared on the program, so the parser takes them for every command. One that sends no
  * request cannot obey most of them.
  * @param command the command that was called
- * @param program its parent, with the common options
+ * @param refused the names of the options that it cannot obey, as commander keeps them; all but the harmless ones
+ *   where it sends no request
  * @throws UsageError that names each option that was given in vain
  */
-export function refuseCommonOptions(program: Command, command: Command): void {
+export function refuseCommonOptions(command: Command, refused?: ReadonlySet<string>): void {
+  const program = programOf(command)
   const inVain = program.options.filter((option) => {
     const name = option.attributeName()
-    return program.getOptionValueSource(name) === 'cli' && !harmless.has(name)
+    const isRefused = refused === undefined ? !harmless.has(name) : refused.has(name)
+    return isRefused && program.getOptionValueSource(name) === 'cli'
   })
   if (inVain.length === 0) return
-  const problems = inVain.map(
-    ({ long }) => `${long} means nothing to ${command.name()}, which sends no request.`,
-  )
-  throw new UsageError(problems, {
-    code: 'unknown_option',
-    hint: `See modelgate ${command.name()} --help.`,
-  })
+  const name = wordsOf(command)
+  const reason = refused === undefined ? ', which sends no request' : ''
+  const problems = inVain.map(({ long }) => `${long} means nothing to ${name}${reason}.`)
+  throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
+}
+
+function programOf(command: Command): Command {
+  return command.parent === null ? command : programOf(command.parent)
+}
+
+/** The words that call a command, without the program's own. */
+function wordsOf(command: Command): string {
+  const { parent } = command
+  return parent === null || parent.parent === null ? command.name() : `${wordsOf(parent)} ${command.name()}`
 }

@@ -53,13 +53,14 @@ function stored(options: VideoOptions, settings: Settings, job: StoredJob): Name
   const { id, kind, idempotency_key, is_sandbox, base_url } = job.record
   if (id === null) {
     throw new UsageError(
-      `The gateway's reply to the last job never came, so its id is unknown; its idempotency key is ${idempotency_key}.`,
+      `The id of the last job is unknown, since the gateway's reply never came or could not be read. Its idempotency key is ${idempotency_key}.`,
       { code: 'id_unknown', hint: 'Ask the gateway whether it exists before you start it again.' },
     )
   }
-  if (is_sandbox !== (options.sandbox === true)) {
-    const where = is_sandbox ? 'in the sandbox: add --sandbox.' : 'on a gateway: leave out --sandbox.'
-    throw new UsageError(`The job ${id} was started ${where}`, { code: 'other_gateway' })
+  if (options.sandbox && !is_sandbox) {
+    throw new UsageError(`The job ${id} was started on a gateway: leave out --sandbox.`, {
+      code: 'other_gateway',
+    })
   }
   const base = settings.baseUrl.value
   if (!is_sandbox && new URL(base_url).origin !== base?.origin) {
@@ -77,6 +78,11 @@ function missingId(): UsageError {
     code: 'id_missing',
     hint: 'Give the id of a video or the name of an operation, or --last for the job started last.',
   })
+}
+
+/** The options of a command about a job: the record knows whether it is the sandbox's. */
+export function optionsFor(options: VideoOptions, { stored }: NamedJob): VideoOptions {
+  return stored?.record.is_sandbox ? { ...options, sandbox: true } : options
 }
 
 /** What a command that goes on with the job has to repeat to find the same gateway. */

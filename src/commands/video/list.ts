@@ -15,6 +15,7 @@ import { createJsonRedactor } from '../../output/redact.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
 import { openGateway, readSettings } from '../shared/open-gateway.ts'
+import { refuseCommonOptions } from '../shared/refuse-common-options.ts'
 import { createProblemList } from '../shared/problem-list.ts'
 import { refreshJobs } from './refresh-jobs.ts'
 
@@ -26,6 +27,12 @@ interface ListOptions extends CommonOptions {
 }
 
 const listedStates: readonly string[] = [...videoStates, 'unknown']
+
+/** The common options that have nothing to act on here. */
+const refused: ReadonlySet<string> = new Set([
+  ...['model', 'output', 'force', 'raw', 'usage', 'strict'],
+  ...['body', 'set', 'validate', 'curl', 'stdinTimeout'],
+])
 
 const videoListExamples: readonly Example[] = [
   ['modelgate video list'],
@@ -47,6 +54,7 @@ export function registerVideoList(command: Command, context: Context): void {
     ),
   ]
   for (const option of own) command.addOption(option.helpGroup('Job:'))
+  command.hook('preAction', () => refuseCommonOptions(command, refused))
   command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
 }
 

@@ -12,7 +12,7 @@ import { throwProblems } from '../shared/throw-problems.ts'
 import { combinationProblems } from './check-combination.ts'
 import { videosOf } from './count-videos.ts'
 import { failed, followJob } from './follow-job.ts'
-import { findJob, resumeFlags, type NamedJob } from './jobs.ts'
+import { findJob, optionsFor, resumeFlags, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
 import { deadlineOf, withoutTotal } from './start-job.ts'
 import type { VideoOptions } from './video-options.ts'
@@ -20,13 +20,14 @@ import type { VideoOptions } from './video-options.ts'
 /** Looks a job up, or with `--wait` waits for its end and saves its videos where the command that started it wanted. */
 export async function lookAtJob(
   context: Context,
-  options: VideoOptions,
+  given: VideoOptions,
   text: string | undefined,
   command: 'video status' | 'video wait',
 ): Promise<void> {
   let output: Output | undefined
-  const settings = await readSettings(context, options)
-  const named = await findJob(context, options, settings, text)
+  const settings = await readSettings(context, given)
+  const named = await findJob(context, given, settings, text)
+  const options = optionsFor(given, named)
   const waits = options.wait === true
   const deadlineMs = deadlineOf(context, settings)
   const { plan, force } = waits

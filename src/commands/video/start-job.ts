@@ -32,6 +32,7 @@ export async function startJob(
 ): Promise<void> {
   let output: Output | undefined
   const remixed = request.kind === 'video' ? await findJob(context, options, settings, source) : undefined
+  if (remixed !== undefined) requireSamePlace(options, remixed)
   const { gateway, close } = await openGateway(context, options, settings, false, () => output)
   try {
     const order = { body: request.body, idempotencyKey: mintIdempotencyKey(context.clock) }
@@ -65,6 +66,12 @@ export async function startJob(
   } finally {
     await close()
   }
+}
+
+/** A remix costs money where it is made: nothing but the call itself says that this is the sandbox. */
+function requireSamePlace({ sandbox }: VideoOptions, { id, stored }: NamedJob): void {
+  if (!stored?.record.is_sandbox || sandbox) return
+  throw new UsageError(`The video ${id} is in the sandbox: add --sandbox.`, { code: 'other_gateway' })
 }
 
 /** `--timeout` is for the whole command; what it means for a wait is not what it means for a request. */

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Context } from '../../context.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
+import { refuseCommonOptions } from '../shared/refuse-common-options.ts'
 import { lookAtJob } from './look-at-job.ts'
-import { addStatusOptions, type VideoOptions } from './video-options.ts'
+import { addStatusOptions, meaninglessToLooks, type VideoOptions } from './video-options.ts'
 
 const videoStatusExamples: readonly Example[] = [
   ['modelgate video status video_123'],
@@ -15,6 +16,7 @@ const videoStatusExamples: readonly Example[] = [
 export function registerVideoStatus(command: Command, context: Context): void {
   addExamples(command, context, videoStatusExamples)
   command
+    .hook('preAction', () => refuseCommonOptions(command, meaninglessToLooks))
     .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
     .action((id: string | undefined, _: unknown, self: Command) =>
       lookAtJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video status'),

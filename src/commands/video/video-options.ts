@@ -14,6 +14,11 @@ export interface VideoOptions extends CommonOptions {
   exitStatus?: true
 }
 
+/** The common options about a request that has been sent long ago. */
+export const meaninglessToLooks: ReadonlySet<string> = new Set([
+  ...['model', 'body', 'set', 'validate', 'usage', 'stdinTimeout'],
+])
+
 const last = () => new Option('--last', 'the job that was started last on this machine')
 const wait = (about: string) => new Option('--wait', about)
 

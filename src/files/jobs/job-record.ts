@@ -107,7 +107,7 @@ export function mergeRecords(before: JobRecord, after: JobRecord): JobRecord {
 
 /** The fields that are shown. */
 export function summaryOf(record: JobRecord): JobSummary {
-  const { id, kind, state, status, progress, model, prompt, base_url } = record
+  const { id, kind, state, status, progress, model, prompt, base_url, is_sandbox } = record
   const { idempotency_key, created_at, checked_at, expires_at, files } = record
   return {
     id,
@@ -118,6 +118,7 @@ export function summaryOf(record: JobRecord): JobSummary {
     model,
     prompt,
     base_url,
+    is_sandbox,
     idempotency_key,
     created_at,
     checked_at,

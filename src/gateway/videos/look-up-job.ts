@@ -3,6 +3,7 @@ import type { JobKind } from '../../contract/video-event.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import { sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
+import { withFacts } from './job-errors.ts'
 import { readJobReply } from './job-reply.ts'
 import { lastSegment, operationPath } from './operation-name.ts'
 import { readJob, type JobReport } from './read-job.ts'
@@ -70,13 +71,17 @@ function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): Gatewa
 }
 
 async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
-  const reply = await sendRequest(gateway, requestFor(gateway, path))
-  const value = await readJobReply(gateway, reply, 'read')
   try {
+    const reply = await sendRequest(gateway, requestFor(gateway, path))
+    const value = await readJobReply(gateway, reply, 'read')
     return readJob(value, job, { ...reply, now: gateway.clock.now() })
   } catch (error) {
     // An error in place of the job says nothing about the job.
-    throw error instanceof GenerationError ? lookUpFailed(error) : error
+    if (error instanceof GenerationError) throw lookUpFailed(error)
+    // Looking costs nothing, whatever is found.
+    throw error instanceof ModelgateError && error.facts.billed === 'maybe'
+      ? withFacts(error, { billed: 'no' })
+      : error
   }
 }
 

@@ -84,3 +84,26 @@ test('a job that never ends is left to itself after --timeout', async () => {
   expect(code).toBe(11)
   expect(err).toContain('to wait for it again: modelgate video wait --sandbox video_')
 })
+
+test('a job on record knows that it is in the sandbox; only a new one has to be told', async () => {
+  const studio = videoStudio(nowhere)
+  const { out } = await studio.run(['remix', '--sandbox', '--no-wait', 'video_sandbox_source', 'At night'])
+  const id = out.trim()
+  expect((await studio.run(['status', id])).out).toContain(`id        ${id}`)
+  const waited = await studio.run(['wait', '--last', '-o', 'night.mp4'])
+  expect([waited.code, waited.out]).toEqual([0, 'night.mp4\n'])
+  const listed = JSON.parse((await studio.run(['list', '--json'])).out) as { jobs: unknown[] }
+  expect(listed.jobs).toMatchObject([{ id, is_sandbox: true, state: 'completed' }])
+  const paid = await studio.run(['remix', '--no-wait', id, 'At dawn'])
+  expect([paid.code, paid.err]).toEqual([2, expect.stringContaining('add --sandbox')])
+})
+
+test.each([
+  [['list', '-o', 'x'], '--output means nothing to video list.'],
+  [['list', '--raw', '--set', 'a=1'], '--set means nothing to video list.'],
+  [['status', 'video_1', '-m', 'm'], '--model means nothing to video status.'],
+  [['wait', 'video_1', '--body', '{}'], '--body means nothing to video wait.'],
+])('%j is refused: what it says cannot be obeyed', async (words, message) => {
+  const { code, err } = await videoStudio(nowhere).run(words)
+  expect([code, err]).toEqual([2, expect.stringContaining(message)])
+})
