@@ -29,10 +29,9 @@ interface ListOptions extends CommonOptions {
 const listedStates: readonly string[] = [...videoStates, 'unknown']
 
 /** The common options that have nothing to act on here. */
-const refused: ReadonlySet<string> = new Set([
-  ...['model', 'output', 'force', 'raw', 'usage', 'strict'],
-  ...['body', 'set', 'validate', 'curl', 'stdinTimeout'],
-])
+const refused: ReadonlySet<string> = new Set(
+  'model output force raw usage strict body set validate curl stdinTimeout'.split(' '),
+)
 
 const videoListExamples: readonly Example[] = [
   ['modelgate video list'],

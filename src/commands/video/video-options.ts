@@ -15,9 +15,9 @@ export interface VideoOptions extends CommonOptions {
 }
 
 /** The common options about a request that has been sent long ago. */
-export const meaninglessToLooks: ReadonlySet<string> = new Set([
-  ...['model', 'body', 'set', 'validate', 'usage', 'stdinTimeout'],
-])
+export const meaninglessToLooks: ReadonlySet<string> = new Set(
+  'model body set validate usage stdinTimeout'.split(' '),
+)
 
 const last = () => new Option('--last', 'the job that was started last on this machine')
 const wait = (about: string) => new Option('--wait', about)
