@@ -65,8 +65,8 @@ test('a job is on record before anything is known of it, and everything that is 
   }
   expect(await recordsOf(store)).toEqual([whole])
   expect(handle.record).toEqual(whole)
-  const { version, command, request, output, is_sandbox, error, request_id, ...summary } = handle.record
-  expect([version, command, request, output, is_sandbox, error, request_id].length).toBe(7)
+  const { version, command, request, output, error, request_id, ...summary } = handle.record
+  expect([version, command, request, output, error, request_id].length).toBe(6)
   expect(summaryOf(handle.record)).toEqual(summary)
 })
 
