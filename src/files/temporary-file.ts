@@ -10,6 +10,7 @@ import { systemCode, writeError } from './file-error.ts'
 import { cutBytes } from './file-name.ts'
 import { placeFile } from './place-file.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
+import { createFileSync, type FileSync } from './sync-file.ts'
 import type { FileTarget } from './write-target.ts'
 
 /** Creates the temporary file `.<name>.<16 hex digits>.mgpart` beside its target. */
@@ -25,6 +26,7 @@ export async function openTemporary(
     throw writeError(error, path)
   })
   const writer = digestWriter(handle)
+  const sync = createFileSync(handle)
   let state: 'open' | 'done' = 'open'
 
   async function discard() {
@@ -44,9 +46,9 @@ export async function openTemporary(
 
   return {
     isDirect: false,
-    write: (chunk) => orDiscard(writer.write(chunk)),
+    write: (chunk) => orDiscard(writer.write(chunk).then(() => sync.wrote(chunk.length))),
     async commit() {
-      await orDiscard(finish(handle, mode))
+      await orDiscard(finish(handle, sync, mode))
       let placed: string
       try {
         placed = await placeFile(context, temporary, target, path, spareName)
@@ -81,9 +83,9 @@ async function create(temporary: string, target: FileTarget): Promise<{ handle: 
   }
 }
 
-async function finish(handle: FileHandle, mode: number): Promise<void> {
+async function finish(handle: FileHandle, sync: FileSync, mode: number): Promise<void> {
   await chmod(handle, mode)
-  await handle.sync().catch(ignore('EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'))
+  await sync.finish()
   await handle.close()
 }
 
