@@ -43,6 +43,11 @@ function lazyFunctions(name: string, taken: string): string {
     .join('\n')
 }
 
+/** One UTF-16 unit, as it may stand in a string, a name or a regular expression; raw templates hold none here. */
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
 /** How the code names a WebAssembly file of a package: see src/files/wasm-module.ts, which looks for it beside itself. */
 const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
@@ -67,13 +72,17 @@ await build({
     // so no file of the bundle waits for another that waits for it.
     codeSplitting: {
       groups: [
-        { name: 'start', test: /src\/(program|context)\.ts$/, priority: 3 },
+        { name: 'start', test: /src\/(program|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/(open-gateway|contract-flags|validate-body|text-prompt|choose-model|check-before-asking|problem-list|dry-run)|output\/create-output)\.ts$/,
+          test: /src\/(commands\/shared\/(open-gateway|contract-flags|validate-body|text-prompt|choose-model|check-before-asking|problem-list|dry-run)|output\/create-output|gateway\/reply-error)\.ts$/,
           priority: 2,
         },
-        { name: 'text', test: /src\/commands\/shared\/(begin-text-request|send-text)\.ts$/, priority: 1 },
+        {
+          name: 'text',
+          test: /src\/(commands\/shared\/(begin-text-request|send-text|answer-schema)|contract\/(generate-content|responses)|gateway\/(json-pattern|responses\/usage))\.ts$/,
+          priority: 1,
+        },
       ],
     },
     minify: { compress: true, mangle: false },
@@ -102,6 +111,15 @@ await build({
         const [, name, extension] = /^\0builtin>(.*)\.([cm]js)$/.exec(id) ?? []
         if (name === undefined) return null
         return { code: builtinModule(name, extension === 'cjs'), moduleSideEffects: false }
+      },
+    },
+    {
+      // As soon as one character needs two bytes, Node keeps the whole file so, and goes through all of it at every start.
+      name: 'write-ascii',
+      generateBundle(_, bundle) {
+        for (const file of Object.values(bundle)) {
+          if (file.type === 'chunk') file.code = file.code.replaceAll(/[^\0-\x7f]/g, escapeCharacter)
+        }
       },
     },
     {
