@@ -14,8 +14,8 @@ import { finishReasonOf } from './finish-reason.ts'
 import { citationsOf } from './citations.ts'
 import { createChunkMerger } from './merge-chunks.ts'
 import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
+import { createReplyFacts } from './reply-facts.ts'
 import { createTextSkimmer } from './skim-text.ts'
-import { readContentUsage } from './usage.ts'
 
 interface CandidateState {
   readonly text: GrowingText
@@ -32,10 +32,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
   let reasoning = ''
   let block: string | undefined
-  /** Cumulative, and in every chunk: only the last one is ever read. */
-  let usage: { readonly value: unknown } | { readonly json: string } = { value: undefined }
-  let responseId: string | null = null
-  let model: string | null = null
+  const facts = createReplyFacts()
   let otherOutput = false
   let understood = false
 
@@ -50,9 +47,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     merger?.add(value)
     if (value['promptFeedback']) readFeedback(objectOf(value['promptFeedback']))
     for (const candidate of listOf(value['candidates'])) if (isObject(candidate)) readCandidate(candidate)
-    if (value['usageMetadata']) usage = { value: value['usageMetadata'] }
-    responseId = stringOf(value['responseId']) ?? responseId
-    model = stringOf(value['modelVersion']) ?? model
+    facts.take(value)
   }
 
   const readFeedback = (feedback: JsonObject) => {
@@ -202,20 +197,18 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
       raw_finish_reason: raw,
       tool_calls: toolCalls,
       citations,
-      usage: readContentUsage('json' in usage ? JSON.parse(usage.json) : usage.value),
-      response_id: responseId,
-      model,
+      usage: facts.usage,
+      response_id: facts.responseId,
+      model: facts.model,
       response: merger?.value ?? null,
     }
   }
 
   /** A merged reply needs every chunk as it is; words alone do not. */
-  const skimmer = createTextSkimmer((chunk) => {
+  const skimmer = createTextSkimmer((text, found) => {
     understood = true
-    addText(candidateAt(0), 0, chunk.text)
-    if (chunk.usage !== undefined) usage = { json: chunk.usage }
-    responseId = chunk.responseId ?? responseId
-    model = chunk.model ?? model
+    addText(candidateAt(0), 0, text)
+    facts.skim(found)
   })
 
   return {

@@ -1,12 +1,13 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createEventSkimmer } from '../../../src/gateway/events/skimmer.ts'
-import { createTextSkimmer, type TextChunk } from '../../../src/gateway/generate-content/skim-text.ts'
+import { createTextSkimmer, readFacts } from '../../../src/gateway/generate-content/skim-text.ts'
 
 /** What a chunk says when it is read by its text; undefined when it has to be parsed. */
-function skimTextChunk(json: string): TextChunk | undefined {
-  let found: TextChunk | undefined
-  createEventSkimmer(createTextSkimmer((chunk) => void (found = chunk)))(`data: ${json}\n\n`, 0)
+function skimTextChunk(json: string) {
+  let found: { text: string; facts: Record<string, unknown> } | undefined
+  const skimmer = createTextSkimmer((text, facts) => void (found = { text, facts: readFacts(facts) }))
+  createEventSkimmer(skimmer)(`data: ${json}\n\n`, 0)
   return found
 }
 
@@ -60,9 +61,11 @@ test('what is skimmed is what parsing would have found', () => {
       expect(parsed.candidates[0].finishReason).toBeUndefined()
       expect(parsed.candidates[0].index ?? 0).toBe(0)
       expect(found.text).toBe(parsed.candidates[0].content.parts[0].text)
-      expect(found.usage === undefined ? undefined : JSON.parse(found.usage)).toEqual(parsed.usageMetadata)
-      expect(found.model).toBe(parsed.modelVersion)
-      expect(found.responseId).toBe(parsed.responseId)
+      const { usageMetadata, modelVersion, responseId } = parsed
+      expect(found.facts).toEqual(
+        usageMetadata === undefined ? {} : { usageMetadata, modelVersion, responseId },
+      )
+      expect([usageMetadata, modelVersion, responseId].includes(undefined)).toBe(usageMetadata === undefined)
     }),
     { numRuns: 5_000 },
   )
@@ -75,10 +78,15 @@ test('the usual chunks are skimmed', () => {
     ),
   ).toEqual({
     text: '1\n2',
-    usage:
-      '{"promptTokenCount": 18,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 18}],"serviceTier": "standard"}',
-    model: 'm-2.5',
-    responseId: 'ru_1',
+    facts: {
+      usageMetadata: {
+        promptTokenCount: 18,
+        promptTokensDetails: [{ modality: 'TEXT', tokenCount: 18 }],
+        serviceTier: 'standard',
+      },
+      modelVersion: 'm-2.5',
+      responseId: 'ru_1',
+    },
   })
 })
 
@@ -93,7 +101,7 @@ function isJson(text: string): boolean {
 
 test('whatever is not whole JSON of that form is left to the parser', () => {
   const usual =
-    '{"candidates":[{"content":{"parts":[{"text":"Hi \\"you\\""}],"role":"model"}}],"modelVersion":"m"}'
+    '{"candidates":[{"content":{"parts":[{"text":"Hi \\"you\\""}],"role":"model"}}],"usageMetadata":{"totalTokenCount":3},"modelVersion":"m","responseId":"r"}'
   expect(skimTextChunk(usual)?.text).toBe('Hi "you"')
   fc.assert(
     fc.property(fc.nat(usual.length), fc.string({ minLength: 1, maxLength: 3 }), (at, piece) => {
