@@ -50,8 +50,8 @@ export interface ExchangeOptions extends ConnectionOptions {
 
 /** Chunks in memory before the sender is asked to pause. */
 const pauseAbove = 16
-/** An exchange of more bytes, in either direction, is a long one. */
-const longExchangeBytes = 262_144
+/** An exchange of more bytes, in either direction, is a long one; by then the space for garbage has grown enough. */
+const longExchangeBytes = 3_000_000
 /** A server may send informational replies (103), but not for ever (fault B11). */
 const maxInformational = 100
 
