@@ -2,8 +2,8 @@ import type { Skimmer } from '../events/skimmer.ts'
 import { jsonPattern, unescapeJson } from '../json-pattern.ts'
 
 const { characters, plainValue } = jsonPattern
-/** Fields that say nothing here. One that would make it an error or another event is left to the parser. */
-const others = String.raw`(?:, ?"(?!type"|error"|delta"|output_index")\w+": ?${plainValue})*`
+/** The fields that come along and say nothing here; with any other, the event is left to the parser. */
+const others = String.raw`(?:, ?"(?:item_id|content_index|sequence_number|logprobs|obfuscation)": ?${plainValue})*`
 const delta = String.raw`, ?"delta": ?"(${characters})"`
 const index = String.raw`, ?"output_index": ?(0|[1-9]\d{0,2})`
 
