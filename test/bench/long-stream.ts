@@ -22,7 +22,7 @@ export function measureLongStreams(workbench: Workbench): Measurement[] {
       workbench,
       { words, output },
       { words: baseline(`${client}-loop`, workbench.url, model, 'Name rivers'), output },
-      5,
+      9,
     )
     return [atLeast(`${command}, 100,000 events / ${client}`, runs, bar), memoryOf(workbench, command, words)]
   })
