@@ -94,8 +94,11 @@ export function readJob(value: unknown, asked: AskedJob, reply: ReplyFacts): Job
 function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<JobReport, 'id' | 'kind'> {
   const ids = idsIn(job)
   if (asked.id !== undefined) {
+    const isAsked = ids.some((id) => isSameJob(asked.kind, asked.id!, id))
+    // A relay's own number of the task may be another than the id that the relay goes by.
+    const own = idOf(job['id']) ?? idOf(job['name'])
+    if (!isAsked && own !== undefined) throw otherJob(asked.id, own)
     if (ids.length === 0) requireJob(value, job)
-    else if (!ids.some((id) => isSameJob(asked.kind, asked.id!, id))) throw otherJob(asked.id, ids[0]!)
     return { id: asked.id, kind: asked.kind }
   }
   const name = stringOf(job['name'])

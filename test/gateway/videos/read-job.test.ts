@@ -175,6 +175,11 @@ describe('a Video', () => {
     expect(readVideo(value)).toMatchObject({ state: 'in_progress' })
   })
 
+  test("under a relay's own number of the task is the one that was asked for", () => {
+    const value = { task_id: 'task_77', status: 'IN_PROGRESS', progress: '45%' }
+    expect(readVideo(value)).toMatchObject({ id: videoId, state: 'in_progress', progress: 45, value })
+  })
+
   test('of another id is refused', () => {
     expect(problemOf(() => readVideo({ id: 'video_other', status: 'running' }))).toBe('8 other_job')
     expect(readVideo({ id: 17, task_id: videoId, status: 'running' }).id).toBe(videoId)
