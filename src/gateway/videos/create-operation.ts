@@ -1,34 +1,19 @@
 import { videoOperationEndpoint as endpoint } from '../../contract/videos.ts'
-import { endpointUrl, pathSegment } from '../url.ts'
-import { jsonBody, type Gateway, type GatewayRequest } from '../gateway.ts'
+import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { pathSegment } from '../url.ts'
 import type { JobReport } from './read-job.ts'
-import { startJob } from './start-job.ts'
-
-/** What a request for a job needs to be sent. */
-export interface JobOrder {
-  readonly body: unknown
-  /** Minted once per command. */
-  readonly idempotencyKey: string
-}
+import { jobRequest, startJob, type JobOrder } from './start-job.ts'
 
 /**
  * The request for a long-running operation (endpoint 7).
  * @throws UsageError for a model that cannot stand in a path
  */
 export function operationRequest(
-  { baseUrl }: Pick<Gateway, 'baseUrl'>,
+  gateway: Pick<Gateway, 'baseUrl'>,
   model: string,
-  { body, idempotencyKey }: JobOrder,
+  order: JobOrder,
 ): GatewayRequest {
-  return {
-    method: 'POST',
-    url: endpointUrl(baseUrl, endpoint.path.replace('{model}', pathSegment(model, 'the model'))),
-    kind: 'create',
-    contentType: 'application/json',
-    accept: 'application/json',
-    body: jsonBody(body),
-    idempotencyKey,
-  }
+  return jobRequest(gateway, endpoint.path.replace('{model}', pathSegment(model, 'the model')), order)
 }
 
 /**

@@ -1,9 +1,34 @@
 import type { JobKind } from '../../contract/video-event.ts'
 import { ModelgateError } from '../../errors.ts'
-import { sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
+import { jsonBody, sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
+import { endpointUrl } from '../url.ts'
 import { withFacts } from './job-errors.ts'
 import { readJobReply } from './job-reply.ts'
 import { readJob, type JobReport } from './read-job.ts'
+
+/** What a request for a job needs to be sent. */
+export interface JobOrder {
+  readonly body: unknown
+  /** Minted once per command. */
+  readonly idempotencyKey: string
+}
+
+/** A request that starts a job, which is not sent again once it may have been billed. */
+export function jobRequest(
+  { baseUrl }: Pick<Gateway, 'baseUrl'>,
+  path: string,
+  { body, idempotencyKey }: JobOrder,
+): GatewayRequest {
+  return {
+    method: 'POST',
+    url: endpointUrl(baseUrl, path),
+    kind: 'create',
+    contentType: 'application/json',
+    accept: 'application/json',
+    body: jsonBody(body),
+    idempotencyKey,
+  }
+}
 
 /**
  * Sends a request that starts a job, and reads which one. What may have been billed is not sent again.
