@@ -37,3 +37,6 @@ export const unknownJobDays = 7
 
 /** Between two look-ups, in seconds (product, "Time"); never less than the shortest, whoever asks for it. */
 export const pollSeconds = { shortest: 0.1, first: 2, growth: 1.5, longest: 15 } as const
+
+/** More file names than this are not planned ahead; what comes beyond gets its own. */
+export const mostPlannedNames = 100

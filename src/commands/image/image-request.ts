@@ -2,6 +2,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { familyOf } from '../../contract/families.ts'
+import { mostPlannedNames } from '../../contract/limits.ts'
 import type { Endpoint } from '../../contract/field.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
 import { checkBeforeAsking } from '../shared/check-before-asking.ts'
@@ -137,12 +138,9 @@ export async function buildImageRequest(
   return { settings: settings!, request }
 }
 
-/** More names than this are not planned ahead; what comes beyond gets its own. */
-const mostPlanned = 100
-
 /** How many images to plan for. What `--no-validate` lets through need not be a number of images at all. */
 function countOf({ n }: Body): number {
-  return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), mostPlanned) : 1
+  return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), mostPlannedNames) : 1
 }
 
 function numbers(count: number): number[] {

@@ -1,7 +1,5 @@
+import { mostPlannedNames } from '../../contract/limits.ts'
 import type { Body } from '../shared/request-body.ts'
-
-/** More names than this are not planned ahead; what comes beyond gets its own. */
-const mostPlanned = 100
 
 /** How many videos a request asks for; what `--no-validate` lets through need not be a number at all. */
 export function videosOf(request: unknown): number {
@@ -9,7 +7,7 @@ export function videosOf(request: unknown): number {
   const { parameters } = request
   const samples = isBody(parameters) ? parameters['sampleCount'] : undefined
   const each = typeof samples === 'number' && samples >= 1 ? Math.floor(samples) : 1
-  return Math.max(1, Math.min(each * instancesOf(request).length, mostPlanned))
+  return Math.max(1, Math.min(each * instancesOf(request).length, mostPlannedNames))
 }
 
 /** The orders of an operation as far as they are objects; what else stands there is left to the check. */
