@@ -5,6 +5,7 @@ import {
   countOrNull,
   list,
   object,
+  savedFileFields,
   text,
   textOrNull,
   type JsonSchema,
@@ -17,10 +18,7 @@ const fileOrNull: JsonSchema = { oneOf: [file, { type: 'null' }], description: '
 /** Definitions that the image documents and events refer to. */
 export const imageDefinitions = {
   image: object<SavedImage>({
-    path: text('where the file is'),
-    bytes: count('its size'),
-    sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'its SHA-256 in hexadecimal' },
-    mime_type: text('its media type'),
+    ...savedFileFields,
     format: text('png, jpeg, webp or gif, from its bytes'),
     width: countOrNull('in pixels; null when the image is damaged'),
     height: countOrNull('in pixels; null when the image is damaged'),

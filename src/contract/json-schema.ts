@@ -1,3 +1,5 @@
+import type { SavedFile } from './text-event.ts'
+
 /** As much of JSON Schema (draft 2020-12) as the descriptions of the output need. */
 export interface JsonSchema {
   readonly $schema?: string
@@ -35,4 +37,12 @@ export const list = (items: JsonSchema, description: string): JsonSchema => ({
 /** Every field of the type, none more: the compiler compares. All are always there; null says that there is nothing. */
 export function object<Shape>(properties: Readonly<Record<keyof Shape & string, JsonSchema>>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+/** What is told of every file that was written. */
+export const savedFileFields: Readonly<Record<keyof SavedFile, JsonSchema>> = {
+  path: text('where the file is'),
+  bytes: count('its size'),
+  sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'its SHA-256 in hexadecimal' },
+  mime_type: text('its media type'),
 }

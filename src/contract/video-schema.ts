@@ -4,6 +4,7 @@ import {
   countOrNull,
   list,
   object,
+  savedFileFields,
   text,
   textOrNull,
   type JsonSchema,
@@ -36,10 +37,7 @@ function seconds(description: string): JsonSchema {
 /** Definitions that the documents and events of video commands refer to. */
 export const videoDefinitions = {
   video: object<SavedVideo>({
-    path: text('where the file is'),
-    bytes: count('its size'),
-    sha256: { type: 'string', pattern: '^[0-9a-f]{64}$', description: 'its SHA-256 in hexadecimal' },
-    mime_type: text('its media type'),
+    ...savedFileFields,
     format: text('mp4, webm or mov, from its bytes'),
     width: countOrNull('in pixels; null when the file does not tell'),
     height: countOrNull('in pixels; null when the file does not tell'),
