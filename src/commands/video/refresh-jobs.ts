@@ -5,6 +5,7 @@ import type { StoredJob } from '../../files/jobs/job-store.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
+import { changeOf } from './job-session.ts'
 
 /** So many jobs are asked for at once. */
 const atOnce = 4
@@ -64,16 +65,7 @@ function placed(jobs: readonly StoredJob[], { options, settings, warn }: Refresh
 async function refreshJob(gateway: Gateway, job: StoredJob, warn: (message: string) => void): Promise<void> {
   const { id, kind } = job.record
   try {
-    const report = await lookUpJob(gateway, { id: id!, kind })
-    const { state, status, progress, expiresAt, requestId, failure } = report
-    await job.update({
-      state,
-      status,
-      progress,
-      expires_at: expiresAt,
-      request_id: requestId,
-      error: failure === undefined ? null : { code: failure.code ?? 'failed', message: failure.message },
-    })
+    await job.update(changeOf(await lookUpJob(gateway, { id: id!, kind })))
   } catch (error) {
     if (gateway.signal.aborted) throw error
     warn(`${id}: ${asModelgateError(error, gateway.trace !== undefined).message}`)
