@@ -1,4 +1,5 @@
 import type { Endpoint } from './field.ts'
+import { maxVideoPromptLength } from './videos.ts'
 
 /** A result can be fetched for so long after its completion (wire facts, "Videos"). */
 export const videoLifetimeMinutes = 60
@@ -13,7 +14,13 @@ export const videoCreateEndpoint: Endpoint = {
   envelope: 'openai',
   fields: {
     model: { type: 'string', minLength: 1, about: 'video model' },
-    prompt: { type: 'string', required: true, minLength: 1, maxLength: 32_000, about: 'what to show' },
+    prompt: {
+      type: 'string',
+      required: true,
+      minLength: 1,
+      maxLength: maxVideoPromptLength,
+      about: 'what to show',
+    },
     seconds: { type: ['string', 'number'], known: ['4', '8', '12'], about: 'duration in seconds' },
     size: {
       type: 'string',

@@ -4,6 +4,18 @@ import type { Endpoint, Fields } from './field.ts'
 export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type VideoState = (typeof videoStates)[number]
 
+/** Known from public practice (wire facts, section 7); gateways may take others. */
+export const videoAspectRatios = ['16:9', '9:16'] as const
+/** The long and the short side, in pixels. */
+export const videoResolutions: Readonly<Record<string, readonly [number, number]>> = {
+  '720p': [1280, 720],
+  '1080p': [1920, 1080],
+  '4k': [3840, 2160],
+}
+
+/** Characters of the prompt of a Video (wire facts, section 3). */
+export const maxVideoPromptLength = 32_000
+
 /** Reference images of one instance (wire facts, section 7). */
 const maxReferenceImages = 3
 
@@ -68,10 +80,10 @@ export const videoOperationEndpoint: Endpoint = {
       required: true,
       about: 'how to make it',
       fields: {
-        aspectRatio: { type: 'string', known: ['16:9', '9:16'], about: 'aspect ratio' },
+        aspectRatio: { type: 'string', known: videoAspectRatios, about: 'aspect ratio' },
         durationSeconds: { type: 'integer', min: 1, known: ['4', '6', '8'], about: 'duration in seconds' },
         sampleCount: { type: 'integer', min: 1, max: maxVideoSamples, about: 'number of videos' },
-        resolution: { type: 'string', known: ['720p', '1080p', '4k'], about: 'resolution' },
+        resolution: { type: 'string', known: Object.keys(videoResolutions), about: 'resolution' },
         negativePrompt: { type: 'string', about: 'what not to show' },
         personGeneration: {
           type: 'string',
@@ -103,7 +115,7 @@ export const videoRemixEndpoint: Endpoint = {
       type: 'string',
       required: true,
       minLength: 1,
-      maxLength: 32_000,
+      maxLength: maxVideoPromptLength,
       about: 'the change; one clear adjustment works best',
     },
   },

@@ -1,4 +1,9 @@
-import { videoOperationEndpoint } from '../../contract/videos.ts'
+import {
+  maxVideoPromptLength,
+  videoAspectRatios,
+  videoOperationEndpoint,
+  videoResolutions,
+} from '../../contract/videos.ts'
 import { assertValid } from '../http/problem.ts'
 import { jsonType } from '../http/envelope.ts'
 import { jsonReply } from '../http/reply.ts'
@@ -15,16 +20,7 @@ import { newId, pollHint, startJob } from './works.ts'
 import type { VideoWorks } from './works.ts'
 
 /** What the parameters say where they say nothing. */
-const usual = { seconds: 8, shape: '16:9', resolution: '720p', count: 1 } as const
-
-const longSides: Readonly<Record<string, readonly [number, number]>> = {
-  '720p': [1280, 720],
-  '1080p': [1920, 1080],
-  '4k': [3840, 2160],
-}
-
-/** Of an operation's prompt, which may have any length, a look-up as a video shows so much. */
-const shownLength = 32_000
+const usual = { seconds: 8, ratio: '16:9', resolution: '720p', count: 1 } as const
 
 /** Videos of all instances together; the specification sets no limit, a stand-in should. */
 const maxFilms = 16
@@ -59,7 +55,8 @@ export async function createOperation(
       id,
       kind: 'operation',
       model,
-      prompt: prompts[0]!.slice(0, shownLength),
+      // It may have any length; a look-up as a video shows as much as a video may have.
+      prompt: prompts[0]!.slice(0, maxVideoPromptLength),
       scenario: videoScenarioOf(request, prompts.join('\n'), model),
       films: prompts.flatMap((prompt, index) =>
         Array.from({ length: count }, (_, sample): Film => ({
@@ -92,16 +89,18 @@ function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'sec
     )
   }
   const resolution = textOf(parameters['resolution']) || usual.resolution
-  const sides = Object.hasOwn(longSides, resolution) ? longSides[resolution]! : undefined
+  const sides = Object.hasOwn(videoResolutions, resolution) ? videoResolutions[resolution]! : undefined
   if (sides === undefined) {
-    throw invalidField('parameters.resolution', `must be one of ${Object.keys(longSides).join(', ')}`)
+    throw invalidField('parameters.resolution', `must be one of ${Object.keys(videoResolutions).join(', ')}`)
   }
-  const shape = textOf(parameters['aspectRatio']) || usual.shape
-  if (shape !== '16:9' && shape !== '9:16') {
-    throw invalidField('parameters.aspectRatio', 'must be 16:9 or 9:16')
+  const ratio = textOf(parameters['aspectRatio']) || usual.ratio
+  if (!videoAspectRatios.some((known) => known === ratio)) {
+    throw invalidField('parameters.aspectRatio', `must be ${videoAspectRatios.join(' or ')}`)
   }
   const [long, short] = sides
-  return shape === '16:9' ? { width: long, height: short, seconds } : { width: short, height: long, seconds }
+  return ratio === usual.ratio
+    ? { width: long, height: short, seconds }
+    : { width: short, height: long, seconds }
 }
 
 /** @returns fingerprints of its images */
