@@ -1,4 +1,5 @@
-// Prints "N passed, N failed" from the JSON report of the test runner; runs on any Node.
+// Prints "N passed, N failed" from the JSON report of the test runner, and before it each failure once more:
+// what the runner said of it stands hundreds of lines above. Runs on any Node.
 import { readFileSync } from 'node:fs'
 
 const report = read(process.argv[2])
@@ -10,7 +11,17 @@ const broken = report.testResults.filter(
 const failed = report.numFailedTests + broken.length
 const counts = [`${report.numPassedTests} passed`, `${failed} failed`]
 if (skipped > 0) counts.push(`${skipped} skipped`)
+for (const file of report.testResults) {
+  if (broken.includes(file)) print(file.name, file.message)
+  for (const test of file.assertionResults) {
+    if (test.status === 'failed') print(`${file.name}: ${test.fullName}`, test.failureMessages.join('\n'))
+  }
+}
 console.log(counts.join(', '))
+
+function print(name, message) {
+  console.log(`FAILED: ${name}\n${message.split('\n').slice(0, 8).join('\n')}\n`)
+}
 
 function read(path) {
   try {
