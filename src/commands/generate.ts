@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { createContentDecoder } from '../gateway/generate-content/decoder.ts'
-import { pathSegment } from '../gateway/url.ts'
+import { modelSegment } from '../gateway/url.ts'
 import { addMessage, readHistory } from './generate/contents.ts'
 import { addSafety, readSafety } from './generate/safety.ts'
 import { applyAnswerSchema } from './generate/schema.ts'
@@ -92,7 +92,7 @@ async function buildRequest(
   await applySets(options, body, problems)
   await step(() => validateBody(endpoint, body, contractFlags, options, problems.any))
   const model = await step(() => chooseModel('text', context, options, settings, problems))
-  const segment = await step(() => pathSegment((model ?? 'model').replace(/^models\//, ''), 'the model'))
+  const segment = await step(() => modelSegment(model ?? 'model'))
   problems.throwAny()
   const request: TextRequest = {
     command: 'generate',

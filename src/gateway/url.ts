@@ -2,14 +2,37 @@ import { UsageError } from '../errors.ts'
 
 /**
  * One segment of a path, percent-encoded.
- * `.` and `..` would change which endpoint is called (`encodeURIComponent` lets them through): refused.
- * @throws UsageError naming what the segment is (`the model`, `the video id`)
+ * `.` and `..` would change which endpoint is called (`encodeURIComponent` lets them through): refused. So are they as
+ * a part between slashes, for a server that decodes the slashes before it resolves the path.
+ * @throws UsageError naming what the segment is (`the id of a video`)
  */
 export function pathSegment(text: string, what: string): string {
-  if (/^((\.|%2e){1,2})?$/i.test(text) || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) {
-    throw new UsageError(`${JSON.stringify(text)} cannot be ${what}.`, { code: 'bad_path_segment' })
-  }
+  if (!canBeSegment(text)) throw badSegment(JSON.stringify(text), what)
   return encodeURIComponent(text)
+}
+
+/**
+ * A model as a segment of a path.
+ * @throws UsageError naming the flag
+ */
+export function modelSegment(model: string): string {
+  const bare = bareModel(model)
+  if (!canBeSegment(bare)) throw badSegment(`-m ${JSON.stringify(model)}`, 'the model')
+  return encodeURIComponent(bare)
+}
+
+/** The model as paths name it; the gateway's own lists name it with `models/` in front. */
+export function bareModel(model: string): string {
+  return model.replace(/^models\//, '')
+}
+
+function canBeSegment(text: string): boolean {
+  if (text === '' || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed()) return false
+  return !text.split(/[\\/]/).some((part) => /^(\.|%2e){1,2}$/i.test(part))
+}
+
+function badSegment(text: string, what: string): UsageError {
+  return new UsageError(`${text} cannot be ${what}.`, { code: 'bad_path_segment' })
 }
 
 /** The address of an endpoint: the base URL's own path (a prefix, if any), then the endpoint's. */

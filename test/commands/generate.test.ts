@@ -192,7 +192,6 @@ test.each<[string, readonly string[], TestOverrides, string, string]>([
   ['a prefix', ['-m', 'models/a'], {}, 'models/a', 'a'],
   ['a slash', ['-m', 'vendor/a'], {}, 'vendor/a', 'vendor%2Fa'],
   ['a colon', ['-m', 'a:free'], {}, 'a:free', 'a%3Afree'],
-  ['dots that lead nowhere', ['-m', 'a/../b'], {}, 'a/../b', 'a%2F..%2Fb'],
   ['other letters', ['-m', 'modèle ?#%'], {}, 'modèle ?#%', 'mod%C3%A8le%20%3F%23%25'],
 ])('the model: %s', async (_, argv, overrides, model, segment) => {
   const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_TEXT_MODEL: 'm', ...overrides.env }
@@ -211,11 +210,14 @@ test('the model of the project file', async () => {
   expect((await textCall('generate', ['hi'], { cwd, env })).request.model).toBe('p')
 })
 
-test.each(['..', '.', 'models/..', '%2e%2e', 'models/'])('the model %j is refused', async (model) => {
-  const refusal = await refusalOf('generate', ['-m', model, 'hi'])
-  expect(refusal).toMatchObject({ exit: 2, code: 'bad_path_segment' })
-  expect(refusal.lines[0]).toContain('cannot be the model')
-})
+test.each(['..', '.', 'models/..', '%2e%2e', 'models/', 'models/../x', 'a/../b', 'x/.'])(
+  'the model %j is refused',
+  async (model) => {
+    const refusal = await refusalOf('generate', ['-m', model, 'hi'])
+    expect(refusal).toMatchObject({ exit: 2, code: 'bad_path_segment' })
+    expect(refusal.lines[0]).toContain(`-m ${JSON.stringify(model)} cannot be the model`)
+  },
+)
 
 test('piped text stands before the prompt', async () => {
   const text = async (argv: readonly string[], stdin: string) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endpointUrl, pathSegment } from '../../src/gateway/url.ts'
+import { bareModel, endpointUrl, modelSegment, pathSegment } from '../../src/gateway/url.ts'
 import { UsageError } from '../../src/errors.ts'
 
 test.for([
@@ -16,6 +16,11 @@ test.for([
   'a\u007f',
   '\ud800',
   'a\udc00b',
+  '../v1/videos',
+  'a/../b',
+  'a/.',
+  'a\\..\\b',
+  'a/%2E./b',
 ])('refuses %j as a segment of a path', (text) => {
   expect(() => pathSegment(text, 'the model')).toThrow(UsageError)
   expect(() => pathSegment(text, 'the model')).toThrow('cannot be the model.')
@@ -25,7 +30,7 @@ test.for([
   ['gemini-2.5-pro', 'gemini-2.5-pro'],
   ['...', '...'],
   ['.a', '.a'],
-  ['../v1/videos', '..%2Fv1%2Fvideos'],
+  ['a/..b/c.', 'a%2F..b%2Fc.'],
   ['a/b?c#d', 'a%2Fb%3Fc%23d'],
   ['video_aGk=+/', 'video_aGk%3D%2B%2F'],
   ['%2e%2e%2f', '%252e%252e%252f'],
@@ -35,6 +40,21 @@ test.for([
   expect(pathSegment(text!, 'the model')).toBe(encoded)
   const url = endpointUrl(new URL('https://a.test'), `/v1/models/${encoded}:run`)
   expect(url.pathname).toBe(`/v1/models/${encoded}:run`)
+})
+
+test.for(['models/../x', 'models/..', '..', 'models/', 'x/./y'])(
+  'refuses the model %j by its flag',
+  (model) => {
+    expect(() => modelSegment(model)).toThrow(`-m ${JSON.stringify(model)} cannot be the model.`)
+  },
+)
+
+test('a model may be named as the lists of gateways name it', () => {
+  expect([modelSegment('models/x'), modelSegment('org/x'), bareModel('models/x')]).toEqual([
+    'x',
+    'org%2Fx',
+    'x',
+  ])
 })
 
 test.for([

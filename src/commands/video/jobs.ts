@@ -5,6 +5,7 @@ import { UsageError } from '../../errors.ts'
 import type { JobKind } from '../../contract/video-event.ts'
 import { shellWord } from '../../files/shell-word.ts'
 import { openJobStore, type JobStore, type StoredJob } from '../../files/jobs/job-store.ts'
+import { operationPath } from '../../gateway/videos/operation-name.ts'
 import { createJsonRedactor } from '../../output/redact.ts'
 import type { VideoOptions } from './video-options.ts'
 
@@ -23,7 +24,7 @@ export function openJobs(context: Context, secrets: readonly string[] = []): Job
 /**
  * The job that is meant by an id, the beginning of one, or `--last`. One that is not on record is taken as it is:
  * a name with slashes is an operation's.
- * @throws UsageError without a job, for an ambiguous beginning, and for a job of another gateway
+ * @throws UsageError without a job, for an ambiguous beginning, a name that is no path, and a job of another gateway
  */
 export async function findJob(
   context: Context,
@@ -37,7 +38,10 @@ export async function findJob(
   if (text === undefined || text.trim() === '') throw missingId()
   const found = await store.find(text)
   if (found !== undefined) return stored(options, settings, found)
-  return { id: text, kind: text.includes('/') ? 'operation' : 'video', stored: undefined }
+  if (!text.includes('/')) return { id: text, kind: 'video', stored: undefined }
+  // A remix goes by the last part alone: the name is checked whole here.
+  operationPath(text)
+  return { id: text, kind: 'operation', stored: undefined }
 }
 
 async function newest(store: JobStore): Promise<StoredJob> {

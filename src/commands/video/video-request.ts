@@ -5,7 +5,7 @@ import { familyOf } from '../../contract/families.ts'
 import type { Endpoint } from '../../contract/field.ts'
 import type { JobKind } from '../../contract/video-event.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
-import { pathSegment } from '../../gateway/url.ts'
+import { bareModel, modelSegment } from '../../gateway/url.ts'
 import { modelProblems } from '../shared/check-model.ts'
 import { checkBeforeAsking } from '../shared/check-before-asking.ts'
 import { chooseModel } from '../shared/choose-model.ts'
@@ -88,7 +88,7 @@ export async function buildVideoRequest(
     await step(() => throwAll(modelProblems(endpoint, model, family)))
   }
   await step(() => validateBody(endpoint, body, flags, options, problems.any, family))
-  if (!command.modelInBody) await step(() => pathSegment(bareModel(model ?? 'model'), 'the model'))
+  if (!command.modelInBody) await step(() => modelSegment(model ?? 'model'))
   const count = command.countOf(body)
   const text = prompt ?? promptOf(body)
   const named = command.modelInBody || model === undefined ? model : bareModel(model)
@@ -119,9 +119,6 @@ export async function buildVideoRequest(
     },
   }
 }
-
-/** The model in a path; the gateway's own lists name it with `models/` in front. */
-const bareModel = (model: string) => model.replace(/^models\//, '')
 
 /** `-m`, over the body's own, over environment and configuration; else asked for. */
 async function nameModel(

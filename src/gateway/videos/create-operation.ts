@@ -1,6 +1,6 @@
 import { videoOperationEndpoint as endpoint } from '../../contract/videos.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { pathSegment } from '../url.ts'
+import { modelSegment } from '../url.ts'
 import type { JobReport } from './read-job.ts'
 import { jobRequest, startJob, type JobOrder } from './start-job.ts'
 
@@ -13,7 +13,7 @@ export function operationRequest(
   model: string,
   order: JobOrder,
 ): GatewayRequest {
-  return jobRequest(gateway, endpoint.path.replace('{model}', pathSegment(model, 'the model')), order)
+  return jobRequest(gateway, endpoint.path.replace('{model}', modelSegment(model)), order)
 }
 
 /**

@@ -301,6 +301,22 @@ test.each<[string, readonly string[], number]>([
   expect(program.context.stderr.text).toContain('--timeout')
 })
 
+test.each<[string, readonly string[], string]>([
+  ['a model', ['generate', '-m', 'models/../x', 'A boat'], '-m "models/../x" cannot be the model.'],
+  ['the name of an operation', ['status', 'models/../operations/1'], '".." cannot be a part'],
+  [
+    'the source of a remix',
+    ['remix', '-m', 'sora-2', '--no-check', 'models/../x', 'Night'],
+    '".." cannot be a part',
+  ],
+])('%s that leads elsewhere is refused, and nothing is sent', async (_, words, says) => {
+  const server = await localServer([])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run(words)
+  expect([code, out, server.requests, await studio.records()]).toEqual([2, '', [], []])
+  expect(err).toContain(says)
+})
+
 test('of a job that nobody knows it is not said that it was billed', async () => {
   const missing = text('{"error":{"message":"Nothing here."}}', { status: 404 })
   const server = await localServer([missing])
