@@ -67,6 +67,7 @@ test.each<[string, readonly string[], number, RegExp]>([
   const { code, out, err } = await studio.run([...create, ...words])
   expect([code, out, gateway.calls]).toEqual([exit, '', 0])
   expect(err).toMatch(says)
+  expect(err).not.toMatch(/billed/)
   expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(1)
   expect(studio.files()).toEqual(['n-2.png', 'taken.png'])
 })
