@@ -3,21 +3,36 @@ import { videoStateOf } from '../../contract/video-state.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json-access.ts'
 
 /** The names under which gateways give what a job consists of, the usual one first. */
-const idNames = ['id', 'task_id', 'video_id'] as const
+const idNames = ['id', 'task_id', 'video_id', 'taskId', 'videoId', 'job_id', 'jobId'] as const
 const statusNames = ['status', 'state', 'task_status'] as const
 const progressNames = ['progress', 'progress_percent', 'progressPercent'] as const
+
+/** What relays put a job into, `data` most often. */
+const wrapperNames = ['data', 'output', 'result'] as const
 
 /** No moment in seconds is later; what is larger is in milliseconds, or finer still (quirk 20). */
 const latestSecond = 1e11
 
 /**
- * The object of a reply that is the job: the reply itself, or what a relay has wrapped into `data`.
+ * The object of a reply that is the job: the reply itself, or what a relay has wrapped, be it as the only one of a list.
  * A reply that has an id of its own is not a wrapper, whatever else it carries.
  */
 export function jobObject(reply: JsonObject): JsonObject {
+  if (idsIn(reply).length > 0 || reply['object'] === 'video') return reply
   const inner = reply['data']
-  if (!isObject(inner) || idsIn(reply).length > 0 || reply['object'] === 'video') return reply
-  return idsIn(inner).length > 0 || wordIn(inner) !== undefined || 'done' in inner ? inner : reply
+  if (isObject(inner) && (idsIn(inner).length > 0 || tellsOfState(inner))) return inner
+  if (tellsOfState(reply)) return reply
+  const wrapped = wrapperNames.map((name) => onlyOne(reply[name]))
+  return wrapped.find((value) => value !== undefined && idsIn(value).length > 0) ?? reply
+}
+
+function onlyOne(value: unknown): JsonObject | undefined {
+  const list = Array.isArray(value) ? (value as unknown[]) : [value]
+  return list.length === 1 && isObject(list[0]) ? list[0] : undefined
+}
+
+function tellsOfState(job: JsonObject): boolean {
+  return wordIn(job) !== undefined || 'done' in job
 }
 
 /** Every id that an object gives itself, of whatever kind, in order of preference. */

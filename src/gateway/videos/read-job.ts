@@ -109,6 +109,8 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
     return { id: name, kind: 'operation' }
   }
   if (id !== undefined) return { id, kind: 'video' }
+  const bare = saysSuccess(value) ? idOf(value['data']) : undefined
+  if (bare !== undefined) return { id: bare, kind: 'video' }
   requireJob(value, job)
   // Some give only this (recorded: a video service of a third party).
   const requestId = idOf(job['request_id'])
@@ -121,13 +123,14 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
 /** An object without an id may be an error, or nothing known. */
 function requireJob(value: JsonObject, job: JsonObject): void {
   if (wordIn(job) !== undefined || 'done' in job || holdsVideo(job)) return
-  if (
-    hasError(value) ||
-    (stringOf(value['code']) !== undefined && stringOf(value['message']) !== undefined)
-  ) {
-    throw replyError(value)
-  }
+  const hasCode = idOf(value['code']) !== undefined && !saysSuccess(value)
+  if (hasError(value) || (hasCode && stringOf(value['message']) !== undefined)) throw replyError(value)
   if (idOf(job['request_id']) === undefined) throw notUnderstood()
+}
+
+/** Relays write a code into every reply, also where nothing is wrong (wire facts, "Envelopes"). */
+function saysSuccess({ code }: JsonObject): boolean {
+  return /^(0|200|ok|success)$/i.test(idOf(code) ?? '')
 }
 
 type Verdict = Pick<JobReport, 'state' | 'status' | 'isKnown' | 'failure' | 'note'>
