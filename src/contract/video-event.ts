@@ -68,6 +68,8 @@ export interface VideoDocument {
   readonly id: string
   readonly kind: JobKind
   readonly state: VideoState
+  /** The gateway's own word for the state; null where the state follows from something else. */
+  readonly status: string | null
   readonly progress: number | null
   /** Unix seconds; null while the gateway does not say. */
   readonly expires_at: number | null

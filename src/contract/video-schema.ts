@@ -75,6 +75,7 @@ export const videoDocumentProperties: Readonly<Record<keyof VideoDocument, JsonS
   id: text('id of the video or name of the operation'),
   kind,
   state,
+  status,
   progress,
   expires_at: expiresAt,
   video: anything("the gateway's own object of a video, as it came; null for an operation"),

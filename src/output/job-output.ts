@@ -1,7 +1,9 @@
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../contract/video-event.ts'
+import { stateText } from '../contract/video-state.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
+import { sanitise } from './sanitise.ts'
 import type { Screen } from './screen.ts'
 import { roughTime } from './waiting/amounts.ts'
 
@@ -41,12 +43,13 @@ export function createJobOutput({ screen, notices, show, clock, what }: JobOutpu
 
 /** A name and a value on each line, so that a person reads it and a script finds it. Times are in Unix seconds. */
 function reportLines(document: VideoDocument, now: number): string[] {
-  const { id, model, state, progress, expires_at, files, failures } = document
+  const { id, model, state, status, progress, expires_at, files, failures } = document
   const row = (name: string, value: string) => `${name.padEnd(8)}  ${value}`
   return [
     row('id', id),
     ...(model === null ? [] : [row('model', model)]),
-    row('state', state),
+    // What a gateway makes up is no name that a script needs as it is: made visible, wherever it is read.
+    row('state', sanitise(stateText({ state, status }))),
     ...(progress === null ? [] : [row('progress', `${progress}%`)]),
     ...(expires_at === null ? [] : [row('expires', expiryText(expires_at, now))]),
     ...files.map(({ path }) => row('file', path)),

@@ -1,4 +1,5 @@
 import type { JobSummary } from '../contract/video-event.ts'
+import { otherWord, stateText } from '../contract/video-state.ts'
 import { sanitise } from './sanitise.ts'
 import { roughTime } from './waiting/amounts.ts'
 
@@ -24,9 +25,9 @@ export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: n
   return expires_at !== null && expires_at <= now
 }
 
-/** The whole id, times that a calendar has, and one line of the prompt. */
+/** The whole id, times that a calendar has, one line of the prompt, and the gateway's word where it is another. */
 function fieldsOf(job: JobSummary, now: number): string[] {
-  const { id, state, progress, created_at, expires_at, model, prompt } = job
+  const { id, state, status, progress, created_at, expires_at, model, prompt } = job
   return [
     id ?? `key:${job.idempotency_key}`,
     state,
@@ -36,6 +37,7 @@ function fieldsOf(job: JobSummary, now: number): string[] {
     resultWord(job, now),
     model,
     prompt.slice(0, longestPrompt),
+    otherWord(state, status) ?? '',
   ].map(oneLine)
 }
 
@@ -49,6 +51,7 @@ const yielding = [
   ['AGE', 16],
   ['DONE', 16],
   ['RESULT', 10],
+  ['GATEWAY SAYS', 8],
 ] as const
 
 interface Column {
@@ -58,13 +61,15 @@ interface Column {
 
 function terminalLines(jobs: readonly JobSummary[], now: number, columns: number): string[] {
   const ids = shortIds(jobs)
+  const words = jobs.map(({ state, status }) => oneLine(otherWord(state, status) ?? ''))
   const column = (heading: string, cell: (job: JobSummary, at: number) => string): Column => ({
     heading,
     cells: jobs.map((job, at) => oneLine(cell(job, at))),
   })
   const all = [
     column('ID', (_, at) => ids[at]!),
-    column('STATE', ({ state }) => state.replaceAll('_', ' ')),
+    column('STATE', ({ state }) => stateText({ state })),
+    ...(words.some(Boolean) ? [column('GATEWAY SAYS', (_, at) => shortened(words[at]!, 24))] : []),
     column('DONE', ({ progress, state }) =>
       progress === null || state === 'completed' ? '' : `${progress}%`,
     ),

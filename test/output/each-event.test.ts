@@ -49,7 +49,7 @@ test('plain: the text alone on standard output, a line about the rest', async ()
     image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
-    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    job-progress ! job video_1: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress ! video 1: downloading, 50% of 10 B⏎
     video-save ! video 1: 1280x720 mp4, 4 s, 8 bytes⏎
@@ -80,7 +80,7 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
     image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
-    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    job-progress ! job video_1: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress ! video 1: downloading, 50% of 10 B⏎
     video-save ! video 1: 1280x720 mp4, 4 s, 8 bytes⏎
@@ -96,7 +96,7 @@ test('json: only warnings, and how a job is, are told before the document', asyn
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
-    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    job-progress ! job video_1: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress ! video 1: downloading, 50% of 10 B⏎
     video-fail ! video 2 failed: It was filtered.⏎
@@ -165,7 +165,7 @@ test('raw: no event reaches standard output', async () => {
     image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
-    job-progress ! job video_1: in progress, 40%, after 0:20, ~0:30 left⏎
+    job-progress ! job video_1: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress ! video 1: downloading, 50% of 10 B⏎
     video-save ! video 1: 1280x720 mp4, 4 s, 8 bytes⏎

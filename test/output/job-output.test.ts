@@ -34,6 +34,21 @@ test('a job is told line by line: what it is called, how it is, until when its r
   ])
 })
 
+test.each([
+  ['in_progress', 'rendering', 'in_progress (gateway says "rendering")'],
+  ['pending', 'PENDING', 'pending'],
+  ['in_progress', null, 'in_progress'],
+  [
+    'in_progress',
+    '\u001b]0;x\u0007\u009b2J',
+    String.raw`in_progress (gateway says "\u001b]0;x\u0007\u{9b}2J")`,
+  ],
+] as const)('the state %s that the gateway calls %j', async (state, status, text) => {
+  for (const terminal of [true, false]) {
+    expect(await printed({ state, status }, {}, terminal)).toContain(`state     ${text}`)
+  }
+})
+
 test('a job whose state is the failure of the command is told all the same', async () => {
   const context = testContext({ env: { NO_COLOR: '1' } })
   const output = createOutput(context, { quiet: false, usage: false, result: 'job' })
@@ -44,7 +59,7 @@ test('a job whose state is the failure of the command is told all the same', asy
 })
 
 test('what is not known is left out', async () => {
-  const unknown = { model: null, progress: null, expires_at: null, files: [], failures: [] }
+  const unknown = { model: null, status: null, progress: null, expires_at: null, files: [], failures: [] }
   expect(await printed({ ...unknown, state: 'pending' })).toEqual([
     'id        video_1',
     'state     pending',

@@ -41,7 +41,7 @@ test('at 80 columns the line stands below what is told, and is gone at the end',
     [
       [
         "job video_1 started; resume with: modelgate video wait video_1",
-        "████████████░░░░░░░░░░░░░░░░░░   40%  in progress  m:ss  ~m:ss left  video_1",
+        "████████████░░░░░░░░░░░░░░░░░░   40%  in_progress  m:ss  ~m:ss left  video_1",
       ],
       [
         "job video_1 started; resume with: modelgate video wait video_1",
@@ -144,7 +144,7 @@ test.each([{ CI: 'true' }, { TERM: 'dumb' }])('a log has no control characters (
   const text = bytes.replaceAll('\r\n', '\n')
   // oxlint-disable-next-line no-control-regex -- these are what must not be there
   expect(text).not.toMatch(/[\0-\t\u000b-\u001f\u007f]/)
-  expect(text).toContain('job video_1: in progress, 40%')
+  expect(text).toContain('job video_1: in_progress (gateway says "running"), 40%')
 })
 
 test('Ctrl-C leaves nothing of the line, nor of the mark that the terminal makes of it', async () => {

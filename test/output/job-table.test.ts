@@ -51,7 +51,7 @@ test('at 100 columns', () => {
   expect(shown(100)).toMatchInlineSnapshot(`
     "
     ID               STATE        DONE  AGE    RESULT      MODEL        PROMPT
-    video_68d4a1b2c  in progress  40%   2 min  for 50 min  video-model  a paper boat on a pond at dusk
+    video_68d4a1b2c  in_progress  40%   2 min  for 50 min  video-model  a paper boat on a pond at dusk
     op_9f3c          completed          2 min  expired     video-model  a paper boat
     -                unknown            2 min              video-model  a paper boat
       no reply came; idempotency key:
@@ -66,7 +66,7 @@ test('at 60 columns what matters less is left out', () => {
   expect(shown(60)).toMatchInlineSnapshot(`
     "
     ID               STATE        RESULT      PROMPT
-    video_68d4a1b2c  in progress  for 50 min  a paper boat on …
+    video_68d4a1b2c  in_progress  for 50 min  a paper boat on …
     op_9f3c          completed    expired     a paper boat
     -                unknown                  a paper boat
       no reply came; idempotency key:
@@ -80,13 +80,43 @@ test('at 60 columns what matters less is left out', () => {
 test('for a script: everything, with tabs between', () => {
   expect(shown(undefined).replaceAll('\t', ' | ')).toMatchInlineSnapshot(`
     "
-    video_68d4a1b2c3d4e5f6 | in_progress | 40% | 2027-01-15T07:57:55Z | 2027-01-15T08:50:00Z |  | video-model | a paper boat on a pond at dusk
-    models/veo/operations/op_9f3c | completed | 100% | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z | expired | video-model | a paper boat
-    key:0198c2aa-0000-7000-8000-000000000000 | unknown |  | 2027-01-15T07:57:55Z |  |  | video-model | a paper boat
-    video_68d4a1b2ffff | completed |  | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z | saved | video-model | a paper boat
-    video_failed | failed |  | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z |  | video-model | ␛[31m紙の船
+    video_68d4a1b2c3d4e5f6 | in_progress | 40% | 2027-01-15T07:57:55Z | 2027-01-15T08:50:00Z |  | video-model | a paper boat on a pond at dusk | 
+    models/veo/operations/op_9f3c | completed | 100% | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z | expired | video-model | a paper boat | 
+    key:0198c2aa-0000-7000-8000-000000000000 | unknown |  | 2027-01-15T07:57:55Z |  |  | video-model | a paper boat | 
+    video_68d4a1b2ffff | completed |  | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z | saved | video-model | a paper boat | 
+    video_failed | failed |  | 2027-01-15T07:57:55Z | 2027-01-15T07:59:59Z |  | video-model | ␛[31m紙の船 | 
     "
   `)
+})
+
+test("the gateway's own word has a column where it is another, and is harmless", () => {
+  const some = [
+    job({ id: 'video_a', status: 'rendering', progress: 40 }),
+    job({ id: 'video_b', status: 'In Progress' }),
+    job({ id: 'video_c', status: 'dream\u001b[2J\ting' }),
+  ]
+  const table = (columns: number | undefined) => `\n${jobTable(some, { now, columns })}`
+  expect(table(100)).toMatchInlineSnapshot(`
+    "
+    ID       STATE        GATEWAY SAYS    DONE  AGE    RESULT  MODEL        PROMPT
+    video_a  in_progress  rendering       40%   2 min          video-model  a paper boat
+    video_b  in_progress                        2 min          video-model  a paper boat
+    video_c  in_progress  dream␛[2J ing        2 min          video-model  a paper boat
+    "
+  `)
+  expect(table(60)).toMatchInlineSnapshot(`
+    "
+    ID       STATE        GATEWAY SAYS    RESULT  PROMPT
+    video_a  in_progress  rendering               a paper boat
+    video_b  in_progress                          a paper boat
+    video_c  in_progress  dream␛[2J ing          a paper boat
+    "
+  `)
+  const words = table(undefined)
+    .split('\n')
+    .slice(1, -1)
+    .map((line) => line.split('\t').at(-1))
+  expect(words).toEqual(['rendering', '', 'dream␛[2J ing'])
 })
 
 test('nothing for no jobs', () => {
@@ -119,6 +149,7 @@ test('whatever jobs hold, no line is wider than the terminal, acts on it, or pre
   const anyJob = fc.record({
     id: fc.option(text),
     state: fc.constantFrom('pending', 'completed', 'failed', 'unknown' as const),
+    status: fc.option(text),
     progress: fc.option(fc.double({ noNaN: true })),
     model: text,
     prompt: text,
@@ -133,7 +164,7 @@ test('whatever jobs hold, no line is wider than the terminal, acts on it, or pre
         const all = some.map(job)
         const plain = jobTable(all, { now, columns: undefined })
         expect(plain.split('\n')).toHaveLength(all.length + 1)
-        for (const line of plain.split('\n').slice(0, -1)) expect(line.split('\t')).toHaveLength(8)
+        for (const line of plain.split('\n').slice(0, -1)) expect(line.split('\t')).toHaveLength(9)
         const table = jobTable(all, { now, columns })
         const unknown = all.filter(({ id }) => id === null).length
         expect(table.split('\n')).toHaveLength(all.length + 2 * unknown + 2)

@@ -139,6 +139,7 @@ export const sampleVideoDocument: VideoDocument = {
   id: 'video_1',
   kind: 'video',
   state: 'completed',
+  status: 'completed',
   progress: 100,
   expires_at: 1_800_000_000,
   video: { id: 'video_1', object: 'video', status: 'completed', unheard_of: { of: [1, null] } },

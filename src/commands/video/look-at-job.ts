@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
+import { stateText } from '../../contract/video-state.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
 import { lookUpJob, lookUpRequest } from '../../gateway/videos/look-up-job.ts'
@@ -71,7 +72,7 @@ async function look(
     return options.exitStatus ? failure : undefined
   }
   if (found.state === 'completed' || !options.exitStatus) return undefined
-  return new ModelgateError('running', 'still_running', `The job ${id} is ${found.status ?? found.state}.`, {
+  return new ModelgateError('running', 'still_running', `The job ${id} is ${stateText(found)}.`, {
     phase: 'wait',
     remoteId: id,
     hint: `To wait for it: ${resumeCommand(context, id, resumeFlags(options))}`,

@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
+import { stateText } from '../../contract/video-state.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
 import type { StoredJob } from '../../files/jobs/job-store.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
@@ -104,21 +105,18 @@ const send = (gateway: Gateway, { kind }: VideoRequest, wire: GatewayRequest) =>
  * @throws UsageError with the state that the source is in
  */
 async function checkSource({ context, options, gateway }: JobSession, { id, kind }: NamedJob): Promise<void> {
-  const { state, status, progress } = await lookUpJob(gateway, { id, kind })
+  const found = await lookUpJob(gateway, { id, kind })
+  const { state } = found
   if (state === 'completed') return
-  const percent = progress === null || state === 'failed' ? '' : ` (${progress}%)`
   const resume = resumeCommand(context, id, resumeFlags(options))
-  throw new UsageError(
-    `The video ${id} is ${status ?? state}${percent}; only a completed video can be remixed.`,
-    {
-      code: 'source_not_completed',
-      remoteId: id,
-      hint:
-        state === 'failed'
-          ? 'Choose another one; --no-check sends it anyway.'
-          : `Wait for it first: ${resume} (--no-check sends it anyway.)`,
-    },
-  )
+  throw new UsageError(`The video ${id} is ${stateText(found)}; only a completed video can be remixed.`, {
+    code: 'source_not_completed',
+    remoteId: id,
+    hint:
+      state === 'failed'
+        ? 'Choose another one; --no-check sends it anyway.'
+        : `Wait for it first: ${resume} (--no-check sends it anyway.)`,
+  })
 }
 
 /** A disk that fails is no reason not to start: the id is told on standard error all the same. */

@@ -56,6 +56,7 @@ export function createVideoReport(output: Output, command: string, model: string
         id: job.id,
         kind: job.kind,
         state: job.state,
+        status: job.status,
         progress: job.progress,
         // Relays count in milliseconds; the document counts whole seconds.
         expires_at: job.expiresAt === null ? null : Math.floor(job.expiresAt),

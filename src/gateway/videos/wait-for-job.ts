@@ -1,4 +1,4 @@
-import { hasEnded } from '../../contract/video-state.ts'
+import { hasEnded, stateText } from '../../contract/video-state.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -146,8 +146,7 @@ function neverBack(report: JobReport, before: JobReport | undefined): JobReport 
 }
 
 function runningError(job: Job, latest: JobReport | undefined, elapsedMs: number): ModelgateError {
-  const state = latest === undefined ? 'running, for all that is known,' : (latest.status ?? latest.state)
-  const progress = latest === undefined || latest.progress === null ? '' : ` (${latest.progress}%)`
-  const message = `The job ${job.id} is still ${state}${progress} after ${Math.round(elapsedMs / 1000)} s.`
+  const state = latest === undefined ? 'running, for all that is known,' : stateText(latest)
+  const message = `The job ${job.id} is still ${state} after ${Math.round(elapsedMs / 1000)} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
 }

@@ -68,7 +68,7 @@ export function createJobWatch({ screen, clock, clean, log }: JobWatchParts): Jo
 }
 
 function unknownText(status: string): string {
-  return `warning: the gateway calls the state of the job "${status}", which is unknown; it is taken to be running`
+  return `warning: the gateway calls the state of the job "${status}", which is unknown; it is taken for in_progress`
 }
 
 /** Every character as wide as any other. */

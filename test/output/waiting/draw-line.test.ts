@@ -7,7 +7,7 @@ import { testContext } from '../../support/test-context.ts'
 
 const running: LineParts = {
   percent: 42,
-  words: 'in progress',
+  words: 'in_progress',
   details: ['1:23', '~1:54 left'],
   id: 'models/video-model/operations/a1b2c3d4e5f6',
 }
@@ -16,9 +16,9 @@ const noStyles = loadStyles(testContext()).current!
 const draw = (parts: LineParts, width: number, step = 0) => drawLine(parts, step, width, noStyles)
 
 test.each([
-  [100, '████████████░░░░░░░░░░░░░░░░░░   42%  in progress  1:23  ~1:54 left  models/video-…s/a1b2c3d4e5f6'],
-  [79, '█████░░░░░░░   42%  in progress  1:23  ~1:54 left  models/video-…s/a1b2c3d4e5f6'],
-  [60, '██░░░░   42%  in progress  1:23  ~1:54 left  models/…3d4e5f6'],
+  [100, '████████████░░░░░░░░░░░░░░░░░░   42%  in_progress  1:23  ~1:54 left  models/video-…s/a1b2c3d4e5f6'],
+  [79, '█████░░░░░░░   42%  in_progress  1:23  ~1:54 left  models/video-…s/a1b2c3d4e5f6'],
+  [60, '██░░░░   42%  in_progress  1:23  ~1:54 left  models/…3d4e5f6'],
   [39, '██████░░░░░░░░░   42%  1:23  ~1:54 left'],
   [19, '██░░░░░   42%  1:23'],
   [8, ' 42%'],
@@ -54,7 +54,7 @@ test('the bar is empty at nothing and full at everything only', () => {
 test('no line is wider than it may be', () => {
   const parts = fc.record({
     percent: fc.option(fc.integer({ min: 0, max: 100 })),
-    words: fc.constantFrom('pending', 'in progress', 'downloading 12'),
+    words: fc.constantFrom('pending', 'in_progress', 'downloading 12'),
     details: fc.array(fc.string({ unit: 'grapheme-ascii', maxLength: 20 }), { maxLength: 3 }),
     id: fc.string({ unit: 'grapheme-ascii', maxLength: 200 }),
   })

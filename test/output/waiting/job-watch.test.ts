@@ -48,9 +48,9 @@ test('a log gets a line for each change of state, and one a minute as a sign of 
   output.event(download(0, 2, null))
   expect(stderr.text.split('\n')).toEqual([
     'job video_1: pending, after 0:00',
-    'job video_1: in progress, 10%, after 0:20',
-    'job video_1: in progress, 40%, after 1:20',
-    'job video_1: in progress, 70%, after 2:20',
+    'job video_1: in_progress, 10%, after 0:20',
+    'job video_1: in_progress, 40%, after 1:20',
+    'job video_1: in_progress, 70%, after 2:20',
     'job video_1: completed, after 2:40',
     'video 1: downloading, 0% of 10.0 MB',
     'video 2: downloading, 0 B',
@@ -77,7 +77,18 @@ test('a word for a state that nobody knows is told once', () => {
   output.event(progress({ status: 'RUNNING' }))
   for (const status of ['gargling', 'gargling', 'humming']) output.event(progress({ status }))
   expect(stderr.text.match(/warning: .*/g)).toEqual([
-    'warning: the gateway calls the state of the job "gargling", which is unknown; it is taken to be running',
+    'warning: the gateway calls the state of the job "gargling", which is unknown; it is taken for in_progress',
+  ])
+})
+
+test("a log tells the gateway's own word beside the state", () => {
+  const { stderr, output } = play({})
+  output.event(progress({ status: 'queued', state: 'pending', progress: null, remaining_s: null }))
+  output.event(progress({ status: 'rendering', remaining_s: null }))
+  expect(stderr.text.split('\n')).toEqual([
+    'job video_1: pending (gateway says "queued"), after 0:20',
+    'job video_1: in_progress (gateway says "rendering"), 40%, after 0:20',
+    '',
   ])
 })
 
@@ -97,18 +108,18 @@ test('the line goes on between two look-ups, never back', async () => {
   const { clock, stderr, output } = play({ live: true })
   output.event(progress({ elapsed_s: 60, remaining_s: 30 }))
   expect(await screenOf(stderr)).toEqual([
-    expect.stringContaining(' 40%  in progress  1:00  ~0:30 left  video_1'),
+    expect.stringContaining(' 40%  in_progress  1:00  ~0:30 left  video_1'),
   ])
   await clock.advance(5_000)
   expect(await screenOf(stderr)).toEqual([
-    expect.stringContaining(' 40%  in progress  1:05  ~0:25 left  video_1'),
+    expect.stringContaining(' 40%  in_progress  1:05  ~0:25 left  video_1'),
   ])
   output.event(progress({ progress: 12, elapsed_s: 65, remaining_s: null }))
   await clock.advance(200)
-  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in progress  1:05  video_1')])
+  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:05  video_1')])
   output.event(progress({ progress: 1e9, elapsed_s: 66 }))
   await clock.advance(200)
-  expect(await screenOf(stderr)).toEqual([expect.stringContaining('100%  in progress')])
+  expect(await screenOf(stderr)).toEqual([expect.stringContaining('100%  in_progress')])
 })
 
 test('a notice stands above the line, a path takes its place', async () => {

@@ -56,10 +56,10 @@ const terminalInput = {
 }
 
 test.each([
-  ['pending', 'queued', 'is queued (37%)'],
+  ['pending', 'queued', 'is pending (37%, gateway says "queued")'],
   ['running', 'in_progress', 'is in_progress (37%)'],
   ['failed', 'failed', 'is failed;'],
-  ['of an unknown state', 'warming', 'is warming (37%)'],
+  ['of an unknown state', 'warming', 'is in_progress (37%, gateway says "warming")'],
 ])('a remix of a source that is %s is refused before the POST', async (_, status, says) => {
   const server = await localServer([sourceIs(status)])
   const studio = videoStudio(server)
@@ -145,6 +145,23 @@ test('status --json holds every field untouched, and --raw is the object of the 
   expect(JSON.parse((await studio.run(['status', videoId, '--raw'])).out)).toEqual(value)
 })
 
+test('status tells what the gateway calls a state, when it is another word', async () => {
+  const value = { id: videoId, object: 'video', state: 'dreaming \u001b[2J', progress: 45 }
+  const server = await localServer([json(value), json(value), json(value), json(value)])
+  const studio = videoStudio(server)
+  const says = String.raw`(gateway says "dreaming \u001b[2J")`
+  for (const terminal of [true, false]) {
+    const { code, out } = await studio.run(['status', videoId], { terminal })
+    expect([code, out]).toEqual([0, expect.stringContaining(`state     in_progress ${says}\n`)])
+  }
+  const { err } = await studio.run(['status', videoId, '--exit-status'])
+  expect(err).toContain(
+    String.raw`The job ${videoId} is in_progress (45%, gateway says "dreaming \u001b[2J").`,
+  )
+  const { out } = await studio.run(['status', videoId, '--json'])
+  expect(JSON.parse(out)).toMatchObject({ state: 'in_progress', status: 'dreaming \u001b[2J' })
+})
+
 test('status --dry-run prints the request, and sends nothing', async () => {
   const server = await localServer([])
   const studio = videoStudio(server)
@@ -171,7 +188,7 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
   await program.clock.advance(2000)
   // After the look-up at 2 s the next would be at 5 s.
   await program.until(
-    () => server.requests.length === 2 && program.context.stderr.text.includes('in progress'),
+    () => server.requests.length === 2 && program.context.stderr.text.includes('in_progress'),
   )
   await program.clock.advance(2000)
   expect(await program.exitCode).toBe(11)
