@@ -4,6 +4,7 @@ import { Interrupted, ModelgateError } from '../errors.ts'
 import { openConnection, type ConnectionOptions } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
 import { createReadMemory } from './read-memory.ts'
+import { watchUpload } from './upload-progress.ts'
 import { createWatchdog } from './watchdog.ts'
 
 /** The limits of one exchange in milliseconds; undefined means no limit. */
@@ -85,8 +86,11 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   let wakeReader = () => {}
 
   return new Promise<Reply>((resolve, reject) => {
+    const sent = request.body === undefined ? null : sendBody(request.body)
+    const upload = sent === null ? undefined : watchUpload(sent)
     const finish = () => {
       watchdog.stop()
+      upload?.end()
       signal.removeEventListener('abort', onAbort)
       connection.destroy()
     }
@@ -98,16 +102,16 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       wakeReader()
     }
     const onAbort = () => fail(abortError(signal, stage, request))
-    const expire = (limit: number | undefined, what: string) =>
-      watchdog.watch(limit, () =>
-        fail(new ExchangeError(stage, 'timeout', `${what} within ${(limit ?? 0) / 1000} s from ${host}.`)),
-      )
+    const expire = (limit: number | undefined, what: string, hasMoved?: () => boolean) => {
+      const message = `${what} within ${(limit ?? 0) / 1000} s from ${host}.`
+      watchdog.watch(limit, () => fail(new ExchangeError(stage, 'timeout', message)), hasMoved)
+    }
     const expireIdle = () => expire(limits.idle, 'No further byte')
     signal.addEventListener('abort', onAbort, { once: true })
     expire(limits.connect, 'No connection')
 
     async function* sendBody(body: RequestBody): AsyncGenerator<Uint8Array> {
-      expire(limits.idle, 'No progress in sending the request')
+      expire(limits.idle, 'No progress in sending the request', upload?.hasMoved)
       try {
         for await (const chunk of body.chunks()) {
           count(chunk)
@@ -162,7 +166,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
           ...request.headers,
           ...(request.body === undefined ? {} : { 'content-length': String(request.body.length) }),
         },
-        body: (request.body === undefined ? null : sendBody(request.body)) as never,
+        body: sent as never,
         reset: true,
       },
       {

@@ -3,6 +3,7 @@ import { ModelgateError } from '../../src/errors.ts'
 import { FileError } from '../../src/errors.ts'
 import { jsonBody, sendRequest } from '../../src/gateway/gateway.ts'
 import type { RequestBody } from '../../src/gateway/exchange.ts'
+import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { closedPort, localServer } from '../support/local-server.ts'
 import {
   chunk,
@@ -17,6 +18,7 @@ import {
   readAll,
   readHead,
   reset,
+  sip,
   sse,
   stall,
   text,
@@ -24,6 +26,7 @@ import {
   type ServerReply,
 } from '../support/server-replies.ts'
 import { advanceUntilSettled, outcomeOf, testGateway, textOf, textRequest, until } from './test-gateway.ts'
+import { tunnelProxy } from './tunnel-proxy.ts'
 
 const summary = (outcome: string | ModelgateError) =>
   outcome instanceof ModelgateError ? `${outcome.exitCode} ${outcome.code}` : outcome
@@ -250,18 +253,62 @@ test('silence in the body ends at the idle limit, and every byte moves it', asyn
   await until(() => server.openSockets === 0)
 })
 
-test('an upload that makes no progress ends at the idle limit, unsent', async () => {
+test('an upload that makes no progress ends soon after the idle limit, unsent', async () => {
   const server = await localServer([[readHead, deaf, stall]])
   const gateway = testGateway(server.url, { policy: { mode: 'never' } })
   const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
   await until(() => server.requests.length === 1 && server.requests[0]!.line !== '')
-  await gateway.clock.advance(60_001)
+  await gateway.clock.advance(59_000)
+  expect(server.openSockets).toBe(1)
+  await advanceUntilSettled(gateway.clock, 1_000, outcome)
   expect(await outcome).toMatchObject({
     exitCode: 6,
     code: 'not_sent_timeout',
     facts: { phase: 'send', billed: 'no' },
   })
+  expect(gateway.clock.monotonic()).toBeLessThan(75_000)
 })
+
+/** A server that takes 2 MiB each time that it is told to, and answers when it has been told often enough. */
+async function sippingServer(tls?: { readonly key: string; readonly cert: string }) {
+  const sips = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
+  const reply = [deaf, ...sips.flatMap(({ promise }) => [hold(promise), sip(2 * 1_048_576)]), hear]
+  const server = await localServer([[readHead, ...reply, ...text('ok')]], tls === undefined ? {} : { tls })
+  const turns = sips.values()
+  const takeSome = async () => {
+    const before = server.received
+    turns.next().value!.resolve()
+    await until(() => server.received >= before + 2 * 1_048_576)
+  }
+  return { server, takeSome, count: sips.length }
+}
+
+test.for(['plain', 'TLS', 'TLS through a tunnel'] as const)(
+  'an upload is not at rest while bytes of one chunk move: %s',
+  async (way, { skip }) => {
+    skip(way !== 'plain' && !canMakeCertificates)
+    const tls = way === 'plain' ? undefined : makeCertificate('DNS:gateway.test,IP:127.0.0.1')
+    const { server, takeSome, count } = await sippingServer(tls)
+    const tunnel = way === 'TLS through a tunnel' ? await tunnelProxy() : undefined
+    const gateway = testGateway(tunnel === undefined ? server.url : `https://gateway.test:${server.port}`, {
+      policy: { mode: 'never' },
+      ...(tls === undefined ? {} : { ca: tls.cert }),
+      ...(tunnel === undefined ? {} : { proxies: { http: undefined, https: tunnel.url, except: '' } }),
+    })
+    const outcome = outcomeOf(gateway, textRequest(gateway, { body: hugeBody }))
+    let hasEnded = false
+    void outcome.then(() => (hasEnded = true))
+    await until(() => (server.requests[0]?.line ?? '') !== '')
+    for (let turn = 0; turn < count; turn++) {
+      await gateway.clock.advance(50_000)
+      expect(hasEnded).toBe(false)
+      await takeSome()
+    }
+    expect(gateway.clock.monotonic()).toBe(250_000)
+    expect(await outcome).toBe('ok')
+    expect(server.requests[0]!.complete).toBe(true)
+  },
+)
 
 test('a reset during an upload means that nothing was sent, and is tried again', async () => {
   const server = await localServer([[readHead, reset], text('ok')])

@@ -25,6 +25,8 @@ export interface LocalServer {
   readonly openSockets: number
   /** Bytes written that the system has taken. */
   readonly taken: number
+  /** Bytes that have come, over all connections. */
+  readonly received: number
 }
 
 export interface LocalServerOptions {
@@ -50,9 +52,11 @@ export async function localServer(
   const faults: unknown[] = []
   let played = 0
   let taken = 0
+  let received = 0
   const accept = (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
+    socket.on('data', ({ length }: Buffer) => (received += length))
     const connection = createConnection(socket, (bytes) => (taken += bytes))
     const reply = replies[requests.length]
     requests.push(connection.request)
@@ -87,6 +91,9 @@ export async function localServer(
     },
     get taken() {
       return taken
+    },
+    get received() {
+      return received
     },
   }
 }
@@ -174,6 +181,12 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
         return until(() => false)
       case 'hear':
         return step.on ? socket.resume() : socket.pause()
+      case 'sip': {
+        const enough = length + step.bytes
+        socket.resume()
+        await until(() => length >= enough)
+        return socket.pause()
+      }
       case 'end':
         return socket.end()
       case 'reset':

@@ -12,6 +12,8 @@ export type Step =
   | { readonly step: 'stall' }
   /** Takes nothing more from the client, whose writes then fill the system's buffers; or takes them again. */
   | { readonly step: 'hear'; readonly on: boolean }
+  /** Takes so many bytes more, and then nothing again. */
+  | { readonly step: 'sip'; readonly bytes: number }
   /** FIN. */
   | { readonly step: 'end' }
   /** RST. */
@@ -36,6 +38,7 @@ export const hold = (until: Promise<unknown>): Step => ({ step: 'hold', until })
 export const stall: Step = { step: 'stall' }
 export const deaf: Step = { step: 'hear', on: false }
 export const hear: Step = { step: 'hear', on: true }
+export const sip = (bytes: number): Step => ({ step: 'sip', bytes })
 export const end: Step = { step: 'end' }
 export const reset: Step = { step: 'reset' }
 
