@@ -123,7 +123,8 @@ async function fetchAll(gateway: Gateway, url: URL, transfer: Transfer, policy: 
   const retries = createDownloadRetries(gateway.policy)
   for (;;) {
     try {
-      return await transfer.take(await requestUrl(gateway, url, transfer.headers(), tools))
+      while (!(await transfer.take(await requestUrl(gateway, url, transfer.headers(), tools))));
+      return
     } catch (failure) {
       if (failure instanceof ExchangeError && policy.refusal !== undefined) throw policy.refusal
       const retry = retries.next(failure, gateway.clock.random())

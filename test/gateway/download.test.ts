@@ -279,6 +279,26 @@ test('a download that breaks off is taken up where it was', async () => {
 })
 
 test.for<[string, readonly ServerReply[]]>([
+  ['of what is left', [broken('a pi', 9, { etag }), part('ct', 4, 9), part('ure', 6, 9)]],
+  ['of everything', [part('a pi', 0, 9), part('ct', 4, 9), part('ure', 6, 9)]],
+])('a part %s that ends before the content does is not all of it', async ([, replies]) => {
+  const server = await localServer(replies)
+  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+    outcome: expect.stringMatching(/^9 /) as string,
+    content: 'a picture',
+  })
+  expect(server.requests.map(({ headers }) => headers['range'])).toEqual([undefined, 'bytes=4-', 'bytes=6-'])
+})
+
+test('parts of which nobody can ask for the next are given up', async () => {
+  const untagged = text('a pi', { status: 206, headers: { 'content-range': 'bytes 0-3/9' } })
+  const server = await localServer(Array<ServerReply>(4).fill(untagged))
+  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+    outcome: '5 wrong_range',
+  })
+})
+
+test.for<[string, readonly ServerReply[]]>([
   ['the server does not know ranges', [broken('a pi', 9, { etag }), picture]],
   ['there is no tag', [broken('a pi', 9), picture]],
   ['the tag is weak', [broken('a pi', 9, { etag: 'W/"v1"' }), picture]],
@@ -288,6 +308,7 @@ test.for<[string, readonly ServerReply[]]>([
     [broken('a pi', 9, { etag }), part('cture', 4, 9, { etag: '"v2"' }), picture],
   ],
   ['a part without its place comes', [broken('a pi', 9, { etag }), text('cture', { status: 206 }), picture]],
+  ['a part of something longer comes', [broken('a pi', 9, { etag }), part('cture', 4, 12), picture]],
   ['the range is refused', [broken('a pi', 9, { etag }), text('', { status: 416 }), picture]],
   ['it breaks off earlier the second time', [broken('a pi', 9), broken('a', 9), picture]],
 ])('starts anew, and writes nothing twice: %s', async ([, replies]) => {

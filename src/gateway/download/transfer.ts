@@ -10,10 +10,11 @@ export interface Transfer {
   headers(): Record<string, string>
   /**
    * Writes what a reply adds.
+   * @returns whether that was the last of it: a server may give less than the rest that it was asked for
    * @throws ExchangeError when it breaks off; ContractError when it is too large or empty;
    *   ModelgateError (exit 5) when it is something else than what has come before
    */
-  take(reply: Reply): Promise<void>
+  take(reply: Reply): Promise<boolean>
   /** Takes content that is at hand, from its beginning; a second time it is compared, too. */
   takeAll(): TransferPart
   /** The next request asks for everything (faults F15, F16). */
@@ -51,6 +52,8 @@ export function createTransfer({
   let checksum = 0
   let contentType = ''
   let etag: string | undefined
+  /** The length of the whole content, as far as it is known. */
+  let whole: number | null = null
 
   const open = (start: number, total: number | null): TransferPart => {
     let again = received - start
@@ -77,6 +80,8 @@ export function createTransfer({
       },
     }
   }
+  const isOther = (headers: ReplyHeaders, { total }: ByteRange) =>
+    (headers['etag'] ?? etag) !== etag || (total ?? whole) !== (whole ?? total)
   return {
     get received() {
       return received
@@ -89,18 +94,24 @@ export function createTransfer({
     async take(reply) {
       try {
         const { headers, status } = reply
-        const start = status === 206 ? rangeStart(headers) : 0
-        if (status === 206 && (start !== received || (headers['etag'] ?? etag) !== etag))
+        const range = status === 206 ? rangeOf(headers) : undefined
+        const isFirst = received === 0
+        if (range !== undefined && (range.start !== received || (!isFirst && isOther(headers, range))))
           throw new RangeMismatch()
-        const total = totalLength(headers, start)
+        const start = range?.start ?? 0
+        const total = range === undefined ? lengthOf(headers) : range.total
         if ((total ?? 0) > maxBytes) throw downloadTooLarge(maxBytes)
-        if (status === 200) {
+        if (range === undefined || isFirst) {
           contentType = headers['content-type'] ?? ''
           etag = strongTag(headers)
+          whole = total
         }
         const part = open(start, total)
         for await (const chunk of start === 0 ? inspect(reply.body) : reply.body) await part.add(chunk)
         part.end()
+        if (range === undefined || total === null || received >= total) return true
+        if (received === start || etag === undefined) throw new RangeMismatch()
+        return false
       } finally {
         reply.close()
       }
@@ -123,15 +134,20 @@ function strongTag(headers: ReplyHeaders): string | undefined {
   return tag !== undefined && /^"[\x21\x23-\x7e]*"$/.test(tag) ? tag : undefined
 }
 
-function rangeStart(headers: ReplyHeaders): number {
-  const start = /^bytes (\d+)-\d+\//.exec(headers['content-range'] ?? '')?.[1]
-  return start === undefined ? -1 : Number(start)
+interface ByteRange {
+  readonly start: number
+  /** Of the whole content; null when the server does not know. */
+  readonly total: number | null
 }
 
-/** Of the whole content, of which the reply may be the part from `start`. */
-function totalLength(headers: ReplyHeaders, start: number): number | null {
+function rangeOf(headers: ReplyHeaders): ByteRange {
+  const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)/.exec(headers['content-range'] ?? '') ?? []
+  return { start: start === undefined ? -1 : Number(start), total: total === '*' ? null : Number(total) }
+}
+
+function lengthOf(headers: ReplyHeaders): number | null {
   const length = Number(headers['content-length'] ?? Number.NaN)
-  return Number.isSafeInteger(length) ? start + length : null
+  return Number.isSafeInteger(length) ? length : null
 }
 
 export function downloadTooLarge(maxBytes: number): ContractError {
