@@ -186,6 +186,7 @@ test('five redirects are followed', async () => {
 
 const busy = (headers: Record<string, string> = {}) => json({}, { status: 503, headers })
 const lost: ServerReply = [readAll, reset]
+const accepted = json({ status: 'processing' }, { status: 202 })
 const missing = json({ error: { message: 'not found' } }, { status: 404 })
 
 test.for<[string, readonly ServerReply[], string]>([
@@ -194,6 +195,8 @@ test.for<[string, readonly ServerReply[], string]>([
   ['a URL that wants a key of its own', [text('', { status: 401 })], '4 url_expired'],
   ['a URL that appears in a moment', [missing, missing, picture], '9 image/png'],
   ['a URL that never appears', [missing, missing, missing, missing], '4 http_404'],
+  ['a URL that is ready in a moment', [accepted, accepted, picture], '9 image/png'],
+  ['a URL that is never ready', Array<ServerReply>(4).fill(accepted), '5 not_ready'],
   ['a server that is busy for a while', [busy(), busy({ 'retry-after': '3' }), picture], '9 image/png'],
   ['a server that stays busy', [busy(), busy(), busy()], '5 http_503'],
   ['a server that fails', [json({}, { status: 500 }), picture], '9 image/png'],

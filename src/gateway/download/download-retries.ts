@@ -26,6 +26,8 @@ const missingWaitsS: readonly number[] = Array.from(
   { length: propagation.retries },
   (_, index) => (propagation.seconds * 2 * (index + 1)) / (propagation.retries * (propagation.retries + 1)),
 )
+/** Statuses of a result that may appear. */
+const notThereYet = new Set([202, 404])
 
 /** Counts the failures of one download by their kind, and says after each what to do. */
 export function createDownloadRetries(policy: RetryPolicy) {
@@ -62,7 +64,7 @@ export function createDownloadRetries(policy: RetryPolicy) {
     if (!(failure instanceof Refusal)) return giveUp(failure)
     const { error, headers } = failure
     if (error.facts.httpStatus === 416) return resume(error, true)
-    if (error.facts.httpStatus !== 404)
+    if (!notThereYet.has(error.facts.httpStatus ?? 0))
       return repeat(error, mayRepeatAnswered(error, headers, 'read', policy))
     const waitS = never ? undefined : missingWaitsS[missing++]
     return { error, waitS, fromStart: false, attemptsLeft: missingWaitsS.length - missing }

@@ -64,7 +64,7 @@ async function refusalOf(gateway: Gateway, reply: Reply, url: URL): Promise<Refu
   const { status, headers } = reply
   if (status >= 200 && status < 300) {
     reply.close()
-    return new Refusal(noContent(url, status), headers)
+    return new Refusal(status === 202 ? notReady(url) : noContent(url, status), headers)
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
@@ -85,6 +85,16 @@ function expired(url: URL, status: number): ModelgateError {
       hint: `The URL of a result holds for ${urlLifetimeMinutes} minutes.`,
     },
   )
+}
+
+/** What a gateway says of a result that it still puts together. */
+function notReady(url: URL): ModelgateError {
+  return new ModelgateError('later', 'not_ready', `${url.host} says that it is not ready yet (HTTP 202).`, {
+    phase: 'result',
+    httpStatus: 202,
+    billed: 'no',
+    hint: 'Run it again later.',
+  })
 }
 
 function noContent(url: URL, status: number): ContractError {
