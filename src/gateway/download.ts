@@ -1,6 +1,7 @@
 import { maxDownloadBytes } from '../contract/limits.ts'
 import { sleep } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
+import { parseResultUrl } from './download/absolute-url.ts'
 import { readDataUrl } from './download/data-url.ts'
 import { createDownloadRetries, type DownloadRetry } from './download/download-retries.ts'
 import { requestUrl } from './download/request-url.ts'
@@ -46,8 +47,6 @@ export interface Downloaded {
 
 /** Base64 that is at hand is decoded in pieces of so many characters. */
 const sliceLength = 1_048_576
-/** No address is longer, but for one that holds its content itself. */
-const longestUrl = 65_536
 
 /**
  * Fetches a result into a writer, which the caller ends. Rules for addresses: faults, S6; `data:` is decoded here.
@@ -87,7 +86,7 @@ export function createDownload(
       const policy = createUrlPolicy({ baseUrl: gateway.baseUrl, allowPrivate, network })
       const limit = startTotalLimit(gateway)
       try {
-        await fetchAll({ ...gateway, signal: limit.signal }, absolute(url, gateway.baseUrl), transfer, policy)
+        await fetchAll({ ...gateway, signal: limit.signal }, parsed(url, gateway.baseUrl), transfer, policy)
       } catch (error) {
         // A tag belongs to one address.
         transfer.restart()
@@ -109,12 +108,9 @@ export function createDownload(
   }
 }
 
-/** Relays give addresses without an origin (quirk 14): these belong below the base URL. */
-function absolute(url: string, baseUrl: URL): URL {
-  const base = new URL(baseUrl)
-  if (!base.pathname.endsWith('/')) base.pathname += '/'
-  const found = url.length > longestUrl ? null : URL.parse(url.trim(), base)
-  if (found === null) throw refused('it is not a valid URL.')
+function parsed(url: string, baseUrl: URL): URL {
+  const found = parseResultUrl(url, baseUrl)
+  if (found === undefined) throw refused('it is not a valid URL.')
   return found
 }
 

@@ -145,7 +145,7 @@ test.skipIf(!canMount)('a disk that gets full by a download (needs root for a tm
   const server = await localServer([json({ created: 1, data: [{ url: '/a.png' }] }), picture])
   const { exit, stderr } = await spawnProgram(create(server.url, '-o', 'x.png'), { cwd: folder }).ended
   expect([exit, readdirSync(folder)]).toEqual([10, []])
-  expect(stderr).toContain('The image has been made; its address is /a.png\n  The request was billed.\n')
+  expect(stderr).toContain(`its address is ${server.url}/a.png\n  The request was billed.\n`)
 })
 
 test.skipIf(!canMount)(
@@ -197,7 +197,7 @@ test('Ctrl-C while a result is downloaded says what has been paid for, and where
   expect([exit, stdout.toString(), readdirSync(folder)]).toEqual([130, '', []])
   expect(stderr).toBe(
     'modelgate: Stopped.\n' +
-      '  hint: The image has been made; its address is /a.png\n' +
+      `  hint: The image has been made; its address is ${server.url}/a.png\n` +
       '  The request was billed.\n',
   )
 })

@@ -16,7 +16,7 @@ export async function fetchResults(
   album: Album,
   report: ImageReport,
 ): Promise<void> {
-  const failures: { readonly index: number; readonly error: ModelgateError }[] = []
+  const failures: { readonly found: FoundLink; readonly error: ModelgateError }[] = []
   for (const found of album.found) {
     const { index, url } = found
     const writer = album.openDownload(index)
@@ -29,13 +29,18 @@ export async function fetchResults(
       await writer.drop()
       if (gateway.signal.aborted) throw stoppedError(error, album, report)
       album.links.push(report.link(found))
-      failures.push({ index, error: downloadError(error, found, options.debug === true) })
+      failures.push({ found, error: downloadError(error, options.debug === true) })
     }
     await report.tellFiles(index)
   }
   // Nothing at all was saved: then the first failure is the command's.
-  if (failures[0] !== undefined && album.saved.size === 0) throw failures[0].error
-  for (const { index, error } of failures) album.fail(index, error)
+  if (failures[0] !== undefined && album.saved.size === 0) {
+    throw told(
+      failures[0].error,
+      failures.map(({ found }) => found),
+    )
+  }
+  for (const { found, error } of failures) album.fail(found.index, inOneLine(error, found))
 }
 
 /**
@@ -53,17 +58,38 @@ export function stoppedError(error: unknown, album: Album, report: ImageReport):
 }
 
 /** The image has been made. To run the command again would make, and bill, another one. */
-function downloadError(error: unknown, found: FoundLink, debug: boolean): ModelgateError {
+function downloadError(error: unknown, debug: boolean): ModelgateError {
   const known = asModelgateError(error, debug)
   if (known.exit === 'bug') return known
   const { hint, ...facts } = known.facts
-  const hints = [hint, addressOf(found)].filter((line) => line !== undefined)
-  return new ModelgateError(known.exit === 'notSent' ? 'later' : known.exit, known.code, known.message, {
+  const message = known.message.replace(/ Nothing was sent\.$/, '')
+  return new ModelgateError(known.exit === 'notSent' ? 'later' : known.exit, known.code, message, {
     ...facts,
     phase: known.exit === 'io' ? 'output' : 'result',
     billed: 'yes',
-    ...(hints.length === 0 ? {} : { hint: hints.join(' ') }),
+    ...(hint !== undefined && isOfUse(known) ? { hint } : {}),
   })
+}
+
+/** Other hints are for a request that made nothing: they say to change it, or to run it again. */
+function isOfUse({ exit, code }: ModelgateError): boolean {
+  return exit === 'io' || exit === 'key' || code === 'url_expired' || code === 'url_refused'
+}
+
+/** With where the images are. */
+function told(error: ModelgateError, found: readonly FoundLink[]): ModelgateError {
+  const { exit, code, message, facts } = error
+  const [first, ...others] = found.flatMap((one) => addressOf(one) ?? [])
+  const hints = [[facts.hint, first].filter((line) => line !== undefined).join(' '), ...others]
+  if (exit === 'bug' || hints[0] === '') return error
+  return new ModelgateError(exit, code, message, { ...facts, hint: hints.join('\n') })
+}
+
+/** One of several: nothing more is told of it. */
+function inOneLine({ exit, code, message, facts }: ModelgateError, found: FoundLink): ModelgateError {
+  const address = addressOf(found)
+  if (address === undefined) return new ModelgateError(exit, code, message, facts)
+  return new ModelgateError(exit, code, `${message.replace(/[.!?]?$/, '.')} ${address}`, facts)
 }
 
 /** Where an image is that has been made; one that its address holds itself is nowhere else. */

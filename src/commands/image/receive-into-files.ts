@@ -1,7 +1,8 @@
 import type { Context } from '../../context.ts'
 import { Ended, FileError, GenerationError, ModelgateError, asModelgateError } from '../../errors.ts'
+import { absoluteUrl } from '../../gateway/download/absolute-url.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
-import { receiveImages, type ImageReply } from '../../gateway/images/receive-images.ts'
+import { receiveImages, type ImageReceiver, type ImageReply } from '../../gateway/images/receive-images.ts'
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
 import { createAlbum, type Album } from './album.ts'
@@ -45,7 +46,12 @@ export async function receiveIntoFiles(
       hasReplied = true
       requestId = id
     }
-    const receiver = { ...album, replied, came: report.came }
+    const receiver: ImageReceiver = {
+      ...album,
+      replied,
+      came: report.came,
+      url: ({ index, url }) => album.url({ index, url: absoluteUrl(url, gateway.baseUrl) }),
+    }
     const broken = await receiveImages(gateway, wire, receiver).then(
       (whole) => void (reply = whole),
       (error: unknown) => asModelgateError(error, options.debug === true),

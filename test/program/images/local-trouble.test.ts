@@ -185,15 +185,15 @@ test('Ctrl-C while results are downloaded keeps those that have come, and tells 
   run.context.abort(new Interrupted('interrupt'))
   expect(await run.exitCode).toBe(130)
   expect(readdirSync(cwd)).toEqual(['x-2.png'])
-  const where = ['/1', '/3', '/4'].map((url) => `The image has been made; its address is ${url}`)
+  const where = ['/1', '/3', '/4'].map((url) => `The image has been made; its address is ${server.url}${url}`)
   expect(JSON.parse(run.context.stderr.text)).toMatchObject({
     error: { code: 'interrupted', phase: 'result', billed: 'yes', hint: where.join('\n') },
     partial: {
       files: [{ path: 'x-2.png' }],
       links: [
-        { index: 1, url: '/1' },
-        { index: 3, url: '/3' },
-        { index: 4, url: '/4' },
+        { index: 1, url: `${server.url}/1` },
+        { index: 3, url: `${server.url}/3` },
+        { index: 4, url: `${server.url}/4` },
       ],
     },
   })

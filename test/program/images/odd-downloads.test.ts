@@ -154,6 +154,11 @@ const cases: readonly Case[] = [
   { name: 'no address at all', url: 'http://', downloads: [], exit: 8, says: /not a valid URL/ },
 ]
 
+/** An address as it can be used from anywhere. */
+function whole(url: string, server: { readonly url: string }): string {
+  return url.startsWith('/') ? server.url + url : url
+}
+
 describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s', (_, one) => {
   const url = one.url ?? '/files/a.png'
 
@@ -175,9 +180,10 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
     expect(problems.length).toBe(one.saved === undefined ? 1 : 0)
     expect(problems.join()).toMatch(one.says ?? '')
-    // It has been paid for: whoever wants it must know where it is.
-    const address = `The image has been made; its address is ${url}`
+    // It has been paid for: whoever wants it must know where it is, and is not told to pay for it again.
+    const address = `The image has been made; its address is ${whole(url, server)}\n`
     expect(err.includes(address)).toBe(one.saved === undefined)
+    expect(err).not.toMatch(/run it again|running it again|--raw|nothing was sent/i)
   })
 
   test('as JSON: billed, and where it is', async () => {
@@ -200,7 +206,7 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
         ? { files: [{ path: 'x.png' }], links: [], failures: [] }
         : {
             error: { exit_code: one.exit, billed: 'yes', phase: 'result' },
-            partial: { files: [], links: [{ index: 1, url }] },
+            partial: { files: [], links: [{ index: 1, url: whole(url, server) }] },
           },
     )
   })
@@ -238,9 +244,42 @@ test('of several results one that is gone does not keep the others', async () =>
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x-1.png' }, { path: 'x-3.png' }],
     failures: [{ index: 2, code: 'url_expired' }],
-    links: [{ index: 2, url: '/2' }],
+    links: [{ index: 2, url: `${server.url}/2` }],
   })
   expect(studio.files()).toEqual(['x-1.png', 'x-3.png'])
+})
+
+test('in words, too, one that is gone is told with its address', async () => {
+  const server = await localServer([
+    images({ url: '/1' }, { url: '/2' }),
+    picture(red),
+    text('', { status: 403 }),
+  ])
+  const { code, err } = await studioAt(server).run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'])
+  expect(code).toBe(12)
+  expect(err).toMatch(/^image 2 failed: .* \(HTTP 403\)\. The image has been made; its address is http/m)
+  expect(err).toContain(`its address is ${server.url}/2\n`)
+})
+
+test('of several that are gone each is told with its address', async () => {
+  const gone = text('', { status: 403 })
+  const server = await localServer([images({ url: '/1' }, { url: '/2' }), gone, gone])
+  const { code, err } = await studioAt(server).run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'])
+  expect(code).toBe(4)
+  const told = err.split('\n').filter((line) => line.includes('its address is'))
+  expect(told.map((line) => line.replace(/^.* /, ''))).toEqual([`${server.url}/1`, `${server.url}/2`])
+})
+
+test('--no-download prints addresses that can be used, one a line', async () => {
+  const odd = 'https://a.example/b\n/c\u001b[31m?d=%2F#e'
+  const sent = 'https://a.example/%2f?sig=A%3d&&x'
+  const server = await localServer([images({ url: '/1?x=y' }, { url: odd }, { url: sent })])
+  const words = ['create', '-m', 'm', '-n', '3', '--no-download', 'A kite']
+  const { code, out } = await studioAt(server).run(words)
+  expect([code, out.trimEnd().split('\n')]).toEqual([
+    0,
+    [`${server.url}/1?x=y`, 'https://a.example/b/c%1B[31m?d=%2F#e', sent],
+  ])
 })
 
 test('what has been fetched is told before the next is fetched', async () => {
