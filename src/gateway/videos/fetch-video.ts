@@ -6,6 +6,7 @@ import type { ImageWriter } from '../images/image-receiver.ts'
 import { endpointUrl } from '../url.ts'
 import type { JobReport } from './read-job.ts'
 import { refuseText } from './refuse-text.ts'
+import { nowhereServed, relayedFile, wantsKey } from './relayed-file.ts'
 import { resultPlaces, type ResultPlace, type ResultSample } from './result-places.ts'
 
 export interface FetchedVideo {
@@ -27,7 +28,7 @@ export interface VideoFetcher {
 /**
  * Fetches one video into a writer, from the first of its places that has it. The key goes along to the gateway's own
  * origin, on every hop, and nowhere else. What breaks off is resumed; what another place has is compared with what has
- * been written.
+ * been written. What a service refuses without a key of its own is asked for at the gateway.
  * @throws ModelgateError 4 `url_expired` where that is what all places say; 5, 6, 8 as `download` does
  */
 export function fetchVideo(
@@ -110,11 +111,25 @@ async function fetchPlace(gateway: Gateway, place: ResultPlace, download: Downlo
   }
   if (place.kind === 'content') return download.from(endpointUrl(gateway.baseUrl, place.path).href)
   if (/^gs:/i.test(place.url)) throw inCloudStorage(place.url)
-  return download.from(place.url)
+  return fetchUrl(gateway, place.url, download)
+}
+
+async function fetchUrl(gateway: Gateway, asked: string, download: Download): Promise<FetchedVideo> {
+  try {
+    return await download.from(asked)
+  } catch (refusal) {
+    if (!wantsKey(refusal)) throw refusal
+    const own = relayedFile(gateway.baseUrl, asked)
+    if (own === undefined) throw refusal
+    return await download.from(own.href).catch((error: unknown) => {
+      if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
+      throw nowhereServed(refusal, error, { asked, own })
+    })
+  }
 }
 
 /** What this machine cannot write, no other place makes up for. */
-function mayBeElsewhere(error: unknown): boolean {
+function mayBeElsewhere(error: unknown): error is ModelgateError {
   return (
     error instanceof ModelgateError &&
     ['rejected', 'later', 'contract', 'notSent', 'key'].includes(error.exit)

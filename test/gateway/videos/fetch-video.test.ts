@@ -177,6 +177,74 @@ describe('where a video may be', () => {
   })
 })
 
+describe('an address of the service behind a relay, which wants that service’s own key', () => {
+  const path = '/v1beta/files/x1:download?alt=media'
+  const refusals = [401, 403].map((status) => text('{"error":{"message":"No key."}}', { status }))
+
+  test.for([
+    [401, refusals[0]!, path],
+    [403, refusals[1]!, `/download${path}&key=of-the-service`],
+  ] as const)(
+    'is asked for at the gateway, with the gateway’s key, after HTTP %i',
+    async ([, refusal, address]) => {
+      const service = await localServer([refusal])
+      const server = await localServer([video])
+      const gateway = testGateway(at('gateway.test', server, '/relay'))
+      expect(await fetchInto(gateway, sample(url(at('cdn.test', service, address))))).toMatchObject(whole)
+      expect(service.requests[0]!.headers).not.toHaveProperty('authorization')
+      expect(server.requests[0]).toMatchObject({
+        line: `GET /relay${path} HTTP/1.1`,
+        headers: { authorization: key },
+      })
+    },
+  )
+
+  test('goes on without the key where the gateway leads back', async () => {
+    const service = await localServer([refusals[1]!, refusals[1]!])
+    const there = at('cdn.test', service, path)
+    const server = await localServer([moved(there)])
+    const gateway = testGateway(at('gateway.test', server, ''))
+    const { outcome } = await fetchInto(gateway, sample(url(there)))
+    expect(outcome).toBe('4 url_expired')
+    for (const { headers } of service.requests) expect(headers).not.toHaveProperty('authorization')
+  })
+
+  test.for([
+    ['does not know it', 404, '4 url_expired'],
+    ['refuses it', 401, '4 url_expired'],
+    ['fails', 502, '5 http_502'],
+  ] as const)('is explained when the gateway %s', async ([, status, expected]) => {
+    const service = await localServer([refusals[1]!])
+    const server = await localServer([text('{"error":{"message":"No such file."}}', { status })])
+    const gateway = testGateway(at('gateway.test', server, ''), { policy: { mode: 'never' } })
+    const from = sample(url(at('cdn.test', service, path)))
+    const { outcome, error } = await fetchInto(gateway, from)
+    expect(outcome).toBe(expected)
+    expect(error!.message).toContain(`cdn.test:${service.port} does not serve the video without a key`)
+    expect(error!.message).toContain(`gateway.test:${server.port}`)
+    expect(error!.message).toContain('No such file.')
+  })
+
+  test.for([
+    ['not found there', 404, path],
+    ['of another kind', 403, '/a.mp4?sig=1'],
+    ['hidden in a query', 403, `/a.mp4?next=${path}`],
+  ] as const)('is not asked for at the gateway when it is %s', async ([, status, address]) => {
+    const service = await localServer([text('', { status })])
+    const server = await localServer([])
+    const gateway = testGateway(at('gateway.test', server, ''), { policy: { mode: 'never' } })
+    const { outcome } = await fetchInto(gateway, sample(url(at('cdn.test', service, address))))
+    expect(outcome).toMatch(/^4 /)
+  })
+
+  test('is not asked for a second time at the gateway itself', async () => {
+    const server = await localServer([refusals[1]!])
+    const gateway = testGateway(at('gateway.test', server, ''))
+    const from = sample(url(at('gateway.test', server, path)))
+    expect(await fetchInto(gateway, from)).toMatchObject({ outcome: '4 url_expired' })
+  })
+})
+
 describe('what is no video', () => {
   const page = '<!DOCTYPE html><html><title>Sign in</title></html>'
   test.for<[string, ServerReply, string]>([
