@@ -16,6 +16,11 @@ export function replyError(value: unknown): GenerationError {
   )
 }
 
+/** Whether an event of this type reports a failure (wire facts, section 2, and quirk 17). */
+export function isErrorEvent(type: unknown): boolean {
+  return type === 'error' || type === 'upstream_error'
+}
+
 /** The gateway's own word as a stable one of ours; a number says nothing. */
 function codeWord(code: string | undefined): string {
   const word = code

@@ -1,4 +1,6 @@
 import { createParser } from 'eventsource-parser'
+import { isObject } from '../json-access.ts'
+import { isErrorEvent } from '../reply-error.ts'
 import { parseMessage } from './json-reader.ts'
 import { createJsonValueSplitter, type JsonValueSplitter } from './json-values.ts'
 import { createLineBuffer } from './line-buffer.ts'
@@ -19,7 +21,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   let ending = false
   let overflow = false
 
-  const onData = (data: string) => {
+  const onData = (data: string, name: string | undefined) => {
     if (done) return
     if (data === '[DONE]') {
       if (pieces.length > 0) throw malformed()
@@ -37,7 +39,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       return keepPiece(data)
     }
     pieces = []
-    handlers.onMessage(value, text)
+    handlers.onMessage(isErrorEvent(name) ? asFailure(value) : value, text)
   }
 
   /** What does not parse may be the first part of a message that was cut over several events. */
@@ -66,7 +68,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
 
   const parser = createParser({
     maxBufferSize: limit,
-    onEvent: ({ data }) => onData(data),
+    onEvent: ({ data, event }) => onData(data, event),
     onComment: () => handlers.onComment?.(),
     onError(error) {
       if (error.type === 'max-buffer-size-exceeded') overflow = true
@@ -111,6 +113,11 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       return done
     },
   }
+}
+
+/** What came under the name of an error, in a form that says so by itself. */
+function asFailure(value: unknown): unknown {
+  return isObject(value) && ('error' in value || 'type' in value) ? value : { error: value ?? true }
 }
 
 /** Words after a colon, as no JSON has them outside of a string. */

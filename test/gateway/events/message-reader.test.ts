@@ -104,6 +104,18 @@ test('joins a message cut anywhere over two events', () => {
   }
 })
 
+test.for([
+  ['an object', 'event: error\ndata: {"code":"x","message":"m"}\n\n', { error: { code: 'x', message: 'm' } }],
+  ['an empty object', 'event: error\ndata: {}\n\n', { error: {} }],
+  ['text', 'event: upstream_error\ndata: "It broke."\n\n', { error: 'It broke.' }],
+  ['nothing', 'event: error\ndata: null\n\n', { error: true }],
+  ['a type', 'event: error\ndata: {"type":"error","message":"m"}\n\n', { type: 'error', message: 'm' }],
+  ['an error', 'event: error\ndata: {"error":"m"}\n\n', { error: 'm' }],
+  ['another name', 'event: errors\ndata: {"message":"m"}\n\n', { message: 'm' }],
+] as const)('takes what an event named error brings for one: %s', ([, reply, message]) => {
+  for (const size of [1, 100]) expect(outcomeOf(inPieces(reply, size)).messages).toEqual([message])
+})
+
 test('reports comments as signs of life', () => {
   let comments = 0
   const reader = createMessageReader({ onMessage() {}, onComment: () => void comments++ })
