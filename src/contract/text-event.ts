@@ -118,6 +118,8 @@ export interface TextResult {
   readonly finish_reason: FinishReason
   /** The gateway's own word for the end. */
   readonly raw_finish_reason: string | null
+  /** What the gateway says about it, if anything. */
+  readonly finish_message: string | null
   readonly tool_calls: readonly ToolCall[]
   readonly citations: readonly Citation[]
   readonly usage: Usage | null

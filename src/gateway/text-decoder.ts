@@ -45,7 +45,7 @@ const failedReasons: Partial<Record<FinishReason, string>> = {
  */
 export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {
   const reason = result.finish_reason
-  const told = result.raw_finish_reason === null ? '' : ` (${result.raw_finish_reason.slice(0, 80)})`
+  const told = toldReason(result)
   const facts = {
     billed: 'yes',
     ...(result.response_id === null ? {} : { remoteId: result.response_id }),
@@ -69,6 +69,12 @@ export function finishError(result: TextResult, generated: boolean): ModelgateEr
   }
   if (!generated) return new GenerationError('nothing_generated', `Nothing was generated${told}.`, facts)
   return undefined
+}
+
+/** The gateway's own word for the end, and what it says about it. */
+function toldReason({ raw_finish_reason: word, finish_message: message }: TextResult): string {
+  const words = [word?.slice(0, 80), message?.replaceAll(/\s+/g, ' ').trim().slice(0, 400)].filter(Boolean)
+  return words.length === 0 ? '' : ` (${words.join(': ')})`
 }
 
 /** The stream ended in an orderly way, but before the generation did. */

@@ -133,7 +133,13 @@ async function receive(
     },
   })
   const document = (): TextDocument => {
-    const { raw_finish_reason: _, response_id: __, model: ___, ...result } = decoder.result()
+    const {
+      raw_finish_reason: _,
+      finish_message: __,
+      response_id: ___,
+      model: ____,
+      ...result
+    } = decoder.result()
     return { version: outputVersion, command, model, ...result, request_id: requestId, files, warnings }
   }
   try {

@@ -1,7 +1,7 @@
 import type { Citation, TextResult, ToolCall } from '../../contract/text-event.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
-import { replyError } from '../reply-error.ts'
+import { isErrorEvent, replyError } from '../reply-error.ts'
 import {
   finishError,
   notUnderstood,
@@ -20,6 +20,8 @@ import { createTextSkimmer } from './skim-text.ts'
 interface CandidateState {
   readonly text: GrowingText
   finish: string | undefined
+  /** `finishMessage`: why, in the gateway's own words. */
+  message: string | undefined
 }
 
 /** Decodes the chunks of streaming content generation (specification, endpoint 1; wire facts, section 1). */
@@ -31,7 +33,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   const merger = keepResponse ? createChunkMerger() : undefined
   let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
   let reasoning = ''
-  let block: string | undefined
+  let block: { reason: string; message: string | null } | undefined
   const facts = createReplyFacts()
   let otherOutput = false
   let understood = false
@@ -43,7 +45,8 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
 
   const readChunk = (value: unknown) => {
     if (!isObject(value)) return
-    if (value['error']) throw replyError(value)
+    // Relays send the other style's error event here, too (quirk 12).
+    if (value['error'] || isErrorEvent(value['type'])) throw replyError(value)
     merger?.add(value)
     if (value['promptFeedback']) readFeedback(objectOf(value['promptFeedback']))
     for (const candidate of listOf(value['candidates'])) if (isObject(candidate)) readCandidate(candidate)
@@ -53,15 +56,15 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   const readFeedback = (feedback: JsonObject) => {
     const reason = stringOf(feedback['blockReason'])
     if (reason === undefined || /^BLOCK(ED)?_REASON_UNSPECIFIED$/.test(reason)) return
-    block = reason
+    block = { reason, message: stringOf(feedback['blockReasonMessage']) ?? null }
     understood = true
-    emit({ type: 'prompt-block', reason, message: stringOf(feedback['blockReasonMessage']) ?? null })
+    emit({ type: 'prompt-block', ...block })
   }
 
   const candidateAt = (index: number): CandidateState => {
     const known = candidates.get(index)
     if (known !== undefined) return known
-    const fresh = { text: createGrowingText(), finish: undefined }
+    const fresh = { text: createGrowingText(), finish: undefined, message: undefined }
     candidates.set(index, fresh)
     return fresh
   }
@@ -82,6 +85,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     // The unspecified one is the format's default, not an end.
     if (finish !== undefined && finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') {
       state.finish = finish
+      state.message = stringOf(candidate['finishMessage'])
       understood = true
       endToolCall()
     }
@@ -187,14 +191,15 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     // One good answer makes the reply a good one.
     const best =
       list.find(({ finish_reason: reason }) => reason === 'stop' || reason === 'tool_calls') ?? list[0]
-    const raw = block ?? ordered.find(([index]) => index === best?.index)?.[1].finish ?? null
+    const end = best === undefined ? undefined : candidates.get(best.index)
     return {
       text: list[0]?.text ?? '',
       reasoning,
       refusal: '',
       candidates: list,
       finish_reason: block === undefined ? (best?.finish_reason ?? 'unknown') : 'content_filter',
-      raw_finish_reason: raw,
+      raw_finish_reason: block?.reason ?? end?.finish ?? null,
+      finish_message: block === undefined ? (end?.message ?? null) : block.message,
       tool_calls: toolCalls,
       citations,
       usage: facts.usage,

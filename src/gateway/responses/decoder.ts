@@ -1,7 +1,7 @@
 import type { ModelgateError } from '../../errors.ts'
 import type { TextResult } from '../../contract/text-event.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
-import { replyError } from '../reply-error.ts'
+import { isErrorEvent, replyError } from '../reply-error.ts'
 import {
   finishError,
   notUnderstood,
@@ -13,6 +13,7 @@ import {
 } from '../text-decoder.ts'
 import { responseFinishReason } from './finish-reason.ts'
 import { createDeltaSkimmer } from './skim-delta.ts'
+import { contentParts } from './content-parts.ts'
 import { createTranscript } from './transcript.ts'
 import { readResponseUsage } from './usage.ts'
 
@@ -39,7 +40,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   const readMessage = (value: unknown) => {
     if (!isObject(value)) return
     const type = stringOf(value['type'])
-    if (type === 'error' || type === 'upstream_error' || isFailure(value)) {
+    if (isErrorEvent(type) || isFailure(value)) {
       failure ??= replyError(value)
       understood = true
     } else if (type?.startsWith('response.')) event(type, value)
@@ -99,6 +100,9 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       case 'response.failed':
       case 'response.cancelled':
         return end(objectOf(value['response']), type.slice('response.'.length))
+      case 'response.done':
+        // Some name every end alike; the response says which it was.
+        return isObject(value['response']) ? end(value['response']) : undefined
     }
   }
 
@@ -148,6 +152,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     candidates: [{ index: 0, text: text.toString(), finish_reason: finishReason() }],
     finish_reason: finishReason(),
     raw_finish_reason: rawReason(),
+    finish_message: null,
     tool_calls: shown.toolCalls,
     citations: shown.citations,
     usage: readResponseUsage(response?.['usage']),
@@ -181,7 +186,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
 }
 
 function outputTexts(entry: JsonObject): string[] {
-  return objectsOf(entry['content']).flatMap((part) =>
+  return contentParts(entry).flatMap((part) =>
     part['type'] === 'refusal' ? [] : [stringOf(part['text']) ?? ''],
   )
 }

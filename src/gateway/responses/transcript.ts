@@ -2,6 +2,7 @@ import type { Citation, TextEvent, ToolCall } from '../../contract/text-event.ts
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 import { objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import { readCitation } from './citation.ts'
+import { contentParts } from './content-parts.ts'
 import { summariseItem } from './item-summary.ts'
 import { readToolCall } from './tool-call.ts'
 
@@ -104,7 +105,7 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
 
   const messageItem = (whole: JsonObject, state: ItemState) => {
     const streamed = state.text + state.refusal > 0
-    for (const part of objectsOf(whole['content'])) {
+    for (const part of contentParts(whole)) {
       if (!streamed && part['type'] === 'refusal') addRefusal(state, stringOf(part['refusal']) ?? '')
       else if (!streamed) addText(state, stringOf(part['text']) ?? '')
       for (const annotation of objectsOf(part['annotations'])) addCitation(annotation)

@@ -307,12 +307,27 @@ test.for([
   [{ error: { code: 499, message: 'The operation was cancelled.', status: 'CANCELLED' } }, 'cancelled'],
   [[{ error: { code: 400, message: 'The operation was cancelled.' } }], 'error_in_reply'],
   [{ error: 'The operation was cancelled.' }, 'error_in_reply'],
+  [{ type: 'error', code: 'cancelled', message: 'The operation was cancelled.' }, 'cancelled'],
+  [{ type: 'upstream_error', message: 'The operation was cancelled.' }, 'upstream_error'],
   [{ error: { code: '取消', message: 'The operation was cancelled.' } }, 'error_in_reply'],
 ] as const)('an error object in the stream is a failure: %j', ([message, code]) => {
   const decoded = decode([chunk([{ text: 'Some' }]), message])
   expect(decoded.verdict).toBe(`failed: ${code}`)
   expect(decoded.error?.message).toBe('The gateway reported an error: The operation was cancelled.')
   expect(decoded.result.text).toBe('Some')
+})
+
+test('the gateway tells in its own words why it ended or blocked an answer', () => {
+  const blocked = { blockReason: 'OTHER', blockReasonMessage: 'It names a person.' }
+  const reply = chunk([{ text: 'a' }], { finishReason: 'SPII', finishMessage: 'It names\n a person.' })
+  expect(decode([reply]).error?.message).toBe('The gateway blocked the answer (SPII: It names a person.).')
+  expect(decode([{ promptFeedback: blocked }]).error?.message).toBe(
+    'The gateway blocked the answer (OTHER: It names a person.).',
+  )
+  const long = chunk([], { finishReason: 'OTHER', finishMessage: 'x'.repeat(10_000) })
+  expect(decode([long]).error?.message.length).toBeLessThan(600)
+  const called = { finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 5 }
+  expect(decode([chunk([], called)]).error?.message).toBe('The generation failed (MALFORMED_FUNCTION_CALL).')
 })
 
 test('an error without any words is a failure all the same', () => {
