@@ -32,6 +32,15 @@ const urlNames = [
 const bytesNames = ['encodedVideo', 'videoBytes', 'bytesBase64Encoded', 'b64_json'] as const
 /** Fields that hold objects, or lists of them, with such fields. */
 const holderNames = [
+  'video_url',
+  'videoUrl',
+  'urls',
+  'video_urls',
+  'videoUrls',
+  'result_urls',
+  'resultUrls',
+  'unsigned_urls',
+  'assets',
   'response',
   'generateVideoResponse',
   'generatedSamples',

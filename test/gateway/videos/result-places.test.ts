@@ -37,6 +37,12 @@ describe('the video of a Video', () => {
     ['video', { video: { url: a, duration: 8 } }],
     ['video as a text', { video: a }],
     ['a result of a task', { task_result: { videos: [{ id: 'x', url: a, duration: '5' }] } }],
+    ['video_url as an object', { video_url: { url: a } }],
+    ['video_urls', { video_urls: [a] }],
+    ['urls', { data: { urls: [a] } }],
+    ['unsigned_urls', { unsigned_urls: [a] }],
+    ['resultUrls', { resultUrls: [a] }],
+    ['assets', { assets: { video: a, thumbnail: b } }],
     ['the same address twice', { video_url: a, url: a, data: [{ url: a }] }],
   ])('is at the address that a relay gives first: %s', ([, fields]) => {
     expect(places(fields)).toEqual([[url(a), content]])
