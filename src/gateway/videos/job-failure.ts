@@ -42,9 +42,14 @@ const reasonNames = [
 
 /** Whether the object tells of an error: one that is empty, or has only empty fields, says nothing. */
 export function hasError(job: JsonObject): boolean {
-  const { error } = job
+  const error = firstOf(job['error'])
   if (isObject(error)) return Object.values(error).some(saysSomething)
   return (typeof error === 'string' && error.trim() !== '') || error === true
+}
+
+/** A list of reasons stands for its first. */
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? (value as unknown[])[0] : value
 }
 
 function saysSomething(value: unknown): boolean {
@@ -88,7 +93,8 @@ export function filteredSentence({ count, reasons }: Filtered, kept: number): st
   return `${which} held back by the gateway's filters: ${told || 'no reason given.'}`
 }
 
-function reasonOf(value: unknown): { readonly code?: string; readonly message?: string } | undefined {
+function reasonOf(found: unknown): { readonly code?: string; readonly message?: string } | undefined {
+  const value = firstOf(found)
   if (typeof value === 'string' && value.trim() !== '') return { message: value.trim().slice(0, 4096) }
   if (!isObject(value)) return undefined
   const { code, message } = readErrorValue(value)

@@ -61,10 +61,9 @@ export function stateOfWord(word: string | undefined): VideoState | undefined {
   return word === undefined ? undefined : videoStateOf(word)
 }
 
-/** Whether an operation says that it is over; relays write booleans as words. */
-export function isDone(job: JsonObject): boolean {
-  const { done } = job
-  return done === true || stringOf(done)?.trim().toLowerCase() === 'true'
+/** Whether an operation says that it is over; relays write booleans as words and numbers. */
+export function isDone({ done }: JsonObject): boolean {
+  return done === true || done === 1 || /^\s*(true|1)\s*$/i.test(stringOf(done) ?? '')
 }
 
 /** 0 to 100, whole, from a number or a text with or without a percent sign; null when there is none. */

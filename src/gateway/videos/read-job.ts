@@ -158,7 +158,7 @@ function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
 }
 
 function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: string | undefined): VideoState {
-  if (isDone(job)) return hasError(job) ? 'failed' : doneState(word)
+  if (isDone(job)) return hasError(job) && !isSuccess(job) ? 'failed' : doneState(word)
   const known = stateOfWord(word)
   if (known !== undefined) return known
   const waiting: VideoState = asked.id === undefined ? 'pending' : 'in_progress'
@@ -171,6 +171,11 @@ function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: str
 /** An operation that is over has succeeded, unless its own word says otherwise. */
 function doneState(word: string | undefined): VideoState {
   return stateOfWord(word) === 'failed' ? 'failed' : 'completed'
+}
+
+/** An error with the code for success (google.rpc.Code 0) beside videos. */
+function isSuccess({ error, response }: JsonObject): boolean {
+  return objectOf(error)['code'] === 0 && holdsVideo(objectOf(response)) > 0
 }
 
 function isOperation(job: JsonObject): boolean {

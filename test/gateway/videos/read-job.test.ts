@@ -220,6 +220,33 @@ describe('an operation', () => {
     })
   })
 
+  test.for([1, '1', 'TRUE', ' true '])('that says that it is done with %j', (done) => {
+    const value = { name: operationName, done, response: { generateVideoResponse: samples('/a') } }
+    expect(readOperation(value).state).toBe('completed')
+  })
+
+  test.for([0, '', 'false', null, undefined])('that says that it is not done with %j', (done) => {
+    expect(readOperation({ name: operationName, done }).state).toBe('in_progress')
+  })
+
+  test('that failed for reasons in a list', () => {
+    const error = [{ code: 8, message: 'Busy.' }]
+    expect(readOperation({ name: operationName, done: true, error })).toMatchObject({
+      state: 'failed',
+      failure: { code: 'RESOURCE_EXHAUSTED', message: 'Busy.' },
+    })
+    expect(readOperation({ name: operationName, done: true, error: [], response: {} }).state).toBe(
+      'completed',
+    )
+  })
+
+  test('that has its videos has not failed with the code for success', () => {
+    const response = { generateVideoResponse: samples('/a') }
+    const value = { name: operationName, done: true, error: { code: 0, message: 'OK' } }
+    expect(readOperation({ ...value, response }).state).toBe('completed')
+    expect(readOperation(value).state).toBe('failed')
+  })
+
   test('whose error is empty has not failed', () => {
     const error = { code: 0, message: '', details: [] }
     expect(readOperation({ name: operationName, done: true, error, response: {} }).state).toBe('completed')
