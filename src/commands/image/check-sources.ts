@@ -1,5 +1,6 @@
 import type { FamilyId } from '../../contract/families.ts'
 import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/image-files.ts'
+import { findContainerEnd } from '../../files/container-end.ts'
 import type { ImageSource } from './source.ts'
 
 /**
@@ -7,11 +8,11 @@ import type { ImageSource } from './source.ts'
  * Type, dimensions and transparency come from the files' own bytes, never from their names.
  * @param family undefined for a model of no known family: then only the rules for every model hold
  */
-export function sourceProblems(
+export async function sourceProblems(
   images: readonly ImageSource[],
   mask: ImageSource | undefined,
   family: FamilyId | undefined,
-): string[] {
+): Promise<string[]> {
   const limits: SourceLimits | undefined =
     family !== undefined && Object.hasOwn(sourceLimits, family)
       ? sourceLimits[family as keyof typeof sourceLimits]
@@ -21,7 +22,7 @@ export function sourceProblems(
       ? [`--image may be given ${times(limits.maxCount)} for ${family}, not ${images.length} times.`]
       : []),
     ...images.flatMap((image) => imageProblems(image, limits, family)),
-    ...(mask === undefined ? [] : maskProblems(mask, images[0])),
+    ...(mask === undefined ? [] : await maskProblems(mask, images[0])),
   ]
 }
 
@@ -45,7 +46,7 @@ function imageProblems(image: ImageSource, limits: SourceLimits | undefined, fam
   ]
 }
 
-function maskProblems(mask: ImageSource, first: ImageSource | undefined): string[] {
+async function maskProblems(mask: ImageSource, first: ImageSource | undefined): Promise<string[]> {
   if (mask.info === undefined || !maskLimits.mediaTypes.includes(mask.mediaType as 'image/png')) {
     return [`${named(mask)} must be a PNG, not ${mask.mediaType}.`]
   }
@@ -53,6 +54,7 @@ function maskProblems(mask: ImageSource, first: ImageSource | undefined): string
   const other = first?.info
   return [
     ...sizeProblem(mask, maskLimits.below, 'a mask'),
+    ...(await wholenessProblem(mask)),
     ...(hasAlpha ? [] : [`${named(mask)} has no alpha channel, which marks what is to be edited.`]),
     ...(other === undefined || (other.width === width && other.height === height)
       ? []
@@ -60,6 +62,14 @@ function maskProblems(mask: ImageSource, first: ImageSource | undefined): string
           `${named(mask)} is ${width}x${height}; the first --image is ${other.width}x${other.height}, and both must be the same.`,
         ]),
   ]
+}
+
+/** A mask has to be a valid PNG, and is small enough to be read for that; one that is too large is refused anyway. */
+async function wholenessProblem(mask: ImageSource): Promise<string[]> {
+  if (mask.bytes >= maskLimits.below) return []
+  const end = findContainerEnd('png')
+  for await (const chunk of mask.open()) end.add(chunk)
+  return end.isReached() ? [] : [`${named(mask)} is not whole: the PNG data ends too early.`]
 }
 
 function sizeProblem(image: ImageSource, below: number, whose: string): string[] {

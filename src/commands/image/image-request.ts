@@ -95,7 +95,7 @@ export async function buildImageRequest(
   }
   await step(() => validateBody(command.endpoint, body, command.flags, options, problems.any, family))
   if (options.validate && sources !== undefined) {
-    await step(() => throwAll(sourceProblems(sources.images, sources.mask, family)))
+    await step(async () => throwAll(await sourceProblems(sources.images, sources.mask, family)))
   }
   const count = countOf(body)
   const text = typeof body['prompt'] === 'string' ? body['prompt'] : ''
