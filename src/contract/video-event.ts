@@ -35,7 +35,7 @@ export type VideoEvent =
       /** 0 to 100, for display; null when the gateway does not say. */
       readonly progress: number | null
       readonly elapsed_s: number
-      /** From the progress so far; null while there is none. */
+      /** From the progress since the job was first seen under way; null while there is none. */
       readonly remaining_s: number | null
     }
   /** A look-up that failed, which says nothing about the job. */

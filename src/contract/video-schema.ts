@@ -109,7 +109,7 @@ export const videoEventFields: {
     remaining_s: {
       type: ['number', 'null'],
       minimum: 0,
-      description: 'seconds that are left, from the progress so far',
+      description: 'seconds that are left, from the progress since the job was first seen under way',
     },
   },
   'poll-fail': {

@@ -8,6 +8,7 @@ import { resumeCommand } from '../../output/resume-command.ts'
 import { resumeFlags } from './jobs.ts'
 import { changeOf, keepRecord, type JobSession } from './job-session.ts'
 import { saveVideos } from './save-videos.ts'
+import { createTimeLeft } from './time-left.ts'
 
 /** A job that is waited for, and where its videos go. */
 export interface Pursuit {
@@ -31,6 +32,7 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
   const { job, stored } = pursuit
   const resume = resumeCommand(context, job.id, resumeFlags(options))
   const sinceStart = elapsedBefore(session, pursuit)
+  const timeLeft = createTimeLeft()
   let writing = Promise.resolve()
   const ended = await waitForJob(gateway, job, {
     firstWaitS: settings.pollInterval.value,
@@ -49,7 +51,7 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
         status,
         progress,
         elapsed_s: Math.round(elapsedS * 10) / 10,
-        remaining_s: sinceStart === undefined ? null : remainingS(progress, elapsedS),
+        remaining_s: timeLeft({ state, progress, elapsedMs }),
       })
       // One after the other, and without keeping the next look-up waiting.
       writing = writing.then(() => keepRecord(stored, changeOf(found), report))
@@ -82,10 +84,4 @@ export function failed({ id, failure, requestId }: JobReport): GenerationError {
 function elapsedBefore({ context }: JobSession, { stored, first }: Pursuit): number | undefined {
   const started = stored?.record.created_at ?? first?.createdAt ?? undefined
   return started === undefined ? undefined : Math.max(0, context.clock.now() / 1000 - started)
-}
-
-/** The time left if it goes on as it did so far; null while nothing can be told from it. */
-function remainingS(progress: number | null, elapsedS: number): number | null {
-  if (progress === null || progress <= 0 || progress > 100) return null
-  return Math.round((elapsedS * (100 - progress)) / progress)
 }

@@ -267,6 +267,22 @@ test('Ctrl-C while the POST is under way says that a job may exist, and keeps it
   expect(await studio.records()).toMatchObject([{ id: null, idempotency_key: key, state: 'unknown' }])
 })
 
+test('the time left is told from the pace since the job began to run, not from its time in the queue', async () => {
+  const at = (progress: number) => video('in_progress', { progress })
+  const queue = Array.from({ length: 6 }, () => video('queued'))
+  const server = await localServer([...queue, at(0), at(50), video('completed'), film()])
+  const words = ['remix', '-m', 'sora-2', 'video_source', 'Night', '--no-check', '--wait', '--jsonl']
+  const { code, out } = await videoStudio(server).run(words)
+  expect(code).toBe(0)
+  const events = out
+    .split('\n')
+    .flatMap((line) => (line.includes('"job-progress"') ? [JSON.parse(line)] : []))
+  const [began, half] = events.slice(6)
+  expect(began.elapsed_s).toBeGreaterThan(20)
+  expect(half.remaining_s).toBe(Math.round(half.elapsed_s - began.elapsed_s))
+  expect(events.slice(0, 7).map(({ remaining_s }) => remaining_s)).toEqual(Array(7).fill(null))
+})
+
 test('look-ups that fail do not fail the job', async () => {
   const server = await localServer([
     started,
