@@ -88,31 +88,48 @@ async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobRepo
 /** Relays answer 400 for an id they do not know (quirk 24), and not every gateway has every path. */
 function isMissing(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError)) return false
-  const { httpStatus } = error.facts
-  const isNoPath = httpStatus === 404 || httpStatus === 405 || httpStatus === 501
-  return isNoPath || error.code === 'task_not_exist' || /\binvalid url\b/i.test(error.message)
+  return error.facts.httpStatus === 404 || error.code === 'task_not_exist' || isNoPath(error)
+}
+
+function isNoPath({ facts, message }: ModelgateError): boolean {
+  return facts.httpStatus === 405 || facts.httpStatus === 501 || /\binvalid url\b/i.test(message)
+}
+
+/** Whether a job that was not found may just not be known everywhere yet, if it is new (fault C11). */
+export function mayAppear(error: unknown): error is ModelgateError {
+  if (!(error instanceof ModelgateError) || !isUnknownJob(error)) return false
+  return !(error.cause instanceof ModelgateError && isNoPath(error.cause))
+}
+
+/** Whether it is the job that the gateway does not know. */
+export function isUnknownJob({ code }: ModelgateError): boolean {
+  return code === 'no_such_video' || code === 'no_such_operation'
 }
 
 function lookUpFailed({ code, message, facts }: GenerationError): ModelgateError {
   return new ModelgateError('later', code, message, { ...facts, billed: 'no', hint: 'Run it again later.' })
 }
 
-function noSuchJob({ message, facts }: ModelgateError, { id, kind }: Job): ModelgateError {
+function noSuchJob(cause: ModelgateError, { id, kind }: Job): ModelgateError {
+  const { message, facts } = cause
   const what = kind === 'video' ? 'video' : 'operation'
   return new ModelgateError('rejected', `no_such_${what}`, `The gateway knows no ${what} ${id}. ${message}`, {
     ...facts,
+    cause,
     remoteId: id,
     hint: 'Check the id, the base URL (--base-url) and whose key it is; results are kept for a while only.',
   })
 }
 
-function noWayToAsk({ message, facts }: ModelgateError, id: string): ModelgateError {
+function noWayToAsk(cause: ModelgateError, id: string): ModelgateError {
+  const { message, facts } = cause
   return new ModelgateError(
     'rejected',
     'no_such_operation',
     `The gateway does not tell about the operation ${id}, neither below /v1beta nor as a video. ${message}`,
     {
       ...facts,
+      cause,
       remoteId: id,
       hint: 'It may have no way to ask for operations: look for the video where the gateway lists its tasks.',
     },

@@ -1,10 +1,11 @@
 import { hasEnded, stateText } from '../../contract/video-state.ts'
+import { appearance } from '../../contract/videos.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { withFacts } from './job-errors.ts'
 import { createLookUpFailures, gaveUp, mayPass } from './look-up-failures.ts'
-import { createJobLookUp, type Job } from './look-up-job.ts'
+import { createJobLookUp, isUnknownJob, mayAppear, type Job } from './look-up-job.ts'
 import { createPollWaits } from './poll-waits.ts'
 import type { JobReport } from './read-job.ts'
 
@@ -38,6 +39,8 @@ export interface WaitOptions {
 const asleepMs = 5_000
 /** For a look-up after that, when the time for the wait is already over. */
 const lastLookUpMs = 10_000
+/** Between two look-ups of a job that was not found yet. */
+const absenceMs = (appearance.seconds * 1000) / appearance.retries
 
 /**
  * Looks a job up until it has ended, well or badly. Look-ups that fail do not fail the job (fault F5).
@@ -55,15 +58,13 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     throw withFacts(error, {
       remoteId: job.id,
       // The job exists, whatever became of asking for it.
-      ...(options.isHearsay === true && isUnknownJob(error) ? {} : { billed: 'yes' }),
+      ...(options.isHearsay === true && (error.exit === 'usage' || isUnknownJob(error))
+        ? {}
+        : { billed: 'yes' }),
       ...(error instanceof Interrupted ? { phase: 'wait' } : {}),
       ...(goesOn && resumeHint !== undefined ? { hint: resumeHint } : {}),
     })
   }
-}
-
-function isUnknownJob({ exit, code }: ModelgateError): boolean {
-  return exit === 'usage' || code.startsWith('no_such_')
 }
 
 async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Promise<JobReport> {
@@ -74,6 +75,8 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
   const failures = createLookUpFailures()
   const lookUp = createJobLookUp(job)
   let latest: JobReport | undefined
+  /** How often a job that was just started may still not be found. */
+  let absences = first === undefined ? 0 : appearance.retries
 
   const take = (report: JobReport): JobReport => {
     latest = neverBack(report, latest)
@@ -97,11 +100,13 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
   }
 
   const failed = (error: unknown): number => {
-    if (signal.aborted || !mayPass(error)) throw error
+    const isAbsent = mayAppear(error) && absences-- > 0
+    if (signal.aborted || !(isAbsent || mayPass(error))) throw error
     if (clock.monotonic() >= deadlineMs || isOurDeadline(error)) throw stillRunning()
     if (failures.add(clock.monotonic())) throw gaveUp(error, failures.count)
     const askedS = error.facts.retryAfterS
-    const waitMs = waits.next(askedS === undefined ? undefined : askedS * 1000, clock.random())
+    const usualMs = waits.next(askedS === undefined ? undefined : askedS * 1000, clock.random())
+    const waitMs = isAbsent ? Math.min(usualMs, absenceMs) : usualMs
     options.onFailedLookUp?.({
       attempt: failures.count,
       waitS: Math.round(waitMs) / 1000,
@@ -121,6 +126,7 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
     try {
       report = take(await lookUp(forOne(gateway, left)))
       failures.clear()
+      absences = 0
       waitMs = waits.next(report.nextLookUpMs, clock.random())
     } catch (error) {
       waitMs = failed(error)

@@ -9,7 +9,7 @@ import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
 import { json, readAll, reset, stall, text, type ServerReply } from '../../support/server-replies.ts'
 import { testGateway, until } from '../test-gateway.ts'
-import { operationName } from './job-facts.ts'
+import { operationName, read } from './job-facts.ts'
 import { pollingTime } from './polling-time.ts'
 
 const id = 'video_1'
@@ -239,6 +239,61 @@ test('a gateway that cannot be asked for operations ends the wait at once', asyn
   const replies = [json({}, { status: 501 }), json({}, { status: 404 })]
   const { outcome } = await waited(replies, {}, { job: { kind: 'operation', id: operationName } })
   expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_operation', facts: { billed: 'yes' } })
+})
+
+describe('a job that was started a moment ago', () => {
+  const operation: Job = { kind: 'operation', id: operationName }
+  const missing = json({ error: { message: 'not found' } }, { status: 404 })
+  const noTask = json({ code: 'task_not_exist', message: 'x' }, { status: 400 })
+  const started = (kind: Job['kind'], name: string) =>
+    read(kind === 'video' ? { id: name, status: 'queued' } : { name }, { kind })
+  const first = started('video', id)
+
+  test.for<[string, ServerReply]>([
+    ['404', missing],
+    ['task_not_exist', noTask],
+  ])('may not be known everywhere yet: %s', async ([, reply]) => {
+    const { outcome, failed, waits } = await waited([reply, reply, reply, completed], { first })
+    expect(outcome).toMatchObject({ state: 'completed' })
+    expect(failed).toHaveLength(3)
+    expect(waits.slice(1).reduce((sum, waitS) => sum + waitS, 0)).toBeLessThanOrEqual(10)
+  })
+
+  test('is asked for so soon whatever the first wait is', async () => {
+    const { outcome, waits } = await waited([missing, completed], { first, firstWaitS: 60 })
+    expect([outcome, waits[1]! <= 10]).toEqual([expect.objectContaining({ state: 'completed' }), true])
+  })
+
+  test('is an operation', async () => {
+    const replies = [missing, missing, json({ name: operationName, done: true, response: {} })]
+    const { outcome } = await waited(
+      replies,
+      { first: started('operation', operationName) },
+      { job: operation },
+    )
+    expect(outcome).toMatchObject({ state: 'completed' })
+  })
+
+  test('is given up the fourth time', async () => {
+    const { outcome, failed } = await waited(Array<ServerReply>(4).fill(missing), { first })
+    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_video', facts: { billed: 'yes' } })
+    expect(failed).toHaveLength(3)
+  })
+
+  test('and was known since is known no more', async () => {
+    const { outcome } = await waited([running(), missing], { first })
+    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_video' })
+  })
+
+  test('is given up at once where there is no way to ask', async () => {
+    const noRoute = json({ error: { message: 'Invalid URL (GET /v1beta/x)' } }, { status: 404 })
+    const { outcome } = await waited(
+      [noRoute, missing],
+      { first: started('operation', operationName) },
+      { job: operation },
+    )
+    expect(outcome).toMatchObject({ exitCode: 4, code: 'no_such_operation' })
+  })
 })
 
 test('an id that cannot be asked for', async () => {

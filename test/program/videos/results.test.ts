@@ -269,7 +269,7 @@ test('a gateway that tells about operations only as videos', async () => {
 })
 
 test('a gateway that does not tell about operations at all is explained', async () => {
-  const missing = text('{"error":{"message":"Not found"}}', { status: 404 })
+  const missing = text('{"error":{"message":"Invalid URL (GET /v1)"}}', { status: 404 })
   const server = await localServer([started, missing, missing])
   const { code, err } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4'])
   expect(code).toBe(4)
