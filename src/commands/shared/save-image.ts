@@ -15,13 +15,16 @@ export interface ImageSaver {
    * @throws FileError (exit 10, billed) when some of it cannot be; the rest is
    */
   saved(): Promise<void>
+  /** How many could not be saved because what came is no base64. */
+  readonly unreadable: number
 }
 
 /**
  * Files are named after the response and never overwrite anything. Previews of an image that is still
  * being made are not kept: the whole image follows. What cannot be saved in the folder has been paid for,
  * so it is saved in the working directory instead.
- * @param onWarning told once that the folder is not used, and why
+ * What cannot be read is not saved; the rest of the reply stands.
+ * @param onWarning told once that the folder is not used, and why; and of each image that is not saved
  */
 export function createImageSaver(
   context: Context,
@@ -33,6 +36,15 @@ export function createImageSaver(
   let place = folder
   let waiting: ImageData[] = []
   let count = 0
+  let unreadable = 0
+  /** Some give the address of an image where its data belongs. */
+  const refuse = (text: string) => {
+    const isAddress = /^\s*https?:\/\//i.test(text)
+    if (isAddress)
+      return onWarning(`The reply gives an image by its address alone: ${text.trim().slice(0, 2000)}`)
+    unreadable++
+    onWarning('An image of the reply is not valid base64 and is not saved.')
+  }
   return {
     add(image) {
       if (!image.partial) waiting.push(image)
@@ -41,7 +53,7 @@ export function createImageSaver(
       if (waiting.length === 0) return
       const images = waiting
       waiting = []
-      const { safeFileName, saveNewFile } = await loadFiles()
+      const { decodeBase64, safeFileName, saveNewFile } = await loadFiles()
       const save = async (file: Omit<NewFile, 'folder'>): Promise<SavedFile> => {
         try {
           return await saveNewFile(context, { ...file, folder: place })
@@ -58,7 +70,11 @@ export function createImageSaver(
       }
       const failures: unknown[] = []
       for (const { base64, mime_type: declared } of images) {
-        const data = Buffer.from(base64, 'base64')
+        const data = decodeBase64(base64)
+        if (data === undefined) {
+          refuse(base64)
+          continue
+        }
         const stem = safeFileName(`modelgate-${responseId() ?? context.clock.now()}-${++count}`)
         // The declared type may be wrong; the bytes are not (quirk 15).
         const sniffed = sniffMediaType(data.subarray(0, 4096))
@@ -66,6 +82,9 @@ export function createImageSaver(
         await save({ stem, mediaType, data }).then(onSaved, (error: unknown) => failures.push(error))
       }
       if (failures.length > 0) throw failures[0]
+    },
+    get unreadable() {
+      return unreadable
     },
   }
 }
@@ -77,9 +96,10 @@ function lost({ code, message, facts }: ModelgateError): FileError {
 
 /** Most replies hold no image: what saves one is loaded when the first comes. */
 async function loadFiles() {
-  const [name, file] = await Promise.all([
+  const [base64, name, file] = await Promise.all([
+    import('../../files/decode-base64.ts'),
     import('../../files/file-name.ts'),
     import('../../files/save-new-file.ts'),
   ])
-  return { ...name, ...file }
+  return { ...base64, ...name, ...file }
 }

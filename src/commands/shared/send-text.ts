@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
+import { ContractError, Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
 import {
   outputVersion,
   type SavedFile,
@@ -154,6 +154,7 @@ async function receive(
       replied: (id) => (requestId = id),
     })
     await images.saved()
+    if (images.unreadable > 0 && files.length === 0) requireWords(decoder)
     finish(options, decoder, request.answerSchema, warn)
     await output.end(document())
   } catch (error) {
@@ -161,6 +162,16 @@ async function receive(
     await output.error(known, document())
     throw new Ended(known)
   }
+}
+
+/** @throws ContractError when nothing is left of a reply whose images cannot be read */
+function requireWords(decoder: TextDecoder): void {
+  const { candidates, tool_calls: calls } = decoder.result()
+  if (calls.length > 0 || candidates.some(({ text }) => text !== '')) return
+  throw new ContractError('bad_base64', 'The reply is nothing but an image that is not valid base64.', {
+    billed: 'yes',
+    hint: 'Look at it with --raw.',
+  })
 }
 
 /** What is still to be judged when the whole answer is there. */

@@ -31,6 +31,31 @@ test('images are saved in the folder under names of their own', async () => {
   expect(readFileSync(join(cwd, 'out/modelgate-resp_1-1.png'))).toEqual(png)
 })
 
+test('what is no base64 is not saved, and the rest is', async () => {
+  const cwd = temporaryFolder()
+  const paths: string[] = []
+  const warnings: string[] = []
+  const saver = createImageSaver(
+    testContext({ cwd }),
+    '.',
+    () => 'resp_1',
+    ({ path }) => void paths.push(path),
+    (message) => void warnings.push(message),
+  )
+  const base64 = png.toString('base64')
+  for (const data of ['%%%', `data:image/png;base64,${base64}`, 'https://example.com/a.png', base64]) {
+    saver.add({ type: 'image-data', mime_type: 'image/png', base64: data, partial: false })
+  }
+  await saver.saved()
+  expect(paths).toEqual(['modelgate-resp_1-1.png', 'modelgate-resp_1-2.png'])
+  for (const path of paths) expect(readFileSync(join(cwd, path))).toEqual(png)
+  expect(warnings).toEqual([
+    'An image of the reply is not valid base64 and is not saved.',
+    'The reply gives an image by its address alone: https://example.com/a.png',
+  ])
+  expect(saver.unreadable).toBe(1)
+})
+
 test.each([
   ['does not exist', () => {}, 'the folder "out" does not exist'],
   ['is a file', (cwd: string) => writeFiles(cwd, { out: '' }), 'not a folder'],

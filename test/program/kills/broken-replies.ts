@@ -3,6 +3,17 @@ import type { Kill } from '../kill.ts'
 
 const facts = { phase: 'reply', retry_after_s: null } as const
 
+const brokenPart = {
+  candidates: [
+    { content: { parts: [{ inlineData: { mimeType: 'image/png', data: '...' } }] }, finishReason: 'STOP' },
+  ],
+}
+const brokenItem = {
+  object: 'response',
+  status: 'completed',
+  output: [{ type: 'image_generation_call', status: 'completed', result: '...' }],
+}
+
 /** Exit code 8: there is an answer, but not one that the contract knows. Asked only once. */
 export const brokenReplies: readonly Kill[] = [
   {
@@ -42,6 +53,13 @@ export const brokenReplies: readonly Kill[] = [
     stdout: 'Hello, \n',
     says: /A message of the reply is not valid JSON\./,
     error: { ...facts, code: 'malformed_message', billed: 'maybe' },
+  },
+  {
+    name: 'nothing but an image that cannot be read',
+    replies: ({ name }) => [json(name === 'generate' ? brokenPart : brokenItem)],
+    exit: 8,
+    says: /nothing but an image that is not valid base64\./,
+    error: { ...facts, code: 'bad_base64', billed: 'yes' },
   },
   {
     name: 'an encoded reply',
