@@ -22,7 +22,7 @@ export async function readDataUrl(
     await write(piece)
   }
   const contentType = head.replace(/;\s*base64\s*$/i, '').trim() || 'text/plain;charset=US-ASCII'
-  const content = decodePercent(url.slice(comma + 1))
+  const content = decodePercent(Buffer.from(url.slice(comma + 1)))
   if (/;\s*base64\s*$/i.test(head)) {
     const decoder = createBase64Decoder(add)
     await decoder.push(content)
@@ -32,14 +32,32 @@ export async function readDataUrl(
   return { bytes, contentType }
 }
 
+const PERCENT = 37
+
 /** Byte by byte: what is escaped need not be text. */
-function decodePercent(text: string): Buffer {
-  const bytes = Buffer.from(text)
-  if (!text.includes('%')) return bytes
+function decodePercent(bytes: Buffer): Buffer {
+  if (!bytes.includes(PERCENT)) return bytes
   const plain = bytes
     .toString('latin1')
     .replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
   return Buffer.from(plain, 'latin1')
+}
+
+/** The same for content that comes in pieces. Half an escape is held back until its rest has come. */
+export function createPercentDecoder() {
+  let held: Buffer = Buffer.alloc(0)
+  return {
+    push(piece: Buffer): Buffer {
+      const bytes = held.length === 0 ? piece : Buffer.concat([held, piece])
+      const last = bytes.lastIndexOf(PERCENT)
+      const end = last === -1 || last + 2 < bytes.length ? bytes.length : last
+      // A copy: what it was part of is not kept.
+      held = Buffer.from(bytes.subarray(end))
+      return decodePercent(bytes.subarray(0, end))
+    },
+    /** What has been held back: no escape. */
+    end: (): Buffer => held,
+  }
 }
 
 function badDataUrl(): ContractError {

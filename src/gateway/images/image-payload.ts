@@ -1,3 +1,4 @@
+import { createPercentDecoder } from '../download/data-url.ts'
 import { badBase64, createBase64Decoder } from './base64-decoder.ts'
 import type { ImageWriter } from './image-receiver.ts'
 
@@ -32,22 +33,25 @@ export function createImagePayload(
     writer ??= await open(isDataUrl)
     await writer.write(bytes)
   })
+  const escapes = createPercentDecoder()
+  const decode = (text: Buffer) => decoder.push(isDataUrl ? escapes.push(text) : text)
   const begin = async (final: boolean) => {
     const text = head!.trimStart()
     const start = base64Start(text, final)
     if (start === undefined) return
     head = undefined
     isDataUrl = start > 0
-    await decoder.push(Buffer.from(text.slice(start), 'latin1'))
+    await decode(Buffer.from(text.slice(start), 'latin1'))
   }
   return {
     async push(text) {
-      if (head === undefined) return decoder.push(text)
+      if (head === undefined) return decode(text)
       head += text.toString('latin1')
       await begin(false)
     },
     async end() {
       if (head !== undefined) await begin(true)
+      await decoder.push(escapes.end())
       await decoder.end()
       return writer
     },
