@@ -42,6 +42,7 @@ export function readErrorValue(value: unknown): ErrorBody {
     text(inner['message']) ??
     text(outer['error']) ??
     text(outer['message']) ??
+    text(outer['msg']) ??
     text(outer['detail']) ??
     listText(outer['detail']) ??
     listText(outer['errors'])

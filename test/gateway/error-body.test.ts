@@ -87,6 +87,7 @@ const envelopes: readonly (readonly [string, unknown, Partial<ErrorBody>])[] = [
   ['llmgateway', { error: true, status: 401, message: 'No.' }, { message: 'No.', code: '401' }],
   ['only a message', { message: 'No.' }, { message: 'No.', code: undefined }],
   ['only a detail', { detail: 'No.' }, { message: 'No.' }],
+  ['a shorter word for it', { code: 401, msg: 'No.' }, { message: 'No.' }],
   [
     'FastAPI',
     { detail: [{ loc: ['body'], msg: 'field required' }, 'No.', 7] },

@@ -1,3 +1,4 @@
+import { readErrorValue } from '../error-body.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json-access.ts'
 
 /** What a message of the reply is about, as far as its type tells. */
@@ -17,11 +18,9 @@ export function kindOf(message: JsonObject, eventName: string): MessageKind {
 /** Whether a message says that something went wrong, whatever its status said (quirks 10 and 17). */
 export function isError(message: JsonObject, kind: MessageKind): boolean {
   if (kind === 'error' || Boolean(message['error'])) return true
-  const { type, message: text, data, b64_json: base64, url } = message
-  return (
-    typeof text === 'string' &&
-    [type, data, base64, url].every((value) => value === undefined || value === null)
-  )
+  const { type, data, b64_json: base64, url } = message
+  const isEmpty = [type, data, base64, url].every((value) => value === undefined || value === null)
+  return isEmpty && readErrorValue(message).message !== undefined
 }
 
 /**

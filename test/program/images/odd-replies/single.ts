@@ -94,6 +94,18 @@ export const singleReplies: readonly OddReply[] = [
     files: { 'x.png': red },
   },
   {
+    name: 'a data URL with escapes',
+    reply: images({ url: `data:image/png;base64,${encodeURIComponent(base64(green))}` }),
+    exit: 0,
+    files: { 'x.png': green },
+  },
+  {
+    name: 'a data URL that ends in an escape',
+    reply: images({ url: `data:image/png;base64,${base64(green)}%3` }),
+    exit: 8,
+    code: 'bad_base64',
+  },
+  {
     name: 'a data URL of a page',
     reply: images({ url: `data:text/html;base64,${base64(html)}` }),
     exit: 8,
@@ -136,6 +148,18 @@ export const singleReplies: readonly OddReply[] = [
     reply: json({ code: 'odd', message: 'No.', data: null }),
     exit: 9,
     says: /No\./,
+  },
+  {
+    name: 'a detail with status 200',
+    reply: json({ detail: [{ loc: ['body'], msg: 'Not here.' }] }),
+    exit: 9,
+    says: /Not here\./,
+  },
+  {
+    name: 'a number and its reason with status 200',
+    reply: json({ code: 500, msg: 'Saturated.', data: null }),
+    exit: 9,
+    says: /Saturated\./,
   },
   { name: 'another object', reply: json({ hello: 1 }), exit: 8, code: 'reply_not_understood' },
   {
