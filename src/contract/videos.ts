@@ -25,7 +25,7 @@ const maxVideoSamples = 4
 /** A polled job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
 export const lookUpFailures = { most: 10, minutes: 15 } as const
 
-/** A job that was started a moment ago, and is not known yet, is asked for again so often, in so many seconds (fault C11). */
+/** A new job that is not known yet is asked for again so often, in so many seconds (fault C11). */
 export const appearance = { retries: 3, seconds: 10 } as const
 
 /** A result that was not found yet is asked for again so often, in so many seconds (fault F12). */

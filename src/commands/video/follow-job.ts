@@ -5,6 +5,7 @@ import type { Job } from '../../gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../gateway/videos/read-job.ts'
 import { waitForJob } from '../../gateway/videos/wait-for-job.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
+import { tellFewer } from './fewer-videos.ts'
 import { resumeFlags } from './jobs.ts'
 import { changeOf, keepRecord, type JobSession } from './job-session.ts'
 import { saveVideos } from './save-videos.ts'
@@ -67,7 +68,7 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
       }),
   }).finally(() => writing)
   if (ended.state === 'failed') throw failed(ended)
-  return saveVideos(session, pursuit, ended, resume)
+  return (await saveVideos(session, pursuit, ended, resume)) ?? tellFewer(session, pursuit, ended)
 }
 
 /** The error that a failed job amounts to (exit 9). */

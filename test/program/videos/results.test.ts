@@ -114,6 +114,18 @@ test('what filters hold back is told, and is exit 12 for the others', async () =
   expect(later.err).toContain('2 of 3 videos were held back')
 })
 
+test('fewer videos than were asked for are a result, and worth a word; with --strict a failure', async () => {
+  const two = ['/1.mp4', '/2.mp4']
+  const replies = () => [started, finished(two), film(), film(otherClip)]
+  const [server, strict] = await Promise.all([localServer(replies()), localServer(replies())])
+  const kind = await videoStudio(server).run([...several, '-o', 'x.mp4', '--json'])
+  expect(kind.code).toBe(0)
+  expect(JSON.parse(kind.out)).toMatchObject({ warnings: ['2 videos came, 3 were asked for.'] })
+  const strictly = await videoStudio(strict).run([...several, '-o', 'x.mp4', '--strict'])
+  expect([strictly.code, strictly.out]).toEqual([9, 'x-1.mp4\nx-2.mp4\n'])
+  expect(strictly.err).toContain('2 videos came, 3 were asked for.')
+})
+
 test('where filters hold back everything the generation has failed', async () => {
   const more = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['Blood.'] }
   const server = await localServer([started, finished([], more)])
