@@ -15,7 +15,7 @@ import { canAsk } from '../shared/ask.ts'
 import { isDryRun, printRequest } from '../shared/dry-run.ts'
 import { openGateway } from '../shared/open-gateway.ts'
 import type { Output } from '../../output/output.ts'
-import { followJob } from './follow-job.ts'
+import { failed, followJob } from './follow-job.ts'
 import { findJob, openJobs, resumeFlags, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
 import type { VideoOptions } from './video-options.ts'
@@ -60,7 +60,7 @@ export async function startJob(
       const { id, kind } = started
       report.output.event({ type: 'job-create', id, kind })
       await report.output.flush()
-      if (!waits) return undefined
+      if (!waits) return started.state === 'failed' ? failed(started) : undefined
       const { plan, place } = request
       const pursuit = { job: { id, kind }, stored, plan, force: place.force, first: started, deadlineMs }
       return followJob({ ...session, gateway: withoutTotal(gateway) }, pursuit)

@@ -39,6 +39,17 @@ test('on a terminal the video is waited for and saved', async () => {
   expect(studio.read('x.mp4').equals(clip)).toBe(true)
 })
 
+test('a job that has failed at once has failed, also where nothing is waited for', async () => {
+  const replies = [video('failed', { error: { code: 'policy', message: 'Not this.' } })]
+  const studio = videoStudio(await localServer(replies))
+  const { code, out, err } = await studio.run([...remix, '--no-check', '--no-wait'])
+  expect([code, out]).toEqual([9, ''])
+  expect(err).toContain(`The job ${videoId} failed: Not this. (policy)`)
+  expect(JSON.parse((await studio.run(['list', '--json'])).out)).toMatchObject({
+    jobs: [{ state: 'failed' }],
+  })
+})
+
 test('--no-wait does not wait on a terminal either', async () => {
   const server = await localServer([started])
   const { code, out } = await videoStudio(server).run([...generate, '--no-wait'], {
