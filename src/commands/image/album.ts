@@ -72,10 +72,13 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
   const pathFor = (index: number) => (extension: string) => plan.pathFor({ index, extension, id: id() })
 
-  const show = async (path: string, mediaType: string, caption: string) => {
+  const show = async (path: string, mediaType: string, caption?: string) => {
     if (preview === undefined) return
-    await preview.show({ bytes: await readFile(resolve(context.cwd, path)), mediaType, caption })
+    const bytes = await readFile(resolve(context.cwd, path))
+    await preview.show({ bytes, mediaType, ...(caption === undefined ? {} : { caption }) })
   }
+  // On one terminal the result, which is the path, stands below its picture as it is.
+  const captionOf = (path: string) => (context.stdout.isTerminal ? undefined : path)
 
   const noteDamage = (index: number, place: string, damage: string) => {
     const message = `${place} has a damaged image as it came: ${damage}.`
@@ -101,7 +104,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
       async (image) => {
         files.set(index, image)
         saved.add(index)
-        await show(image.path, image.mime_type, image.path)
+        await show(image.path, image.mime_type, captionOf(image.path))
       },
     )
 

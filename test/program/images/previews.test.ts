@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
+import { memorySink } from '../../support/memory-sink.ts'
 import { studioAt } from './image-run.ts'
 import { completed, images, partial, red, stream } from './replies.ts'
 
@@ -23,7 +24,21 @@ test('partial images are shown as they are, whatever their length', async () => 
   expect(pictures.length).toBe(2)
   expect(pictures[0]).toBe(pictures[1])
   expect(err).toContain('preview 0\n')
-  expect(err).toContain('x.png\n')
+})
+
+test.each([
+  ['on one terminal: by the result', true, ''],
+  ['where the result goes elsewhere: by a caption', false, 'x.png\n'],
+])('below its picture the path of an image is told once, %s', async (_, isTerminal, caption) => {
+  const server = await localServer([images(red)])
+  const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', 'x.png', 'A kite']
+  const { code, out, err } = await studioAt(server).run(words, {
+    stdout: memorySink({ isTerminal }),
+    stderr: memorySink({ isTerminal: true }),
+  })
+  expect([code, out]).toEqual([0, 'x.png\n'])
+  expect(err).toContain('\x1b_Ga=T')
+  expect(err.match(/x\.png\n/g)?.join('') ?? '').toBe(caption)
 })
 
 test.each<[string, readonly string[], boolean]>([
