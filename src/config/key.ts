@@ -38,7 +38,7 @@ export function resolveKey(context: Context, settings: KeySettings): Promise<Api
  * `api_key_file` and `api_key_command` of the user's own file, the credentials file.
  * The first of these that is set decides: a broken one never falls through to another account's key.
  *
- * @throws UsageError when that one yields no usable key; ModelgateError `key_missing` (exit 3) when none is set.
+ * @throws UsageError when that one yields no usable key; ModelgateError `key_missing` (exit 3) when none is set, or it is empty.
  *   No message holds the key.
  */
 async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {

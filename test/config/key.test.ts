@@ -115,13 +115,18 @@ test.each([
   ['an escape', '\u001b[31msecret'],
   ['an accent', 'secr\u00e9t-key-part'],
   ['a zero-width space', 'secret\u200b'],
-  ['nothing', ''],
 ])('a key with %s is refused without being shown', async (_, key) => {
   const message = await failure({ env: { MODELGATE_API_KEY: key } })
-  expect(message).toMatch(
-    /^2 key_invalid \(config\)\nThe API key \(environment MODELGATE_API_KEY\) (contains|is empty)/,
-  )
+  expect(message).toMatch(/^2 key_invalid \(config\)\nThe API key \(environment MODELGATE_API_KEY\) contains/)
   expect(message).not.toMatch(/secr|key-part/)
+})
+
+test('an empty key is a missing one, and is not passed over for the key of another account', async () => {
+  const files = { k: 'another-key-part' }
+  const message = await failure({ files, env: { MODELGATE_API_KEY: '', MODELGATE_API_KEY_FILE: '../k' } })
+  expect(message).toMatch(
+    /^3 key_missing \(config\)\nThe API key \(environment MODELGATE_API_KEY\) is empty\./,
+  )
 })
 
 test('whatever the key, it is accepted as printable ASCII or refused without a trace of it', () => {
@@ -146,7 +151,9 @@ test('a file for the key: white space around it is no part of it, inside it is r
       The API key (flag --api-key-file, file HOME/k) contains a newline.
       hint: Give the key alone, in one line, as the gateway issued it. It has not been sent."
     `)
-  expect(await failure({ files: { k: ' \n' } }, { apiKeyFile: '../k' })).toMatch('is empty')
+  expect(await failure({ files: { k: ' \n' } }, { apiKeyFile: '../k' })).toMatch(
+    /^3 key_missing .*\n.*is empty/,
+  )
 })
 
 test.each([
