@@ -4,6 +4,7 @@ import type { ConnectionOptions } from './connection.ts'
 import { DeadlinePassed, ExchangeError, phaseOf } from './exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody, type TimeLimits } from './exchange.ts'
 import { afterFailure, Failure, judgeFailure } from './failure.ts'
+import { mostRedirects, sameOriginTarget } from './redirect.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from './retry.ts'
 import { checkUsage, requestIdOf, statusError, type RequestKind } from './status-error.ts'
 import { createTrace, type Trace } from './trace.ts'
@@ -101,6 +102,7 @@ async function attemptOnce(
   request: GatewayRequest,
   signal: AbortSignal,
   trace: Trace,
+  redirected = 0,
 ): Promise<GatewayReply | Failure> {
   const { policy } = gateway
   const wire = wireRequest(gateway, request)
@@ -115,6 +117,12 @@ async function attemptOnce(
     return judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
   }
   trace.reply(reply)
+  const mayFollow = request.kind === 'read' && redirected < mostRedirects
+  const target = mayFollow ? sameOriginTarget(reply, request.url) : undefined
+  if (target !== undefined) {
+    reply.close()
+    return attemptOnce(gateway, { ...request, url: target }, signal, trace, redirected + 1)
+  }
   if (reply.status >= 200 && reply.status < 300) {
     refuseEncoding(reply)
     return { ...reply, requestId: requestIdOf(reply.headers) ?? null }

@@ -2,14 +2,13 @@ import { ContractError, ModelgateError } from '../../errors.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { exchange, type Reply } from '../exchange.ts'
 import { readErrorText, refuseEncoding, wireRequest, type Gateway } from '../gateway.ts'
+import { redirectStatuses } from '../redirect.ts'
 import { statusError } from '../status-error.ts'
 import type { Trace } from '../trace.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
 
 /** More redirects than this lead nowhere (faults, S6). */
 const maxRedirects = 5
-
-const redirects = new Set([301, 302, 303, 307, 308])
 
 /** An answer that is neither content nor a redirect. */
 export class Refusal extends Error {
@@ -42,7 +41,7 @@ export async function requestUrl(
     trace.request(request)
     const reply = await exchange(request, { ...gateway, lookup: policy.lookup })
     trace.reply(reply)
-    if (redirects.has(reply.status)) {
+    if (redirectStatuses.has(reply.status)) {
       reply.close()
       current = redirectTarget(reply, current)
     } else if (reply.status === 200 || reply.status === 206) {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
@@ -79,6 +79,44 @@ test.for<[string, ServerReply, string]>([
   const gateway = testGateway(server.url, once)
   const error = (await outcome(lookUpJob(gateway, video))) as ModelgateError
   expect(`${error.exitCode} ${error.code}`).toBe(problem)
+})
+
+describe('a redirect of a look-up', () => {
+  const to = (location: string) => text('', { status: 307, headers: { location } })
+
+  test('is followed within the gateway, with the key', async () => {
+    const server = await localServer([
+      to('/v2/videos/x'),
+      to('x/'),
+      json({ id: video.id, status: 'running' }),
+    ])
+    expect(await lookUpJob(testGateway(server.url), video)).toMatchObject({ state: 'in_progress' })
+    expect(server.requests.map(({ line }) => line.split(' ')[1]).slice(1)).toEqual([
+      '/v2/videos/x',
+      '/v2/videos/x/',
+    ])
+    expect(server.requests.map(({ headers }) => headers['authorization'] !== undefined)).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  test('is followed three times', async () => {
+    const server = await localServer(Array<ServerReply>(4).fill(to('/again')))
+    expect(await outcome(lookUpJob(testGateway(server.url), video))).toMatchObject({
+      exitCode: 8,
+      code: 'unexpected_redirect',
+    })
+  })
+
+  test('is not followed to anywhere else', async () => {
+    const elsewhere = await localServer([])
+    const server = await localServer([to(`${elsewhere.url}/v1/videos/x`)])
+    expect(await outcome(lookUpJob(testGateway(server.url), video))).toMatchObject({
+      code: 'unexpected_redirect',
+    })
+  })
 })
 
 test('a look-up costs nothing, and is sent again', async () => {

@@ -85,7 +85,7 @@ const fails: fc.Arbitrary<Answer> = fc
       text(''),
       text('null'),
       json({ error: { message: 'try again' } }),
-      text('', { status: 302, headers: { location: '/login' } }),
+      text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } }),
     ),
   )
   .map((reply) => ({ means: 'fails', reply }))

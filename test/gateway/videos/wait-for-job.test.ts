@@ -174,7 +174,7 @@ describe('a look-up that fails does not fail the job', () => {
     ['something else', text('{"id": "video_1", ')],
     ['nothing', text('')],
     ['an error', json({ error: { message: 'try again' } })],
-    ['a redirect', text('', { status: 302, headers: { location: '/login' } })],
+    ['a redirect', text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } })],
     ['a reset', [readAll, reset]],
     ['no HTTP', text('').slice(0, 1).concat(reset)],
   ])('%s', async ([, reply]) => {
