@@ -38,7 +38,9 @@ export async function findJob(
   if (text === undefined || text.trim() === '') throw missingId()
   const found = await store.find(text)
   if (found !== undefined) return stored(options, settings, found)
-  if (!text.includes('/')) return { id: text, kind: 'video', stored: undefined }
+  // What relays call videos may be base64, slashes and all (quirk 21).
+  if (!text.includes('/') || /^(video|task)_/.test(text))
+    return { id: text, kind: 'video', stored: undefined }
   // A remix goes by the last part alone: the name is checked whole here.
   operationPath(text)
   return { id: text, kind: 'operation', stored: undefined }

@@ -94,7 +94,7 @@ function requestFor(
 ): GatewayRequest {
   return remixed === undefined
     ? operationRequest(gateway, model, order)
-    : remixRequest(gateway, lastSegment(remixed.id), order)
+    : remixRequest(gateway, remixed.kind === 'video' ? remixed.id : lastSegment(remixed.id), order)
 }
 
 const send = (gateway: Gateway, { kind }: VideoRequest, wire: GatewayRequest) =>

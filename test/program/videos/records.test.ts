@@ -187,6 +187,21 @@ test('--last is the newest, a beginning is enough, and an ambiguous one is refus
   expect((await studio.run(['status'])).code).toBe(2)
 })
 
+test('an id of a video that has slashes is no name of an operation', async () => {
+  const id = 'video_a+b/c=='
+  const path = '/v1/videos/video_a%2Bb%2Fc%3D%3D'
+  const found = json({ id, object: 'video', status: 'completed' })
+  const server = await localServer([found, found, video('queued')])
+  const studio = videoStudio(server)
+  expect((await studio.run(['status', id])).code).toBe(0)
+  expect((await studio.run(['remix', '-m', 'sora-2', id, 'Make it night', '--no-wait'])).code).toBe(0)
+  expect(server.requests.map(({ line }) => line.split(' ').slice(0, 2).join(' '))).toEqual([
+    `GET ${path}`,
+    `GET ${path}`,
+    `POST ${path}/remix`,
+  ])
+})
+
 test('a job of another gateway is not asked for where nobody knows it', async () => {
   const server = await localServer([video('queued')])
   const studio = videoStudio(server)
