@@ -43,7 +43,8 @@ if (usesKeys) process.stdin.setRawMode(false).pause()
 async function interruption(): Promise<ModelgateError> {
   // Something must keep the process alive, as the next look-up would.
   const waiting = context.clock.timer(60_000, () => {})
-  await once(context.signal, 'abort')
+  // The key may have been pressed before anybody looked.
+  if (!context.signal.aborted) await once(context.signal, 'abort')
   waiting.cancel()
   return context.signal.reason as ModelgateError
 }
