@@ -28,6 +28,11 @@ export function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
+/** A count or a position; null for what cannot be one, so that documents keep to their schema. */
+export function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
+}
+
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }

@@ -1,5 +1,5 @@
 import type { Citation } from '../../contract/text-event.ts'
-import { numberOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
+import { countOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 
 /** The sources that a candidate names, as citations or as the ground of its answer. */
 export function citationsOf(candidate: JsonObject): Citation[] {
@@ -22,7 +22,7 @@ function readSource(source: JsonObject): Citation {
   return {
     url: stringOf(source['uri']) ?? null,
     title: stringOf(source['title']) ?? null,
-    start: numberOf(source['startIndex']),
-    end: numberOf(source['endIndex']),
+    start: countOf(source['startIndex']),
+    end: countOf(source['endIndex']),
   }
 }

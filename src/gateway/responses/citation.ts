@@ -1,5 +1,5 @@
 import type { Citation } from '../../contract/text-event.ts'
-import { isObject, numberOf, stringOf } from '../json-access.ts'
+import { countOf, isObject, stringOf } from '../json-access.ts'
 
 /** An annotation of a text (url, file or container file citation); undefined for what cites nothing. */
 export function readCitation(annotation: unknown): Citation | undefined {
@@ -11,5 +11,5 @@ export function readCitation(annotation: unknown): Citation | undefined {
     stringOf(annotation['file_id']) ??
     null
   if (url === null && title === null) return undefined
-  return { url, title, start: numberOf(annotation['start_index']), end: numberOf(annotation['end_index']) }
+  return { url, title, start: countOf(annotation['start_index']), end: countOf(annotation['end_index']) }
 }

@@ -335,6 +335,14 @@ test('an error without any words is a failure all the same', () => {
   expect(decode([{ error: { code: 7 } }]).error?.message).toBe('The gateway reported an error: 7')
 })
 
+test('takes no count that cannot be one', () => {
+  const usageMetadata = { promptTokenCount: -1, candidatesTokenCount: 2.5, thoughtsTokenCount: 3 }
+  const citationMetadata = { citationSources: [{ uri: 'https://a.example', startIndex: -1, endIndex: 2 }] }
+  const { result } = decode([{ ...chunk([{ text: 'a' }], { citationMetadata }), usageMetadata }])
+  expect(result.usage).toMatchObject({ input_tokens: null, output_tokens: 3, reasoning_tokens: 3 })
+  expect(result.citations).toEqual([{ url: 'https://a.example', title: null, start: null, end: 2 }])
+})
+
 test('error: null is no error', () => {
   expect(decode([{ ...stop, error: null }, chunk([{ text: 'a' }], { finishReason: 'STOP' })]).verdict).toBe(
     'ok',

@@ -273,6 +273,20 @@ test('an error without any content is none', () => {
   }
 })
 
+test('takes no count that cannot be one', () => {
+  const usage = { input_tokens: -1, output_tokens: 1.5, total_tokens: 1e300 }
+  expect(decode([completed({ usage })]).result.usage).toMatchObject({
+    input_tokens: null,
+    output_tokens: null,
+    total_tokens: null,
+  })
+  const annotation = { type: 'url_citation', url: 'https://a.example', start_index: -1, end_index: 2 }
+  const cited = { type: 'message', content: [{ type: 'output_text', text: 'a', annotations: [annotation] }] }
+  expect(decode([completed({ output: [cited] })]).result.citations).toEqual([
+    { url: 'https://a.example', title: null, start: null, end: 2 },
+  ])
+})
+
 test('tells usage in the common words', () => {
   const usage = {
     input_tokens: 10,
