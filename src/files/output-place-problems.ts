@@ -4,9 +4,8 @@ import { ModelgateError } from '../errors.ts'
 import { openAtomicFile } from './atomic-file.ts'
 import { findTarget } from './write-target.ts'
 
-export interface PlannedFiles {
-  readonly paths: readonly string[]
-  readonly force: boolean
+export interface PlannedFile {
+  readonly path: string
   /** A name that is taken is no problem: another will be found. */
   readonly mayBeTaken: boolean
 }
@@ -14,18 +13,21 @@ export interface PlannedFiles {
 /** What would keep files from being written: each that exists, and for each folder the first other trouble. */
 export async function placeProblems(
   context: Context,
-  { paths, force, mayBeTaken }: PlannedFiles,
+  files: readonly PlannedFile[],
+  force: boolean,
 ): Promise<ModelgateError[]> {
   const problems: ModelgateError[] = []
-  const foldersSeen = new Set<string>()
-  for (const path of paths) {
+  /** Folders that were written to, or could not be, by whether their trouble has been told. */
+  const folders = new Map<string, boolean>()
+  for (const { path, mayBeTaken } of files) {
     const folder = dirname(path)
-    const problem = foldersSeen.has(folder)
+    const problem = folders.has(folder)
       ? await problemOf(() => findTarget(context, path, force, mayBeTaken))
       : await problemOf(() => tryToWrite(context, path, force, mayBeTaken))
     const isOnlyTaken = problem?.code === 'file_exists'
-    if (problem !== undefined && (isOnlyTaken || !foldersSeen.has(folder))) problems.push(problem)
-    if (!isOnlyTaken) foldersSeen.add(folder)
+    const isTold = folders.get(folder) === true
+    if (problem !== undefined && (isOnlyTaken || !isTold)) problems.push(problem)
+    if (!isOnlyTaken) folders.set(folder, isTold || problem !== undefined)
   }
   return problems
 }

@@ -61,6 +61,8 @@ export interface ExpectedFiles {
   readonly extension?: string
   /** Records are written beside the images. */
   readonly sidecar?: boolean
+  /** Previews are kept beside the images. */
+  readonly partials?: boolean
 }
 
 /** Decides the names of a command's images or videos. Touches nothing; asks only whether `-o` is a folder. */
@@ -82,18 +84,21 @@ export function planOutputs(context: Context, request: OutputRequest): OutputPla
     toStandardOutput,
     isAutomatic: folder !== undefined,
     pathFor,
-    async check({ extension = kind === 'video' ? 'mp4' : 'png', sidecar = false } = {}) {
+    async check({ extension = kind === 'video' ? 'mp4' : 'png', sidecar = false, partials = false } = {}) {
       const problems = nameProblems(context, { text, template, kind, count, isNamed: folder === undefined })
       if (problems.length > 0 || toStandardOutput) return problems
-      // The longest id that a name can hold shows whether the name gets too long; what exists it cannot show.
-      const paths = Array.from({ length: count }, (_, at) => {
-        return pathFor({ index: at + 1, extension, id: 'x'.repeat(80) })
+      const mayBeTaken = folder !== undefined || template.tokens.has('id')
+      const files = Array.from({ length: count }, (_, at) => {
+        // The longest id that a name can hold shows whether the name gets too long; what exists it cannot show.
+        const planned = { index: at + 1, extension, id: 'x'.repeat(80) }
+        const path = pathFor(planned)
+        return [
+          { path, mayBeTaken },
+          ...(sidecar ? [{ path: sidecarPath(path), mayBeTaken }] : []),
+          ...(partials ? [{ path: pathFor({ ...planned, partial: 0 }), mayBeTaken: true }] : []),
+        ]
       })
-      return await placeProblems(context, {
-        paths: sidecar ? paths.flatMap((path) => [path, sidecarPath(path)]) : paths,
-        force: request.force,
-        mayBeTaken: folder !== undefined || template.tokens.has('id'),
-      })
+      return await placeProblems(context, files.flat(), request.force)
     },
   }
 }

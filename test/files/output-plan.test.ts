@@ -184,6 +184,30 @@ describe('before anything is sent', () => {
     ])
   })
 
+  test('a later file of a folder may be the one that cannot be written', async () => {
+    const folder = temporaryFolder()
+    mkdirSync(`${folder}/hero-2.png`)
+    const isFolder = '10 is_folder "hero-2.png" cannot be written: it is a folder.'
+    expect(await problems(folder, { output: 'hero-{index}.png', count: 3 })).toEqual([isFolder])
+    const long = 'x'.repeat(250)
+    const tooLong = (name: string) => `10 name_too_long "${name}" cannot be written: its name is too long.`
+    expect(await problems(folder, { output: `${long}{index}.png`, count: 11 })).toEqual([
+      tooLong(`${long}10.png`),
+    ])
+    expect(await problems(folder, { output: `${long}.png` }, { sidecar: true })).toEqual([
+      tooLong(`${long}.png.json`),
+    ])
+    expect(await problems(folder, { output: `${long}.png` }, { partials: true })).toEqual([
+      tooLong(`${long}-partial-0.png`),
+    ])
+  })
+
+  test('a partial image that exists is no problem: the new one gets another name', async () => {
+    const folder = temporaryFolder()
+    writeFiles(folder, { 'hero-partial-0.png': '' })
+    expect(await problems(folder, { output: 'hero.png' }, { partials: true })).toEqual([])
+  })
+
   test('every file that exists is told, unless it may be replaced', async () => {
     const folder = temporaryFolder()
     writeFiles(folder, { 'hero-1.png': '', 'hero-3.png': '', 'hero-2.webp': '', 'hero-4.png.json': '' })

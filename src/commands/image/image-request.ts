@@ -116,7 +116,8 @@ export async function buildImageRequest(
     await step(() => throwAll(['--skip-existing cannot know names with {id}, which only the reply tells.']))
   }
   if (isSaved && wanted.length > 0) {
-    const expected = { extension: extensionFor(body), sidecar: options.sidecar === true }
+    const { sidecar = false, savePartials: partials = false } = options
+    const expected = { extension: extensionFor(body), sidecar, partials }
     for (const problem of await plan.check(expected)) await step(() => Promise.reject(problem))
   }
   problems.throwAny()
