@@ -1,5 +1,5 @@
 import { maxJobReplyBytes } from '../../contract/limits.ts'
-import { ContractError, type ModelgateError } from '../../errors.ts'
+import { ContractError, ModelgateError } from '../../errors.ts'
 import { createMessageReader } from '../events/message-reader.ts'
 import { stalledError } from '../events/reader-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
@@ -7,12 +7,15 @@ import { brokenError, type Gateway, type GatewayReply } from '../gateway.ts'
 import type { RequestKind } from '../status-error.ts'
 import { createWatchdog } from '../watchdog.ts'
 
+/** As much of a reply is kept as may hold the name of a job. */
+const longestBeginning = 4_096
+
 const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)
 
 /**
  * Reads the one JSON value of a reply, whole.
  * @throws ContractError for what is no JSON, HTML, and more than the limit; ModelgateError for a reply that is cut,
- *   unless it tells of a new job and is cut only after that
+ *   unless it tells the name of a new job and is cut only after that
  */
 export async function readJobReply(
   { clock, limits }: Pick<Gateway, 'clock' | 'limits'>,
@@ -20,7 +23,10 @@ export async function readJobReply(
   kind: RequestKind,
 ): Promise<unknown> {
   const values: unknown[] = []
-  const reader = createMessageReader({ onMessage: (value) => values.push(value) }, maxJobReplyBytes)
+  let beginning = ''
+  const onMessage = (value: unknown, text: string) =>
+    values.push(kind === 'create' ? withWholeIds(value, text) : value)
+  const reader = createMessageReader({ onMessage }, maxJobReplyBytes)
   const silence = createWatchdog(clock)
   let stall: ModelgateError | undefined
   silence.watch(limits.progress, () => {
@@ -29,6 +35,7 @@ export async function readJobReply(
   })
   try {
     for await (const chunk of reply.body) {
+      if (beginning.length < longestBeginning) beginning += Buffer.from(chunk).toString('latin1')
       reader.push(chunk)
       // Blanks are signs of life, and no progress.
       if (!chunk.every(isBlank)) silence.touch()
@@ -37,9 +44,12 @@ export async function readJobReply(
     if (stall !== undefined) throw stall
     reader.end()
   } catch (error) {
-    // The value is whole, whatever the rest of the message was to be: a job that is paid for must not lose its name.
+    // Whatever the rest of the message was to be: a job that is paid for must not lose its name.
     const isCut = error instanceof ExchangeError
-    const isEnough = kind === 'create' && values.length > 0 && (isCut || error === stall)
+    const isShort = isCut || error === stall || isTruncation(error)
+    if (kind === 'create' && isShort && values.length === 0)
+      values.push(...nameIn(Buffer.from(beginning, 'latin1').toString()))
+    const isEnough = kind === 'create' && isShort && values.length > 0
     if (!isEnough) throw isCut ? brokenError(error, kind) : error
   } finally {
     silence.stop()
@@ -47,4 +57,29 @@ export async function readJobReply(
   }
   if (values.length > 0) return values[0]
   throw new ContractError('reply_not_understood', 'The reply holds no JSON.')
+}
+
+function isTruncation(error: unknown): boolean {
+  return error instanceof ModelgateError && error.code === 'stream_truncated'
+}
+
+const idField = /^\s*\{\s*"(name|id|task_id)"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(\d+)(?=[\s,}]))/
+
+/** The name of a job with which a reply begins that has no end. */
+function nameIn(beginning: string): unknown[] {
+  const [, field, text, number] = idField.exec(beginning) ?? []
+  if (field === undefined) return []
+  try {
+    return [{ [field]: number ?? (JSON.parse(`"${text}"`) as unknown) }]
+  } catch {
+    return []
+  }
+}
+
+/** The same value with those ids as texts that are larger numbers than can be held. */
+function withWholeIds(value: unknown, text: string): unknown {
+  if (!/\d{16}/.test(text)) return value
+  const keep = (field: string, found: unknown, { source }: { readonly source?: string }) =>
+    Number.isInteger(found) && !Number.isSafeInteger(found) && /(^|_)id$|Id$/.test(field) ? source : found
+  return JSON.parse(text, keep as (field: string, found: unknown) => unknown)
 }

@@ -109,6 +109,36 @@ test.for<[string, ServerReply, string]>([
 })
 
 test.for<[string, ServerReply, string]>([
+  [
+    'by a reset',
+    [readAll, beginning('{"name": "models/m/operations/\\u0031", "metadata": {"a"'), reset],
+    'models/m/operations/1',
+  ],
+  ['orderly', [readAll, write(`${head(200)}{\n  "id": "video_1",\n  "obj`), end], 'video_1'],
+  ['after a number', [readAll, beginning('{"task_id":1234567890123456789,"sta'), end], '1234567890123456789'],
+])('a job whose reply is cut after its name has that name: %s', async ([, reply, id]) => {
+  const server = await localServer([reply])
+  expect(await create(testGateway(server.url))).toMatchObject({ id, state: 'pending' })
+})
+
+test.for([
+  '{"name":"models/m/operations/1',
+  '{"task_id":123',
+  '{"hello":"x","id":"y",',
+  '{"error":{"id":"x","m',
+])('a job whose reply is cut after %s has no name', async (content) => {
+  const server = await localServer([[readAll, beginning(content), end]])
+  expect(await create(testGateway(server.url))).toMatchObject({ exitCode: 7, facts: { billed: 'maybe' } })
+})
+
+test('an id that is a larger number than JavaScript can hold keeps its digits', async () => {
+  const server = await localServer([
+    text('{"task_id": 1234567890123456789, "status": "queued", "n": 12345678901234567890}'),
+  ])
+  expect(await create(testGateway(server.url))).toMatchObject({ id: '1234567890123456789', state: 'pending' })
+})
+
+test.for<[string, ServerReply, string]>([
   ['says that something is wrong', json({ error: { message: 'no' } }, { status: 400 }), '4 http_400'],
   ['refuses the key', json({}, { status: 401 }), '3 key_refused'],
   [
