@@ -9,6 +9,7 @@ import { addSafety, readSafety } from './generate/safety.ts'
 import { applyAnswerSchema } from './generate/schema.ts'
 import { contentToolForms, readContentTool } from './generate/tools.ts'
 import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
+import { explainCommon, strictMeanings } from './shared/common-meaning.ts'
 import { addExamples, type Example } from './shared/examples.ts'
 import { collect } from './shared/common-options.ts'
 import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
@@ -49,6 +50,7 @@ export const generateExamples: readonly Example[] = [
 /** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */
 export function registerGenerate(command: Command, context: Context, send = sendText): void {
   addExamples(command, context, generateExamples)
+  explainCommon(command, strictMeanings.text)
   command
     .argument('[prompt...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-s, --system <text>', 'system instruction as text, or @file')

@@ -7,6 +7,7 @@ import { addInput } from './respond/input.ts'
 import { applyAnswerSchema } from './respond/schema.ts'
 import { readResponseTool, responseToolForms } from './respond/tools.ts'
 import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
+import { explainCommon, strictMeanings } from './shared/common-meaning.ts'
 import { addExamples, type Example } from './shared/examples.ts'
 import { collect } from './shared/common-options.ts'
 import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
@@ -43,6 +44,7 @@ export const respondExamples: readonly Example[] = [
 /** `modelgate respond`: text, response-object style, streamed by default (specification, endpoint 2). */
 export function registerRespond(command: Command, context: Context, send = sendText): void {
   addExamples(command, context, respondExamples)
+  explainCommon(command, strictMeanings.text)
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)

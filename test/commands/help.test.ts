@@ -132,6 +132,35 @@ test.each(['generate', 'respond'] as const)(
   },
 )
 
+test.each([
+  ['generate', 'treat an answer cut by the token limit as a failure'],
+  ['respond', 'treat an answer cut by the token limit as a failure'],
+  ['image create', 'treat missing or damaged images as a failure'],
+  ['image edit', 'treat missing or damaged images as a failure'],
+  ['video generate', 'treat missing or damaged videos as a failure'],
+  ['video remix', 'treat missing or damaged videos as a failure'],
+  ['video status', 'with --wait, treat missing or damaged videos as a failure'],
+  ['video wait', 'treat missing or damaged videos as a failure'],
+])('the help of --strict says what it means to %s', async (name, about) => {
+  const { out } = await runMain([...name.split(' '), '--help'], { columns: 200 })
+  expect(/^ +--strict +(.*)$/m.exec(out.replaceAll(/\n {9,}/g, ' '))?.[1]).toBe(about)
+})
+
+test.each([
+  ['video list', ['--model', '--output', '--force', '--strict', '--curl'], ['--json', '--dry-run']],
+  ['video status', ['--model', '--body', '--usage'], ['--strict', '--output', '--json']],
+  ['video wait', ['--model', '--body', '--usage'], ['--strict', '--output', '--json']],
+])('the help of %s names no option that it refuses', async (name, refused, taken) => {
+  const words = name.split(' ')
+  const { out } = await runMain([...words, '--help'])
+  expect([...refused, ...taken].filter((flag) => new RegExp(`^ .*${flag}\\b`, 'm').test(out))).toEqual(taken)
+  for (const flag of refused) {
+    const value = /model|output|body/.test(flag) ? ['x'] : []
+    const { code, err } = await runMain([...words, flag, ...value])
+    expect([code, err]).toEqual([2, expect.stringContaining(`${flag} means nothing to ${name}.`)])
+  }
+})
+
 test('the help of --stream says what this command does without it', async () => {
   const { out } = await runMain(['respond', '--help'], { columns: 200 })
   expect(out.replaceAll(/\s+/g, ' ')).toContain(

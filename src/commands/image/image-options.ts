@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { explainCommon, strictMeanings } from '../shared/common-meaning.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
 import { suggestWords } from '../shared/suggested-words.ts'
 
@@ -17,6 +18,7 @@ export const previewModes = ['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off']
 export type PreviewMode = (typeof previewModes)[number]
 
 export function addImageOptions(command: Command): void {
+  explainCommon(command, strictMeanings.images)
   const options = [
     new Option('--save-partials', 'keep the previews that stream in, beside the image'),
     new Option('--sidecar', 'write a JSON record beside each image'),

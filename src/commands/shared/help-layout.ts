@@ -1,4 +1,5 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
+import { isHidden, meaningOf } from './common-meaning.ts'
 
 /** A term and what it means: a line of help, or several where it is narrow. */
 export type HelpRow = readonly [term: string, about: string]
@@ -28,7 +29,11 @@ export const helpLayout: HelpConfiguration = {
       ['Commands:', help.visibleCommands(command).map((child) => [child.name(), child.description()])],
       ...[...groups(command, help)].map(([heading, options]): [string, HelpRow[]] => [
         heading,
-        rows(options, help.optionTerm, help.optionDescription),
+        rows(
+          options,
+          help.optionTerm,
+          (option) => meaningOf(command, option) ?? help.optionDescription(option),
+        ),
       ]),
     ]
     const termWidth = Math.max(...blocks.flatMap(([, all]) => all.map(([term]) => term.length)))
@@ -50,7 +55,8 @@ export const ownOptionsLayout: HelpConfiguration = { ...helpLayout, showGlobalOp
 
 /** The options by the heading of their group; what has none comes first, with the program's among it. */
 function groups(command: Command, help: Help): Map<string, Option[]> {
-  const visible = [...help.visibleGlobalOptions(command), ...help.visibleOptions(command)]
+  const common = help.visibleGlobalOptions(command).filter((option) => !isHidden(command, option))
+  const visible = [...common, ...help.visibleOptions(command)]
   const [last, all] = [visible.filter(isLast), visible.filter((option) => !isLast(option))]
   const own = command.options.flatMap(({ helpGroupHeading }) => helpGroupHeading ?? [])
   const headings = ['Options:', ...own, ...all.map(headingOf)]

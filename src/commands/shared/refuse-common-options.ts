@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { UsageError } from '../../errors.ts'
+import { hideCommon } from './common-meaning.ts'
 
 /** Common options that change nothing for the worse where no request is sent: less or more to read, no questions. */
 const harmless: ReadonlySet<string> = new Set(['quiet', 'debug', 'input', 'stdin'])
@@ -24,6 +25,12 @@ export function refuseCommonOptions(command: Command, refused?: ReadonlySet<stri
   const reason = refused === undefined ? ', which sends no request' : ''
   const problems = inVain.map(({ long }) => `${long} means nothing to ${name}${reason}.`)
   throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
+}
+
+/** Has a command refuse some of the common options, which its help does not offer. */
+export function refuseSome(command: Command, refused: ReadonlySet<string>): void {
+  hideCommon(command, refused)
+  command.hook('preAction', () => refuseCommonOptions(command, refused))
 }
 
 function programOf(command: Command): Command {

@@ -15,7 +15,7 @@ import { createJsonRedactor } from '../../output/redact.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
 import { openGateway, readSettings } from '../shared/open-gateway.ts'
-import { refuseCommonOptions } from '../shared/refuse-common-options.ts'
+import { refuseSome } from '../shared/refuse-common-options.ts'
 import { createProblemList } from '../shared/problem-list.ts'
 import { refreshJobs } from './refresh-jobs.ts'
 
@@ -53,7 +53,7 @@ export function registerVideoList(command: Command, context: Context): void {
     ),
   ]
   for (const option of own) command.addOption(option.helpGroup('Job:'))
-  command.hook('preAction', () => refuseCommonOptions(command, refused))
+  refuseSome(command, refused)
   command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../../context.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
-import { refuseCommonOptions } from '../shared/refuse-common-options.ts'
+import { refuseSome } from '../shared/refuse-common-options.ts'
 import { lookAtJob } from './look-at-job.ts'
 import { addStatusOptions, meaninglessToLooks, type VideoOptions } from './video-options.ts'
 
@@ -15,8 +15,8 @@ const videoStatusExamples: readonly Example[] = [
 /** `modelgate video status`: a look at a job (specification, endpoint 5; operations: wire facts, section 7). */
 export function registerVideoStatus(command: Command, context: Context): void {
   addExamples(command, context, videoStatusExamples)
+  refuseSome(command, meaninglessToLooks)
   command
-    .hook('preAction', () => refuseCommonOptions(command, meaninglessToLooks))
     .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
     .action((id: string | undefined, _: unknown, self: Command) =>
       lookAtJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video status'),

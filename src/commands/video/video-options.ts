@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
 import type { CommonOptions } from '../shared/common-options.ts'
+import { explainCommon, strictMeanings } from '../shared/common-meaning.ts'
 import { pollSeconds } from '../../contract/videos.ts'
 
 /** The options of the commands that follow a job, beside the fields of their requests. */
@@ -24,6 +25,7 @@ const wait = (about: string) => new Option('--wait', about)
 
 /** For commands that start a job. */
 export function addStartOptions(command: Command): void {
+  explainCommon(command, strictMeanings.videos)
   addAll(command, [
     wait('wait for the video and save it (the default on a terminal)'),
     new Option('--no-wait', 'only start the job and print its id'),
@@ -42,6 +44,7 @@ export function addRemixOptions(command: Command): void {
 
 /** For the command that looks a job up. */
 export function addStatusOptions(command: Command): void {
+  explainCommon(command, strictMeanings.videosIfWaiting)
   addAll(command, [
     last(),
     wait('wait for the video and save it'),
@@ -52,6 +55,7 @@ export function addStatusOptions(command: Command): void {
 
 /** For the command that waits in any case. */
 export function addWaitingOptions(command: Command): void {
+  explainCommon(command, strictMeanings.videos)
   addAll(command, [last(), ...following()])
 }
 

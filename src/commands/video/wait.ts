@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../../context.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
-import { refuseCommonOptions } from '../shared/refuse-common-options.ts'
+import { refuseSome } from '../shared/refuse-common-options.ts'
 import { lookAtJob } from './look-at-job.ts'
 import { addWaitingOptions, meaninglessToLooks, type VideoOptions } from './video-options.ts'
 
@@ -14,8 +14,8 @@ const videoWaitExamples: readonly Example[] = [
 /** `modelgate video wait`: the plain word for `video status --wait`. */
 export function registerVideoWait(command: Command, context: Context): void {
   addExamples(command, context, videoWaitExamples)
+  refuseSome(command, meaninglessToLooks)
   command
-    .hook('preAction', () => refuseCommonOptions(command, meaninglessToLooks))
     .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
     .action((id: string | undefined, _: unknown, self: Command) =>
       lookAtJob(context, { ...self.optsWithGlobals<VideoOptions>(), wait: true }, id, 'video wait'),
