@@ -46,8 +46,8 @@ export async function reportJob(
   const report = createVideoReport(output, command, model)
   const tellRaw = () => {
     const document = report.document()
-    if (options.raw && document !== undefined)
-      output.raw(JSON.stringify(document.video ?? document.operation))
+    const value = document?.video ?? document?.operation ?? undefined
+    if (options.raw && value !== undefined) output.raw(JSON.stringify(value))
   }
   try {
     report.start()

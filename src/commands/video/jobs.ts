@@ -16,14 +16,15 @@ export interface NamedJob {
   readonly stored: StoredJob | undefined
 }
 
-/** @param secrets what a record must never hold: the key */
+/** @param secrets what a record must never hold: the key; it may become known after the record was opened */
 export function openJobs(context: Context, secrets: readonly string[] = []): JobStore {
-  return openJobStore(stateFolder(context), context.clock, createJsonRedactor(secrets))
+  return openJobStore(stateFolder(context), context.clock, (json) => createJsonRedactor(secrets)(json))
 }
 
 /**
  * The job that is meant by an id, the beginning of one, or `--last`. One that is not on record is taken as it is:
  * a name with slashes is an operation's.
+ * @param secrets as of `openJobs`
  * @throws UsageError without a job, for an ambiguous beginning, a name that is no path, and a job of another gateway
  */
 export async function findJob(
@@ -31,9 +32,10 @@ export async function findJob(
   options: VideoOptions,
   settings: Settings,
   text: string | undefined,
+  secrets: readonly string[] = [],
 ): Promise<NamedJob> {
   if (options.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
-  const store = openJobs(context)
+  const store = openJobs(context, secrets)
   if (options.last) return stored(options, settings, await newest(store))
   if (text === undefined || text.trim() === '') throw missingId()
   const found = await store.find(text)

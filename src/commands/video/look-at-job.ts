@@ -15,6 +15,8 @@ import { videosOf } from './count-videos.ts'
 import { failed, followJob } from './follow-job.ts'
 import { findJob, optionsFor, resumeFlags, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
+import { withKnowledge } from './record-knowledge.ts'
+import { standingNote, standingVideos, tellStanding } from './standing-videos.ts'
 import { deadlineOf, withoutTotal } from './start-job.ts'
 import type { VideoOptions } from './video-options.ts'
 
@@ -27,29 +29,47 @@ export async function lookAtJob(
 ): Promise<void> {
   let output: Output | undefined
   const settings = await readSettings(context, given)
-  const named = await findJob(context, given, settings, text)
+  const secrets: string[] = []
+  const named = await findJob(context, given, settings, text, secrets)
   const options = optionsFor(given, named)
   const waits = options.wait === true
   const deadlineMs = deadlineOf(context, settings)
   const { plan, force } = waits
     ? await planFor(context, options, settings, named)
     : { plan: undefined, force: false }
+  const model = named.stored?.record.model ?? ''
+  const standing =
+    plan === undefined || isDryRun(options) ? undefined : await standingVideos(context, options, named, plan)
+  if (standing !== undefined) {
+    output = openJobOutput(context, options, settings, { result: 'files', key: '' })
+    await reportJob(output, { command, model, options }, async (report) =>
+      tellStanding(report, named, standing),
+    ).finally(() => {
+      if (!settings.quiet.value) context.stderr.write(standingNote(standing))
+    })
+    return
+  }
   const { gateway, close } = await openGateway(context, options, settings, false, () => output)
+  secrets.push(gateway.key)
   try {
     if (isDryRun(options))
       return await printRequest(context, options, gateway, lookUpRequest(gateway, named), {
         body: undefined,
       })
     output = openJobOutput(context, options, settings, { result: waits ? 'files' : 'job', key: gateway.key })
-    const model = named.stored?.record.model ?? ''
     await reportJob(output, { command, model, options }, async (report) => {
       const session: JobSession = { context, options, settings, gateway, report }
-      if (plan === undefined) return look(session, named)
       const { id, kind, stored } = named
-      return followJob(
-        { ...session, gateway: withoutTotal(gateway) },
-        { job: { id, kind }, stored, plan, force, deadlineMs },
-      )
+      const asked =
+        plan === undefined
+          ? look(session, named)
+          : followJob(
+              { ...session, gateway: withoutTotal(gateway) },
+              { job: { id, kind }, stored, plan, force, deadlineMs },
+            )
+      return await asked.catch(async (error: unknown) => {
+        throw await withKnowledge(error, named, report)
+      })
     })
   } finally {
     await close()

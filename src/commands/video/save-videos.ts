@@ -1,19 +1,12 @@
 import { unlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { SavedVideo } from '../../contract/video-event.ts'
-import {
-  GenerationError,
-  ModelgateError,
-  UsageError,
-  asModelgateError,
-  type ErrorFacts,
-  type ExitName,
-} from '../../errors.ts'
+import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../../errors.ts'
 import { describeVideoFile } from '../../files/describe-video-file.ts'
+import { withoutMedia } from '../../files/jobs/job-record.ts'
 import { openVideoFile } from '../../files/open-video-file.ts'
 import { streamVideo } from '../../files/stream-video.ts'
 import { createVideoFetcher, type VideoFetcher } from '../../gateway/videos/fetch-video.ts'
-import { filteredOf } from '../../gateway/videos/job-failure.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
 import { lastSegment } from '../../gateway/videos/operation-name.ts'
 import type { JobReport } from '../../gateway/videos/read-job.ts'
@@ -21,6 +14,7 @@ import { resultPlaces } from '../../gateway/videos/result-places.ts'
 import type { Pursuit } from './follow-job.ts'
 import { createDownloadMeter } from './download-meter.ts'
 import { keepRecord, type JobSession } from './job-session.ts'
+import { someMissing, tellHeldBack } from './missing-videos.ts'
 import { savedBefore } from './saved-before.ts'
 
 /**
@@ -38,7 +32,7 @@ export async function saveVideos(
   const { gateway, options, report } = session
   const count = Math.max(1, resultPlaces(completed).length)
   if (pursuit.plan.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
-  const heldBack = () => tellHeldBack(session, completed, count)
+  const heldBack = () => tellHeldBack(report, completed, count)
   const before = await savedBefore(session, pursuit, { id: lastSegment(completed.id), count })
   for (const [index, file] of before) report.save(index, file)
   let current = 1
@@ -60,7 +54,10 @@ export async function saveVideos(
     }
   }
   report.take(fetcher.report)
-  if (errors.length === 0) return heldBack()
+  if (errors.length === 0) {
+    await keepResult(session, pursuit, fetcher.report, count)
+    return heldBack()
+  }
   if (errors.length === count) throw errors[0]
   heldBack()
   return someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
@@ -68,24 +65,17 @@ export async function saveVideos(
   })
 }
 
-/** Videos that were made and not handed over; undefined when there are none. */
-function tellHeldBack(
-  { report }: JobSession,
-  { value, note, id }: JobReport,
+/** Enough to tell it all again without the gateway. A copy in another place does not take the first one's place. */
+async function keepResult(
+  { context, options, report }: JobSession,
+  { stored }: Pursuit,
+  { value }: JobReport,
   count: number,
-): ModelgateError | undefined {
-  const held = filteredOf(value)
-  if (held.count === 0) return undefined
-  const reasons = held.reasons.length > 0 ? held.reasons : ['The gateway does not say why it was held back.']
-  for (const [at, reason] of reasons.entries()) {
-    report.fail(count + at + 1, new GenerationError('filtered', reason))
-  }
-  return someMissing(note ?? 'Some videos were held back.', id)
-}
-
-function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
-  const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
-  return new ModelgateError('partial', 'some_videos_failed', message, all)
+): Promise<void> {
+  const files = report.document()?.files ?? []
+  if (files.length < count || (options.output !== undefined && stored?.record.result !== undefined)) return
+  const videos = files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
+  await keepRecord(stored, { result: { reply: withoutMedia(value), videos } }, report)
 }
 
 function severalForOne(count: number, remoteId: string): UsageError {

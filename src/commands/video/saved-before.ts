@@ -5,12 +5,13 @@ import { extensionOf } from '../../files/file-extension.ts'
 import { videoMediaTypes } from '../../files/video-info.ts'
 import type { Pursuit } from './follow-job.ts'
 import type { JobSession } from './job-session.ts'
+import type { VideoOptions } from './video-options.ts'
 
 const extensions = Object.values(videoMediaTypes).map(extensionOf)
 
 /**
  * The videos of a job that earlier commands have saved and that are still there, by their numbers from 1. Whoever
- * names another place wants them there.
+ * names another place wants them there, and whoever says `--force` wants them as the gateway has them.
  * @param id what stands for `{id}` in names
  * @param count how many videos the job has
  */
@@ -21,9 +22,13 @@ export async function savedBefore(
 ): Promise<ReadonlyMap<number, SavedVideo>> {
   const paths = stored?.record.files ?? []
   const saved = new Map<number, SavedVideo>()
-  if (paths.length === 0 || options.output !== undefined) return saved
+  if (paths.length === 0 || wantsAnother(options)) return saved
   const described = await Promise.all(paths.map((path) => describeVideoFile(context, path)))
-  const there = new Map(described.flatMap((file) => (file === undefined ? [] : [[file.path, file]])))
+  const digests = new Map(stored?.record.result?.videos.map(({ path, sha256 }) => [path, sha256]))
+  const isOurs = ({ path, sha256 }: SavedVideo) => (digests.get(path) ?? sha256) === sha256
+  const there = new Map(
+    described.flatMap((file) => (file !== undefined && isOurs(file) ? [[file.path, file]] : [])),
+  )
   for (let index = 1; index <= count; index++) {
     for (const extension of extensions) {
       const path = plan.pathFor({ index, extension, id })
@@ -35,4 +40,9 @@ export async function savedBefore(
   const different = [...new Map([...there.values()].map((file) => [file.sha256, file])).values()]
   if (saved.size === count || different.length < count) return saved
   return new Map(different.map((file, at) => [at + 1, file]))
+}
+
+/** Whether what has been saved is not what is asked for now. */
+export function wantsAnother({ output, force }: Pick<VideoOptions, 'output' | 'force'>): boolean {
+  return output !== undefined || force === true
 }

@@ -4,6 +4,12 @@ import type { ModelgateError } from '../../errors.ts'
 import type { JobReport } from '../../gateway/videos/read-job.ts'
 import type { Output } from '../../output/output.ts'
 
+/** What can be told of a job, by the gateway or by the record; the gateway's own object is not always on record. */
+export type KnownJob = Pick<
+  JobReport,
+  'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt' | 'requestId'
+> & { readonly value: JobReport['value'] | null }
+
 /** What a command tells of a job and its videos, while things happen and at the end. */
 export interface VideoReport {
   readonly output: Output
@@ -11,7 +17,7 @@ export interface VideoReport {
   start(): void
   warn(message: string): void
   /** The newest that is known of the job. */
-  take(job: JobReport): void
+  take(job: KnownJob): void
   save(index: number, file: SavedVideo): void
   fail(index: number, error: ModelgateError): void
   /** Undefined while nothing is known of the job. */
@@ -22,7 +28,7 @@ export function createVideoReport(output: Output, command: string, model: string
   const files = new Map<number, SavedVideo>()
   const failures: VideoFailure[] = []
   const warnings: string[] = []
-  let job: JobReport | undefined
+  let job: KnownJob | undefined
 
   return {
     output,

@@ -20,7 +20,22 @@ const hasFields =
   (value) =>
     isObject(value) && wrongField(checks, value) === undefined
 
-const fields: Readonly<Record<keyof JobRecord, Check>> = {
+const isVideo = hasFields({
+  path: isText,
+  bytes: isNumber,
+  sha256: isText,
+  mime_type: isText,
+  format: isText,
+  width: orNull(isNumber),
+  height: orNull(isNumber),
+  seconds: orNull(isNumber),
+})
+const isResult = hasFields({
+  reply: (value) => value !== undefined,
+  videos: (value) => Array.isArray(value) && value.length > 0 && value.every(isVideo),
+})
+
+const fields: Readonly<Record<Exclude<keyof JobRecord, 'result'>, Check>> = {
   version: (value) => Number.isInteger(value) && (value as number) >= 1,
   id: orNull(isText),
   kind: isOneOf(['video', 'operation']),
@@ -52,7 +67,7 @@ export function decodeRecord(text: string): DecodedRecord {
   const { value, problem } = parseJson(text)
   if (problem !== undefined) return { problem }
   if (!isObject(value)) return { problem: 'is no JSON object' }
-  const wrong = wrongField(fields, value)
+  const wrong = wrongField(Object.hasOwn(value, 'result') ? { ...fields, result: isResult } : fields, value)
   return wrong === undefined
     ? { record: value as unknown as JobRecord }
     : { problem: `has no usable "${wrong}"` }

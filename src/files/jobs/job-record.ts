@@ -1,9 +1,9 @@
 import { hasEnded } from '../../contract/video-state.ts'
-import type { JobKind, JobSummary } from '../../contract/video-event.ts'
+import type { JobKind, JobSummary, SavedVideo } from '../../contract/video-event.ts'
 import type { VideoState } from '../../contract/videos.ts'
 
 /** Grows when a field is added; fields never go away. */
-const recordVersion = 1
+const recordVersion = 2
 
 /** Where the videos of a job go, as the command that started it was told. */
 export interface JobOutput {
@@ -49,6 +49,16 @@ export interface JobProgress {
   readonly files: readonly string[]
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
+  /** Since version 2, once every video of the job has been saved. */
+  readonly result?: JobResult
+}
+
+/** What a job has led to, so that it can be told again when the gateway has forgotten the job. */
+export interface JobResult {
+  /** The gateway's own object; media in it are not kept. */
+  readonly reply: unknown
+  /** In the order of their numbers, with absolute paths. */
+  readonly videos: readonly SavedVideo[]
 }
 
 /** What this machine knows of a job. Fields of later versions are kept as they are. */
@@ -151,7 +161,7 @@ function recordedBaseUrl(baseUrl: string): string {
 const longestWord = 4096
 
 /** A copy with null in the place of media: they would fill the disk, and are no help in finding a job again. */
-function withoutMedia(value: unknown): unknown {
+export function withoutMedia(value: unknown): unknown {
   if (typeof value === 'string') return isMedia(value) ? null : value
   if (Array.isArray(value)) return value.map(withoutMedia)
   if (typeof value !== 'object' || value === null) return value

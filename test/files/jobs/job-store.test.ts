@@ -34,7 +34,7 @@ test('a job is on record before anything is known of it, and everything that is 
   const handle = await store.create(job)
   const fresh = {
     ...job,
-    version: 1,
+    version: 2,
     id: null,
     created_at: clock.now() / 1000,
     checked_at: null,
@@ -211,16 +211,30 @@ test('fields of a later version stay, also those with the name of a prototype', 
   await store.create(newJob())
   const [file = ''] = filesIn(jobs)
   const later = readFileSync(file, 'utf8').replace(
-    '"version": 1,',
-    '"version": 2, "new": [1], "__proto__": {"x": 1},',
+    '"version": 2,',
+    '"version": 3, "new": [1], "__proto__": {"x": 1},',
   )
   writeFileSync(file, later)
   const found = (await newStore(folder).store.last())!
   await found.update({ state: 'pending' })
   const written = JSON.parse(readFileSync(filesIn(jobs)[0]!, 'utf8')) as Record<string, unknown>
-  expect(written).toMatchObject({ version: 2, new: [1], state: 'pending' })
+  expect(written).toMatchObject({ version: 3, new: [1], state: 'pending' })
   expect(Object.getOwnPropertyDescriptor(written, '__proto__')?.value).toEqual({ x: 1 })
   expect(({} as { x?: unknown }).x).toBeUndefined()
+})
+
+test('what a job has led to stays when more is learned, and is damage when it is unusable', async () => {
+  const { store, jobs } = newStore()
+  const handle = await store.create(newJob())
+  const video = { path: '/a.mp4', bytes: 5, sha256: 'ab', mime_type: 'video/mp4', format: 'mp4' }
+  const result = { reply: { id: 'a' }, videos: [{ ...video, width: null, height: 720, seconds: 4 }] }
+  await handle.update({ result })
+  await (await store.last())!.update({ state: 'in_progress' })
+  expect(await recordsOf(store)).toMatchObject([{ state: 'in_progress', result }])
+  const [file = ''] = filesIn(jobs)
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"bytes": 5', '"bytes": "5"'))
+  const { jobs: left, warnings } = await store.list()
+  expect([left, warnings]).toEqual([[], [expect.stringContaining('has no usable "result"')]])
 })
 
 test.each([
