@@ -61,7 +61,7 @@ function stored(options: VideoOptions, settings: Settings, job: StoredJob): Name
   const { id, kind, idempotency_key, is_sandbox, base_url } = job.record
   if (id === null) {
     throw new UsageError(
-      `The id of the last job is unknown, since the gateway's reply never came or could not be read. Its idempotency key is ${idempotency_key}.`,
+      `The id of the job is unknown, since the gateway's reply never came or could not be read. Its idempotency key is ${idempotency_key}.`,
       { code: 'id_unknown', hint: 'Ask the gateway whether it exists before you start it again.' },
     )
   }

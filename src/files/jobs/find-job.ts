@@ -9,11 +9,15 @@ const shortestPrefix = 4
 const mostCandidates = 10
 
 /**
- * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either.
+ * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either; or by its
+ * idempotency key, which is all that is known of some.
  * @param jobs newest first; of several with the same id the first is taken
  * @throws UsageError `ambiguous_id`
  */
 export function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
+  const key = text.replace(/^key:/, '')
+  const keyed = jobs.find(({ record }) => record.idempotency_key === key)
+  if (keyed !== undefined) return keyed
   const known = jobs.flatMap((job) => (job.record.id === null ? [] : [{ job, id: job.record.id }]))
   const exact =
     known.find(({ id }) => id === text) ?? known.find(({ id }) => text !== '' && lastSegment(id) === text)

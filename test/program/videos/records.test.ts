@@ -73,6 +73,17 @@ test('before the POST is answered the record holds its key, and no id', async ()
   expect(await studio.records()).toMatchObject([{ id: operation, idempotency_key: key }])
 })
 
+test('a job that is known by its key alone is not asked for by it', async () => {
+  const server = await localServer([[readAll, end]])
+  const studio = videoStudio(server)
+  expect((await studio.run([...generate, '--no-wait'])).code).toBe(7)
+  const listed = (await studio.run(['list'])).out.split('\t')[0]!
+  for (const name of [listed, listed.replace('key:', '')]) {
+    const { code, err } = await studio.run(['status', name])
+    expect([code, err]).toEqual([2, expect.stringContaining('The id of the job is unknown')])
+  }
+})
+
 test.each<[string, Parameters<typeof text>[1], number]>([
   ['an invalid request', { status: 400 }, 4],
   ['a refused key', { status: 401 }, 3],
