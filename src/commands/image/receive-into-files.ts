@@ -10,7 +10,7 @@ import { fetchResults, stoppedError } from './fetch-results.ts'
 import type { ImageOptions } from './image-options.ts'
 import { createImageReport, type ImageReport } from './image-report.ts'
 import type { ImageRequest } from './image-request.ts'
-import { writeSidecars } from './write-sidecars.ts'
+import { digestSources, writeSidecars } from './write-sidecars.ts'
 
 /** Sends a request, saves every image of the reply, and says what became of each. */
 export async function receiveIntoFiles(
@@ -42,6 +42,7 @@ export async function receiveIntoFiles(
   })
   try {
     report.start()
+    const inputs = options.sidecar ? await digestSources(request) : []
     const replied = (id: string | null) => {
       hasReplied = true
       requestId = id
@@ -61,7 +62,7 @@ export async function receiveIntoFiles(
     await report.tellFiles()
     if (options.sidecar) {
       const force = options.force === true
-      await writeSidecars(context, request, report.made(), { requestId, usage: reply?.usage, force })
+      await writeSidecars(context, request, report.made(), { requestId, usage: reply?.usage, inputs, force })
     }
     if (options.strict) failDamaged(album)
     if (broken !== undefined) failMissing(album, request, broken)

@@ -8,7 +8,13 @@ import type { ImageSource } from './source.ts'
 interface SidecarFacts {
   readonly requestId: string | null
   readonly usage: unknown
+  readonly inputs: readonly InputDigest[]
   readonly force: boolean
+}
+
+/** What the pictures that go along are. To be asked before the images come: these may replace them. */
+export function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
+  return Promise.all([...images, ...(mask === undefined ? [] : [mask])].map(digest))
 }
 
 /** Writes how each image was made beside it (`--sidecar`): enough to make it again, and to know it again. */
@@ -16,11 +22,9 @@ export async function writeSidecars(
   context: Context,
   request: ImageRequest,
   files: readonly SavedImage[],
-  { requestId, usage, force }: SidecarFacts,
+  { requestId, usage, inputs, force }: SidecarFacts,
 ): Promise<void> {
   const { prompt: _, model: __, ...parameters } = request.body
-  const sources = [...request.images, ...(request.mask === undefined ? [] : [request.mask])]
-  const inputs = await Promise.all(sources.map(digest))
   for (const { revised_prompt, ...output } of files) {
     const record = {
       command: request.command,

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { testImages } from '../../support/test-images.ts'
 import { quick, quickUrl, studioAt } from './image-run.ts'
+import { images, red } from './replies.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
@@ -209,6 +211,19 @@ test('--sidecar writes how each image was made', async () => {
     usage: response.usage,
     inputs: [{ field: 'image', path: 'in.png', bytes: png.length, sha256: sha256(png) }],
     output,
+  })
+})
+
+test('--sidecar of an edit in place tells what the picture was before', async () => {
+  const server = await localServer([images(red)])
+  const studio = studioAt(server)
+  const { png } = await testImages(64)
+  writeFiles(studio.cwd, { 'x.png': png })
+  const words = ['edit', '-m', 'm', '--image', 'x.png', '-o', 'x.png', '--force', '--sidecar', 'A kite']
+  expect((await studio.run(words)).code).toBe(0)
+  expect(JSON.parse(studio.read('x.png.json').toString())).toMatchObject({
+    inputs: [{ path: 'x.png', bytes: png.length, sha256: sha256(png) }],
+    output: { path: 'x.png', bytes: red.length, sha256: sha256(red) },
   })
 })
 
