@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-event.ts'
@@ -9,6 +9,7 @@ import { streamImage } from '../../files/stream-image.ts'
 import type { FailedImage, ImageReceiver, ImageWriter } from '../../gateway/images/image-receiver.ts'
 import type { Output } from '../../output/output.ts'
 import type { Preview } from '../../output/preview/create-preview.ts'
+import { dispensable } from './dispensable.ts'
 import type { ImageOptions } from './image-options.ts'
 import type { ImageRequest } from './image-request.ts'
 
@@ -74,7 +75,8 @@ export function createAlbum({ context, options, request, output, preview, id, wa
 
   const show = async (path: string, mediaType: string, caption?: string) => {
     if (preview === undefined) return
-    const bytes = await readFile(resolve(context.cwd, path))
+    const bytes = await readShown(resolve(context.cwd, path))
+    if (bytes === undefined) return
     await preview.show({ bytes, mediaType, ...(caption === undefined ? {} : { caption }) })
   }
   // On one terminal the result, which is the path, stands below its picture as it is.
@@ -119,20 +121,20 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     plan.toStandardOutput ? openStandardOutput(index) : openFile(index, keepDamaged)
 
   /** A preview that is kept beside the image, as NAME-partial-0. */
-  const openPartial = (index: number, partial: number): ImageWriter =>
-    asWriter(
-      openImageFile(context, {
-        nameFor: (extension) => plan.pathFor({ index, extension, id: id(), partial }),
-        force,
-        damaged: () => {},
-      }),
-      async ({ path, bytes, sha256, mime_type }) => {
-        const file = { path, bytes, sha256, mime_type }
-        partials.push(file)
-        output.event({ type: 'image-partial', index, partial, file })
-        await show(path, mime_type, `preview ${partial}`)
-      },
-    )
+  const openPartial = (index: number, partial: number): ImageWriter => {
+    const file = openImageFile(context, {
+      nameFor: (extension) => plan.pathFor({ index, extension, id: id(), partial }),
+      force,
+      damaged: () => {},
+    })
+    const writer = asWriter(file, async ({ path, bytes, sha256, mime_type }) => {
+      const saved = { path, bytes, sha256, mime_type }
+      partials.push(saved)
+      output.event({ type: 'image-partial', index, partial, file: saved })
+      await show(path, mime_type, `preview ${partial}`)
+    })
+    return dispensable(writer, ({ message }) => warn(`Preview ${partial} is not kept: ${message}`))
+  }
 
   /** A preview that is only shown. */
   const showPartial = (index: number, partial: number): ImageWriter => {
@@ -180,6 +182,15 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     },
   }
   return album
+}
+
+/** What is no file cannot be read again, and what somebody has taken away is nothing to stop for. */
+async function readShown(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return (await stat(path)).isFile() ? await readFile(path) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Takes what nobody has a place for. */

@@ -34,7 +34,7 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng } from '../../support/test-images.ts'
 import { startProgram } from '../start-program.ts'
 import { studioAt } from './image-run.ts'
-import { base64, blue, images, large, red, resultOf } from './replies.ts'
+import { base64, blue, completed, images, large, partial, red, resultOf } from './replies.ts'
 import { silentGateway } from './silent-gateway.ts'
 
 const create = ['create', '-m', 'm', 'A kite']
@@ -112,6 +112,27 @@ test('a file that appears while the image comes stays, and the image gets the ne
   })
   expect(studio.read('x.png').toString()).toBe('mine')
   expect(studio.read('x-2.png').equals(red)).toBe(true)
+})
+
+test('a preview that cannot be kept costs no image', async () => {
+  const { promise: there, resolve: go } = Promise.withResolvers<void>()
+  const body = partial(large) + completed(red)
+  const server = await localServer([
+    [readAll, write(head(200, { 'content-type': 'text/event-stream' })), hold(there), write(body), end],
+  ])
+  const studio = studioAt(server)
+  const words = [...create, '--stream', '--partial-images', '1', '--save-partials', '-o', 'x.png', '--json']
+  const ended = studio.run(words)
+  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  mkdirSync(join(studio.cwd, 'x-partial-0.png'))
+  go()
+  const { code, out } = await ended
+  expect([code, studio.files()]).toEqual([0, ['x.png']])
+  expect(JSON.parse(out)).toMatchObject({
+    files: [{ path: 'x.png' }],
+    partials: [],
+    warnings: ['Preview 0 is not kept: "x-partial-0.png" cannot be written: it is a folder.'],
+  })
 })
 
 test('of two programs that write the same name both keep their image', async () => {

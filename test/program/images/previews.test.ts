@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
@@ -53,4 +56,14 @@ test.each<[string, readonly string[], boolean]>([
   const { code, out, err } = await studioAt(server).run(argv, { terminal })
   expect(code).toBe(0)
   expect(out + err).not.toContain('\x1b_G')
+})
+
+test('what went into a pipe is not read back for its picture', async () => {
+  const server = await localServer([images(red)])
+  const studio = studioAt(server)
+  execFileSync('mkfifo', [join(studio.cwd, 'pipe')])
+  const received = readFile(join(studio.cwd, 'pipe'))
+  const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', 'pipe', 'A kite']
+  const { code, err } = await studio.run(words, { terminal: true })
+  expect([code, (await received).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
 })
