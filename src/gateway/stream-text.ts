@@ -19,9 +19,6 @@ export interface TextReceiver {
 /** A receiver that takes longer than this, in milliseconds, has held us up. */
 const noticeableMs = 100
 
-/** How long a reply whose end has come may stay open, for what may still follow (fault E11). */
-const graceMs = 1_000
-
 /**
  * Sends a text request and reads the reply, streamed or not, until the generation ends.
  * @throws ModelgateError for everything but a complete, successful generation; what had arrived by then
@@ -46,7 +43,7 @@ export async function streamText(
     stalled = stalledError((limits.progress ?? 0) / 1000)
     reply.close()
   }
-  const onGraceOver = () => (flushing ? grace.watch(graceMs, onGraceOver) : reply.close())
+  const onGraceOver = () => (flushing ? grace.watch(decoder.graceMs, onGraceOver) : reply.close())
   const flush = async () => {
     const begun = clock.monotonic()
     flushing = true
@@ -79,7 +76,7 @@ export async function streamText(
       if (reader.done) break
       // Comments may go on for ever: only what means something prolongs the grace.
       if (decoder.state === 'open') grace.stop()
-      else if (meaningful) grace.watch(graceMs, onGraceOver)
+      else if (meaningful) grace.watch(decoder.graceMs, onGraceOver)
       meaningful = false
     }
     if (stalled !== undefined) throw stalled

@@ -324,11 +324,39 @@ test('waits a moment for the usage that comes after the end', async () => {
     { decoder: createContentDecoder },
   )
   await until(() => stream.text === 'Hi')
-  await stream.gateway.clock.advance(900)
+  await stream.gateway.clock.advance(4_900)
   gate.resolve()
   await until(() => stream.usage !== null)
-  await stream.gateway.clock.advance(1_001)
+  await stream.gateway.clock.advance(5_001)
   expect(await stream.over).toBe('ok')
+})
+
+test('waits for more from a gateway that names an end in every chunk', async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  const words = (text: string) =>
+    write(chunk(event({ candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }] })))
+  const stream = await streaming(
+    [
+      readAll,
+      write(chunked),
+      words('One, '),
+      hold(gates[0].promise),
+      words('two, '),
+      hold(gates[1].promise),
+      words('three.'),
+      write('0\r\n\r\n'),
+      end,
+    ],
+    { decoder: createContentDecoder },
+  )
+  await until(() => stream.text === 'One, ')
+  await stream.gateway.clock.advance(4_900)
+  gates[0].resolve()
+  await until(() => stream.text === 'One, two, ')
+  await stream.gateway.clock.advance(30_000)
+  gates[1].resolve()
+  expect(await stream.over).toBe('ok')
+  expect(stream.text).toBe('One, two, three.')
 })
 
 test('silence ends at the idle limit', async () => {

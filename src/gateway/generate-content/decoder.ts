@@ -37,6 +37,8 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   const facts = createReplyFacts()
   let otherOutput = false
   let understood = false
+  /** Words came after their end: what names an end here says nothing. */
+  let repeatsEnd = false
 
   const message = (value: unknown) => {
     // The array form may come as one message. Only one level: deeper ones could exhaust the stack.
@@ -71,6 +73,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
 
   const addText = (state: CandidateState, index: number, text: string) => {
     if (text === '') return
+    if (state.finish !== undefined) repeatsEnd = true
     state.text.add(text)
     emit({ type: 'text-delta', index, text })
   }
@@ -219,8 +222,10 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   return {
     message,
     skimmer: merger === undefined ? skimmer : undefined,
+    // Some name an end in every chunk (recorded): after the first of them, the next may take its time.
+    graceMs: 5_000,
     get state() {
-      return block !== undefined || allFinished() ? 'settled' : 'open'
+      return !repeatsEnd && (block !== undefined || allFinished()) ? 'settled' : 'open'
     },
     result,
     verdict(marked) {

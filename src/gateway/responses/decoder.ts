@@ -169,6 +169,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   return {
     message,
     skimmer,
+    graceMs: 1_000,
     get state() {
       // `response.failed` follows an error event, if it comes at all.
       return ended || failure !== undefined ? 'settled' : 'open'
