@@ -24,7 +24,7 @@ export function createWatchdog(clock: Clock): Watchdog {
   let moved: (() => boolean) | undefined
 
   const arm = (left: number) => {
-    timer = clock.timer(moved === undefined ? left : Math.min(left, limit / looks), check)
+    timer = clock.timer(moved === undefined ? left : Math.min(left, Math.ceil(limit / looks)), check)
   }
   const check = () => {
     if (moved?.()) touched = clock.monotonic()
