@@ -1,10 +1,11 @@
 import type { JobKind } from '../../contract/video-event.ts'
 import type { VideoState } from '../../contract/videos.ts'
-import { ContractError } from '../../errors.ts'
+import { ContractError, UsageError } from '../../errors.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json-access.ts'
 import { replyError } from '../reply-error.ts'
 import { longestWaitS } from '../retry.ts'
+import { pathSegment } from '../url.ts'
 import { waitHint } from '../wait-hint.ts'
 import { failureIn, filteredIn, filteredSentence, hasError, type JobFailure } from './job-failure.ts'
 import {
@@ -108,16 +109,27 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
     checkOperationName(name)
     return { id: name, kind: 'operation' }
   }
-  if (id !== undefined) return { id, kind: 'video' }
+  if (id !== undefined) return newVideo(id)
   const bare = saysSuccess(value) ? idOf(value['data']) : undefined
-  if (bare !== undefined) return { id: bare, kind: 'video' }
+  if (bare !== undefined) return newVideo(bare)
   requireJob(value, job)
   // Some give only this (recorded: a video service of a third party).
   const requestId = idOf(job['request_id'])
-  if (requestId !== undefined) return { id: requestId, kind: 'video' }
+  if (requestId !== undefined) return newVideo(requestId)
   throw new ContractError('no_job_id', 'The gateway answered without the id of a job.', {
     hint: 'A job may exist all the same. Check your usage before you run it again.',
   })
+}
+
+/** @throws ContractError for an id that cannot be asked for: the job is paid for all the same */
+function newVideo(id: string): Pick<JobReport, 'id' | 'kind'> {
+  try {
+    pathSegment(id, 'the id of a video')
+  } catch (cause) {
+    if (!(cause instanceof UsageError)) throw cause
+    throw new ContractError('bad_video_id', `The gateway named a video so: ${cause.message}`, { cause })
+  }
+  return { id, kind: 'video' }
 }
 
 /** An object without an id may be an error, or nothing known. */
@@ -164,6 +176,7 @@ function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: str
   const waiting: VideoState = asked.id === undefined ? 'pending' : 'in_progress'
   if (word !== undefined) return 'in_progress'
   if (hasError(job)) return 'failed'
+  if (!('done' in job) && holdsVideo(objectOf(job['response'])) > 0) return 'completed'
   if (httpStatus === 202 || isOperation(job) || !holdsVideo(job)) return waiting
   return 'completed'
 }

@@ -229,6 +229,13 @@ describe('an operation', () => {
     expect(readOperation({ name: operationName, done }).state).toBe('in_progress')
   })
 
+  test('that has its videos is done, also without the word for it', () => {
+    const response = { generateVideoResponse: samples('/a') }
+    expect(readOperation({ name: operationName, response }).state).toBe('completed')
+    expect(readOperation({ name: operationName, done: false, response }).state).toBe('in_progress')
+    expect(readOperation({ name: operationName, response: {} }).state).toBe('in_progress')
+  })
+
   test('that failed for reasons in a list', () => {
     const error = [{ code: 8, message: 'Busy.' }]
     expect(readOperation({ name: operationName, done: true, error })).toMatchObject({
@@ -366,6 +373,10 @@ describe('the reply to a request for a job', () => {
     ['an array', [{ id: 'x' }], '8 reply_not_understood'],
   ])('that is %s', ([, value, problem]) => {
     expect(problemOf(() => created(value))).toBe(problem)
+  })
+
+  test.for(['..', '.', 'a\nb', '\u001b[31m', '\ud800'])('that names a video %j is refused', (id) => {
+    expect(problemOf(() => created({ id, status: 'queued' }, 'video'))).toBe('8 bad_video_id')
   })
 
   test.for([
