@@ -162,8 +162,9 @@ export function jsonBody(value: unknown): RequestBody {
 
 /** @throws ContractError for a reply that is encoded although that was not asked for */
 export function refuseEncoding({ headers, close }: Reply): void {
-  const encoding: string | undefined = headers['content-encoding']
-  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return
+  const encoding: string = headers['content-encoding'] ?? ''
+  // A relay that passes headers on may give one twice (quirk 30).
+  if (/^[\s,]*(?:identity[\s,]*)*$/i.test(encoding)) return
   close()
   throw new ContractError(
     'encoded_reply',

@@ -147,6 +147,11 @@ const bodies: readonly (readonly [string, ServerReply, string])[] = [
     'ok',
   ],
   ['identity as encoding', text('ok', { headers: { 'content-encoding': 'Identity' } }), 'ok'],
+  [
+    'identity passed on twice (quirk 30)',
+    text('ok', { headers: { 'content-encoding': 'identity, identity' } }),
+    'ok',
+  ],
 ]
 
 test.for(bodies)('%s', async ([, reply, expected]) => {
