@@ -16,7 +16,7 @@ import { combinationProblems } from './check-combination.ts'
 import { modelProblems } from '../shared/check-model.ts'
 import { sourceProblems } from './check-sources.ts'
 import { previewModes, type ImageOptions, type PreviewMode } from './image-options.ts'
-import { missingImages, type ExistingImage } from './missing-images.ts'
+import { existingProblems, missingImages, type ExistingImage } from './missing-images.ts'
 import type { ImageSource } from './source.ts'
 
 /** A request for images, ready to be sent. */
@@ -112,10 +112,12 @@ export async function buildImageRequest(
   const { wanted, existing } = options.skipExisting
     ? missingImages(context, plan, count, extensionFor(body))
     : { wanted: numbers(count), existing: [] }
+  const inTheWay = await existingProblems(context, existing)
+  for (const problem of inTheWay) await step(() => Promise.reject(problem))
   if (options.skipExisting && options.output?.includes('{id}')) {
     await step(() => throwAll(['--skip-existing cannot know names with {id}, which only the reply tells.']))
   }
-  if (isSaved && wanted.length > 0) {
+  if (isSaved && wanted.length > 0 && inTheWay.length === 0) {
     const { sidecar = false, savePartials: partials = false } = options
     const expected = { extension: extensionFor(body), sidecar, partials }
     for (const problem of await plan.check(expected)) await step(() => Promise.reject(problem))

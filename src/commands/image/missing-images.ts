@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
+import { FileError, ModelgateError } from '../../errors.ts'
+import { sniffMediaType } from '../../files/media-type.ts'
 import type { OutputPlan } from '../../files/output-plan.ts'
+import { describeInputFile } from '../../files/read-input-file.ts'
 
 /** An image that is there already. */
 export interface ExistingImage {
@@ -25,4 +28,28 @@ export function missingImages(
     else wanted.push(index)
   }
   return { wanted, existing }
+}
+
+/**
+ * What is there and is no image, which no run of this command left there. To make it would be to overwrite it; to skip
+ * it, to say that all is well.
+ */
+export async function existingProblems(
+  context: Context,
+  existing: readonly ExistingImage[],
+): Promise<FileError[]> {
+  const problems = existing.map(async ({ path }) => {
+    const found = await describeInputFile(context, path, { maxBytes: Infinity })
+    if (found instanceof ModelgateError) return [problem(found.code, found.message)]
+    const isImage = sniffMediaType(found.head)?.startsWith('image/')
+    return isImage ? [] : [problem('not_an_image', `${JSON.stringify(path)} is no image.`)]
+  })
+  return (await Promise.all(problems)).flat()
+}
+
+function problem(code: string, message: string): FileError {
+  return new FileError(code, message, {
+    phase: 'input',
+    hint: '--skip-existing takes it for an image that was made. Remove it, or choose another name.',
+  })
 }

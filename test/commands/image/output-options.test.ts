@@ -133,7 +133,7 @@ describe('--skip-existing', () => {
   })
 
   test('knows the name that the format gives', async () => {
-    writeFiles(cwd, { 'a.jpg': 'x', 'a.webp': 'x' })
+    writeFiles(cwd, { 'a.jpg': pngBytes(), 'a.webp': pngBytes() })
     const of = async (format: string) =>
       (await call(['-o', 'a.{ext}', '--output-format', format, '--skip-existing'])).existing.map(
         ({ path }) => path,
@@ -149,7 +149,7 @@ describe('--skip-existing', () => {
   })
 
   test('wants nothing when all is there', async () => {
-    writeFiles(cwd, { 'a-1.png': 'x', 'a-2.png': 'x' })
+    writeFiles(cwd, { 'a-1.png': pngBytes(), 'a-2.png': pngBytes() })
     expect((await call(['-o', 'a.png', '-n', '2', '--skip-existing'])).wanted).toEqual([])
   })
 

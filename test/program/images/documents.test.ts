@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
@@ -284,4 +287,22 @@ test('--skip-existing of an image that is there with another extension than usua
   expect(first.out).toMatch(/\.jpg\n$/)
   expect(await studio.run(words)).toMatchObject({ code: 0, out: first.out })
   expect(sandbox.created()).toBe(1)
+})
+
+test.each<[string, (path: string) => void, string]>([
+  ['an empty file', (path) => writeFileSync(path, ''), 'is empty.'],
+  ['a text', (path) => writeFileSync(path, 'a kite'), 'is no image.'],
+  ['a folder', (path) => mkdirSync(path), 'cannot be read: it is a folder.'],
+  ['a pipe', (path) => execFileSync('mkfifo', [path]), 'is not a regular file.'],
+])('--skip-existing takes %s for no image, and sends nothing', async (_, make, problem) => {
+  const sandbox = await runningSandbox()
+  const studio = studioAt(sandbox)
+  make(join(studio.cwd, 'x-1.png'))
+  const words = ['create', ...quick, '-n', '2', '-o', 'x-{index}.png', '--skip-existing', 'A kite']
+  const { code, out, err } = await studio.run(words)
+  expect([code, out, sandbox.created()]).toEqual([10, '', 0])
+  expect(err).toBe(
+    `modelgate: "x-1.png" ${problem}\n` +
+      '  hint: --skip-existing takes it for an image that was made. Remove it, or choose another name.\n',
+  )
 })
