@@ -13,7 +13,7 @@ import {
 } from '../text-decoder.ts'
 import { responseFinishReason } from './finish-reason.ts'
 import { createDeltaSkimmer } from './skim-delta.ts'
-import { contentParts } from './content-parts.ts'
+import { answerText, contentParts, isAnswer } from './content-parts.ts'
 import { createTranscript } from './transcript.ts'
 import { readResponseUsage } from './usage.ts'
 
@@ -71,15 +71,20 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       case 'response.custom_tool_call_input.delta':
       case 'response.mcp_call_arguments.delta': {
         const index = positionOf(value['output_index'])
-        return emit({ type: 'tool-delta', index, name: itemAt(value).name, arguments: delta })
+        const item = itemAt(value)
+        item.arguments += delta
+        return emit({ type: 'tool-delta', index, name: item.name, arguments: delta })
       }
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.done':
+        itemAt(value).arguments = stringOf(value['arguments'] ?? value['input']) ?? itemAt(value).arguments
+        return
       case 'response.output_text.annotation.added':
         return shown.addCitation(value['annotation'])
       case 'response.image_generation_call.partial_image':
         return shown.addImage(value['partial_image_b64'], value['output_format'], true)
       case 'response.output_item.added':
-        itemAt(value).name = stringOf(objectOf(value['item'])['name']) ?? ''
-        return
+        return shown.beginItem(objectOf(value['item']), positionOf(value['output_index']))
       case 'response.output_item.done':
         return shown.addItem(objectOf(value['item']), positionOf(value['output_index']))
       case 'response.created':
@@ -118,12 +123,13 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     const streamed = text.toString()
     const anyText = streamed !== earlier || shown.refusal !== ''
     for (const [index, entry] of output.entries()) {
-      if (anyDone || (anyText && entry['type'] === 'message')) continue
+      if (anyDone || (anyText && isAnswer(entry))) continue
       shown.addItem(entry, index % 1024)
     }
+    if (output.length === 0 && status?.startsWith('complete')) shown.endCalls()
     const full = output
-      .filter(({ type }) => type === 'message')
-      .flatMap(outputTexts)
+      .filter(isAnswer)
+      .flatMap((entry) => contentParts(entry).map(answerText))
       .join('')
     if (full.length > text.length && full.startsWith(streamed)) addText(itemAt({}), full.slice(text.length))
     if (output.length === 0 && text.length === 0) addText(itemAt({}), stringOf(whole['output_text']) ?? '')
@@ -184,12 +190,6 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       return finishError(whole, text.length > 0 || shown.refusal !== '' || shown.otherOutput)
     },
   }
-}
-
-function outputTexts(entry: JsonObject): string[] {
-  return contentParts(entry).flatMap((part) =>
-    part['type'] === 'refusal' ? [] : [stringOf(part['text']) ?? ''],
-  )
 }
 
 /** The official client takes an event of any type with an `error` of its own for a failure (wire facts, section 2). */

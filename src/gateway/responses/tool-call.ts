@@ -1,15 +1,19 @@
 import type { ToolCall } from '../../contract/text-event.ts'
-import { stringOf, type JsonObject } from '../json-access.ts'
+import { isObject, stringOf, type JsonObject } from '../json-access.ts'
 
-/** A call of one of the caller's own tools (function or custom); undefined for every other kind of item. */
-export function readToolCall(item: JsonObject): ToolCall | undefined {
+/**
+ * A call of one of the caller's own tools (function or custom); undefined for every other kind of item.
+ * @param streamed the arguments as they came in pieces, for an item that leaves them out
+ */
+export function readToolCall(item: JsonObject, streamed = ''): ToolCall | undefined {
   const type = item['type']
   if (type !== 'function_call' && type !== 'custom_tool_call') return undefined
-  const text = stringOf(type === 'function_call' ? item['arguments'] : item['input']) ?? ''
+  const given = type === 'function_call' ? item['arguments'] : item['input']
+  const text = stringOf(given) || streamed
   return {
     id: stringOf(item['call_id']) ?? stringOf(item['id']) ?? null,
     name: stringOf(item['name']) ?? '',
-    arguments: type === 'function_call' ? parseArguments(text) : text,
+    arguments: isObject(given) ? given : type === 'function_call' ? parseArguments(text) : text,
   }
 }
 

@@ -2,7 +2,7 @@ import type { Citation, TextEvent, ToolCall } from '../../contract/text-event.ts
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 import { objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import { readCitation } from './citation.ts'
-import { contentParts } from './content-parts.ts'
+import { answerText, contentParts, isAnswer } from './content-parts.ts'
 import { summariseItem } from './item-summary.ts'
 import { readToolCall } from './tool-call.ts'
 
@@ -12,7 +12,12 @@ export interface ItemState {
   text: number
   refusal: number
   reasoning: number
-  done: boolean
+  /** Of a tool call, as it has come so far. */
+  arguments: string
+  /** The item as it began, until it has come whole. */
+  begun: JsonObject | undefined
+  /** The item as it came whole. */
+  done: JsonObject | undefined
 }
 
 /** What has been shown of a response so far, and the means to show more, each thing once. */
@@ -33,6 +38,9 @@ export interface Transcript {
   addReasoning(item: ItemState, delta: string): void
   addCitation(annotation: unknown): void
   addImage(data: unknown, format: unknown, partial: boolean): void
+  beginItem(item: JsonObject, position: number): void
+  /** Calls that have begun and will not come whole: what has come is all there is. */
+  endCalls(): void
   /** A whole output item: shows what its deltas have not shown. */
   addItem(whole: JsonObject, position: number): void
   /** Another response begins, whose items are numbered anew. */
@@ -52,9 +60,20 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
   const itemAt = (index: number): ItemState => {
     const known = items.get(index)
     if (known !== undefined) return known
-    const fresh: ItemState = { name: '', text: 0, refusal: 0, reasoning: 0, done: false }
+    const fresh: ItemState = { ...untouched, done: undefined }
     items.set(index, fresh)
     return fresh
+  }
+
+  const beginItem = (item: JsonObject, position: number) => {
+    // Of a call that comes whole the arguments are known by then.
+    Object.assign(itemAt(position), { name: stringOf(item['name']) ?? '', arguments: '', begun: item })
+  }
+
+  const endCalls = () => {
+    for (const [position, { begun }] of items) {
+      if (begun !== undefined && readToolCall(begun) !== undefined) addItem(begun, position)
+    }
   }
 
   const addText = (item: ItemState, delta: string) => {
@@ -86,14 +105,16 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
   }
 
   const addItem = (whole: JsonObject, position: number) => {
-    const state = itemAt(position)
-    if (state.done) return
-    state.done = true
+    const item = itemAt(position)
+    if (item.done !== undefined && isSameItem(item.done, whole)) return
+    // What follows is another item's: some give the same position to all.
+    const state = { ...item }
+    Object.assign(item, untouched, { done: whole })
     const type = stringOf(whole['type'])
-    if (type === 'message') return messageItem(whole, state)
+    if (isAnswer(whole)) return messageItem(whole, state)
     if (type === 'reasoning') return reasoningItem(whole, state)
     otherOutput = true
-    const call = readToolCall(whole)
+    const call = readToolCall(whole, state.arguments)
     if (call !== undefined) {
       emit({ type: 'tool-call', index: position, call })
       toolCalls.push(call)
@@ -107,7 +128,7 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
     const streamed = state.text + state.refusal > 0
     for (const part of contentParts(whole)) {
       if (!streamed && part['type'] === 'refusal') addRefusal(state, stringOf(part['refusal']) ?? '')
-      else if (!streamed) addText(state, stringOf(part['text']) ?? '')
+      else if (!streamed) addText(state, answerText(part))
       for (const annotation of objectsOf(part['annotations'])) addCitation(annotation)
     }
   }
@@ -138,7 +159,7 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
       return otherOutput
     },
     get anyDone() {
-      return [...items.values()].some(({ done }) => done)
+      return [...items.values()].some(({ done }) => done !== undefined)
     },
     itemAt,
     addText,
@@ -146,7 +167,16 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
     addReasoning,
     addCitation,
     addImage,
+    beginItem,
+    endCalls,
     addItem,
     forgetItems: () => items.clear(),
   }
+}
+
+const untouched = { name: '', text: 0, refusal: 0, reasoning: 0, arguments: '', begun: undefined } as const
+
+/** Whether an item that comes whole at the same position as another is that one again. */
+function isSameItem(one: JsonObject, other: JsonObject): boolean {
+  return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
 }

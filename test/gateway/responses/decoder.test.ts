@@ -273,6 +273,84 @@ test('an error without any content is none', () => {
   }
 })
 
+const call = (id: string, args: unknown) => ({
+  type: 'function_call',
+  name: 'f',
+  call_id: id,
+  arguments: args,
+})
+const added = (item: object) => ({ type: 'response.output_item.added', output_index: 0, item })
+const argsDelta = (piece: string) => ({
+  type: 'response.function_call_arguments.delta',
+  output_index: 0,
+  delta: piece,
+})
+
+test.for([
+  ['that never ends', [added(call('c', '')), argsDelta('{"a"'), argsDelta(':1}'), completed()]],
+  ['that ends empty', [added(call('c', '')), argsDelta('{"a":1}'), itemDone(call('c', '')), completed()]],
+  [
+    'whose text comes at once',
+    [
+      added(call('c', '')),
+      { type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"a":1}' },
+      completed(),
+    ],
+  ],
+  ['that is an object', [itemDone(call('c', { a: 1 })), completed()]],
+  ['that is told twice', [itemDone(call('c', '{"a":1}')), itemDone(call('c', '{"a":1}')), completed()]],
+] as const)('finds the arguments of a call %s', ([, messages]) => {
+  const decoded = decode([created, ...messages])
+  expect(decoded).toMatchObject({ verdict: 'ok', result: { finish_reason: 'tool_calls' } })
+  expect(decoded.result.tool_calls).toEqual([{ id: 'c', name: 'f', arguments: { a: 1 } }])
+})
+
+test('makes no call of arguments that broke off', () => {
+  for (const end of ['failed', 'incomplete', 'cancelled']) {
+    const response = { status: end, error: null, output: [] }
+    const messages = [added(call('c', '')), argsDelta('{"a":'), { type: `response.${end}`, response }]
+    expect(decode([created, ...messages]).result.tool_calls).toEqual([])
+  }
+})
+
+test('takes items for different ones where all have the same position', () => {
+  const messages = [
+    added({ type: 'reasoning' }),
+    itemDone({ type: 'reasoning', summary: [] }),
+    added(call('1', '')),
+    argsDelta('{}'),
+    itemDone(call('1', '')),
+    itemDone(call('2', '{}')),
+    added(message('')),
+    delta('Hello'),
+    itemDone(message('Hello')),
+  ]
+  const decoded = decode([created, ...messages, completed()])
+  expect(decoded.result.tool_calls.map(({ id, arguments: args }) => [id, args])).toEqual([
+    ['1', {}],
+    ['2', {}],
+  ])
+  expect(decoded.result.text).toBe('Hello')
+})
+
+test('takes nothing for the answer but the words of the assistant', () => {
+  const question = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hm?' }] }
+  const answer = {
+    role: 'assistant',
+    content: [
+      { type: 'reasoning_text', text: 'Hm.' },
+      { type: 'output_text', text: 'Hello' },
+    ],
+  }
+  for (const messages of [
+    [whole({ output: [question, answer] })],
+    [created, itemDone(question, 0), itemDone(answer, 1), completed({ output: [question, answer] })],
+  ]) {
+    const decoded = decode(messages)
+    expect(decoded).toMatchObject({ verdict: 'ok', result: { text: 'Hello' } })
+  }
+})
+
 test('takes no count that cannot be one', () => {
   const usage = { input_tokens: -1, output_tokens: 1.5, total_tokens: 1e300 }
   expect(decode([completed({ usage })]).result.usage).toMatchObject({
