@@ -45,9 +45,8 @@ export async function reportJob(
   const { command, model, options } = facts
   const report = createVideoReport(output, command, model)
   const tellRaw = () => {
-    const document = report.document()
-    const value = document?.video ?? document?.operation ?? undefined
-    if (options.raw && value !== undefined) output.raw(JSON.stringify(value))
+    const raw = options.raw ? report.raw() : undefined
+    if (raw !== undefined) output.raw(raw)
   }
   try {
     report.start()

@@ -7,7 +7,7 @@ import type { Output } from '../../output/output.ts'
 /** What can be told of a job, by the gateway or by the record; the gateway's own object is not always on record. */
 export type KnownJob = Pick<
   JobReport,
-  'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt' | 'requestId'
+  'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt' | 'requestId' | 'text'
 > & { readonly value: JobReport['value'] | null }
 
 /** What a command tells of a job and its videos, while things happen and at the end. */
@@ -20,6 +20,8 @@ export interface VideoReport {
   take(job: KnownJob): void
   save(index: number, file: SavedVideo): void
   fail(index: number, error: ModelgateError): void
+  /** The newest that the gateway said of the job, as it was written (`--raw`); undefined while nothing is known. */
+  raw(): string | undefined
   /** Undefined while nothing is known of the job. */
   document(): VideoDocument | undefined
 }
@@ -52,6 +54,8 @@ export function createVideoReport(output: Output, command: string, model: string
       failures.push(failure)
       output.event({ type: 'video-fail', failure })
     },
+    raw: () =>
+      job === undefined || job.value === null ? undefined : (job.text ?? JSON.stringify(job.value)),
     document() {
       if (job === undefined) return undefined
       const isVideo = job.kind === 'video'

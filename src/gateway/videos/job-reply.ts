@@ -12,6 +12,12 @@ const longestBeginning = 4_096
 
 const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)
 
+/** A reply as a value, and as it was written. */
+export interface JobReply {
+  readonly value: unknown
+  readonly text: string
+}
+
 /**
  * Reads the one JSON value of a reply, whole.
  * @throws ContractError for what is no JSON, HTML, and more than the limit; ModelgateError for a reply that is cut,
@@ -21,11 +27,11 @@ export async function readJobReply(
   { clock, limits }: Pick<Gateway, 'clock' | 'limits'>,
   reply: GatewayReply,
   kind: RequestKind,
-): Promise<unknown> {
-  const values: unknown[] = []
+): Promise<JobReply> {
+  const values: JobReply[] = []
   let beginning = ''
   const onMessage = (value: unknown, text: string) =>
-    values.push(kind === 'create' ? withWholeIds(value, text) : value)
+    values.push({ value: kind === 'create' ? withWholeIds(value, text) : value, text })
   const reader = createMessageReader({ onMessage }, maxJobReplyBytes)
   const silence = createWatchdog(clock)
   let stall: ModelgateError | undefined
@@ -55,7 +61,8 @@ export async function readJobReply(
     silence.stop()
     reply.close()
   }
-  if (values.length > 0) return values[0]
+  const [first] = values
+  if (first !== undefined) return first
   throw new ContractError('reply_not_understood', 'The reply holds no JSON.')
 }
 
@@ -66,11 +73,12 @@ function isTruncation(error: unknown): boolean {
 const idField = /^\s*\{\s*"(name|id|task_id)"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(\d+)(?=[\s,}]))/
 
 /** The name of a job with which a reply begins that has no end. */
-function nameIn(beginning: string): unknown[] {
+function nameIn(beginning: string): JobReply[] {
   const [, field, text, number] = idField.exec(beginning) ?? []
   if (field === undefined) return []
   try {
-    return [{ [field]: number ?? (JSON.parse(`"${text}"`) as unknown) }]
+    const value = { [field]: number ?? (JSON.parse(`"${text}"`) as unknown) }
+    return [{ value, text: JSON.stringify(value) }]
   } catch {
     return []
   }

@@ -73,8 +73,8 @@ function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): Gatewa
 async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
   try {
     const reply = await sendRequest(gateway, requestFor(gateway, path))
-    const value = await readJobReply(gateway, reply, 'read')
-    return readJob(value, job, { ...reply, now: gateway.clock.now() })
+    const { value, text } = await readJobReply(gateway, reply, 'read')
+    return readJob(value, job, { ...reply, text, now: gateway.clock.now() })
   } catch (error) {
     // An error in place of the job says nothing about the job.
     if (error instanceof GenerationError) throw lookUpFailed(error)

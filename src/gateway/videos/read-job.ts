@@ -44,6 +44,8 @@ export interface JobReport {
   readonly failure: JobFailure | undefined
   /** What else is to be told to the user, as a sentence. */
   readonly note: string | undefined
+  /** The reply as it was written; undefined where it is not at hand. */
+  readonly text?: string | undefined
   /** The gateway's own object, untouched. */
   readonly value: JsonObject
   readonly requestId: string | null
@@ -59,6 +61,7 @@ export interface AskedJob {
 }
 
 type ReplyFacts = Pick<GatewayReply, 'headers' | 'requestId' | 'status'> & {
+  readonly text?: string | undefined
   /** The wall clock, in milliseconds, for a wait that is given as a date. */
   readonly now: number
 }
@@ -86,6 +89,7 @@ export function readJob(value: unknown, asked: AskedJob, reply: ReplyFacts): Job
       timeIn(objectOf(metadata), ['createTime']),
     completedAt: timeIn(job, ['completed_at', 'completedAt', 'finish_time']),
     expiresAt: timeIn(job, ['expires_at', 'expiresAt']),
+    text: reply.text,
     value,
     requestId: reply.requestId,
     nextLookUpMs: nextLookUp(reply),

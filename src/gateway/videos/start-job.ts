@@ -38,8 +38,8 @@ export function jobRequest(
 export async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
   try {
     const reply = await sendRequest(gateway, request)
-    const value = await readJobReply(gateway, reply, request.kind)
-    return readJob(value, { kind }, { ...reply, now: gateway.clock.now() })
+    const { value, text } = await readJobReply(gateway, reply, request.kind)
+    return readJob(value, { kind }, { ...reply, text, now: gateway.clock.now() })
   } catch (error) {
     throw tellOfLostJob(error, request.idempotencyKey)
   }

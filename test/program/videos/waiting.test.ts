@@ -156,6 +156,13 @@ test('status --json holds every field untouched, and --raw is the object of the 
   expect(JSON.parse((await studio.run(['status', videoId, '--raw'])).out)).toEqual(value)
 })
 
+test('--raw is what the gateway sent, to the last digit and blank', async () => {
+  const sent = `{ "id": "${videoId}",\n  "status": "queued", "seed": 12345678901234567890, "x": 1.0, "y": 1e400 }`
+  const studio = videoStudio(await localServer([text(sent)]))
+  const { code, out } = await studio.run(['status', videoId, '--raw'])
+  expect([code, out]).toEqual([0, `${sent}\n`])
+})
+
 test('status tells what the gateway calls a state, when it is another word', async () => {
   const value = { id: videoId, object: 'video', state: 'dreaming \u001b[2J', progress: 45 }
   const server = await localServer([json(value), json(value), json(value), json(value)])
