@@ -19,6 +19,9 @@ export interface TextReceiver {
 /** A receiver that takes longer than this, in milliseconds, has held us up. */
 const noticeableMs = 100
 
+/** How long a reply that is settled may stay open for what may still follow, in milliseconds (fault E11). */
+const graceMs = { certain: 1_000, uncertain: 5_000 } as const
+
 /**
  * Sends a text request and reads the reply, streamed or not, until the generation ends.
  * @throws ModelgateError for everything but a complete, successful generation; what had arrived by then
@@ -35,6 +38,7 @@ export async function streamText(
   const { clock, limits } = gateway
   const watchdog = createWatchdog(clock)
   const grace = createWatchdog(clock)
+  const patience = decoder.endIsCertain ? graceMs.certain : graceMs.uncertain
   let stalled: ModelgateError | undefined
   /** While the receiver holds us up, silence is not the gateway's. */
   let flushing = false
@@ -43,7 +47,7 @@ export async function streamText(
     stalled = stalledError((limits.progress ?? 0) / 1000)
     reply.close()
   }
-  const onGraceOver = () => (flushing ? grace.watch(decoder.graceMs, onGraceOver) : reply.close())
+  const onGraceOver = () => (flushing ? grace.watch(patience, onGraceOver) : reply.close())
   const flush = async () => {
     const begun = clock.monotonic()
     flushing = true
@@ -76,13 +80,13 @@ export async function streamText(
       if (reader.done) break
       // Comments may go on for ever: only what means something prolongs the grace.
       if (decoder.state === 'open') grace.stop()
-      else if (meaningful) grace.watch(decoder.graceMs, onGraceOver)
+      else if (meaningful) grace.watch(patience, onGraceOver)
       meaningful = false
     }
     if (stalled !== undefined) throw stalled
     reader.end()
   } catch (error) {
-    if (decoder.state === 'open' || !breaksNothing(error)) throw translate(error, decoder)
+    if (decoder.state === 'open' || !breaksNothing(error, decoder)) throw translate(error, decoder)
   } finally {
     watchdog.stop()
     grace.stop()
@@ -94,11 +98,10 @@ export async function streamText(
 }
 
 /** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
-function breaksNothing(error: unknown): boolean {
-  return (
-    error instanceof ExchangeError ||
-    (error instanceof ModelgateError && ['stream_truncated', 'malformed_message'].includes(error.code))
-  )
+function breaksNothing(error: unknown, { endIsCertain }: TextDecoder): boolean {
+  if (error instanceof ExchangeError) return true
+  const harmless = ['stream_truncated', 'malformed_message', ...(endIsCertain ? ['stream_error'] : [])]
+  return error instanceof ModelgateError && harmless.includes(error.code)
 }
 
 function translate(error: unknown, decoder: TextDecoder): unknown {

@@ -15,8 +15,8 @@ export interface TextDecoder {
    * the connection; but usage, an error or a second response may still follow.
    */
   readonly state: 'open' | 'settled'
-  /** How long a reply that is settled may stay open for what may still follow, in milliseconds (fault E11). */
-  readonly graceMs: number
+  /** Whether nothing of the answer can follow what settles it. */
+  readonly endIsCertain: boolean
   /** What has come so far; after the end of the stream, the whole. */
   result(): TextResult
   /**

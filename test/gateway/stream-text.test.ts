@@ -304,6 +304,15 @@ test('nor for one on which comments go on for ever', async () => {
   expect(await stream.over).toBe('ok')
 })
 
+test('words of the gateway after a certain end are no failure, after another they are', async () => {
+  const bare = 'data: it broke\n\n'
+  const certain = await streaming(sse([delta('Hello'), completed, bare]))
+  expect([await certain.over, certain.text]).toEqual(['ok', 'Hello'])
+  const stop = event({ candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] })
+  const repeated = await streaming(sse([stop, bare]), { decoder: createContentDecoder })
+  expect(await repeated.over).toBe('9 stream_error')
+})
+
 test('ends at once with the mark', async () => {
   const stream = await streaming([
     readAll,

@@ -222,8 +222,8 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   return {
     message,
     skimmer: merger === undefined ? skimmer : undefined,
-    // Some name an end in every chunk (recorded): after the first of them, the next may take its time.
-    graceMs: 5_000,
+    // Some name an end in every chunk (recorded).
+    endIsCertain: false,
     get state() {
       return !repeatsEnd && (block !== undefined || allFinished()) ? 'settled' : 'open'
     },

@@ -175,7 +175,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
   return {
     message,
     skimmer,
-    graceMs: 1_000,
+    endIsCertain: true,
     get state() {
       // `response.failed` follows an error event, if it comes at all.
       return ended || failure !== undefined ? 'settled' : 'open'
