@@ -82,11 +82,12 @@ export async function receiveIntoFiles(
 }
 
 /**
- * A place for files that was right when it was looked at, and is not any more, is no mistake in the call by now;
- * and when the gateway has replied, there was something to be saved.
+ * What was right when it was looked at, and is not any more, is no mistake in the call by now: a place for files, and
+ * when the gateway has replied, there was something to be saved; or, before that, a picture that was to be sent.
  */
 function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateError {
   const { exit, code, message, facts } = error
+  if (exit === 'usage' && !hasReplied) return new FileError(code, message, { ...facts, phase: 'send' })
   const isUnsaid = exit === 'io' && facts.billed === undefined
   if (exit !== 'usage' && !(isUnsaid && hasReplied)) return error
   return new FileError(code, message, { ...facts, phase: 'output', billed: 'yes' })

@@ -25,6 +25,7 @@ import {
   hold,
   readAll,
   readHead,
+  reset,
   stall,
   text,
   write,
@@ -252,4 +253,22 @@ test.each<[string, (path: string) => void]>([
   const { code, err } = await ended
   expect([code, studio.files()]).toEqual([10, ['in.png']])
   expect(err).toMatch(/^modelgate: .*in\.png.* changed/m)
+})
+
+test('a picture that is gone when the upload is tried again has cost nothing', async () => {
+  const { promise: gone, resolve: go } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const server = await localServer([[readHead, hold(begun), deaf, hold(gone), reset], [readHead]])
+  const studio = studioAt(server)
+  writeFiles(studio.cwd, { 'in.png': paddedPng(red, 30_000_000) })
+  const ended = studio.runThroughWaits(['edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite'])
+  // More than the head of the file's part: the file has been opened.
+  while ((server.requests[0]?.body.length ?? 0) < 1000) await new Promise((resolve) => setImmediate(resolve))
+  begin()
+  rmSync(join(studio.cwd, 'in.png'))
+  go()
+  const { code, err } = await ended
+  expect(code).toBe(10)
+  expect(err).toMatch(/^modelgate: .*in\.png" cannot be read: it does not exist\.$/m)
+  expect(err).not.toMatch(/billed/)
 })
