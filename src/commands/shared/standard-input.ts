@@ -61,7 +61,7 @@ export async function readStandardInputText(
   if (text !== undefined) return text
   throw new UsageError(`Standard input ${invalidTextClause(invalid)}.`, {
     code: 'stdin_not_text',
-    hint: 'Attach what is not text: -a FILE, or -a - for standard input.',
+    hint: 'What is not text is given to a flag: -a - attaches it to a question, --image - edits it.',
   })
 }
 
