@@ -11,9 +11,9 @@ export function contentParts({ content }: JsonObject): readonly JsonObject[] {
   return typeof content === 'string' ? [{ type: 'output_text', text: content }] : objectsOf(content)
 }
 
-const otherWords: readonly unknown[] = ['refusal', 'reasoning_text', 'summary_text', 'input_text']
+const otherWords = new Set<unknown>(['refusal', 'reasoning_text', 'summary_text', 'input_text'])
 
 /** The part's share of the answer. */
 export function answerText(part: JsonObject): string {
-  return otherWords.includes(part['type']) ? '' : (stringOf(part['text']) ?? '')
+  return otherWords.has(part['type']) ? '' : (stringOf(part['text']) ?? '')
 }
