@@ -10,7 +10,7 @@ export interface Base64Decoder {
 }
 
 /** Decoded bytes are handed over in blocks of this size: few and large writes. */
-const blockBytes = 196_608
+const blockBytes = 393_216
 /** As many characters as a block holds. */
 const blockCharacters = (blockBytes / 3) * 4
 
