@@ -17,6 +17,13 @@ if (!newEnough) {
   // Answered here: loading the program would take longer than the answer.
   const { readFileSync } = process.getBuiltinModule('node:fs')
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  process.stdout.on('error', ({ code }) => {
+    // As the program itself does: whoever reads may go away, and a disk may be full.
+    if (code === 'EPIPE') return
+    const reason = code === 'ENOSPC' ? 'no space left' : code
+    process.stderr.write(`modelgate: Standard output cannot be written: ${reason}.\n`)
+    process.exitCode = 10
+  })
   process.stdout.write(`${version}\n`)
 } else {
   process.getBuiltinModule('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE ?? codeCache())

@@ -114,6 +114,11 @@ export class ModelgateError extends Error {
   get exitCode(): number {
     return exitCodes[this.exit].code
   }
+
+  /** The same failure, told with facts that it does not tell by itself. */
+  supplying(facts: ErrorFacts): ModelgateError {
+    return new ModelgateError(this.exit, this.code, this.message, { ...facts, ...this.facts })
+  }
 }
 
 /** The call is wrong: nothing was sent. Lists every problem at once. */

@@ -67,17 +67,17 @@ export async function receiveIntoFiles(
     if (options.strict) failDamaged(album)
     if (broken !== undefined) failMissing(album, request, broken)
     judge(options, request, album, report)
+    // The document on standard output tells of every image; words do that on standard error.
+    if (album.failures.length === 0 || options.json || options.jsonl) await output.end(report.document())
   } catch (error) {
     const known = afterSending(asModelgateError(error, options.debug === true), hasReplied)
     await report.tellFiles()
     await output.error(known, report.document())
     throw new Ended(known)
   }
-  if (album.failures.length === 0) return output.end(report.document())
+  if (album.failures.length === 0) return
   const failure = someFailed(album, request, options)
-  // The document on standard output tells of every image; words do that on standard error.
-  if (options.json || options.jsonl) await output.end(report.document())
-  else await output.error(failure, report.document())
+  if (!options.json && !options.jsonl) await output.error(failure, report.document())
   throw new Ended(failure)
 }
 

@@ -84,14 +84,7 @@ async function openOutputFile(
   // `-` is standard output, as everywhere.
   if (output === undefined || output === '-') return undefined
   const { openTextFile } = await import('../../files/text-file.ts')
-  return openTextFile(context, output, { force: force === true }).catch((error: unknown) => {
-    throw error instanceof ModelgateError ? notBilled(error) : error
-  })
-}
-
-/** Whatever is wrong with the file, nothing has been sent yet. */
-function notBilled({ exit, code, message, facts }: ModelgateError): ModelgateError {
-  return new ModelgateError(exit, code, message, { ...facts, billed: 'no' })
+  return openTextFile(context, output, { force: force === true })
 }
 
 interface Receiving {
@@ -111,6 +104,7 @@ async function receive(
   const files: SavedFile[] = []
   const warnings: string[] = []
   let requestId: string | null = null
+  let hasReplied = false
   const warn = (message: string) => {
     warnings.push(message)
     output.event({ type: 'warning-add', message })
@@ -151,15 +145,20 @@ async function receive(
         await images.saved()
         await output.flush()
       },
-      replied: (id) => (requestId = id),
+      replied(id) {
+        hasReplied = true
+        requestId = id
+      },
     })
     await images.saved()
     if (images.unreadable > 0 && files.length === 0) requireWords(decoder)
     finish(options, decoder, request.answerSchema, warn)
     await output.end(document())
   } catch (error) {
-    const known = withRequestId(asModelgateError(error, options.debug === true), requestId)
-    await output.error(known, document())
+    const known = asModelgateError(error, options.debug === true)
+    // What cannot be written has been generated all the same.
+    const told = hasReplied && known.exit === 'io' ? known.supplying({ billed: 'yes' }) : known
+    await output.error(withRequestId(told, requestId), document())
     throw new Ended(known)
   }
 }
@@ -200,6 +199,5 @@ function finish(
 }
 
 function withRequestId(error: ModelgateError, requestId: string | null): ModelgateError {
-  if (requestId === null || error.facts.requestId !== undefined || error instanceof UsageError) return error
-  return new ModelgateError(error.exit, error.code, error.message, { ...error.facts, requestId })
+  return requestId === null || error instanceof UsageError ? error : error.supplying({ requestId })
 }

@@ -8,7 +8,8 @@ import { ModelgateError } from '../../errors.ts'
 export function throwProblems(problems: readonly ModelgateError[]): void {
   const [first, ...others] = problems
   if (first === undefined) return
-  if (others.length === 0) throw unsent(first)
+  // Problems of a call are found before anything is sent, also one with a file that was to be written.
+  if (others.length === 0) throw first.supplying({ billed: 'no' })
   const { exit, code } = problems.find((problem) => problem.exit === 'usage') ?? first
   const isList = ({ message }: ModelgateError) => message.includes('\n')
   const lines = problems.map((problem) => {
@@ -21,14 +22,6 @@ export function throwProblems(problems: readonly ModelgateError[]): void {
     billed: 'no',
     ...(hints.length === 0 ? {} : { hint: [...new Set(hints)].join('\n') }),
   })
-}
-
-/** Problems of a call are found before anything is sent, also one with a file that was to be written. */
-function unsent(problem: ModelgateError): ModelgateError {
-  const { exit, code, message, facts } = problem
-  return facts.billed === undefined
-    ? new ModelgateError(exit, code, message, { ...facts, billed: 'no' })
-    : problem
 }
 
 /**

@@ -36,13 +36,20 @@ export function openJobOutput(
   })
 }
 
+interface JobFacts {
+  readonly command: string
+  readonly model: string
+  readonly options: VideoOptions
+  /** Whether the command starts a job: nothing else costs money. */
+  readonly isCreation?: boolean
+}
+
 /** Does the work of a command, and ends its output with what came of it. */
 export async function reportJob(
   output: Output,
-  facts: { readonly command: string; readonly model: string; readonly options: VideoOptions },
+  { command, model, options, isCreation = false }: JobFacts,
   work: (report: VideoReport) => Promise<ModelgateError | undefined>,
 ): Promise<void> {
-  const { command, model, options } = facts
   const report = createVideoReport(output, command, model)
   const tellRaw = () => {
     const raw = options.raw ? report.raw() : undefined
@@ -60,9 +67,11 @@ export async function reportJob(
   } catch (error) {
     if (error instanceof Ended) throw error
     const known = asModelgateError(error, options.debug === true)
+    const billed = isCreation ? (report.document() === undefined ? 'maybe' : 'yes') : 'no'
+    const told = known.exit === 'io' ? known.supplying({ billed }) : known
     tellRaw()
-    await output.error(known, report.document())
-    throw new Ended(known)
+    await output.error(told, report.document())
+    throw new Ended(told)
   }
 }
 

@@ -47,7 +47,7 @@ export async function startJob(
       key: gateway.key,
     })
     const { command, model } = request
-    await reportJob(output, { command, model, options }, async (report) => {
+    await reportJob(output, { command, model, options, isCreation: true }, async (report) => {
       const session: JobSession = { context, options, settings, gateway, report }
       if (remixed !== undefined && options.check !== false) await checkSource(session, remixed)
       const stored = await putOnRecord(session, request, order)
