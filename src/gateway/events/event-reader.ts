@@ -117,7 +117,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
 
 /** What came under the name of an error, in a form that says so by itself. */
 function asFailure(value: unknown): unknown {
-  return isObject(value) && ('error' in value || 'type' in value) ? value : { error: value ?? true }
+  const saysSo = isObject(value) && (Boolean(value['error']) || isErrorEvent(value['type']))
+  return saysSo ? value : { error: value ?? true }
 }
 
 /** Words after a colon, as no JSON has them outside of a string. */

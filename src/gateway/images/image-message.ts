@@ -1,5 +1,6 @@
 import { readErrorValue } from '../error-body.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json-access.ts'
+import { isErrorEvent } from '../reply-error.ts'
 
 /** What a message of the reply is about, as far as its type tells. */
 export type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
@@ -9,6 +10,7 @@ export type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
  * `image_edit.completed`, `error`, `upstream_error` (wire facts, section 4 and quirk 17).
  */
 export function kindOf(message: JsonObject, eventName: string): MessageKind {
+  if (isErrorEvent(eventName)) return 'error'
   const type = stringOf(message['type']) ?? eventName
   if (/partial/i.test(type)) return 'partial'
   if (/(?:^|[._])(?:error|failed)$/i.test(type)) return 'error'

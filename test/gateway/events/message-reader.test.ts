@@ -111,6 +111,16 @@ test.for([
   ['nothing', 'event: error\ndata: null\n\n', { error: true }],
   ['a type', 'event: error\ndata: {"type":"error","message":"m"}\n\n', { type: 'error', message: 'm' }],
   ['an error', 'event: error\ndata: {"error":"m"}\n\n', { error: 'm' }],
+  [
+    'a type of its own',
+    'event: error\ndata: {"type":"overloaded","message":"m"}\n\n',
+    { error: { type: 'overloaded', message: 'm' } },
+  ],
+  [
+    'an empty error beside its words',
+    'event: error\ndata: {"error":null,"message":"m"}\n\n',
+    { error: { error: null, message: 'm' } },
+  ],
   ['another name', 'event: errors\ndata: {"message":"m"}\n\n', { message: 'm' }],
 ] as const)('takes what an event named error brings for one: %s', ([, reply, message]) => {
   for (const size of [1, 100]) expect(outcomeOf(inPieces(reply, size)).messages).toEqual([message])

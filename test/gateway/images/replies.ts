@@ -299,6 +299,11 @@ export const corpora: readonly Corpus[] = [
   ),
   corpus('an error of the upstream', event({ message: 'm', code: 'e1' }, 'upstream_error'), failed('e1')),
   corpus(
+    'an error with a type of its own',
+    event({ type: 'overloaded', message: 'm', code: 'e1' }, 'error'),
+    failed('e1'),
+  ),
+  corpus(
     'an error with a bare object',
     `${event(partial)}{\n  "error": {\n    "code": 499,\n    "status": "CANCELLED"\n  }\n}\n`,
     {
