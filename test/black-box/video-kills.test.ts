@@ -89,7 +89,6 @@ test.each<[string, (studio: VideoStudio, program: { stderr: string }) => boolean
 
 test('killed 20 times at any moment, no job is lost, started twice, or saved twice', async () => {
   const random = seededRandom(20_261_122)
-  const ended: Record<string, number> = { finished: 0, unknown: 0 }
   const one = async () => {
     const gateway = await jobGateway({ film })
     const studio = studioAt(gateway)
@@ -100,12 +99,12 @@ test('killed 20 times at any moment, no job is lost, started twice, or saved twi
     for (let turns = Math.floor(random() * 400); turns > 0; turns--) await setImmediate()
     program.process.kill('SIGKILL')
     await program.ended
-    ended[await expectFound(studio, gateway)]!++
+    // Which of the two ends it has come to is up to chance; the kills at each moment tell them apart.
+    await expectFound(studio, gateway)
+    expect(gateway.created.length).toBeLessThanOrEqual(1)
   }
   const several = async () => {
     for (let count = 0; count < 10; count++) await one()
   }
   await Promise.all([several(), several()])
-  // How many were killed before their answer came is up to chance; the kills at each moment tell the two apart.
-  expect(ended['finished']! + ended['unknown']!).toBe(20)
 }, 240_000)
