@@ -11,7 +11,7 @@ import { createWatchdog } from './watchdog.ts'
 export interface TimeLimits {
   readonly connect: number | undefined
   readonly firstByte: number | undefined
-  /** Between two chunks, in either direction. */
+  /** Between two chunks of the reply; while the request goes out, between bytes of it that the system takes. */
   readonly idle: number | undefined
 }
 

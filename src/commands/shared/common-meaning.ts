@@ -29,6 +29,7 @@ export function meaningOf(command: Command, option: Option): string | undefined 
   return meanings.get(command)?.[option.attributeName()]
 }
 
+/** Whether the help of the command leaves the option out. */
 export function isHidden(command: Command, option: Option): boolean {
   return refusals.get(command)?.has(option.attributeName()) ?? false
 }
