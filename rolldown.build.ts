@@ -80,7 +80,7 @@ await build({
         },
         {
           name: 'text',
-          test: /src\/(commands\/shared\/(begin-text-request|send-text|answer-schema)|contract\/(generate-content|responses)|gateway\/(json-pattern|responses\/usage))\.ts$/,
+          test: /src\/(commands\/shared\/(begin-text-request|send-text|answer-schema)|contract\/(generate-content|responses)|gateway\/(growing-text|json-pattern|responses\/usage))\.ts$/,
           priority: 1,
         },
       ],
