@@ -1,7 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { boundaryProblems } from './support/boundary-rules.ts'
+import { importCircles } from './support/import-circles.ts'
+import { sourceFacts } from './support/source-facts.ts'
 
 const source = join(import.meta.dirname, '../src')
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
@@ -16,7 +18,22 @@ test('imports point one way, and only context.ts touches the process', () => {
   )
 })
 
+// A reader can begin with the file that needs no other, and never has to know two at once; types count.
+test('no file needs another that needs it', () => {
+  const needs = files.map((path) => {
+    const { imports } = sourceFacts(readFileSync(join(source, path), 'utf8'))
+    const own = imports.filter((name) => name.startsWith('.'))
+    return [path, own.map((name) => posix.join(posix.dirname(path), name))] as const
+  })
+  expect(importCircles(new Map(needs))).toEqual([])
+})
+
 describe('the check sees', () => {
+  test('a circle', () => {
+    const needs = { 'a.ts': ['b.ts'], 'b.ts': ['c.ts', 'd.ts'], 'c.ts': [], 'd.ts': ['b.ts'] }
+    expect(importCircles(new Map(Object.entries(needs)))).toEqual([['b.ts', 'd.ts', 'b.ts']])
+  })
+
   test.each<[string, string, string]>([
     [
       'gateway/a.ts',

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { importCircles } from './support/import-circles.ts'
 
 const folder = join(import.meta.dirname, '../dist')
 
@@ -15,23 +16,10 @@ function neededBy(code: string): string[] {
   return [...code.matchAll(/(?:\bfrom|\bimport)\s*"\.\/([^"]+\.js)"/g)].map(([, name]) => name!)
 }
 
-/** The first way from a file back to itself. */
-function circleFrom(name: string, path: readonly string[], done: Set<string>): readonly string[] | undefined {
-  if (path.includes(name)) return [...path, name]
-  if (done.has(name)) return undefined
-  for (const next of needs.get(name) ?? []) {
-    const circle = circleFrom(next, [...path, name], done)
-    if (circle !== undefined) return circle
-  }
-  done.add(name)
-  return undefined
-}
-
 // In a circle one of them would run before what it needs, and a constant of the other be missing at the start.
 test('no file of the bundle waits for another that waits for it', () => {
-  const done = new Set<string>()
   expect(needs.get('main.js')).toContainEqual(expect.stringMatching(/^start-/))
-  expect([...needs.keys()].map((name) => circleFrom(name, [], done)).filter(Boolean)).toEqual([])
+  expect(importCircles(needs)).toEqual([])
 })
 
 test('a text request loads few files, since each takes time', () => {

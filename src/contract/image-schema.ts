@@ -10,7 +10,7 @@ import {
   textOrNull,
   type JsonSchema,
 } from './json-schema.ts'
-import { outputVersion } from './text-event.ts'
+import { outputVersion } from './output-event.ts'
 
 const file: JsonSchema = { $ref: '#/$defs/file' }
 const fileOrNull: JsonSchema = { oneOf: [file, { type: 'null' }], description: 'the file, if it was kept' }

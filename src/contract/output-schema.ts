@@ -1,14 +1,7 @@
-import { finishReasons, outputVersion } from './text-event.ts'
-import type {
-  Candidate,
-  Citation,
-  ErrorDocument,
-  OutputEvent,
-  SavedFile,
-  TextDocument,
-  ToolCall,
-  Usage,
-} from './text-event.ts'
+import { finishReasons } from './text-event.ts'
+import { outputVersion } from './output-event.ts'
+import type { Candidate, Citation, SavedFile, TextDocument, ToolCall, Usage } from './text-event.ts'
+import type { ErrorDocument, OutputEvent } from './output-event.ts'
 import type { ImageEvent } from './image-event.ts'
 import type { VideoEvent } from './video-event.ts'
 import { imageDefinitions, imageDocumentProperties, imageEventFields } from './image-schema.ts'

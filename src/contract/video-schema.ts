@@ -9,7 +9,7 @@ import {
   textOrNull,
   type JsonSchema,
 } from './json-schema.ts'
-import { outputVersion } from './text-event.ts'
+import { outputVersion } from './output-event.ts'
 import type {
   JobListDocument,
   JobSummary,

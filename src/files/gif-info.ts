@@ -1,7 +1,7 @@
-import type { FoundInfo } from './image-info.ts'
+import type { FoundShape } from './image-shape.ts'
 
 /** Reads the size of the logical screen; the first picture's control block tells whether a colour is transparent. */
-export function readGifInfo(head: Buffer): FoundInfo {
+export function readGifInfo(head: Buffer): FoundShape {
   if (head.length < 13) return undefined
   return { width: head.readUInt16LE(6), height: head.readUInt16LE(8), hasAlpha: hasTransparentColour(head) }
 }

@@ -1,17 +1,13 @@
 import { readGifInfo } from './gif-info.ts'
+import type { FoundShape, ImageShape } from './image-shape.ts'
 import { readJpegInfo } from './jpeg-info.ts'
 import { readPngInfo } from './png-info.ts'
 import { readWebpInfo } from './webp-info.ts'
 
 /** What the header of an image tells. */
-export interface ImageInfo {
+export interface ImageInfo extends ImageShape {
   readonly format: ImageFormat
   readonly mediaType: `image/${ImageFormat}`
-  /** In pixels, as stored: a camera's turn (EXIF orientation) is not applied. */
-  readonly width: number
-  readonly height: number
-  /** Whether pixels can be transparent, not whether any is. */
-  readonly hasAlpha: boolean
 }
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
@@ -19,10 +15,7 @@ export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
 /** An image whose header says less than this many bytes from its start is one that hides it behind its metadata. */
 export const imageInfoHeadBytes = 1024 * 1024
 
-/** What a format's reader finds; undefined when the header is damaged or not whole. */
-export type FoundInfo = Pick<ImageInfo, 'width' | 'height' | 'hasAlpha'> | undefined
-
-const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundInfo>> = {
+const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
   png: readPngInfo,
   jpeg: readJpegInfo,
   webp: readWebpInfo,

@@ -1,10 +1,10 @@
-import type { FoundInfo } from './image-info.ts'
+import type { FoundShape } from './image-shape.ts'
 
 /**
  * Walks the segments to the frame header (SOF0 to SOF15), past EXIF and its thumbnail, which has a frame of its own.
  * A height of 0, which the first scan would tell later, counts as unreadable.
  */
-export function readJpegInfo(head: Buffer): FoundInfo {
+export function readJpegInfo(head: Buffer): FoundShape {
   for (let at = 2; at + 4 <= head.length;) {
     if (head[at] !== 0xff) return undefined
     const marker = head[at + 1]!

@@ -1,5 +1,5 @@
 import { skip, take, type Steps } from './byte-steps.ts'
-import type { VideoShape } from './video-info.ts'
+import type { VideoShape } from './video-shape.ts'
 
 type Walk = 'whole' | 'cut' | 'broken'
 type Visit = (id: number, length: number) => Steps<Walk>

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
-import { openAtomicFile } from './atomic-file.ts'
+import { openAtomicFile } from './open-atomic-file.ts'
 import { findTarget } from './write-target.ts'
 
 export interface PlannedFile {

@@ -1,4 +1,4 @@
-import type { FoundInfo } from './image-info.ts'
+import type { FoundShape } from './image-shape.ts'
 
 /** The bit depths that each colour type may have (PNG specification, table 11.1). */
 const depths: Readonly<Record<number, readonly number[]>> = {
@@ -10,7 +10,7 @@ const depths: Readonly<Record<number, readonly number[]>> = {
 }
 
 /** Reads the first chunk, IHDR; a chunk tRNS before the pixels gives colour types without alpha transparency too. */
-export function readPngInfo(head: Buffer): FoundInfo {
+export function readPngInfo(head: Buffer): FoundShape {
   if (head.length < 33 || head.toString('latin1', 8, 16) !== '\0\0\0\rIHDR') return undefined
   const depth = head[24]!
   const colourType = head[25]!

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
 import { ModelgateError } from '../errors.ts'
-import { openAtomicFile } from './atomic-file.ts'
+import { openAtomicFile } from './open-atomic-file.ts'
 import { extensionOf } from './file-extension.ts'
 
 export interface NewFile {

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
-import { openAtomicFile } from './atomic-file.ts'
+import { openAtomicFile } from './open-atomic-file.ts'
 import { numberedName } from './numbered-name.ts'
 import type { SavedImage } from './open-image-file.ts'
 

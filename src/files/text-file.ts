@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
-import { openAtomicFile } from './atomic-file.ts'
-import type { WriteOptions } from './atomic-file.ts'
+import { openAtomicFile } from './open-atomic-file.ts'
+import type { WriteOptions } from './open-atomic-file.ts'
 
 /** Text on its way into a file that appears whole or not at all. */
 export interface TextFile {

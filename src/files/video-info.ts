@@ -3,17 +3,8 @@ import { pushInto, type PushedSteps, type Steps } from './byte-steps.ts'
 import { readMatroska } from './matroska-info.ts'
 import { sniffMediaType } from './media-type.ts'
 import { readMp4 } from './mp4-info.ts'
+import type { VideoShape } from './video-shape.ts'
 import { describeContent } from './wrong-content.ts'
-
-/** What a container tells of its video; null where it does not. */
-export interface VideoShape {
-  /** In pixels, as the video is stored. */
-  readonly width: number | null
-  readonly height: number | null
-  readonly seconds: number | null
-  /** What is wrong with it, as the end of a sentence; undefined when the container is whole. */
-  readonly damage: string | undefined
-}
 
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv'
 

@@ -1,5 +1,5 @@
 import { ContractError } from '../errors.ts'
-import type { OutputDocument, OutputEvent } from '../contract/text-event.ts'
+import type { OutputDocument, OutputEvent } from '../contract/output-event.ts'
 
 /** How deep a value from the gateway may be nested; `JSON.stringify` itself fails at some thousands. */
 const maxDepth = 512

@@ -1,5 +1,5 @@
 import type { ModelgateError } from '../errors.ts'
-import type { ErrorDocument } from '../contract/text-event.ts'
+import type { ErrorDocument } from '../contract/output-event.ts'
 import { billedOf } from './error-text.ts'
 
 /** The error as `--json` and `--jsonl` print it. */

@@ -1,6 +1,6 @@
 import type { Sink } from '../context.ts'
 import { OutputClosed } from '../errors.ts'
-import type { OutputDocument } from '../contract/text-event.ts'
+import type { OutputDocument } from '../contract/output-event.ts'
 import { checkDocumentDepth, withoutDeepParts } from './depth.ts'
 import { errorDocument } from './error-document.ts'
 import { documentText } from './json-text.ts'

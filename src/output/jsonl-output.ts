@@ -1,6 +1,6 @@
 import type { Sink } from '../context.ts'
 import { OutputClosed } from '../errors.ts'
-import type { OutputEvent } from '../contract/text-event.ts'
+import type { OutputEvent } from '../contract/output-event.ts'
 import { checkDocumentDepth, checkEventDepth } from './depth.ts'
 import { errorDocument } from './error-document.ts'
 import { documentLine, documentText } from './json-text.ts'

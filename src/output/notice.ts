@@ -1,5 +1,6 @@
 import type { SavedImage } from '../contract/image-event.ts'
-import type { OutputEvent, Usage } from '../contract/text-event.ts'
+import type { Usage } from '../contract/text-event.ts'
+import type { OutputEvent } from '../contract/output-event.ts'
 import type { SavedVideo, VideoEvent } from '../contract/video-event.ts'
 import { exceedsDepth } from './depth.ts'
 

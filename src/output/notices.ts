@@ -1,6 +1,7 @@
 import { OutputClosed } from '../errors.ts'
 import type { ModelgateError } from '../errors.ts'
-import type { OutputEvent, Usage } from '../contract/text-event.ts'
+import type { Usage } from '../contract/text-event.ts'
+import type { OutputEvent } from '../contract/output-event.ts'
 import type { VideoEvent } from '../contract/video-event.ts'
 import { errorLines } from './error-text.ts'
 import { noticeOf, usageText } from './notice.ts'

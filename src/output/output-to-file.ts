@@ -1,4 +1,5 @@
-import type { OutputDocument, SavedFile } from '../contract/text-event.ts'
+import type { SavedFile } from '../contract/text-event.ts'
+import type { OutputDocument } from '../contract/output-event.ts'
 import { ModelgateError, OutputClosed } from '../errors.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { createCandidateText } from './candidate-text.ts'

@@ -1,5 +1,5 @@
 import type { ModelgateError } from '../errors.ts'
-import type { OutputDocument, OutputEvent } from '../contract/text-event.ts'
+import type { OutputDocument, OutputEvent } from '../contract/output-event.ts'
 
 export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
 

@@ -1,5 +1,5 @@
 import { OutputClosed } from '../errors.ts'
-import type { OutputEvent } from '../contract/text-event.ts'
+import type { OutputEvent } from '../contract/output-event.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'

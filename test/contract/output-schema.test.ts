@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { eventTypes, outputSchemas } from '../../src/contract/output-schema.ts'
 import type { OutputSchemaName } from '../../src/contract/output-schema.ts'
-import type { OutputDocument, OutputEvent } from '../../src/contract/text-event.ts'
+import type { OutputDocument, OutputEvent } from '../../src/contract/output-event.ts'
 import { GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import {

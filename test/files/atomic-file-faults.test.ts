@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { openAtomicFile } from '../../src/files/atomic-file.ts'
+import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 

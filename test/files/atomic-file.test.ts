@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
-import { openAtomicFile } from '../../src/files/atomic-file.ts'
+import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 

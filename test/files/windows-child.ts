@@ -1,7 +1,7 @@
 // Replaces PATH as on Windows, where another program holds the file for the first COUNT renames.
 // Prints {renames, waited, code}; `waited` is in milliseconds.
 import process from 'node:process'
-import { openAtomicFile } from '../../src/files/atomic-file.ts'
+import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { hookFileSystem } from '../support/fs-faults.ts'
 import { testContext } from '../support/test-context.ts'

@@ -2,7 +2,7 @@
 // node write-child.ts PATH force|keep ACTION STEP, where ACTION is kill-before, kill-after, or an error's code.
 // Prints {steps, saved, code, exit} as JSON.
 import process from 'node:process'
-import { openAtomicFile } from '../../src/files/atomic-file.ts'
+import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { hookFileSystem } from '../support/fs-faults.ts'
 import { testContext } from '../support/test-context.ts'

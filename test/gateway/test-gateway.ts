@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
-import { jsonBody, sendRequest } from '../../src/gateway/gateway.ts'
+import { jsonBody, sendRequest } from '../../src/gateway/send-request.ts'
 import type { Gateway, GatewayReply, GatewayRequest, RetryNotice } from '../../src/gateway/gateway.ts'
 import type { RetryPolicy } from '../../src/gateway/retry.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
 import type { ErrorFacts } from '../../src/errors.ts'
-import type { OutputEvent } from '../../src/contract/text-event.ts'
+import type { OutputEvent } from '../../src/contract/output-event.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import { sampleEvents } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'

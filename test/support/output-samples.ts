@@ -1,5 +1,6 @@
 import type { JobListDocument, JobSummary, VideoDocument } from '../../src/contract/video-event.ts'
-import type { OutputEvent, TextDocument } from '../../src/contract/text-event.ts'
+import type { TextDocument } from '../../src/contract/text-event.ts'
+import type { OutputEvent } from '../../src/contract/output-event.ts'
 
 const sampleJob: JobSummary = {
   id: null,

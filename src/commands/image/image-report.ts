@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts'
 import type { ImageDocument, ImageLink, SavedImage } from '../../contract/image-event.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
-import { outputVersion } from '../../contract/text-event.ts'
+import { outputVersion } from '../../contract/output-event.ts'
 import type { ReceivedImage } from '../../gateway/images/image-receiver.ts'
 import type { ImageReply } from '../../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../../gateway/responses/usage.ts'

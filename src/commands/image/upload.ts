@@ -1,5 +1,5 @@
 import type { GatewayRequest } from '../../gateway/gateway.ts'
-import { jsonBody } from '../../gateway/gateway.ts'
+import { jsonBody } from '../../gateway/send-request.ts'
 import type { RequestBody } from '../../gateway/exchange.ts'
 import { multipartBody } from '../../gateway/multipart.ts'
 import type { ShownPart } from '../shared/dry-run.ts'

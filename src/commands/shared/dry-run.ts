@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts'
-import { wireRequest, type Gateway, type GatewayRequest } from '../../gateway/gateway.ts'
+import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
+import { wireRequest } from '../../gateway/send-request.ts'
 import { hideHeader } from '../../gateway/trace.ts'
 import type { CommonOptions } from './common-options.ts'
 

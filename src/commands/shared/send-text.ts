@@ -1,15 +1,12 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { ContractError, Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
-import {
-  outputVersion,
-  type SavedFile,
-  type TextDocument,
-  type TextEvent,
-} from '../../contract/text-event.ts'
+import type { SavedFile, TextDocument, TextEvent } from '../../contract/text-event.ts'
+import { outputVersion } from '../../contract/output-event.ts'
 import type { TextFile } from '../../files/text-file.ts'
 import { mintIdempotencyKey } from '../../gateway/idempotency-key.ts'
-import { jsonBody, type GatewayRequest } from '../../gateway/gateway.ts'
+import type { GatewayRequest } from '../../gateway/gateway.ts'
+import { jsonBody } from '../../gateway/send-request.ts'
 import { streamText } from '../../gateway/stream-text.ts'
 import type { DecoderOptions, TextDecoder } from '../../gateway/text-decoder.ts'
 import { endpointUrl } from '../../gateway/url.ts'

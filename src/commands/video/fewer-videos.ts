@@ -1,9 +1,9 @@
 import { GenerationError, type ModelgateError } from '../../errors.ts'
 import { filteredOf } from '../../gateway/videos/job-failure.ts'
-import type { JobReport } from '../../gateway/videos/read-job.ts'
+import type { JobReport } from '../../gateway/videos/job-report.ts'
 import { resultPlaces } from '../../gateway/videos/result-places.ts'
 import { videosOf } from './count-videos.ts'
-import type { Pursuit } from './follow-job.ts'
+import type { Pursuit } from './pursuit.ts'
 import type { JobSession } from './job-session.ts'
 
 /**

@@ -1,27 +1,13 @@
 import { GenerationError, type ModelgateError } from '../../errors.ts'
-import type { OutputPlan } from '../../files/output-plan.ts'
-import type { StoredJob } from '../../files/jobs/job-store.ts'
-import type { Job } from '../../gateway/videos/look-up-job.ts'
-import type { JobReport } from '../../gateway/videos/read-job.ts'
+import type { JobReport } from '../../gateway/videos/job-report.ts'
 import { waitForJob } from '../../gateway/videos/wait-for-job.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
 import { tellFewer } from './fewer-videos.ts'
 import { resumeFlags } from './jobs.ts'
 import { changeOf, keepRecord, type JobSession } from './job-session.ts'
+import type { Pursuit } from './pursuit.ts'
 import { saveVideos } from './save-videos.ts'
 import { createTimeLeft } from './time-left.ts'
-
-/** A job that is waited for, and where its videos go. */
-export interface Pursuit {
-  readonly job: Job
-  readonly stored: StoredJob | undefined
-  readonly plan: OutputPlan
-  readonly force: boolean
-  /** What is known already, so that it is not asked for at once. */
-  readonly first?: JobReport | undefined
-  /** When the wait ends (`--timeout`), in milliseconds of the monotonic clock. */
-  readonly deadlineMs: number | undefined
-}
 
 /**
  * Waits for a job and saves its videos.

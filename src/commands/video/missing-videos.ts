@@ -1,6 +1,6 @@
 import { GenerationError, ModelgateError, type ErrorFacts } from '../../errors.ts'
 import { filteredOf, filteredSentence } from '../../gateway/videos/job-failure.ts'
-import type { JobReport } from '../../gateway/videos/read-job.ts'
+import type { JobReport } from '../../gateway/videos/job-report.ts'
 import type { VideoReport } from './video-report.ts'
 
 /** Videos that were made and not handed over; undefined when there are none. */

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import { hasEnded } from '../../contract/video-state.ts'
 import { asModelgateError } from '../../errors.ts'
-import type { StoredJob } from '../../files/jobs/job-store.ts'
+import type { StoredJob } from '../../files/jobs/stored-job.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
 import type { CommonOptions } from '../shared/common-options.ts'

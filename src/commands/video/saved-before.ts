@@ -3,7 +3,7 @@ import type { SavedVideo } from '../../contract/video-event.ts'
 import { describeVideoFile } from '../../files/describe-video-file.ts'
 import { extensionOf } from '../../files/file-extension.ts'
 import { videoMediaTypes } from '../../files/video-info.ts'
-import type { Pursuit } from './follow-job.ts'
+import type { Pursuit } from './pursuit.ts'
 import type { JobSession } from './job-session.ts'
 import type { VideoOptions } from './video-options.ts'
 

@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts'
 import { lastSegment } from './job-record.ts'
-import type { StoredJob } from './job-store.ts'
+import type { StoredJob } from './stored-job.ts'
 
 /** A shorter beginning is more likely a slip than an id. */
 const shortestPrefix = 4

@@ -8,21 +8,8 @@ import { makeFolder } from '../make-folder.ts'
 import { findJob } from './find-job.ts'
 import { readJobFolder, removeJobFolder, tidyJobFolder, writeVersion } from './job-folder.ts'
 import { mergeRecords, newRecord } from './job-record.ts'
-import type { JobProgress, JobRecord, NewJob } from './job-record.ts'
-
-/** A job that is on record. */
-export interface StoredJob {
-  /** As it was read or written last by this process. */
-  readonly record: JobRecord
-  /**
-   * Adds what has been learned to what is on disk by now: a saved file, an id and an end are never taken back.
-   * `checked_at` becomes the present time with every state, unless it is given. May be called again at once.
-   * @throws FileError
-   */
-  update(change: Partial<JobProgress>): Promise<void>
-}
-
-export type JobHandle = StoredJob
+import type { JobRecord, NewJob } from './job-record.ts'
+import type { StoredJob } from './stored-job.ts'
 
 export interface JobList {
   /** Newest first. */
@@ -40,7 +27,7 @@ export interface JobStore {
    * Puts a job on record, before it is sent: then a kill before the reply leaves its idempotency key.
    * @throws FileError
    */
-  create(job: NewJob): Promise<JobHandle>
+  create(job: NewJob): Promise<StoredJob>
   list(): Promise<JobList>
   /**
    * The job with this id, operation name, or last part of an operation's name; else the only one whose id or last part

@@ -1,7 +1,7 @@
 import { propagation } from '../../contract/videos.ts'
 import { ModelgateError } from '../../errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
-import { brokenError } from '../gateway.ts'
+import { brokenError } from '../send-request.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
 import { Refusal } from './request-url.ts'
 import { RangeMismatch } from './transfer.ts'

@@ -4,7 +4,7 @@ import { createDownload, type Download, type DownloadOptions } from '../download
 import type { Gateway } from '../gateway.ts'
 import type { ImageWriter } from '../images/image-receiver.ts'
 import { endpointUrl } from '../url.ts'
-import type { JobReport } from './read-job.ts'
+import type { JobReport } from './job-report.ts'
 import { refuseText } from './refuse-text.ts'
 import { nowhereServed, relayedFile, wantsKey } from './relayed-file.ts'
 import { resultPlaces, type ResultPlace, type ResultSample } from './result-places.ts'

@@ -1,12 +1,14 @@
 import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../contract/video-event.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
-import { sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
+import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { sendRequest } from '../send-request.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
 import { withFacts } from './job-errors.ts'
 import { readJobReply } from './job-reply.ts'
 import { lastSegment, operationPath } from './operation-name.ts'
-import { readJob, type JobReport } from './read-job.ts'
+import { readJob } from './read-job.ts'
+import type { JobReport } from './job-report.ts'
 
 /** A job, as this machine knows it. */
 export interface Job {

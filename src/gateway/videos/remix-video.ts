@@ -1,7 +1,7 @@
 import { videoRemixEndpoint as endpoint } from '../../contract/videos.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { pathSegment } from '../url.ts'
-import type { JobReport } from './read-job.ts'
+import type { JobReport } from './job-report.ts'
 import { jobRequest, startJob, type JobOrder } from './start-job.ts'
 
 /**

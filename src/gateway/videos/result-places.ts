@@ -1,7 +1,7 @@
 import { isObject, stringOf, type JsonObject } from '../json-access.ts'
 import { jobObject, videoIdIn } from './job-fields.ts'
 import { lastSegment } from './operation-name.ts'
-import type { JobReport } from './read-job.ts'
+import type { JobReport } from './job-report.ts'
 
 /** Where a video can be had. */
 export type ResultPlace =

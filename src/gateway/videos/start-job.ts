@@ -1,10 +1,12 @@
 import type { JobKind } from '../../contract/video-event.ts'
 import { ModelgateError } from '../../errors.ts'
-import { jsonBody, sendRequest, type Gateway, type GatewayRequest } from '../gateway.ts'
+import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { jsonBody, sendRequest } from '../send-request.ts'
 import { endpointUrl } from '../url.ts'
 import { withFacts } from './job-errors.ts'
 import { readJobReply } from './job-reply.ts'
-import { readJob, type JobReport } from './read-job.ts'
+import { readJob } from './read-job.ts'
+import type { JobReport } from './job-report.ts'
 
 /** What a request for a job needs to be sent. */
 export interface JobOrder {

@@ -7,7 +7,7 @@ import { withFacts } from './job-errors.ts'
 import { createLookUpFailures, gaveUp, mayPass } from './look-up-failures.ts'
 import { createJobLookUp, isUnknownJob, mayAppear, type Job } from './look-up-job.ts'
 import { createPollWaits } from './poll-waits.ts'
-import type { JobReport } from './read-job.ts'
+import type { JobReport } from './job-report.ts'
 
 /** A look-up that failed, which says nothing about the job. */
 export interface FailedLookUp {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../context.ts'
-import type { OutputEvent } from '../../contract/text-event.ts'
+import type { OutputEvent } from '../../contract/output-event.ts'
 import { videoStateOf } from '../../contract/video-state.ts'
 import type { LiveLine } from '../live-line.ts'
 import type { Screen } from '../screen.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/look-up-job.ts'
-import type { JobReport } from '../../../src/gateway/videos/read-job.ts'
+import type { JobReport } from '../../../src/gateway/videos/job-report.ts'
 import { localServer } from '../../support/local-server.ts'
 import { json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
 import { testGateway } from '../test-gateway.ts'

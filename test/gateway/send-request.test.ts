@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
-import { wireRequest } from '../../src/gateway/gateway.ts'
+import { wireRequest } from '../../src/gateway/send-request.ts'
 import { localServer } from '../support/local-server.ts'
 import { json, readAll, reset, stall, text, type ServerReply } from '../support/server-replies.ts'
 import { advanceUntilSettled, outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'

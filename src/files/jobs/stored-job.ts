@@ -1,0 +1,13 @@
+import type { JobProgress, JobRecord } from './job-record.ts'
+
+/** A job that is on record. */
+export interface StoredJob {
+  /** As it was read or written last by this process. */
+  readonly record: JobRecord
+  /**
+   * Adds what has been learned to what is on disk by now: a saved file, an id and an end are never taken back.
+   * `checked_at` becomes the present time with every state, unless it is given. May be called again at once.
+   * @throws FileError
+   */
+  update(change: Partial<JobProgress>): Promise<void>
+}

@@ -1,0 +1,202 @@
+import { sleep, type Clock } from '../context.ts'
+import { ContractError, FileError, ModelgateError } from '../errors.ts'
+import { DeadlinePassed, ExchangeError, phaseOf } from './exchange-error.ts'
+import { exchange, type ExchangeRequest, type Reply, type RequestBody } from './exchange.ts'
+import { afterFailure, Failure, judgeFailure } from './failure.ts'
+import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
+import { mostRedirects, sameOriginTarget } from './redirect.ts'
+import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from './retry.ts'
+import { checkUsage, requestIdOf, statusError, type RequestKind } from './status-error.ts'
+import { createTrace, type Trace } from './trace.ts'
+import { startTotalLimit } from './total-limit.ts'
+
+/** An error body is read up to this size, for at most this long (fault C27). */
+const errorBodyBytes = 1_048_576
+const errorBodyMs = 5_000
+
+/**
+ * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299.
+ * @throws ModelgateError with the exit code of product.md for everything that can go wrong
+ */
+export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
+  const limit = startTotalLimit(gateway)
+  try {
+    return limit.guard(await sendWithRetries(gateway, request, limit.signal))
+  } catch (error) {
+    limit.end()
+    throw error
+  }
+}
+
+async function sendWithRetries(
+  gateway: Gateway,
+  request: GatewayRequest,
+  signal: AbortSignal,
+): Promise<GatewayReply> {
+  const { policy, clock } = gateway
+  const trace = createTrace(gateway)
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await attemptOnce(gateway, request, signal, trace)
+    if (!(outcome instanceof Failure)) return outcome
+    const asked = outcome.error.facts.retryAfterS
+    if (!outcome.repeatable || attempt >= policy.maxRetries) throw outcome.error
+    if (asked !== undefined && asked > longestWaitS) throw tooLong(outcome.error, asked)
+    const waitS = waitBefore(attempt, asked, clock.random())
+    gateway.onRetry({
+      attempt: attempt + 1,
+      attempts_left: policy.maxRetries - attempt,
+      wait_s: Math.round(waitS * 1000) / 1000,
+      http_status: outcome.error.facts.httpStatus ?? null,
+      reason: outcome.error.message,
+    })
+    await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
+      throw reason instanceof DeadlinePassed ? outcome.error : afterFailure(reason, outcome)
+    })
+  }
+}
+
+async function attemptOnce(
+  gateway: Gateway,
+  request: GatewayRequest,
+  signal: AbortSignal,
+  trace: Trace,
+  redirected = 0,
+): Promise<GatewayReply | Failure> {
+  const { policy } = gateway
+  const wire = wireRequest(gateway, request)
+  trace.request(wire)
+  let reply: Reply
+  try {
+    reply = await exchange(wire, { ...gateway, signal })
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error
+    trace.failure(error)
+    const mayRepeat = (under: RetryPolicy) => mayRepeatBroken(error, request.kind, under)
+    return judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
+  }
+  trace.reply(reply)
+  const mayFollow = request.kind === 'read' && redirected < mostRedirects
+  const target = mayFollow ? sameOriginTarget(reply, request.url) : undefined
+  if (target !== undefined) {
+    reply.close()
+    return attemptOnce(gateway, { ...request, url: target }, signal, trace, redirected + 1)
+  }
+  if (reply.status >= 200 && reply.status < 300) {
+    refuseEncoding(reply)
+    return { ...reply, requestId: requestIdOf(reply.headers) ?? null }
+  }
+  const text = await readErrorText(reply, gateway.clock)
+  trace.errorBody(text)
+  const error = statusError(reply.status, reply.headers, text, request.kind, gateway.clock.now())
+  return judgeFailure(error, policy, (under) => mayRepeatAnswered(error, reply.headers, request.kind, under))
+}
+
+/** The request as it goes over the wire. The key goes to the base URL's origin and nowhere else. */
+export function wireRequest(
+  gateway: Pick<Gateway, 'baseUrl' | 'key'>,
+  request: GatewayRequest,
+): ExchangeRequest {
+  return {
+    method: request.method,
+    url: request.url,
+    headers: {
+      ...(request.url.origin === gateway.baseUrl.origin ? { authorization: `Bearer ${gateway.key}` } : {}),
+      accept: request.accept,
+      // Truncated compressed bodies can pass as whole (faults, finding 1).
+      'accept-encoding': 'identity',
+      'user-agent': `modelgate/${__VERSION__}`,
+      ...(request.contentType === undefined ? {} : { 'content-type': request.contentType }),
+      ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
+    },
+    ...(request.body === undefined ? {} : { body: request.body }),
+  }
+}
+
+/** A JSON value as a request body. */
+export function jsonBody(value: unknown): RequestBody {
+  const bytes = Buffer.from(JSON.stringify(value))
+  return { length: bytes.length, chunks: () => [bytes] }
+}
+
+/** @throws ContractError for a reply that is encoded although that was not asked for */
+export function refuseEncoding({ headers, close }: Reply): void {
+  const encoding: string = headers['content-encoding'] ?? ''
+  // A relay that passes headers on may give one twice (quirk 30).
+  if (/^[\s,]*(?:identity[\s,]*)*$/i.test(encoding)) return
+  close()
+  throw new ContractError(
+    'encoded_reply',
+    `The reply is encoded (${encoding.slice(0, 40)}) although that was not asked for.`,
+  )
+}
+
+/** What an exchange that broke off means for the user: not sent (6), unknown (7), or a broken reply (8). */
+export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
+  const { stage, fault, message } = error
+  const phase = phaseOf(stage)
+  if (fault === 'source')
+    return new FileError('source_changed', message, { phase: 'send', billed: 'no', cause: error })
+  if (fault === 'protocol' || fault === 'limit') {
+    return new ContractError(`reply_${fault}`, message, { phase, cause: error })
+  }
+  // A proxy that fails by itself has not passed anything on.
+  if (stage === 'connect' || stage === 'send' || fault === 'proxy') {
+    return new ModelgateError('notSent', `not_sent_${fault}`, `${message} Nothing was sent.`, {
+      phase,
+      billed: 'no',
+      hint: notSentHint(fault),
+      cause: error,
+    })
+  }
+  if (kind === 'read')
+    return new ModelgateError('later', `read_${fault}`, message, {
+      phase,
+      billed: 'no',
+      hint: 'Run it again later.',
+      cause: error,
+    })
+  return new ModelgateError('unknown', `outcome_${fault}`, message, {
+    phase,
+    billed: 'maybe',
+    hint: fault === 'deadline' ? `${checkUsage}, and allow it more time with --timeout.` : `${checkUsage}.`,
+    cause: error,
+  })
+}
+
+function notSentHint(fault: ExchangeError['fault']): string {
+  if (fault === 'certificate') return 'Name the certificate authority with --ca-file or NODE_EXTRA_CA_CERTS.'
+  if (fault === 'tls') return 'Does the base URL need http:// instead of https:// ?'
+  if (fault === 'proxy') return 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
+  return 'Check the base URL (--base-url) and the network; running it again is safe.'
+}
+
+/** Not waited for. What may have been billed stays an unknown outcome all the same. */
+function tooLong(error: ModelgateError, seconds: number): ModelgateError {
+  const exit = error.exit === 'unknown' ? 'unknown' : 'later'
+  const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${longestWaitS} s this program waits.`
+  return new ModelgateError(exit, error.code, `${error.message} ${wait}`, {
+    ...error.facts,
+    ...(exit === 'later' ? { hint: 'Run it again then.' } : {}),
+  })
+}
+
+/** The body of an error reply, as much of it as helps. */
+export async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
+  const decoder = new TextDecoder()
+  const timer = clock.timer(errorBodyMs, () => reply.close())
+  let text = ''
+  let bytes = 0
+  try {
+    for await (const chunk of reply.body) {
+      text += decoder.decode(chunk, { stream: true })
+      if ((bytes += chunk.length) > errorBodyBytes) break
+    }
+  } catch (error) {
+    // The status alone suffices; what was read of the body may help.
+    if (!(error instanceof ExchangeError)) throw error
+  } finally {
+    timer.cancel()
+    reply.close()
+  }
+  return text
+}
