@@ -12,15 +12,19 @@ const failed = report.numFailedTests + broken.length
 const counts = [`${report.numPassedTests} passed`, `${failed} failed`]
 if (skipped > 0) counts.push(`${skipped} skipped`)
 for (const file of report.testResults) {
-  if (broken.includes(file)) print(file.name, file.message)
+  if (broken.includes(file)) print(`FAILED: ${file.name}`, file.message)
   for (const test of file.assertionResults) {
-    if (test.status === 'failed') print(`${file.name}: ${test.fullName}`, test.failureMessages.join('\n'))
+    const [failure] = test.failureMessages
+    const name = `${file.name}: ${test.fullName}`
+    if (test.status === 'failed') print(`FAILED: ${name}`, failure)
+    // It has failed once all the same.
+    else if (failure !== undefined) print(`UNSTEADY: ${name}`, failure)
   }
 }
 console.log(counts.join(', '))
 
-function print(name, message) {
-  console.log(`FAILED: ${name}\n${message.split('\n').slice(0, 8).join('\n')}\n`)
+function print(heading, message = '') {
+  console.log(`${heading}\n${message.split('\n').slice(0, 8).join('\n')}\n`)
 }
 
 function read(path) {
