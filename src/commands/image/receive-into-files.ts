@@ -5,6 +5,7 @@ import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { receiveImages, type ImageReceiver, type ImageReply } from '../../gateway/images/receive-images.ts'
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
+import { cameAndAsked } from '../shared/came-and-asked.ts'
 import { createAlbum, type Album } from './album.ts'
 import { fetchResults, stoppedError } from './fetch-results.ts'
 import type { ImageOptions } from './image-options.ts'
@@ -146,7 +147,7 @@ function judge(
   if (failures.length > 0) return
   const [came, asked] = [saved.size + links.length, wanted.length]
   if (came === asked) return
-  const message = `${came} images came, ${asked} were asked for.`
+  const message = cameAndAsked(came, asked, 'image')
   if (came < asked && options.strict) {
     throw new GenerationError('fewer_images', message, { billed: 'yes' })
   }

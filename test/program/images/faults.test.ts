@@ -151,7 +151,7 @@ test('an image that is sent twice is saved twice, with a word', async () => {
   const studio = studioAt(sandbox)
   const { code, err } = await studio.run(['create', ...stream, '-o', 'x.png', 'A kite'])
   expect([code, studio.files(), sandbox.created()]).toEqual([0, ['x-2.png', 'x.png'], 1])
-  expect(err).toContain('2 images came, 1 were asked for.')
+  expect(err).toContain('2 images came, 1 was asked for.')
 })
 
 test.each([

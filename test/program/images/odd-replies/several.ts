@@ -13,6 +13,14 @@ export const severalReplies: readonly OddReply[] = [
     files: { 'x-1.png': red, 'x-2.png': blue },
   },
   {
+    name: 'one where three were asked for',
+    words: three,
+    reply: images(red),
+    exit: 0,
+    says: /1 image came, 3 were asked for/,
+    files: { 'x-1.png': red },
+  },
+  {
     name: 'fewer than asked, strictly',
     words: [...three, '--strict'],
     reply: images(red, blue),
@@ -24,7 +32,7 @@ export const severalReplies: readonly OddReply[] = [
     name: 'more than asked',
     reply: images(red, blue),
     exit: 0,
-    says: /2 images came, 1 were asked for/,
+    says: /2 images came, 1 was asked for/,
     files: { 'x.png': red, 'x-2.png': blue },
   },
   {
