@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
-import { json, text, type ServerReply } from '../../support/server-replies.ts'
+import { json, text, type ServerReply, type Step } from '../../support/server-replies.ts'
 import {
   clip,
   film,
@@ -100,13 +100,10 @@ describe('a wait for videos that are there', () => {
       note: `for ${key}`,
       response: { generateVideoResponse: { generatedSamples: [{ video: { encodedVideo: base64 } }] } },
     })
-    let reply: ServerReply = []
-    const server = await localServer([
-      started,
-      { [Symbol.iterator]: () => reply[Symbol.iterator]() } as never,
-    ])
+    const reply: Step[] = []
+    const server = await localServer([started, reply])
     const studio = videoStudio(server)
-    reply = json(value(studio.key))
+    reply.push(...json(value(studio.key)))
     await studio.run(generate)
     // The run itself looks for the key in everything that is written.
     expect((await studio.run(['wait', '--last', '-o', 'x.mp4'])).code).toBe(0)
