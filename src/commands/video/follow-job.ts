@@ -1,5 +1,6 @@
 import { GenerationError, type ModelgateError } from '../../errors.ts'
 import type { JobReport } from '../../gateway/videos/job-report.ts'
+import { resultPlaces } from '../../gateway/videos/result-places.ts'
 import { waitForJob } from '../../gateway/videos/wait-for-job.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
 import { tellFewer } from './fewer-videos.ts'
@@ -54,7 +55,8 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
       }),
   }).finally(() => writing)
   if (ended.state === 'failed') throw failed(ended)
-  return (await saveVideos(session, pursuit, ended, resume)) ?? tellFewer(session, pursuit, ended)
+  const missing = await saveVideos(session, pursuit, ended, resume)
+  return missing ?? tellFewer(session, pursuit, ended, resultPlaces(ended).length)
 }
 
 /** The error that a failed job amounts to (exit 9). */

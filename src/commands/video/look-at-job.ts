@@ -43,7 +43,7 @@ export async function lookAtJob(
   if (standing !== undefined) {
     output = openJobOutput(context, options, settings, { result: 'files', key: '' })
     await reportJob(output, { command, model, options }, async (report) =>
-      tellStanding(report, named, standing),
+      tellStanding({ options, report }, named, standing),
     ).finally(() => {
       if (!settings.quiet.value) context.stderr.write(standingNote(standing))
     })

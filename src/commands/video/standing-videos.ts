@@ -7,12 +7,13 @@ import { extensionOf } from '../../files/file-extension.ts'
 import type { OutputPlan } from '../../files/output-plan.ts'
 import { objectOf } from '../../gateway/json-access.ts'
 import { lastSegment } from '../../gateway/videos/operation-name.ts'
+import { tellFewer } from './fewer-videos.ts'
 import type { NamedJob } from './jobs.ts'
+import type { JobSession } from './job-session.ts'
 import { tellHeldBack } from './missing-videos.ts'
 import { knownJob } from './record-knowledge.ts'
 import { wantsAnother } from './saved-before.ts'
 import type { VideoOptions } from './video-options.ts'
-import type { VideoReport } from './video-report.ts'
 
 /**
  * The videos of a job when all of them have been saved and still stand, each with its size: whoever waits for them
@@ -36,16 +37,18 @@ export async function standingVideos(
   })
 }
 
-/** Tells of the videos as the command did that saved them; those held back by filters make it exit 12 again. */
+/** Tells of the videos as the command did that saved them, and of those that are missing; the exit code is the same. */
 export function tellStanding(
-  report: VideoReport,
+  session: Pick<JobSession, 'options' | 'report'>,
   { id, kind, stored }: NamedJob,
   videos: readonly SavedVideo[],
 ): ModelgateError | undefined {
   const { record } = stored!
+  const { report } = session
+  const known = { id, value: objectOf(record.result?.reply) }
   report.take({ ...knownJob(kind, record), id, state: 'completed' })
   for (const [at, video] of videos.entries()) report.save(at + 1, video)
-  return tellHeldBack(report, { id, value: objectOf(record.result?.reply) }, videos.length)
+  return tellHeldBack(report, known, videos.length) ?? tellFewer(session, { stored }, known, videos.length)
 }
 
 /** A note for whoever expected the gateway to be asked. */

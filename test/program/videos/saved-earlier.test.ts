@@ -85,6 +85,19 @@ describe('a wait for videos that are there', () => {
     })
   })
 
+  test('tells again that fewer came than were asked for', async () => {
+    const server = await localServer([started, finished(['/a.mp4']), film()])
+    const studio = videoStudio(server)
+    const first = JSON.parse((await studio.run([...several, '--json'])).out) as object
+    expect(first).toMatchObject({ warnings: ['1 video came, 2 were asked for.'] })
+    expect(JSON.parse((await studio.run(['wait', '--last', '--json'])).out)).toEqual({
+      ...first,
+      command: 'video wait',
+    })
+    const strictly = await studio.run(['wait', '--last', '--strict'])
+    expect([strictly.code, strictly.out]).toEqual([9, 'x-1.mp4\n'])
+  })
+
   test('tells the whole path from another folder', async () => {
     const { studio } = await savedOne()
     const cwd = join(studio.home, 'elsewhere')
