@@ -3,7 +3,6 @@ import { resolve } from 'node:path'
 import type { SavedVideo } from '../../contract/video-event.ts'
 import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../../errors.ts'
 import { describeVideoFile } from '../../files/describe-video-file.ts'
-import { withoutMedia } from '../../files/jobs/job-record.ts'
 import { openVideoFile } from '../../files/open-video-file.ts'
 import { streamVideo } from '../../files/stream-video.ts'
 import { createVideoFetcher, type VideoFetcher } from '../../gateway/videos/fetch-video.ts'
@@ -75,7 +74,7 @@ async function keepResult(
   const files = report.document()?.files ?? []
   if (files.length < count || (options.output !== undefined && stored?.record.result !== undefined)) return
   const videos = files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
-  await keepRecord(stored, { result: { reply: withoutMedia(value), videos } }, report)
+  await keepRecord(stored, { result: { reply: value, videos } }, report)
 }
 
 function severalForOne(count: number, remoteId: string): UsageError {

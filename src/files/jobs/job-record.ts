@@ -94,6 +94,13 @@ export function newRecord(job: NewJob, now: number): JobRecord {
   }
 }
 
+/** What has been learned of a job, as it is put on record. */
+export function recordedChange(change: Partial<JobProgress>): Partial<JobProgress> {
+  const { result } = change
+  if (result === undefined) return change
+  return { ...change, result: { ...result, reply: withoutMedia(result.reply) } }
+}
+
 /**
  * The later of two records of one job, with what must never be lost from the earlier: an id, a saved file, and that
  * the job has ended. Any order of merging leads to the same ids, files and end.
@@ -161,7 +168,7 @@ function recordedBaseUrl(baseUrl: string): string {
 const longestWord = 4096
 
 /** A copy with null in the place of media: they would fill the disk, and are no help in finding a job again. */
-export function withoutMedia(value: unknown): unknown {
+function withoutMedia(value: unknown): unknown {
   if (typeof value === 'string') return isMedia(value) ? null : value
   if (Array.isArray(value)) return value.map(withoutMedia)
   if (typeof value !== 'object' || value === null) return value

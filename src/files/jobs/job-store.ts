@@ -7,7 +7,7 @@ import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
 import { makeFolder } from '../make-folder.ts'
 import { findJob } from './find-job.ts'
 import { readJobFolder, removeJobFolder, tidyJobFolder, writeVersion } from './job-folder.ts'
-import { mergeRecords, newRecord } from './job-record.ts'
+import { mergeRecords, newRecord, recordedChange } from './job-record.ts'
 import type { JobRecord, NewJob } from './job-record.ts'
 import type { StoredJob } from './stored-job.ts'
 
@@ -30,8 +30,8 @@ export interface JobStore {
   create(job: NewJob): Promise<StoredJob>
   list(): Promise<JobList>
   /**
-   * The job with this id, operation name, or last part of an operation's name; else the only one whose id or last part
-   * begins so (with at least 4 characters). Of several with the same id the newest.
+   * The job with this idempotency key, id, operation name, or last part of an operation's name; else the only one whose
+   * id or last part begins so (with at least 4 characters). Of several with the same id the newest.
    * @throws UsageError `ambiguous_id` when several begin so
    */
   find(text: string): Promise<StoredJob | undefined>
@@ -90,7 +90,7 @@ export function openJobStore(
         const next = writing.then(async () => {
           record = await write(folder, (found) => {
             const before = found === undefined ? record : mergeRecords(record, found)
-            return mergeRecords(before, { ...before, ...checked, ...change })
+            return mergeRecords(before, { ...before, ...checked, ...recordedChange(change) })
           })
         })
         writing = next.catch(() => {})

@@ -127,6 +127,16 @@ describe('a wait for videos that are there', () => {
   })
 })
 
+test('a reply that cannot be put on record does not fail its video', async () => {
+  const deep = '['.repeat(20_000) + ']'.repeat(20_000)
+  const samples = '{"generateVideoResponse":{"generatedSamples":[{"video":{"uri":"/a.mp4"}}]}}'
+  const reply = text(`{"name":"${operation}","done":true,"response":${samples},"more":${deep}}`)
+  const studio = videoStudio(await localServer([started, reply, film()]))
+  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+  expect(err).toContain("The job's record cannot be kept up to date")
+})
+
 describe('a wait asks the gateway again', () => {
   test.for<[string, (studio: VideoStudio) => void, string]>([
     ['when a file has gone', ({ cwd }) => rmSync(join(cwd, 'x.mp4')), 'x.mp4\n'],
