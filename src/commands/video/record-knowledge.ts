@@ -6,6 +6,8 @@ import { Interrupted, ModelgateError } from '../../errors.ts'
 import type { JobRecord } from '../../files/jobs/job-record.ts'
 import { isObject, objectOf, stringOf } from '../../gateway/json-access.ts'
 import { jobObject } from '../../gateway/videos/job-fields.ts'
+import { withFacts } from '../../gateway/videos/job-errors.ts'
+import { isUnknownJob } from '../../gateway/videos/look-up-job.ts'
 import { modelInName } from '../../gateway/videos/operation-name.ts'
 import type { NamedJob } from './jobs.ts'
 import type { KnownJob, VideoReport } from './video-report.ts'
@@ -38,7 +40,7 @@ export async function withKnowledge(
 ): Promise<unknown> {
   const record = stored?.record
   if (record === undefined || !(error instanceof ModelgateError) || error instanceof Interrupted) return error
-  const isForgotten = error.code.startsWith('no_such_')
+  const isForgotten = isUnknownJob(error)
   const hasExpired = error.code === 'result_expired' || error.facts.httpStatus === 404
   const state = record.state === 'unknown' ? undefined : record.state
   const sentences = [
@@ -49,7 +51,7 @@ export async function withKnowledge(
   if (isForgotten && state !== undefined && report.document() === undefined) {
     report.take({ ...knownJob(kind, record), id, state })
   }
-  return new ModelgateError(error.exit, error.code, [error.message, ...sentences].join(' '), error.facts)
+  return withFacts(error, {}, [error.message, ...sentences].join(' '))
 }
 
 function lastState(state: VideoState, record: JobRecord): string {
