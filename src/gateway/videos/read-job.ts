@@ -1,6 +1,7 @@
 import type { JobKind } from '../../contract/video-event.ts'
 import type { VideoState } from '../../contract/videos.ts'
 import { ContractError, UsageError } from '../../errors.ts'
+import { readErrorValue } from '../error-body.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json-access.ts'
 import { replyError } from '../reply-error.ts'
@@ -111,7 +112,7 @@ function newVideo(id: string): Pick<JobReport, 'id' | 'kind'> {
 function requireJob(value: JsonObject, job: JsonObject): void {
   if (wordIn(job) !== undefined || 'done' in job || holdsVideo(job)) return
   const hasCode = idOf(value['code']) !== undefined && !saysSuccess(value)
-  if (hasError(value) || (hasCode && stringOf(value['message']) !== undefined)) throw replyError(value)
+  if (hasError(value) || (hasCode && readErrorValue(value).message !== undefined)) throw replyError(value)
   if (idOf(job['request_id']) === undefined) throw notUnderstood()
 }
 

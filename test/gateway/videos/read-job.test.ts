@@ -360,6 +360,7 @@ describe('the reply to a request for a job', () => {
   test.for<[string, unknown, string]>([
     ['an error', { error: { code: 'content_policy', message: 'no' } }, '9 content_policy'],
     ['an error of a relay', { code: 'quota_exceeded', message: 'no', data: null }, '9 quota_exceeded'],
+    ['an error of a relay in a shorter word', { code: 'busy', msg: 'no', data: null }, '9 busy'],
     ['an error in place of a name', { error: 'no' }, '9 error_in_reply'],
     ['an error beside a text', { code: 'quota_exceeded', message: 'no', data: 'x' }, '9 quota_exceeded'],
     ['a success of which nobody knows what', { code: 'success', message: 'ok' }, '8 reply_not_understood'],
