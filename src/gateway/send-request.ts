@@ -141,7 +141,9 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
   }
   // A proxy that fails by itself has not passed anything on.
   if (stage === 'connect' || stage === 'send' || fault === 'proxy') {
-    return new ModelgateError('notSent', `not_sent_${fault}`, `${message} Nothing was sent.`, {
+    // What was only to be read has cost nothing in any case, and is often what something paid for has led to.
+    const told = kind === 'read' ? message : `${message} Nothing was sent.`
+    return new ModelgateError('notSent', `not_sent_${fault}`, told, {
       phase,
       billed: 'no',
       hint: notSentHint(fault),

@@ -62,8 +62,7 @@ function downloadError(error: unknown, debug: boolean): ModelgateError {
   const known = asModelgateError(error, debug)
   if (known.exit === 'bug') return known
   const { hint, ...facts } = known.facts
-  const message = known.message.replace(/ Nothing was sent\.$/, '')
-  return new ModelgateError(known.exit === 'notSent' ? 'later' : known.exit, known.code, message, {
+  return new ModelgateError(known.exit === 'notSent' ? 'later' : known.exit, known.code, known.message, {
     ...facts,
     phase: known.exit === 'io' ? 'output' : 'result',
     billed: 'yes',
@@ -86,9 +85,10 @@ function told(error: ModelgateError, found: readonly FoundLink[]): ModelgateErro
 }
 
 /** One of several: nothing more is told of it. */
-function inOneLine({ exit, code, message, facts }: ModelgateError, found: FoundLink): ModelgateError {
+function inOneLine(error: ModelgateError, found: FoundLink): ModelgateError {
   const address = addressOf(found)
-  if (address === undefined) return new ModelgateError(exit, code, message, facts)
+  if (address === undefined) return error
+  const { exit, code, message, facts } = error
   return new ModelgateError(exit, code, `${message.replace(/[.!?]?$/, '.')} ${address}`, facts)
 }
 
