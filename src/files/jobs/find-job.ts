@@ -1,5 +1,5 @@
+import { lastSegment } from '../../contract/last-segment.ts'
 import { UsageError } from '../../errors.ts'
-import { lastSegment } from './job-record.ts'
 import type { StoredJob } from './stored-job.ts'
 
 /** A shorter beginning is more likely a slip than an id. */

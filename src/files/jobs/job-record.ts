@@ -144,11 +144,6 @@ export function summaryOf(record: JobRecord): JobSummary {
   }
 }
 
-/** The last part of an operation's name, by which people know it; an id as it is. */
-export function lastSegment(id: string): string {
-  return id.slice(id.lastIndexOf('/') + 1)
-}
-
 function rank({ state }: JobRecord): number {
   if (state === 'unknown') return 0
   return hasEnded(state) ? 2 : 1

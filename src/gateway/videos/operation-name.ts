@@ -32,11 +32,6 @@ export function checkOperationName(name: string): void {
   }
 }
 
-/** The part of a name that tells it from others. */
-export function lastSegment(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1)
-}
-
 /** The model that stands in a name such as `models/<model>/operations/<id>`. */
 export function modelInName(name: string): string | null {
   return /(?:^|\/)models\/([^/]+)\//.exec(name)?.[1] ?? null

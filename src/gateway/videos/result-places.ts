@@ -1,6 +1,6 @@
+import { lastSegment } from '../../contract/last-segment.ts'
 import { isObject, stringOf, type JsonObject } from '../json-access.ts'
 import { jobObject, videoIdIn } from './job-fields.ts'
-import { lastSegment } from './operation-name.ts'
 import type { JobReport } from './job-report.ts'
 
 /** Where a video can be had. */

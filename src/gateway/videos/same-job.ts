@@ -1,5 +1,5 @@
 import type { JobKind } from '../../contract/video-event.ts'
-import { lastSegment } from './operation-name.ts'
+import { lastSegment } from '../../contract/last-segment.ts'
 
 /**
  * Whether an id that the gateway gave stands for the job that was asked for (fault F7). A video is called as it was
