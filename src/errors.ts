@@ -183,6 +183,11 @@ export class OutputClosed extends ModelgateError {
   constructor() {
     super('ok', 'output_closed', 'standard output was closed by its reader', { phase: 'output' })
   }
+
+  /** Nothing is told of it, so nothing is to be added. */
+  override supplying(): OutputClosed {
+    return this
+  }
 }
 
 /** The command failed and has already said so; only the exit code is left to pass on. */

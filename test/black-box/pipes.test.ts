@@ -23,6 +23,21 @@ test('`| head -1` ends quietly and stops the request', async () => {
   await until(() => server.openSockets === 0)
 })
 
+test('`| head -1` ends quietly when the gateway has given the request an id', async () => {
+  const named = head(200, {
+    'content-type': 'text/event-stream',
+    'transfer-encoding': 'chunked',
+    'x-request-id': 'req_1',
+  })
+  const server = await localServer([
+    [readAll, write(named), write(chunk(delta('one\n'))), flood(chunk(delta('and so on\n')))],
+  ])
+  const program = spawnProgram([...call(server.url), 'x'], {
+    shell: 'modelgate "$@" | head -1; exit ${PIPESTATUS[0]}',
+  })
+  expect(await program.ended).toEqual({ exit: 0, stdout: Buffer.from('one\n'), stderr: '' })
+})
+
 test('3 MB arrive whole through a slow pipe', async () => {
   const line = `${'0123456789'.repeat(10)}é\n`
   const events = Array.from({ length: 300 }, () => delta(line.repeat(100)))
