@@ -50,7 +50,9 @@ test('a second SIGINT ends the program although nobody reads what it has to say'
   process.kill('SIGINT')
   await gone
   process.stdout!.resume()
-  expect((await ended).exit).toBe(130)
+  // On a busy machine the first one's farewell may be over just then: a process that is ending dies of the signal
+  // itself, which a shell calls 130 as well.
+  expect([130, 'SIGINT']).toContain((await ended).exit)
 })
 
 test('one SIGINT is enough although nobody reads what is left to say', async () => {
