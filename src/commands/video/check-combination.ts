@@ -10,7 +10,8 @@ export function combinationProblems(
   { output, json, jsonl, raw }: VideoOptions,
   waits: boolean,
 ): string[] {
-  if (output !== '-' || !waits) return []
+  if (output !== '-') return []
+  if (!waits) return ['-o - writes the video itself, so it needs --wait; without it only an id is printed.']
   const flags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
   const documents = Object.entries(flags).filter(([, isGiven]) => isGiven)
   if (documents.length === 0 && stdout.isTerminal) {

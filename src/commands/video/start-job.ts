@@ -11,11 +11,11 @@ import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
 import { remixRequest, remixVideo } from '../../gateway/videos/remix-video.ts'
 import type { JobOrder } from '../../gateway/videos/start-job.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
-import { canAsk } from '../shared/ask.ts'
 import { isDryRun, printRequest } from '../shared/dry-run.ts'
 import { openGateway } from '../shared/open-gateway.ts'
 import type { Output } from '../../output/output.ts'
 import { failed, followJob } from './follow-job.ts'
+import { isWaitedFor } from './is-waited-for.ts'
 import { findJob, openJobs, resumeFlags, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
 import type { VideoOptions } from './video-options.ts'
@@ -41,7 +41,7 @@ export async function startJob(
     const wire = requestFor(gateway, request, order, remixed)
     if (isDryRun(options)) return await printRequest(context, options, gateway, wire, { body: request.body })
     const deadlineMs = deadlineOf(context, settings)
-    const waits = options.wait ?? (canAsk(context, false) && context.stdout.isTerminal)
+    const waits = isWaitedFor(context, options)
     output = openJobOutput(context, options, settings, {
       result: waits ? 'files' : 'job-id',
       key: gateway.key,

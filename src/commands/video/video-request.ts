@@ -17,6 +17,7 @@ import { applySets, isSet, startBody, type Body } from '../shared/request-body.t
 import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { validateBody } from '../shared/validate-body.ts'
 import { combinationProblems } from './check-combination.ts'
+import { isWaitedFor } from './is-waited-for.ts'
 import type { VideoOptions } from './video-options.ts'
 
 /** A job to be started, ready to be sent. */
@@ -72,7 +73,7 @@ export async function buildVideoRequest(
   if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
   const body: Body = (await step(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags, own, body, problems)
-  await step(() => throwAll(combinationProblems(context, options, options.wait ?? true)))
+  await step(() => throwAll(combinationProblems(context, options, isWaitedFor(context, options))))
   await command.readInputs?.(problems)
   const hasPrompt = command.hasPrompt(body) || isSet(options, 'prompt') || isSet(options, 'instances')
   const isAsked = (words.length === 0 && !hasPrompt) || settings?.videoModel.value === undefined

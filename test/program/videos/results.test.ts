@@ -181,6 +181,16 @@ test.each([
   expect([code, out + err]).toEqual([2, expect.stringMatching(says)])
 })
 
+test.each([
+  ['not a terminal', []],
+  ['told not to wait', ['--no-wait']],
+])('-o - is refused where nothing waits for the video: %s', async (_, words) => {
+  const server = await localServer([])
+  const { code, out, err } = await videoStudio(server).run([...generate, '-o', '-', ...words])
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain('-o - writes the video itself, so it needs --wait')
+})
+
 test('two videos of a job of which nothing is known are not written to one stream', async () => {
   const server = await localServer([finished(['/1.mp4', '/2.mp4'])])
   const { code, bytes, err } = await videoStudio(server).run(['wait', operation, '-o', '-'])
