@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts'
 import type { ImageDocument, ImageLink, SavedImage } from '../../contract/image-event.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { outputVersion } from '../../contract/output-event.ts'
+import { mediaTypeOfName } from '../../files/file-extension.ts'
 import type { ReceivedImage } from '../../gateway/images/image-receiver.ts'
 import type { ImageReply } from '../../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../../gateway/responses/usage.ts'
@@ -65,6 +66,10 @@ export function createImageReport(parts: ReportParts): ImageReport {
       if (told.has(index) || index > last) continue
       told.add(index)
       output.event({ type: 'image-save', index, file })
+      const promised = /^image\/(.+)$/.exec(mediaTypeOfName(file.path) ?? '')?.[1]
+      if (promised !== undefined && promised !== file.format) {
+        warn(`${file.path} holds a ${file.format} image, although its name says ${promised}.`)
+      }
     }
   }
   return {

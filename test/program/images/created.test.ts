@@ -46,8 +46,23 @@ test.each([
 
 test('the bytes decide about the extension, unless the name says it', async () => {
   const studio = studioAt(await runningSandbox())
-  await studio.run(['create', ...quick, '--output-format', 'webp', '-o', 'kept.png', 'A red kite'])
+  const words = ['--output-format', 'webp', '-o', 'kept.png']
+  const { code, out, err } = await studio.run(['create', ...quick, ...words, 'A red kite'])
+  expect([code, out]).toEqual([0, 'kept.png\n'])
   expect(studio.info('kept.png')?.format).toBe('webp')
+  expect(err).toContain('warning: kept.png holds a webp image, although its name says png.\n')
+})
+
+test.each([
+  ['png', 'x.PNG'],
+  ['jpeg', 'x.jpeg'],
+  ['jpeg', 'x.v2'],
+  ['webp', 'x'],
+])('a name that does not contradict %s gets no warning: %s', async (format, name) => {
+  const studio = studioAt(await runningSandbox())
+  const words = ['--output-format', format, '-o', name]
+  const { err } = await studio.run(['create', ...quick, ...words, 'A red kite'])
+  expect(err).not.toContain('warning')
 })
 
 test.each(['png', 'webp'])('a transparent background is one, in %s', async (format) => {
