@@ -23,6 +23,7 @@ const calls = [
   ['respond', '--help'],
   ['sandbox', '--help'],
   ['completion', '--help'],
+  ['image'],
   ['video'],
   ['video', '--help'],
   ['video', 'help', 'wait'],
@@ -66,6 +67,23 @@ test('help COMMAND is the same as COMMAND --help', async () => {
   for (const { name } of commandEntries) {
     expect(await runMain(['help', name])).toEqual(await runMain([name, '--help']))
   }
+})
+
+test.each([
+  ['image', 'create'],
+  ['video', 'wait'],
+])('help reaches a command of a command: %s %s', async (...argv) => {
+  expect(await runMain(['help', ...argv])).toEqual(await runMain([...argv, '--help']))
+})
+
+test.each([
+  [['help', 'video', 'wiat'], 'There is no help on "video wiat". Did you mean wait?'],
+  [['help', 'generate', 'text'], 'There is no help on "generate text".'],
+  [['help', 'environment', 'CI'], 'There is no help on "environment CI".'],
+])('%j is refused', async (argv, says) => {
+  const { code, out, err } = await runMain(argv)
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain(`modelgate: ${says}\n`)
 })
 
 test.each([
