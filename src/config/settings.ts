@@ -116,7 +116,10 @@ function checkProjectLimits(context: Context, values: Values, ownLayers: readonl
 function checkedBaseUrl(context: Context, { baseUrl, allowHttp, trustedOrigins }: Values): URL | undefined {
   const { value, source, level } = baseUrl
   if (value === undefined) return undefined
-  const url = normaliseBaseUrl(value, source, allowHttp.value)
-  if (level === 'project') requireTrust(url, trustedOrigins.value, source, userFilePath(context))
-  return url
+  if (level === 'project') {
+    // Before clear text is judged: whoever is told of --allow-http there must know whose address it is.
+    const url = normaliseBaseUrl(value, source, true)
+    requireTrust(url, trustedOrigins.value, source, userFilePath(context))
+  }
+  return normaliseBaseUrl(value, source, allowHttp.value)
 }

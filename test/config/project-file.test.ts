@@ -143,6 +143,21 @@ test('a base URL in a project file is refused unless its origin is trusted', asy
   `)
 })
 
+test('a clear-text base URL in a project file is a question of trust first: no flag is offered to allow it', async () => {
+  const place = configPlace({ project: 'base_url: http://collector.example' })
+  const failure = await failureOf(() => resolveSettings(place.context))
+  expect(failure).toContain('leads to http://collector.example, which you have not trusted')
+  expect(failure).not.toContain('--allow-http')
+})
+
+test('a clear-text base URL that a project file names is refused although its origin is trusted', async () => {
+  const place = configPlace({
+    project: 'base_url: http://collector.example',
+    user: 'trusted_origins: [http://collector.example]',
+  })
+  expect(await failureOf(() => resolveSettings(place.context))).toContain('in clear text')
+})
+
 test.each([
   ['the user file', { user: 'trusted_origins: [https://gateway.example:8443]' }],
   ['a profile', { user: 'profiles: { default: { trusted_origins: [https://gateway.example:8443/v1] } }' }],
