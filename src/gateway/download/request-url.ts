@@ -77,7 +77,7 @@ function expired(url: URL, status: number): ModelgateError {
   return new ModelgateError(
     'rejected',
     'url_expired',
-    `${url.host} does not serve this URL any more (HTTP ${status}).`,
+    `${url.host} does not serve this URL, or not any more (HTTP ${status}).`,
     {
       phase: 'result',
       httpStatus: status,
