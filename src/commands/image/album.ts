@@ -79,8 +79,11 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     if (bytes === undefined) return
     await preview.show({ bytes, mediaType, ...(caption === undefined ? {} : { caption }) })
   }
-  // On one terminal the result, which is the path, stands below its picture as it is.
-  const captionOf = (path: string) => (context.stdout.isTerminal ? undefined : path)
+  // On one terminal the result, which is the path, stands below its picture as it is; below the last of several.
+  const captionOf = (path: string, index: number) => {
+    if (!context.stdout.isTerminal) return path
+    return wanted.length > 1 ? `image ${index}` : undefined
+  }
 
   const noteDamage = (index: number, place: string, damage: string) => {
     const message = `${place} has a damaged image as it came: ${damage}.`
@@ -106,7 +109,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
       async (image) => {
         files.set(index, image)
         saved.add(index)
-        await show(image.path, image.mime_type, captionOf(image.path))
+        await show(image.path, image.mime_type, captionOf(image.path, index))
       },
     )
 

@@ -44,6 +44,18 @@ test.each([
   expect(err.match(/x\.png\n/g)?.join('') ?? '').toBe(caption)
 })
 
+test('of several pictures on one terminal each has its number below it', async () => {
+  const server = await localServer([images(red, long)])
+  const words = ['create', '-m', 'm', '-n', '2', '--preview', 'kitty', '-o', 'x.png', 'A kite']
+  const { code, err } = await studioAt(server).run(words, { terminal: true })
+  expect(code).toBe(0)
+  const captions = err
+    .split('\x1b_Ga=T')
+    .slice(1)
+    .map((text) => /^image \d$/m.exec(text)?.[0])
+  expect(captions).toEqual(['image 1', 'image 2'])
+})
+
 test.each<[string, readonly string[], boolean]>([
   ['in a pipe', ['--preview', 'kitty'], false],
   ['with --preview off', ['--preview', 'off'], true],
