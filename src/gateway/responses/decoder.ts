@@ -182,7 +182,10 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     },
     result,
     verdict(marked) {
-      if (failure !== undefined) return failure
+      if (failure !== undefined) {
+        const remoteId = stringOf(response?.['id'])
+        return remoteId === undefined ? failure : failure.supplying({ remoteId })
+      }
       if (!understood) return notUnderstood()
       const whole = result()
       if (ended && (status === 'queued' || status === 'in_progress')) return stillRunning(whole, status)

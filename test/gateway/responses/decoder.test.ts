@@ -121,6 +121,17 @@ test('a second response without an end is a truncation', () => {
   expect(decoded).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
 })
 
+test.each([
+  ['an error event', { type: 'error', code: 'server_error', message: 'No.' }],
+  [
+    'a failed response',
+    { type: 'response.failed', response: { id: 'resp_1', status: 'failed', error: { message: 'No.' } } },
+  ],
+])('%s names the response that failed', (_, failure) => {
+  const { error } = decode([created, delta('a'), failure])
+  expect(error).toMatchObject({ exit: 'failed', facts: { remoteId: 'resp_1', billed: 'maybe' } })
+})
+
 test('an end that no event tells is a truncation, unless the stream was closed with a mark', () => {
   const messages = [created, delta('a')]
   expect(decode(messages)).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
