@@ -32,14 +32,25 @@ if (!newEnough) {
 }
 
 /**
- * Where compiled code is kept between runs; undefined leaves the place to Node. A home that is not there is none:
- * Node tries forever to make a folder where the system says that the one above is missing, as `/proc` does.
+ * Where compiled code is kept between runs; undefined leaves the place to Node. The folder is made here, level by level:
+ * Node tries forever to make one where the system says that the one above is missing, as `/proc` does of every one.
  */
 function codeCache() {
   const { env, platform } = process
   const { join } = process.getBuiltinModule('node:path')
-  const { existsSync } = process.getBuiltinModule('node:fs')
+  const { existsSync, mkdirSync } = process.getBuiltinModule('node:fs')
   const base = env.XDG_CACHE_HOME || (platform === 'win32' ? env.LOCALAPPDATA : env.HOME)
-  if (!base || !existsSync(base)) return undefined
-  return join(base, env.XDG_CACHE_HOME || platform === 'win32' ? '' : '.cache', 'modelgate', 'code')
+  if (!base) return undefined
+  const levels = [env.XDG_CACHE_HOME || platform === 'win32' ? '' : '.cache', 'modelgate', 'code']
+  const folder = join(base, ...levels)
+  if (existsSync(folder)) return folder
+  try {
+    for (let depth = 1; depth <= levels.length; depth++) {
+      const level = join(base, ...levels.slice(0, depth))
+      if (!existsSync(level)) mkdirSync(level)
+    }
+    return folder
+  } catch {
+    return undefined
+  }
 }
