@@ -89,11 +89,23 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
     if (error.exitCode === 0) return
     // A command that is nothing without one of its own was called without one.
     if (error.code === 'commander.help') return calledCommand(program, argv).outputHelp()
-    throw new UsageError(error.message.replace(/^error: /, '').replace('\n', ' '), {
+    throw new UsageError(plainMessage(error), {
       code: error.code.replace('commander.', '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
       hint: `See ${pathOf(calledCommand(program, argv))} --help.`,
     })
   }
+}
+
+/** What the parser refused, in the words that the program has for its own refusals. */
+function plainMessage({ message }: CommanderError): string {
+  return message
+    .replace(/^error: /, '')
+    .replace('\n', ' ')
+    .replace(
+      /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/,
+      (_, given: string, name: string, choices: string) =>
+        `The ${name} must be one of ${choices}, not ${JSON.stringify(given)}.`,
+    )
 }
 
 /** The command that was called, as far as its words are known: the program, a command, or one of its own. */

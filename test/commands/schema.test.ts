@@ -5,6 +5,7 @@ import { outputSchemas } from '../../src/contract/output-schema.ts'
 import type { OutputSchemaName } from '../../src/contract/output-schema.ts'
 import { OutputClosed } from '../../src/errors.ts'
 import { testContext } from '../support/test-context.ts'
+import { runMain } from '../support/run-main.ts'
 
 async function run(...argv: string[]) {
   const context = testContext()
@@ -25,8 +26,10 @@ test.each<[string[], OutputSchemaName]>([
 
 test('every schema can be asked for, and no other', async () => {
   expect(schemaNames).toEqual(Object.keys(outputSchemas))
-  await expect(run('schema', 'input')).rejects.toThrow(
-    'Allowed choices are output, images, videos, jobs, events, error',
+  const { code, out, err } = await runMain(['schema', 'input'])
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toContain(
+    'modelgate: The name must be one of output, images, videos, jobs, events, error, not "input".\n',
   )
 })
 
