@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Measurement } from './measurement.ts'
+import { memory } from './memory.ts'
 import { atLeast } from './ratio.ts'
 import { longText } from './replies.ts'
-import { median, run, timeInTurns } from './timing.ts'
+import { timeInTurns } from './timing.ts'
 import { baseline, modelgate, type Workbench } from './workbench.ts'
 
 const output = `${longText.trimEnd()} \n`
@@ -24,26 +23,9 @@ export function measureLongStreams(workbench: Workbench): Measurement[] {
       { words: baseline(`${client}-loop`, workbench.url, model, 'Name rivers'), output },
       9,
     )
-    return [atLeast(`${command}, 100,000 events / ${client}`, runs, bar), memoryOf(workbench, command, words)]
+    return [
+      atLeast(`${command}, 100,000 events / ${client}`, runs, bar),
+      memory(workbench, `${command}, 100,000 events, most memory`, words, maxMemoryMB),
+    ]
   })
-}
-
-function memoryOf(workbench: Workbench, command: string, words: readonly string[]): Measurement {
-  const file = join(workbench.folder, 'memory')
-  const hook = join(import.meta.dirname, 'baselines/record-memory.js')
-  const [program, ...rest] = words
-  const runs = Array.from({ length: 3 }, () => {
-    run(workbench, [program!, '--import', hook, ...rest], 'ignore', { BENCH_MEMORY_FILE: file })
-    return Number(readFileSync(file, 'utf8')) / 1e6
-  })
-  const ours = median(runs)
-  return {
-    name: `${command}, 100,000 events, most memory`,
-    unit: 'MB',
-    ours,
-    figure: `${ours.toFixed(0)} MB`,
-    bar: `<= ${maxMemoryMB} MB`,
-    isMet: ours <= maxMemoryMB,
-    runs: { ours: runs },
-  }
 }
