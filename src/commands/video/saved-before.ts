@@ -42,7 +42,7 @@ export async function savedBefore(
   return new Map(different.map((file, at) => [at + 1, file]))
 }
 
-/** Whether what has been saved is not what is asked for now. */
+/** Whether the command asks for something else than what has been saved. */
 export function wantsAnother({ output, force }: Pick<VideoOptions, 'output' | 'force'>): boolean {
   return output !== undefined || force === true
 }
