@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename } from 'node:path'
-import { build } from 'rolldown'
+import { build, type BuildOptions, type OutputAsset, type OutputChunk } from 'rolldown'
+import { thirdPartyNotices } from './third-party-notices.build.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -51,8 +52,7 @@ function escapeCharacter(character: string): string {
 /** How the code names a WebAssembly file of a package: see src/files/wasm-module.ts, which looks for it beside itself. */
 const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
-// Through the API rather than the command line, which prints a table of chunks before every `npm start`.
-await build({
+export const bundle: BuildOptions = {
   input: { main: 'src/main.ts' },
   platform: 'node',
   transform: {
@@ -127,10 +127,24 @@ await build({
       moduleParsed({ id, code }) {
         if (id.includes('/node_modules/')) return
         for (const [, path] of (code ?? '').matchAll(wasmPath)) {
-          const source = readFileSync(createRequire(import.meta.url).resolve(path!))
-          this.emitFile({ type: 'asset', fileName: basename(path!), source })
+          const originalFileName = createRequire(import.meta.url).resolve(path!)
+          const source = readFileSync(originalFileName)
+          this.emitFile({ type: 'asset', fileName: basename(path!), originalFileName, source })
         }
       },
     },
   ],
-})
+}
+
+/** Absolute paths of all that is in the bundle. */
+function filesOf(output: readonly (OutputChunk | OutputAsset)[]): string[] {
+  return output.flatMap((file) =>
+    file.type === 'chunk' ? Object.keys(file.modules) : file.originalFileNames,
+  )
+}
+
+if (import.meta.main) {
+  // Through the API rather than the command line, which prints a table of chunks before every `npm start`.
+  const { output } = await build(bundle)
+  writeFileSync(new URL('THIRD-PARTY-NOTICES', import.meta.url), thirdPartyNotices(filesOf(output)))
+}

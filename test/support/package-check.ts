@@ -4,19 +4,27 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { build } from 'rolldown'
+import { bundle } from '../../rolldown.build.ts'
+import { noticeProblems, type PackageManifest } from './notice-problems.ts'
 import { runProgram } from './run-program.ts'
 import { sourceFacts } from './source-facts.ts'
 
 const root = join(import.meta.dirname, '../..')
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string
+  devDependencies: Readonly<Record<string, string>>
+}
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-package-'))
 const project = join(folder, 'project')
 
 try {
+  checkPinned()
   const packed = pack()
   checkFiles(packed.files.map(({ path }) => path))
   install(join(folder, packed.filename))
   checkImports(join(project, 'node_modules/modelgate/dist'))
+  await checkNotices(join(project, 'node_modules/modelgate/THIRD-PARTY-NOTICES'))
   checkRuns()
   console.log(
     `The package is right: ${packed.files.length} files, ${Math.round(packed.size / 1024)} KB packed.`,
@@ -39,10 +47,17 @@ function pack(): Packed {
   return packed
 }
 
+/** All of them are bundled or decide what the bundle holds: the same checkout must give the same package. */
+function checkPinned(): void {
+  const ranges = Object.entries(devDependencies).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
+  assert.deepEqual(ranges, [], 'not pinned to one version')
+}
+
 function checkFiles(paths: readonly string[]): void {
   const wanted = [
     'LICENSE',
     'README.md',
+    'THIRD-PARTY-NOTICES',
     'package.json',
     'bin/modelgate.js',
     'dist/main.js',
@@ -74,6 +89,18 @@ function checkImports(dist: string): void {
     .flatMap((name) => sourceFacts(readFileSync(join(dist, name), 'utf8'), 'js').imports)
     .filter((name) => !/^(\.\/|node:)/.test(name) && !known.has(name))
   assert.deepEqual(foreign, [], 'imported by the bundle and not in it')
+}
+
+/** Bundles once more, to learn from the bundler itself whose code the package holds. */
+async function checkNotices(path: string): Promise<void> {
+  const { output } = await build({ ...bundle, write: false })
+  const files = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : file.originalFileNames))
+  const roots = files.flatMap((file) => /.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [])
+  const packages = [...new Set(roots)].map(
+    (folder) => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackageManifest,
+  )
+  assert(packages.length > 20, 'the bundler names the packages')
+  assert.deepEqual(noticeProblems(readFileSync(path, 'utf8'), packages), [], 'wrong in THIRD-PARTY-NOTICES')
 }
 
 function checkRuns(): void {

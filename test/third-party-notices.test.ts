@@ -1,0 +1,128 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { thirdPartyNotices } from '../third-party-notices.build.ts'
+import { noticeProblems } from './support/notice-problems.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
+
+/** Lays these files into node_modules and returns the paths of those that are code. */
+function installed(files: Readonly<Record<string, string>>): string[] {
+  const root = join(temporaryFolder(), 'node_modules')
+  const paths = Object.entries(files).map(([name, text]) => {
+    const path = join(root, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    return path
+  })
+  return paths.filter((path) => /\.(js|wasm)$/.test(path))
+}
+
+const manifest = (more: object) => JSON.stringify({ name: 'a', version: '1.2.3', license: 'MIT', ...more })
+
+describe('the notices', () => {
+  test('hold the licence files of a package and of the folders of its code, and no others', () => {
+    const notices = thirdPartyNotices(
+      installed({
+        'a/package.json': manifest({}),
+        'a/LICENSE.md': 'Licence of a\r\nCopyright A\n',
+        'a/license.js': '',
+        'a/NOTICE': 'Notice of a',
+        'a/deps/b/LICENCE': 'Licence of b',
+        'a/deps/b/lib/b.js': '',
+        'a/deps/c/LICENSE': 'Licence of c',
+      }),
+    )
+    expect(notices).toContain('- a 1.2.3 (MIT)\n')
+    expect(notices).toContain('\na 1.2.3\n\nLicence of a\nCopyright A\n\nNotice of a\n\nLicence of b\n')
+    expect(notices).not.toContain('Licence of c')
+  })
+
+  test('are the same in whatever order the files come, with each text once', () => {
+    const files = installed({
+      'b/package.json': manifest({ name: 'b' }),
+      'b/LICENSE': 'Shared',
+      'b/b.js': '',
+      'a/package.json': manifest({ version: '2.0.0' }),
+      'a/LICENSE': 'Shared',
+      'a/a.js': '',
+      'b/node_modules/a/package.json': manifest({}),
+      'b/node_modules/a/LICENSE': 'Shared',
+      'b/node_modules/a/a.js': '',
+    })
+    const notices = thirdPartyNotices(files)
+    expect(notices).toContain('\na 1.2.3\na 2.0.0\nb 1.2.3\n\nShared\n')
+    expect(thirdPartyNotices(files.toReversed())).toBe(notices)
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'MIT',
+      { author: 'Ann <ann@example.com>' },
+      'Copyright (c) Ann <ann@example.com>\n\nPermission is hereby',
+    ],
+    ['ISC', { author: { name: 'Ann' } }, 'Copyright (c) Ann\n\nPermission to use, copy,'],
+    ['MIT', {}, 'Copyright (c) the authors of a\n\nPermission is hereby granted'],
+  ])('give the standard text of %s and the author %j where there is no file', (license, author, text) => {
+    const files = installed({ 'a/package.json': manifest({ license, ...author }), 'a/a.js': '' })
+    expect(thirdPartyNotices(files)).toContain(`\na 1.2.3\n  ${text}`)
+  })
+
+  test.each<[string, Readonly<Record<string, string>>, string]>([
+    [
+      'no licence',
+      { 'a/package.json': '{"name":"a","version":"1.2.3"}' },
+      'a 1.2.3 does not say what its licence is',
+    ],
+    [
+      'no text',
+      { 'a/package.json': manifest({ license: 'MPL-2.0' }) },
+      'a 1.2.3 has no licence file, and MPL-2.0',
+    ],
+    ['unknown code', { 'a/package.json': manifest({}), 'a/a.wasm': '' }, 'What is compiled into a 1.2.3?'],
+  ])('fail the build for a package with %s', (_, files, message) => {
+    expect(() => thirdPartyNotices(installed({ ...files, 'a/a.js': '' }))).toThrow(message)
+  })
+})
+
+describe('the check of the package', () => {
+  const notices = (license: string) => `- a 1.2.3 (${license})\n\n${'='.repeat(78)}\na 1.2.3\n\nText\n`
+  const a = { name: 'a', version: '1.2.3' }
+
+  test.each(['MIT', '(MIT OR GPL-3.0-only)', 'BSD-3-Clause AND IJG'])('takes %s', (license) => {
+    expect(noticeProblems(notices(license), [a])).toEqual([])
+  })
+
+  test.each(['GPL-3.0-only', 'UNLICENSED', 'MIT AND GPL-3.0-only', 'SEE LICENSE IN x', 'MPL-2.0', ''])(
+    'refuses %j',
+    (license) => {
+      const problem = `a 1.2.3 is under ${license}, which is not on the list of allowed licences`
+      expect(noticeProblems(notices(license), [a])).toEqual([problem])
+    },
+  )
+
+  test('refuses a package that is left out, in another version too, and an entry without a text', () => {
+    const packages = [a, { ...a, version: '1.2.4' }, { name: 'b', version: '1.0.0' }]
+    expect(noticeProblems(notices('MIT'), packages)).toEqual(['a 1.2.4 is missing', 'b 1.0.0 is missing'])
+    expect(noticeProblems(notices('MIT').replace('Text', ''), [a])).toEqual(['a 1.2.3 has no licence text'])
+  })
+})
+
+describe('the built file', () => {
+  const built = readFileSync(new URL('../THIRD-PARTY-NOTICES', import.meta.url), 'utf8')
+
+  test.each([
+    ['what a module of undici was taken from', 'Copyright (c) 2020 Ethan Arrowood'],
+    ['the parser compiled into undici', 'llhttp'],
+    ['the acknowledgement that libjpeg asks for', 'based in part on the work of the Independent JPEG Group'],
+    ['the licence of libjpeg-turbo', 'Copyright (C)2009-2020 D. R. Commander.'],
+    [
+      'the licence of libwebp',
+      'Copyright (c) 2010, Google Inc. All rights reserved.\n\nRedistribution and use',
+    ],
+    ['a crate of the PNG codec', 'miniz_oxide 0.7.1'],
+    ['what sixel took from another', 'Copyright (c) 2017 Photopea'],
+    ['two versions of one package', 'chalk 5.6.2\nchalk 6.0.1\n'],
+  ])('names %s', (_, text) => {
+    expect(built).toContain(text)
+  })
+})
