@@ -28,7 +28,8 @@ if (!newEnough) {
 } else {
   process.getBuiltinModule('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE ?? codeCache())
   const { main, systemContext } = await import('../dist/main.js')
-  process.exitCode = await main(process.argv.slice(2), systemContext())
+  const context = systemContext()
+  await context.end(await main(process.argv.slice(2), context))
 }
 
 /**

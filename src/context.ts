@@ -1,7 +1,8 @@
 import { homedir } from 'node:os'
 import { fstatSync, readSync } from 'node:fs'
 import { isatty } from 'node:tty'
-import { FileError, Interrupted, OutputClosed, exitCodes } from './errors.ts'
+import { obeySignals } from './context/signals.ts'
+import { FileError, OutputClosed } from './errors.ts'
 
 /** What stands behind standard input; only a pipe can be open and silent. */
 export type InputKind = 'terminal' | 'file' | 'pipe' | 'empty'
@@ -113,27 +114,26 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 }
 
-/** How long the program takes to end after a signal (fault G9). */
-const longestFarewellMs = 1_000
-
-const signals = { SIGHUP: 'hangup', SIGINT: 'interrupt', SIGTERM: 'terminate' } as const
+export interface SystemContext extends Context {
+  /**
+   * Ends the process with an exit code, or of the signal that it got, once everything written has been handed over.
+   * Resolves where only the code was to be set: then the process ends by itself.
+   */
+  end(exitCode: number): Promise<void>
+}
 
 /** The context of the real process. Installs the signal handlers; a second signal ends the process at once. */
-export function systemContext(): Context {
+export function systemContext(): SystemContext {
   const controller = new AbortController()
-  for (const [name, exit] of Object.entries(signals)) {
-    process.on(name, () => {
-      if (controller.signal.reason instanceof Interrupted) process.exit(exitCodes[exit].code)
-      controller.abort(new Interrupted(exit))
-      // Whoever reads standard output may have stopped reading: what is left to write does not keep us longer.
-      setTimeout(() => process.exit(exitCodes[exit].code), longestFarewellMs).unref()
-    })
-  }
+  const abort = (reason: Error) => controller.abort(reason)
+  const end = obeySignals(process, systemClock, abort)
+  const stdout = systemSink(process.stdout, abort)
+  // Nobody reading the messages is no reason to stop.
+  const stderr = systemSink(process.stderr, () => {})
   return {
     stdin: systemInput(),
-    stdout: systemSink(process.stdout, (reason) => controller.abort(reason)),
-    // Nobody reading the messages is no reason to stop.
-    stderr: systemSink(process.stderr, () => {}),
+    stdout,
+    stderr,
     env: process.env,
     cwd: process.cwd(),
     home: safeHome(),
@@ -141,6 +141,7 @@ export function systemContext(): Context {
     clock: systemClock,
     signal: controller.signal,
     program: 'modelgate',
+    end: (exitCode) => end(exitCode, () => Promise.allSettled([stdout.drain(), stderr.drain()])),
   }
 }
 

@@ -196,7 +196,7 @@ test('Ctrl-C while a result is downloaded says what has been paid for, and where
   await until(() => begunIn(folder) > 0)
   program.process.kill('SIGINT')
   const { exit, stdout, stderr } = await program.ended
-  expect([exit, stdout.toString(), readdirSync(folder)]).toEqual([130, '', []])
+  expect([exit, stdout.toString(), readdirSync(folder)]).toEqual(['SIGINT', '', []])
   expect(stderr).toBe(
     'modelgate: Stopped.\n' +
       `  hint: The image has been made; its address is ${server.url}/a.png\n` +

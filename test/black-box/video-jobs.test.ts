@@ -53,21 +53,21 @@ function resumeIn(stderr: string): string[] {
   return words.split(' ')
 }
 
-test.each([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const)('%s while waiting tells the command that goes on', async (signal, exit) => {
-  const gateway = await jobGateway({ film: clipOf, stopAt: 'second-look-up' })
-  const studio = videoStudio(gateway)
-  const program = studio.start(start('--wait', '-o', 'x.mp4', 'A boat'))
-  await until(() => gateway.seen.includes('second-look-up'))
-  program.process.kill(signal)
-  const ended = await program.ended
-  expect([ended.exit, ended.stdout.length, studio.files(), studio.parts()]).toEqual([exit, 0, [], []])
-  expect(await studio.list()).toMatchObject([{ id: 'models/veo/operations/op0', files: [] }])
-  expect(await studio.run(resumeIn(ended.stderr))).toMatchObject({ exit: 0, stdout: 'x.mp4\n' })
-  expect(gateway.created.length).toBe(1)
-})
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s while waiting tells the command that goes on',
+  async (signal) => {
+    const gateway = await jobGateway({ film: clipOf, stopAt: 'second-look-up' })
+    const studio = videoStudio(gateway)
+    const program = studio.start(start('--wait', '-o', 'x.mp4', 'A boat'))
+    await until(() => gateway.seen.includes('second-look-up'))
+    program.process.kill(signal)
+    const ended = await program.ended
+    expect([ended.exit, ended.stdout.length, studio.files(), studio.parts()]).toEqual([signal, 0, [], []])
+    expect(await studio.list()).toMatchObject([{ id: 'models/veo/operations/op0', files: [] }])
+    expect(await studio.run(resumeIn(ended.stderr))).toMatchObject({ exit: 0, stdout: 'x.mp4\n' })
+    expect(gateway.created.length).toBe(1)
+  },
+)
 
 test.each(['video-asked', 'video-begun', 'video-half'] as const)(
   'SIGINT at %s leaves nothing half',
@@ -78,7 +78,7 @@ test.each(['video-asked', 'video-begun', 'video-half'] as const)(
     await until(() => gateway.seen.includes(moment))
     program.process.kill('SIGINT')
     const ended = await program.ended
-    expect([ended.exit, ended.stdout.length, studio.files(), studio.parts()]).toEqual([130, 0, [], []])
+    expect([ended.exit, ended.stdout.length, studio.files(), studio.parts()]).toEqual(['SIGINT', 0, [], []])
     expect(ended.stderr).toContain('The request was billed.')
     expect(await studio.list()).toMatchObject([{ state: 'completed', files: [] }])
     expect(await studio.run(resumeIn(ended.stderr))).toMatchObject({ exit: 0, stdout: 'x.mp4\n' })
