@@ -1,9 +1,11 @@
-import type { LookupFunction } from 'node:net'
+import { subscribe } from 'node:diagnostics_channel'
+import type { LookupFunction, Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { isLoopback } from '../contract/loopback.ts'
-import { ExchangeError } from './exchange-error.ts'
+import { ExchangeError, isClientCertificateAlert } from './exchange-error.ts'
 import type { ReadMemory } from './read-memory.ts'
 import Client from 'undici/lib/dispatcher/client.js'
+import undiciSymbols from 'undici/lib/core/symbols.js'
 
 /** How the program reaches the network. */
 export interface ConnectionOptions {
@@ -59,6 +61,8 @@ export async function openConnection(
     timeout: 0,
     // undici leaves a socket alone that is still connecting; it would keep the program from ending.
     signal: controller.signal,
+    // Said here, or NODE_TLS_REJECT_UNAUTHORIZED=0 would have the key sent to whoever answers.
+    rejectUnauthorized: true,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   }
   const direct = {
@@ -103,4 +107,29 @@ async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispat
   } catch (error) {
     throw new ExchangeError('connect', 'proxy', 'The address of the proxy is not valid.', error)
   }
+}
+
+/** The part of undici's parser that is told of the status line and the headers of a reply. */
+interface ReplyParser {
+  onHeadersComplete(status: number, ...rest: unknown[]): number
+}
+
+/** Documented by undici ("Diagnostics Channel Support"); told of every request, through a proxy, too. */
+subscribe('undici:client:sendHeaders', (message) => {
+  const { socket } = message as { readonly socket: Socket & Partial<Record<symbol, ReplyParser>> }
+  const parser = socket[undiciSymbols.kParser]
+  if (parser !== undefined) passContinueOn(parser)
+  // The end of the connection follows, and undici would tell of that in place of the reason.
+  socket.once('error', (error) => {
+    if (isClientCertificateAlert(error)) socket.destroy(error)
+  })
+})
+
+/**
+ * A server may send `100 Continue` although nobody asked for it (RFC 9110, 15.2.1). undici ends the connection then, but
+ * passes all other informational replies on, so its parser is told of one of these.
+ */
+function passContinueOn(parser: ReplyParser): void {
+  const read = parser.onHeadersComplete
+  parser.onHeadersComplete = (status, ...rest) => read.call(parser, status === 100 ? 102 : status, ...rest)
 }

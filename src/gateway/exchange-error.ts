@@ -14,6 +14,8 @@ export type ExchangeFault =
   | 'connect'
   | 'tls'
   | 'certificate'
+  /** The server demands a certificate of the client. */
+  | 'client_certificate'
   | 'proxy'
   | 'timeout'
   /** The time for the whole command is over. */
@@ -74,6 +76,18 @@ function causes(error: unknown, depth = 0): Cause[] {
 
 const certificateCode =
   /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|INVALID_CA|HOSTNAME_MISMATCH)/
+/**
+ * Alerts by which a server refuses a client that presents no certificate, or one that it does not accept. With TLS 1.3
+ * they come after the client's part of the handshake, when the request may be on its way: the server has not read it.
+ */
+const clientCertificateAlert =
+  /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13|SSL\/TLS)_ALERT_(?:HANDSHAKE_FAILURE|CERTIFICATE_REQUIRED|NO_CERTIFICATE|(?:BAD|UNSUPPORTED)_CERTIFICATE|CERTIFICATE_(?:REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)$/
+
+/** Whether an error, by its code, is such an alert. */
+export function isClientCertificateAlert({ code = '' }: NodeJS.ErrnoException | Cause): boolean {
+  return clientCertificateAlert.test(code)
+}
+
 const resetCodes = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 const unreachableCodes = new Set([
   'ECONNREFUSED',
@@ -97,6 +111,11 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   const certificate = has((code) => certificateCode.test(code))
   if (certificate)
     return fail('certificate', `The certificate of ${host} is not trusted (${certificate.code}).`)
+  const demand = stage === 'body' ? undefined : chain.find(isClientCertificateAlert)
+  if (demand) {
+    const message = `${host} refused the TLS handshake: it may demand a client certificate (${demand.code}).`
+    return fail('client_certificate', message)
+  }
   const tls = has((code) => code.startsWith('ERR_SSL_') || code === 'EPROTO')
   if (tls) return fail('tls', `${host} does not speak TLS on this port (${tls.code}).`)
   const proxy = stage === 'connect' ? proxyIn(chain, url) : undefined

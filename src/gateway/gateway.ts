@@ -38,6 +38,8 @@ export interface GatewayRequest {
   readonly contentType?: string
   readonly accept: string
   readonly body?: RequestBody
+  /** Without the key, whatever the origin. */
+  readonly isKeyless?: boolean
   /** Minted once per command and sent with every attempt. */
   readonly idempotencyKey?: string
 }

@@ -1,5 +1,5 @@
 import type { ModelgateError } from '../errors.ts'
-import type { ExchangeError } from './exchange-error.ts'
+import type { ExchangeError, ExchangeFault } from './exchange-error.ts'
 import type { ReplyHeaders } from './exchange.ts'
 import type { RequestKind } from './status-error.ts'
 
@@ -19,11 +19,22 @@ const refused = new Set([408, 425, 429, 503, 522, 529])
 /** Failed, perhaps after the work was done. */
 const failed = new Set([500, 502, 504, 520, 521, 523, 524])
 
+/** What another attempt would not change. */
+const finalFaults: ReadonlySet<ExchangeFault> = new Set([
+  'certificate',
+  'client_certificate',
+  'tls',
+  'proxy',
+  'protocol',
+  'limit',
+  'source',
+  'deadline',
+])
+
 /** Whether an exchange that broke off may be sent again (product, "Money"; faults, section 3). */
 export function mayRepeatBroken(error: ExchangeError, kind: RequestKind, policy: RetryPolicy): boolean {
   if (policy.mode === 'never') return false
-  if (['certificate', 'tls', 'proxy', 'protocol', 'limit', 'source', 'deadline'].includes(error.fault))
-    return false
+  if (finalFaults.has(error.fault)) return false
   // Until the whole request was handed over, no server can have accepted it.
   if (error.stage === 'connect' || error.stage === 'send' || kind === 'read') return true
   return policy.mode === 'always' || policy.idempotencyHonoured

@@ -96,11 +96,12 @@ export function wireRequest(
   gateway: Pick<Gateway, 'baseUrl' | 'key'>,
   request: GatewayRequest,
 ): ExchangeRequest {
+  const hasKey = request.isKeyless !== true && request.url.origin === gateway.baseUrl.origin
   return {
     method: request.method,
     url: request.url,
     headers: {
-      ...(request.url.origin === gateway.baseUrl.origin ? { authorization: `Bearer ${gateway.key}` } : {}),
+      ...(hasKey ? { authorization: `Bearer ${gateway.key}` } : {}),
       accept: request.accept,
       // Truncated compressed bodies can pass as whole (faults, finding 1).
       'accept-encoding': 'identity',
@@ -139,8 +140,8 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
   if (fault === 'protocol' || fault === 'limit') {
     return new ContractError(`reply_${fault}`, message, { phase, cause: error })
   }
-  // A proxy that fails by itself has not passed anything on.
-  if (stage === 'connect' || stage === 'send' || fault === 'proxy') {
+  // A proxy that fails by itself has not passed anything on; a handshake that fails lets no request through.
+  if (stage === 'connect' || stage === 'send' || fault === 'proxy' || fault === 'client_certificate') {
     // What was only to be read has cost nothing in any case, and is often what something paid for has led to.
     const told = kind === 'read' ? message : `${message} Nothing was sent.`
     return new ModelgateError('notSent', `not_sent_${fault}`, told, {
@@ -167,6 +168,8 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
 
 function notSentHint(fault: ExchangeError['fault']): string {
   if (fault === 'certificate') return 'Name the certificate authority with --ca-file or NODE_EXTRA_CA_CERTS.'
+  if (fault === 'client_certificate')
+    return 'This program presents no client certificate: use an address or a proxy that does without.'
   if (fault === 'tls') return 'Does the base URL need http:// instead of https:// ?'
   if (fault === 'proxy') return 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
   return 'Check the base URL (--base-url) and the network; running it again is safe.'

@@ -9,6 +9,11 @@ declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
   export default EnvHttpProxyAgent
 }
 
+declare module 'undici/lib/core/symbols.js' {
+  const symbols: { readonly kParser: symbol }
+  export default symbols
+}
+
 declare module 'undici/lib/api/api-connect.js' {
   import type { Client } from 'undici'
   const connect: Client['connect']

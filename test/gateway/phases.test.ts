@@ -92,6 +92,7 @@ const faults: readonly (readonly [string, ServerReply, string])[] = [
     '8 reply_limit',
   ],
   ['informational replies for ever', [readAll, flood(head(103, { link: '<a>' }))], '8 reply_protocol'],
+  ['100 Continue for ever', [readAll, flood(head(100))], '8 reply_protocol'],
   [
     'a switch of protocols',
     [readAll, write(head(101, { upgrade: 'x', connection: 'upgrade' })), end],
@@ -144,6 +145,17 @@ const bodies: readonly (readonly [string, ServerReply, string])[] = [
   [
     'a few informational replies before',
     [readAll, write(head(103)), write(head(102)), ...text('ok').slice(1)],
+    'ok',
+  ],
+  ['100 Continue unasked', [readHead, write(head(100)), ...text('ok')], 'ok'],
+  [
+    '100 Continue in two pieces',
+    [readAll, write('HTTP/1.1 100 Con'), write('tinue\r\n\r\n'), ...text('ok')],
+    'ok',
+  ],
+  [
+    '100 Continue and the reply at once',
+    [readAll, write(`${head(100)}${head(100, { a: 'b' })}${head(200, { 'content-length': '2' })}ok`), end],
     'ok',
   ],
   ['identity as encoding', text('ok', { headers: { 'content-encoding': 'Identity' } }), 'ok'],

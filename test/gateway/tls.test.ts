@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:tls'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import { end, reset, text, write } from '../support/server-replies.ts'
@@ -71,3 +73,45 @@ test('an unknown authority is refused through a proxy, too', withCertificates, a
   const gateway = testGateway(`https://gateway.test:${server.port}`, { proxies })
   expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_certificate' })
 })
+
+test('no variable of the environment turns the checks off', withCertificates, async () => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const server = await localServer([[], [], []], { tls: makeCertificate(), verify: false })
+  expect(await outcomeOf(testGateway(server.url))).toMatchObject({ code: 'not_sent_certificate' })
+  const tunnel = await tunnelProxy()
+  const throughTunnel = { http: undefined, https: tunnel.url, except: '' }
+  const away = `https://gateway.test:${server.port}`
+  expect(await outcomeOf(testGateway(away, { proxies: throughTunnel }))).toMatchObject({
+    code: 'not_sent_certificate',
+  })
+  // The proxy itself is reached over TLS, and is asked for an address in clear text.
+  const throughTls = { http: server.url, https: server.url, except: '' }
+  for (const url of ['http://gateway.test', 'https://gateway.test']) {
+    expect(await outcomeOf(testGateway(url, { proxies: throughTls }))).toMatchObject({ exitCode: 6 })
+  }
+  expect(server.requests).toEqual([])
+})
+
+/** A server that answers only whoever presents a certificate; with TLS 1.3 it says so after the handshake. */
+test.for(['TLSv1.2', 'TLSv1.3'] as const)(
+  'a client certificate that is demanded: nothing was sent (%s)',
+  withCertificates,
+  async (version) => {
+    const tls = makeCertificate()
+    const demand = { requestCert: true, rejectUnauthorized: true, minVersion: version, maxVersion: version }
+    const server = createServer({ ...tls, ...demand }, (socket) => socket.destroy())
+    server.on('tlsClientError', () => {})
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const gateway = testGateway(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, {
+      ca: tls.cert,
+    })
+    expect(await outcomeOf(gateway)).toMatchObject({
+      exitCode: 6,
+      code: 'not_sent_client_certificate',
+      facts: { billed: 'no', hint: expect.stringContaining('client certificate') as string },
+    })
+    expect(gateway.retries).toEqual([])
+  },
+)
