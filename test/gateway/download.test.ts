@@ -91,7 +91,7 @@ test.for<[string, string]>([
   expect(server.requests[0]!.line).toBe(`GET ${path} HTTP/1.1`)
 })
 
-test('a redirect is followed without the key, and back with it', async () => {
+test('a redirect is followed without the key, and so is the way back', async () => {
   const cdn = await localServer([picture, picture])
   const server = await localServer([moved(at('cdn.test', cdn)), moved('/b.png', 307), picture])
   const gateway = testGateway(at('gateway.test', server, ''))
@@ -106,7 +106,7 @@ test('a redirect is followed without the key, and back with it', async () => {
   expect(await fetchInto(testGateway(at('gateway.test', back, '')), at('cdn.test', away))).toMatchObject({
     content: 'a picture',
   })
-  expect(back.requests[0]!.headers['authorization']).toBeDefined()
+  expect(back.requests[0]!.headers).not.toHaveProperty('authorization')
   await fetchInto(gateway, at('cdn.test', cdn))
 })
 

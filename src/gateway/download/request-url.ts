@@ -25,7 +25,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Asks for the content of a URL, over redirects. The key goes with it as long as the origin is the gateway's own.
+ * Asks for the content of a URL, over redirects. The key goes with it as long as every address so far has been at the
+ * gateway's own origin: where another host leads, even back to the gateway, is that host's choice.
  * @throws Refusal for an HTTP error, ContractError for what the policy refuses, ExchangeError
  */
 export async function requestUrl(
@@ -35,9 +36,12 @@ export async function requestUrl(
   { policy, trace }: { readonly policy: UrlPolicy; readonly trace: Trace },
 ): Promise<Reply> {
   let current = url
+  let isKeyless = false
   for (let hops = 0; hops <= maxRedirects; hops++) {
     await policy.check(current)
-    const wire = wireRequest(gateway, { method: 'GET', url: current, kind: 'read', accept: '*/*' })
+    isKeyless ||= current.origin !== gateway.baseUrl.origin
+    const asked = { method: 'GET', url: current, kind: 'read', accept: '*/*', isKeyless } as const
+    const wire = wireRequest(gateway, asked)
     const request = { ...wire, headers: { ...wire.headers, ...headers } }
     trace.request(request)
     const reply = await exchange(request, { ...gateway, lookup: policy.lookup })
@@ -48,7 +52,7 @@ export async function requestUrl(
     } else if (reply.status === 200 || reply.status === 206) {
       refuseEncoding(reply)
       return reply
-    } else throw await refusalOf(gateway, reply, current)
+    } else throw await refusalOf(gateway, reply, asked)
   }
   throw refused(`it leads over more than ${maxRedirects} redirects.`)
 }
@@ -60,7 +64,11 @@ function redirectTarget({ headers }: Reply, from: URL): URL {
   return target
 }
 
-async function refusalOf(gateway: Gateway, reply: Reply, url: URL): Promise<Refusal> {
+async function refusalOf(
+  gateway: Gateway,
+  reply: Reply,
+  { url, isKeyless }: { readonly url: URL; readonly isKeyless: boolean },
+): Promise<Refusal> {
   const { status, headers } = reply
   if (status >= 200 && status < 300) {
     reply.close()
@@ -68,7 +76,6 @@ async function refusalOf(gateway: Gateway, reply: Reply, url: URL): Promise<Refu
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
-  const isKeyless = url.origin !== gateway.baseUrl.origin
   const isGone = status === 403 || status === 410 || (status === 401 && isKeyless)
   return new Refusal(isGone ? expired(url, status) : error, headers)
 }
