@@ -42,6 +42,8 @@ const finalCodes = new Set([
   'bad_operation_name',
   'bad_path_segment',
   'not_sent_certificate',
+  'not_sent_client_certificate',
+  'unexpected_redirect',
 ])
 /** Statuses of refusal that may pass. */
 const passing = new Set([408, 425, 429])

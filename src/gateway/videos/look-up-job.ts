@@ -79,8 +79,9 @@ async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobRepo
     const { value, text } = await readJobReply(gateway, reply, 'read')
     return readJob(value, job, { ...reply, text, now: gateway.clock.now() })
   } catch (error) {
-    // An error in place of the job says nothing about the job.
+    // An error in place of the job says nothing about the job; nor does a reply that was cut or stalled.
     if (error instanceof GenerationError) throw lookUpFailed(error)
+    if (error instanceof ModelgateError && error.exit === 'unknown') throw lookUpFailed(error)
     // Looking costs nothing, whatever is found.
     throw error instanceof ModelgateError && error.facts.billed === 'maybe'
       ? withFacts(error, { billed: 'no' })
@@ -109,7 +110,7 @@ export function isUnknownJob({ code }: ModelgateError): boolean {
   return code === 'no_such_video' || code === 'no_such_operation'
 }
 
-function lookUpFailed({ code, message, facts }: GenerationError): ModelgateError {
+function lookUpFailed({ code, message, facts }: ModelgateError): ModelgateError {
   return new ModelgateError('later', code, message, { ...facts, billed: 'no', hint: 'Run it again later.' })
 }
 

@@ -53,18 +53,27 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     return await waitForEnd(gateway, job, options)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
-    const { resumeHint } = options
+    const { resumeHint, isHearsay } = options
+    if (error.exit === 'notSent' && isHearsay !== true) throw notReached(error, job, resumeHint)
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
     throw withFacts(error, {
       remoteId: job.id,
       // The job exists, whatever became of asking for it.
-      ...(options.isHearsay === true && (error.exit === 'usage' || isUnknownJob(error))
-        ? {}
-        : { billed: 'yes' }),
+      ...(isHearsay === true && (error.exit === 'usage' || isUnknownJob(error)) ? {} : { billed: 'yes' }),
       ...(error instanceof Interrupted ? { phase: 'wait' } : {}),
       ...(goesOn && resumeHint !== undefined ? { hint: resumeHint } : {}),
     })
   }
+}
+
+/** The gateway cannot be asked any more. A job that was paid for must not look like a call that may be repeated. */
+function notReached(
+  { code, message, facts }: ModelgateError,
+  { id }: Job,
+  resumeHint?: string,
+): ModelgateError {
+  const hint = [facts.hint, resumeHint].filter((line) => line !== undefined).join(' ')
+  return new ModelgateError('later', code, message, { ...facts, remoteId: id, billed: 'yes', hint })
 }
 
 async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Promise<JobReport> {

@@ -3,7 +3,18 @@ import { ModelgateError } from '../../../src/errors.ts'
 import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-report.ts'
 import { localServer } from '../../support/local-server.ts'
-import { json, readAll, reset, text, type ServerReply } from '../../support/server-replies.ts'
+import {
+  closeDelimited,
+  end,
+  head,
+  json,
+  readAll,
+  reset,
+  sse,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
 import { testGateway } from '../test-gateway.ts'
 import { operationName } from './job-facts.ts'
 
@@ -122,6 +133,17 @@ describe('a redirect of a look-up', () => {
 test('a look-up costs nothing, and is sent again', async () => {
   const server = await localServer([busy, [readAll, reset], json({ id: video.id, status: 'running' })])
   expect(await lookUpJob(testGateway(server.url), video)).toMatchObject({ state: 'in_progress' })
+})
+
+test.for<[string, ServerReply]>([
+  ['a body that ends with the connection', closeDelimited(['{"id": "video_a+b/c=", "sta'])],
+  ['a body in chunks', sse(['{"id": "video_a+b/c=", "sta'], { ending: 'cut' })],
+  ['a body of known length', [readAll, write(head(200, { 'content-length': '50' })), write('{"id":'), end]],
+])('a look-up that is cut may be tried later: %s', async ([, reply]) => {
+  const server = await localServer([reply])
+  const error = (await outcome(lookUpJob(testGateway(server.url), video))) as ModelgateError
+  expect(error).toMatchObject({ exitCode: 5, facts: { billed: 'no', hint: 'Run it again later.' } })
+  expect(error.message).not.toContain('usage')
 })
 
 test('a video that is not known is named', async () => {

@@ -5,6 +5,7 @@ import type { Gateway } from '../../../src/gateway/gateway.ts'
 import type { Job } from '../../../src/gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-report.ts'
 import { waitForJob, type FailedLookUp, type WaitOptions } from '../../../src/gateway/videos/wait-for-job.ts'
+import { canMakeCertificates, makeCertificate } from '../../support/certificate.ts'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
 import { json, readAll, reset, stall, text, type ServerReply } from '../../support/server-replies.ts'
@@ -174,7 +175,6 @@ describe('a look-up that fails does not fail the job', () => {
     ['something else', text('{"id": "video_1", ')],
     ['nothing', text('')],
     ['an error', json({ error: { message: 'try again' } })],
-    ['a redirect', text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } })],
     ['a reset', [readAll, reset]],
     ['no HTTP', text('').slice(0, 1).concat(reset)],
   ])('%s', async ([, reply]) => {
@@ -228,11 +228,30 @@ test.for<[string, ServerReply, string]>([
   ['an unknown task', json({ code: 'task_not_exist', message: 'x' }, { status: 400 }), '4 no_such_video'],
   ['a bad request', json({}, { status: 422 }), '4 http_422'],
   ['another job', json({ id: 'video_2', status: 'completed' }), '8 other_job'],
+  [
+    'a redirect to another origin',
+    text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } }),
+    '8 unexpected_redirect',
+  ],
 ])('%s ends the wait at once', async ([, reply, problem]) => {
   const { outcome } = await waited([running(), reply])
   const error = outcome as ModelgateError
   expect(`${error.exitCode} ${error.code}`).toBe(problem)
   expect(error.facts).toMatchObject({ remoteId: id, billed: 'yes' })
+})
+
+const withCertificates = { skip: !canMakeCertificates }
+
+test('a certificate that nobody trusts ends the wait at once', withCertificates, async () => {
+  const server = await localServer([[]], { tls: makeCertificate(), verify: false })
+  const gateway = testGateway(server.url)
+  const error = await waitForJob(gateway, job, { resumeHint }).catch((reason: unknown) => reason)
+  // Not 6, which would allow to pay for the job once more.
+  expect(error).toMatchObject({
+    exitCode: 5,
+    code: 'not_sent_certificate',
+    facts: { remoteId: id, billed: 'yes', hint: expect.stringContaining(resumeHint) as string },
+  })
 })
 
 test('a gateway that cannot be asked for operations ends the wait at once', async () => {
