@@ -85,7 +85,6 @@ const fails: fc.Arbitrary<Answer> = fc
       text(''),
       text('null'),
       json({ error: { message: 'try again' } }),
-      text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } }),
     ),
   )
   .map((reply) => ({ means: 'fails', reply }))
@@ -98,6 +97,10 @@ const ends = fc.oneof(
     { means: '3 key_refused', reply: json({}, { status: 403 }) },
     { means: '4 no_such_video', reply: json({}, { status: 404 }) },
     { means: '4 no_such_video', reply: json({ code: 'task_not_exist', message: 'x' }, { status: 400 }) },
+    {
+      means: '8 unexpected_redirect',
+      reply: text('', { status: 302, headers: { location: 'https://elsewhere.test/login' } }),
+    },
     { means: '8 other_job', reply: json({ id: 'video_2', status: 'completed' }) },
   ),
 )
