@@ -99,7 +99,7 @@ complete -c modelgate -n __modelgate_takes_common -l strict -d 'treat a cut answ
 complete -c modelgate -n __modelgate_takes_common -s q -l quiet -d 'no messages on standard error, except errors'
 complete -c modelgate -n __modelgate_takes_common -l debug -d 'trace requests and replies on standard error, secrets hidden'
 complete -c modelgate -n __modelgate_takes_common -l no-stdin -d 'do not read standard input'
-complete -c modelgate -n __modelgate_takes_common -l stdin-timeout -r -f -d 'how long a silent pipe is waited for (10)'
+complete -c modelgate -n __modelgate_takes_common -l stdin-timeout -r -f -d 'how long a silent pipe is waited for (180)'
 complete -c modelgate -n __modelgate_takes_common -l no-input -d 'never ask; missing input is an error'
 complete -c modelgate -n __modelgate_takes_common -l base-url -r -f -d 'address of the gateway'
 complete -c modelgate -n __modelgate_takes_common -l api-key-file -r -F -d 'file that holds the key'

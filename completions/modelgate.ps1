@@ -46,7 +46,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'
-            '--stdin-timeout' = 'how long a silent pipe is waited for (10)'
+            '--stdin-timeout' = 'how long a silent pipe is waited for (180)'
             '--no-input' = 'never ask; missing input is an error'
             '--base-url' = 'address of the gateway'
             '--api-key-file' = 'file that holds the key'

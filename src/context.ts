@@ -1,27 +1,18 @@
 import { homedir } from 'node:os'
-import { fstatSync, readSync } from 'node:fs'
-import { isatty } from 'node:tty'
+import { isOutputClosed } from './context/closed-output.ts'
 import { obeySignals } from './context/signals.ts'
+import { createInput, type Input } from './context/standard-input.ts'
 import { FileError, OutputClosed } from './errors.ts'
 
-/** What stands behind standard input; only a pipe can be open and silent. */
-export type InputKind = 'terminal' | 'file' | 'pipe' | 'empty'
-
-export interface Input {
-  readonly kind: InputKind
-  /** The bytes, as they come, to the end. */
-  read(): AsyncIterable<Uint8Array>
-  /** Stops reading, so that an open pipe does not keep the program alive. */
-  release(): void
-  /** The stream itself, for a library that asks questions on the terminal. */
-  readonly stream: NodeJS.ReadStream | undefined
-}
+export type { Input, InputKind } from './context/standard-input.ts'
 
 /** Standard output or standard error. Writes never throw; `drain` tells what became of them. */
 export interface Sink {
   readonly isTerminal: boolean
   /** Width in characters; 80 when it is not known. */
   readonly columns: number
+  /** True when it was closed (`>&-`) before the program began: then everything written is lost. */
+  readonly isClosed: boolean
   write(chunk: string | Uint8Array): void
   /** True once more is buffered than the reader takes: then `drain` should be awaited. */
   readonly needsDrain: boolean
@@ -127,11 +118,15 @@ export function systemContext(): SystemContext {
   const controller = new AbortController()
   const abort = (reason: Error) => controller.abort(reason)
   const end = obeySignals(process, systemClock, abort)
-  const stdout = systemSink(process.stdout, abort)
+  const stdout = systemSink(process.stdout, {
+    onClosed: abort,
+    // Only what is no terminal, file or pipe can have been put in its place.
+    isClosed: () => !process.stdout.isTTY && isOutputClosed(process.ppid),
+  })
   // Nobody reading the messages is no reason to stop.
-  const stderr = systemSink(process.stderr, () => {})
+  const stderr = systemSink(process.stderr, { onClosed: () => {}, isClosed: () => false })
   return {
-    stdin: systemInput(),
+    stdin: createInput(() => process.stdin),
     stdout,
     stderr,
     env: process.env,
@@ -154,51 +149,12 @@ function safeHome(): string {
   }
 }
 
-function systemInput(): Input {
-  // Touching process.stdin opens a stream, and loads all that it may need.
-  let isOpen = false
-  const stdin = () => {
-    isOpen = true
-    return process.stdin
-  }
-  return {
-    kind: inputKind(),
-    async *read() {
-      // Regular files are read directly: process.stdin would open a stream that cannot be released early.
-      if (inputKind() === 'file') yield* readDescriptor(0)
-      else for await (const chunk of stdin()) yield chunk as Uint8Array
-    },
-    release() {
-      if (isOpen) process.stdin.destroy()
-    },
-    get stream() {
-      return stdin() as NodeJS.ReadStream
-    },
-  }
+interface SinkEvents {
+  onClosed(reason: OutputClosed): void
+  isClosed(): boolean
 }
 
-function inputKind(): InputKind {
-  try {
-    const stat = fstatSync(0)
-    if (stat.isFile()) return 'file'
-    if (stat.isCharacterDevice()) return isatty(0) ? 'terminal' : 'empty'
-    return 'pipe'
-  } catch {
-    // A closed descriptor has nothing to read.
-    return 'empty'
-  }
-}
-
-function* readDescriptor(descriptor: number): Generator<Uint8Array> {
-  for (;;) {
-    const buffer = Buffer.allocUnsafe(65_536)
-    const length = readSync(descriptor, buffer)
-    if (length === 0) return
-    yield buffer.subarray(0, length)
-  }
-}
-
-function systemSink(stream: NodeJS.WriteStream, onClosed: (reason: OutputClosed) => void): Sink {
+function systemSink(stream: NodeJS.WriteStream, { onClosed, isClosed }: SinkEvents): Sink {
   let failure: OutputClosed | FileError | undefined
   let pending = 0
   const waiting = new Set<() => void>()
@@ -215,6 +171,9 @@ function systemSink(stream: NodeJS.WriteStream, onClosed: (reason: OutputClosed)
     isTerminal: stream.isTTY === true,
     get columns() {
       return stream.columns || 80
+    },
+    get isClosed() {
+      return isClosed()
     },
     get needsDrain() {
       return failure !== undefined || stream.writableNeedDrain

@@ -1,5 +1,5 @@
 import { systemContext, type Context } from './context.ts'
-import { Ended, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
+import { Ended, FileError, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
 import { runProgram } from './program.ts'
 
 /** For the launcher, which loads nothing but this module. @public */
@@ -11,6 +11,7 @@ export { systemContext }
  */
 export async function main(argv: readonly string[], context: Context): Promise<number> {
   try {
+    if (context.stdout.isClosed) throw closedOutput()
     await runProgram(argv, context)
     await context.stdout.drain()
     return exitCodes.ok.code
@@ -29,4 +30,10 @@ export async function main(argv: readonly string[], context: Context): Promise<n
   } finally {
     context.stdin.release()
   }
+}
+
+function closedOutput(): FileError {
+  return new FileError('stdout_closed', 'Standard output is closed: the result would be lost.', {
+    hint: 'To discard it, write >/dev/null.',
+  })
 }

@@ -17,6 +17,7 @@ export interface SettingFlags {
   readonly allowHttp?: boolean | undefined
   readonly outputDir?: string | undefined
   readonly quiet?: boolean | undefined
+  readonly noStdin?: boolean | undefined
   /** The built-in gateway is used: then no base URL is, and none is checked. */
   readonly sandbox?: boolean | undefined
 }

@@ -30,6 +30,7 @@ export interface SettingValues {
   readonly outputDir: string | undefined
   readonly families: Readonly<Record<string, string>>
   readonly quiet: boolean
+  readonly noStdin: boolean
 }
 
 export type SettingName = keyof SettingValues
@@ -225,6 +226,14 @@ export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingV
     file: 'quiet',
     env: 'MODELGATE_QUIET',
     flag: 'quiet',
+    default: false,
+    project: 'may set',
+  },
+  noStdin: {
+    kind: kind.truth,
+    file: 'no_stdin',
+    env: 'MODELGATE_NO_STDIN',
+    flag: 'noStdin',
     default: false,
     project: 'may set',
   },

@@ -25,8 +25,8 @@ export const defaultSeconds = {
   idle: 60,
   /** Between two events that mean something. */
   progress: 300,
-  /** For the first byte of a pipe on standard input that comes beside a prompt. */
-  standardInput: 10,
+  /** For the first byte of a pipe on standard input that comes beside a prompt: it may wait for a generation itself. */
+  standardInput: 180,
 } as const
 
 /** How often a request is sent again where nothing else is configured. */

@@ -1,3 +1,4 @@
+import process from 'node:process'
 import { expect, test } from 'vitest'
 import { textStyles } from '../program/text-styles.ts'
 import { localServer } from '../support/local-server.ts'
@@ -24,9 +25,53 @@ test('standard error is closed', async () => {
   expect(await run('modelgate "$@" 2>&-')).toEqual(success)
 })
 
-test('standard output is closed', async () => {
-  const { exit, stdout } = await run('modelgate "$@" >&-')
-  expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' })
+const dry = 'modelgate generate --sandbox --dry-run x'
+
+test.runIf(process.platform === 'linux').each([
+  ['in a function', 'modelgate "$@" >&-'],
+  ['in a subshell', '(modelgate "$@") >&-'],
+  ['in the whole script', 'exec >&-; modelgate "$@"'],
+  ['for a program in between', '"$NODE" -e "$SPAWN" "$@" >&-'],
+])('standard output is closed %s: nothing is sent', async (_, shell) => {
+  const server = await localServer([])
+  const argv = ['generate', '-m', 'some-model', '--base-url', server.url, 'x']
+  const { exit, stdout, stderr } = await spawnProgram(argv, { shell, env: { SPAWN: spawning('inherit') } })
+    .ended
+  expect({ exit, stdout: stdout.toString(), stderr }).toEqual({
+    exit: 10,
+    stdout: '',
+    stderr:
+      'modelgate: Standard output is closed: the result would be lost.\n  hint: To discard it, write >/dev/null.\n',
+  })
+})
+
+/** A program that starts the one under test, as npx does. */
+function spawning(stdout: 'inherit' | 'ignore'): string {
+  return `
+    const { spawn } = require('node:child_process')
+    const argv = [process.env.LAUNCHER, ...process.argv.slice(1)]
+    spawn(process.execPath, argv, { stdio: ['ignore', '${stdout}', 'inherit'] }).on('exit', (code) => process.exit(code))
+  `
+}
+
+test.each([
+  ['a shell', `${dry} >/dev/null`],
+  [
+    'a program that opens /dev/null for reading as well',
+    '"$NODE" -e "$SPAWN" generate --sandbox --dry-run x',
+  ],
+  ['a shell below such a program', `"$NODE" -e "$SHELL_SPAWN"`],
+])('%s discards standard output', async (_, shell) => {
+  const env = {
+    SPAWN: spawning('ignore'),
+    SHELL_SPAWN: `
+      const { spawn } = require('node:child_process')
+      const script = '"$NODE" "$LAUNCHER" generate --sandbox --dry-run x; exit $?'
+      spawn('sh', ['-c', script], { stdio: ['ignore', 'ignore', 'inherit'] }).on('exit', (code) => process.exit(code))
+    `,
+  }
+  const { exit, stderr } = await spawnProgram([], { shell, env }).ended
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
 })
 
 test('standard output is a full disk', async () => {

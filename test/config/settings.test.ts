@@ -22,6 +22,7 @@ test('without any file, variable or flag every value is the default', async () =
       "idleTimeout": 60,
       "imageModel": undefined,
       "maxRetries": 2,
+      "noStdin": false,
       "outputDir": undefined,
       "pollInterval": 2,
       "profile": "default",
@@ -93,6 +94,7 @@ test('each setting is read from its own name in files and from its own variable'
     output_dir: ['/out', '/out', '/out'],
     families: ['{ my-model: image-model-a }', '', { 'my-model': 'image-model-a' }],
     quiet: ['true', 'on', true],
+    no_stdin: ['true', '1', true],
   }
   expect(Object.keys(samples)).toEqual(settingNames.map((name) => settingTable[name].file))
   const user = Object.entries(samples).map(([name, [written]]) => `${name}: ${written}`)

@@ -25,6 +25,7 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
   return {
     isTerminal,
     columns,
+    isClosed: false,
     stream: undefined,
     write(chunk) {
       if (failure === undefined) chunks.push(Buffer.from(chunk as string))

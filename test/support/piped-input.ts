@@ -13,13 +13,14 @@ export interface PipedInput extends Input {
 }
 
 /** Standard input under a test's control; open and silent at first. */
-export function pipedInput(kind: InputKind = 'pipe'): PipedInput {
+export function pipedInput(kind: InputKind = 'pipe', consumed: Input['consumed'] = 'none'): PipedInput {
   let releases = 0
   let reads = 0
   let controller!: ReadableStreamDefaultController<Uint8Array>
   const stream = new ReadableStream<Uint8Array>({ start: (given) => void (controller = given) })
   return {
     kind,
+    consumed,
     read() {
       reads++
       return stream.values()

@@ -55,6 +55,7 @@ function inputOf(stdin: TestOverrides['stdin']): Input {
 function memoryInput(kind: InputKind, bytes: Uint8Array): Input {
   return {
     kind,
+    consumed: 'none',
     async *read() {
       if (bytes.length > 0) yield bytes
     },

@@ -24,7 +24,7 @@ const imageCreateExamples: readonly Example[] = [
 export function registerImageCreate(command: Command, context: Context, send = sendImages): void {
   addExamples(command, context, imageCreateExamples)
   command
-    .argument('[prompt...]', 'what to draw; "-" or a pipe reads standard input, @file a file')
+    .argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<ImageOptions>()
       const { settings, request } = await buildImageRequest(context, options, self.opts(), words, {

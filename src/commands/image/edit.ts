@@ -33,7 +33,7 @@ const imageEditExamples: readonly Example[] = [
 export function registerImageEdit(command: Command, context: Context, send = sendImages): void {
   addExamples(command, context, imageEditExamples)
   command
-    .argument('[prompt...]', 'what to change; "-" or a pipe reads standard input, @file a file')
+    .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .option('--image <file|url>', 'a picture to start from, or - for standard input (repeatable)', collect)
     .option('--mask <file|url>', 'PNG whose transparent parts may be changed')
     .action(async (words: string[], _: unknown, self: Command) => {

@@ -84,7 +84,9 @@ export async function buildImageRequest(
   const isAsked = (words.length === 0 && !hasPrompt) || settings?.imageModel.value === undefined
   if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
-  const prompt = await step(() => takePrompt(context, words, options, hasPrompt))
+  // What is piped in may be the list of a loop, or a picture: beside a prompt it is not read.
+  const use = { settings, hasContent: hasPrompt, joins: false }
+  const prompt = await step(() => takePrompt(context, words, options, use))
   if (prompt !== undefined) body['prompt'] = prompt
   await applySets(options, body, problems)
   const chosen = await step(() => command.chooseModel(body, settings, problems))

@@ -80,5 +80,5 @@ export async function takePrompt(
   const isAsked = (words.length === 0 && !hasContent) || !hasModel
   if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
   const take = problems.any ? checkTextPrompt : readTextPrompt
-  return step(() => take(context, words, options, hasContent))
+  return step(() => take(context, words, options, { settings, hasContent, joins: true }))
 }

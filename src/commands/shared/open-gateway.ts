@@ -26,6 +26,7 @@ export function readSettings(context: Context, options: CommonOptions): Promise<
   return resolveSettings(context, {
     ...options,
     ...(options.quiet === undefined ? {} : { quiet: true }),
+    ...(options.stdin === false ? { noStdin: true } : {}),
   })
 }
 

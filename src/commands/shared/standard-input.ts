@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts'
+import type { Context, InputKind } from '../../context.ts'
 import { defaultSeconds } from '../../contract/limits.ts'
 import { UsageError } from '../../errors.ts'
 import { decodeText, invalidTextClause } from '../../files/decode-text.ts'
@@ -9,8 +9,10 @@ import type { SilenceStep } from './consume-input.ts'
 export interface PromptSource {
   /** The words of the command line, joined; `-` alone means standard input. */
   readonly argument: string | undefined
-  /** `--no-stdin` */
-  readonly noStdin: boolean
+  /** Whether standard input is left alone: by `--no-stdin`, or by a setting, over which `-` wins. */
+  readonly noStdin: 'flag' | 'setting' | false
+  /** Whether standard input is read beside a prompt as well. */
+  readonly joins: boolean
   /** `--stdin-timeout`, in seconds: how long a pipe beside a prompt may stay silent. 0 waits for ever. */
   readonly stdinTimeout?: number
   /** Takes a line for standard error. */
@@ -23,21 +25,44 @@ const noticeAfterMs = 1000
  * The prompt from the command line, from standard input, or from both: piped text first, a blank line, then the prompt.
  * Undefined when there is neither; an empty text when standard input was read and held none.
  * Call it after the flags have been read: when one of them has claimed standard input (`@-`), only the argument counts.
- * The rules are those of product.md, "Streams".
+ * A file that somebody has begun to read, such as the list of a `while read` loop, is left alone beside a prompt.
  * @throws UsageError `stdin_silent`, `stdin_not_text`, `stdin_claimed`, `input_too_large`
  */
 export async function readPrompt(context: Context, source: PromptSource): Promise<string | undefined> {
-  const { argument, noStdin } = source
+  const { argument, noStdin, joins, notice } = source
   if (argument === '-') {
-    if (noStdin) throw new UsageError('The prompt "-" reads standard input, which --no-stdin forbids.')
+    if (noStdin === 'flag')
+      throw new UsageError('The prompt "-" reads standard input, which --no-stdin forbids.')
     return await readStandardInputText(context, 'the prompt -')
   }
   if (noStdin || isStandardInputClaimed(context)) return argument
-  const { kind } = context.stdin
+  const { kind, consumed } = context.stdin
   if (kind === 'terminal' || kind === 'empty') return argument
-  const steps = argument !== undefined && kind === 'pipe' ? silenceSteps(source) : []
+  if (argument === undefined) return await readStandardInputText(context, 'the piped prompt')
+  if (!joins) return argument
+  if (consumed !== 'none') {
+    if (consumed === 'some') notice(leftAlone)
+    return argument
+  }
+  const steps = kind === 'pipe' ? silenceSteps(source) : []
   const piped = await readStandardInputText(context, 'the piped prompt', steps)
-  return argument === undefined ? piped : joined(piped, argument)
+  if (!/\S/.test(piped)) return argument
+  notice(joinedNote(kind, piped))
+  return joined(piped, argument)
+}
+
+const leftAlone =
+  'Standard input is left alone: it is a file that has been read in part, as by a loop. ' +
+  '"-" as the prompt reads the rest; --no-stdin leaves it alone without this note.'
+
+function joinedNote(kind: InputKind, piped: string): string {
+  const bytes = Buffer.byteLength(piped)
+  const amount = bytes === 1 ? '1 byte' : `${bytes} bytes`
+  const source = kind === 'file' ? 'the file on standard input' : 'standard input'
+  return (
+    `Joined ${amount} of ${source} to the prompt. ` +
+    'In a loop over a pipe, add --no-stdin or set MODELGATE_NO_STDIN=1.'
+  )
 }
 
 /**
@@ -83,11 +108,11 @@ function silenceSteps({ stdinTimeout = defaultSeconds.standardInput, notice }: P
 }
 
 const waysOut =
-  'To send the prompt alone, add --no-stdin or </dev/null; to read the pipe alone, give "-" as the prompt; ' +
+  'To send the prompt alone, add --no-stdin (or set MODELGATE_NO_STDIN=1) or </dev/null; ' +
+  'to read the pipe alone, give "-" as the prompt; ' +
   'to wait longer, set --stdin-timeout SECONDS.'
 
 function joined(piped: string, argument: string): string {
-  if (!/\S/.test(piped)) return argument
   const gap = piped.endsWith('\n\n') ? '' : piped.endsWith('\n') ? '\n' : '\n\n'
   return `${piped}${gap}${argument}`
 }

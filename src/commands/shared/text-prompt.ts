@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { askText, canAsk } from './ask.ts'
@@ -5,18 +6,27 @@ import type { CommonOptions } from './common-options.ts'
 import { readPrompt } from './standard-input.ts'
 import { parseTextFlag } from './text-value.ts'
 
+/** What the prompt is for. */
+export interface PromptUse {
+  /** Undefined when they could not be read. */
+  readonly settings: Settings | undefined
+  /** Whether the body already holds a conversation; then standard input is read only when `-` asks for it. */
+  readonly hasContent: boolean
+  /** Whether piped text and a prompt make one prompt. */
+  readonly joins: boolean
+}
+
 /**
  * The prompt from the command line, standard input, or the person at the terminal.
  * Undefined only when the request already has its content and nothing was added.
  * @param words `-` or `@file` alone is read; several are a text, with a space between them
- * @param hasContent whether the body already holds a conversation; then standard input is read only when `-` asks for it
  * @throws UsageError when there is no prompt, or an empty one, or one word among several asks for what is not read there
  */
 export async function readTextPrompt(
   context: Context,
   words: readonly string[],
   options: CommonOptions,
-  hasContent: boolean,
+  { settings, hasContent, joins }: PromptUse,
 ): Promise<string | undefined> {
   const given = joinedWords(words)
   if (given === undefined && hasContent) return undefined
@@ -25,10 +35,11 @@ export async function readTextPrompt(
     given === undefined || given === '-' ? given : await parseTextFlag(context, 'The prompt', given)
   const prompt = await readPrompt(context, {
     argument,
-    noStdin: !options.stdin,
+    noStdin: !options.stdin ? 'flag' : settings?.noStdin.value === true && 'setting',
+    joins,
     ...(options.stdinTimeout === undefined ? {} : { stdinTimeout: secondsOf(options.stdinTimeout) }),
     notice: (line) => {
-      if (!options.quiet) context.stderr.write(`modelgate: ${line}\n`)
+      if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
     },
   })
   if (prompt === undefined) return askForPrompt(context, options)
@@ -45,7 +56,7 @@ export async function checkTextPrompt(
   context: Context,
   words: readonly string[],
   options: CommonOptions,
-  hasContent: boolean,
+  { hasContent }: PromptUse,
 ): Promise<string | undefined> {
   const given = joinedWords(words)
   if (given === undefined) {

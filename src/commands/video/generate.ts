@@ -28,7 +28,7 @@ const videoGenerateExamples: readonly Example[] = [
 export function registerVideoGenerate(command: Command, context: Context, start = startJob): void {
   addExamples(command, context, videoGenerateExamples)
   command
-    .argument('[prompt...]', 'what to show; "-" or a pipe reads standard input, @file a file')
+    .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
     .option('--image <file>', 'picture of the first frame, or - for standard input')
     .option('--last-frame <file>', 'picture of the last frame')
     .option('--reference <file>', 'reference picture, or FILE=style for its style (repeatable)', collect)

@@ -23,7 +23,7 @@ export function registerVideoRemix(command: Command, context: Context, start = s
   addExamples(command, context, videoRemixExamples)
   command
     .argument('[id]', 'id of the finished video, or the beginning of it')
-    .argument('[prompt...]', 'what to change; "-" or a pipe reads standard input, @file a file')
+    .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .action(async (id: string | undefined, rest: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<VideoOptions>()
       const [source, words] = splitArguments(id, rest, options)

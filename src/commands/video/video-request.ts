@@ -79,7 +79,9 @@ export async function buildVideoRequest(
   const isAsked = (words.length === 0 && !hasPrompt) || settings?.videoModel.value === undefined
   if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
-  const prompt = await step(() => takePrompt(context, words, options, hasPrompt))
+  // What is piped in may be the list of a loop, or a picture: beside a prompt it is not read.
+  const use = { settings, hasContent: hasPrompt, joins: false }
+  const prompt = await step(() => takePrompt(context, words, options, use))
   await command.complete(body, prompt, problems)
   await applySets(options, body, problems)
   const model = await step(() => nameModel(context, options, settings, command, body, problems))

@@ -12,6 +12,7 @@ try {
   const prompt = await readPrompt(context, {
     argument: argument === '' ? undefined : argument,
     noStdin: false,
+    joins: true,
     stdinTimeout: Number(stdinTimeout),
     notice: (line) => context.stderr.write(`${line}\n`),
   })

@@ -15,6 +15,7 @@ function start(stdin: Input | string | Uint8Array, source: Partial<PromptSource>
   const prompt = readPrompt(context, {
     argument: undefined,
     noStdin: false,
+    joins: true,
     notice: (line) => notices.push(line),
     ...source,
   })
@@ -56,27 +57,87 @@ test('a terminal is read to its end when "-" asks for it; nothing stands behind 
 
 test('--no-stdin reads nothing, and contradicts "-"', async () => {
   const stdin = pipedInput()
-  expect(await prompt(stdin, { argument: 'asked', noStdin: true })).toBe('asked')
-  expect(await prompt(stdin, { noStdin: true })).toBeUndefined()
+  expect(await prompt(stdin, { argument: 'asked', noStdin: 'flag' })).toBe('asked')
+  expect(await prompt(stdin, { noStdin: 'flag' })).toBeUndefined()
   expect(stdin.reads).toBe(0)
-  await expect(prompt(stdin, { argument: '-', noStdin: true })).rejects.toMatchObject({ exitCode: 2 })
+  await expect(prompt(stdin, { argument: '-', noStdin: 'flag' })).rejects.toMatchObject({ exitCode: 2 })
 })
 
-test('beside a prompt, a silent pipe is noticed after one second and given up after ten', async () => {
+test('a setting of the same kind reads nothing, unless "-" asks for it', async () => {
+  const stdin = pipedInput()
+  expect(await prompt(stdin, { argument: 'asked', noStdin: 'setting' })).toBe('asked')
+  expect(await prompt(stdin, { noStdin: 'setting' })).toBeUndefined()
+  expect(stdin.reads).toBe(0)
+  expect(await prompt('piped', { argument: '-', noStdin: 'setting' })).toBe('piped')
+})
+
+test.each([
+  ['pipe', 'a', 'Joined 1 byte of standard input to the prompt.'],
+  ['pipe', 'grün\n', 'Joined 6 bytes of standard input to the prompt.'],
+  ['file', 'grün\n', 'Joined 6 bytes of the file on standard input to the prompt.'],
+] as const)('what is joined from a %s is said, and how a loop avoids it: %j', async (kind, text, note) => {
+  const stdin = pipedInput(kind)
+  stdin.send(text)
+  stdin.end()
+  const { notices, prompt: reading } = start(stdin, { argument: 'asked' })
+  await reading
+  expect(notices).toEqual([`${note} In a loop over a pipe, add --no-stdin or set MODELGATE_NO_STDIN=1.`])
+})
+
+test.each([undefined, '-'])('what is read alone, for the prompt %j, needs no note', async (argument) => {
+  const { notices, prompt: reading } = start('piped', { argument })
+  expect([await reading, notices]).toEqual(['piped', []])
+})
+
+test('nothing is joined, and nothing said, where there is nothing to join', async () => {
+  const { notices, prompt: reading } = start('\n', { argument: 'asked' })
+  expect([await reading, notices]).toEqual(['asked', []])
+})
+
+test('a file that somebody has begun to read is left alone beside a prompt, with a note', async () => {
+  const stdin = pipedInput('file', 'some')
+  const { notices, prompt: reading } = start(stdin, { argument: 'asked' })
+  expect([await reading, stdin.reads]).toEqual(['asked', 0])
+  expect(notices).toEqual([expect.stringMatching(/^Standard input is left alone: .*--no-stdin/)])
+})
+
+test('a file that somebody has read to its end is left alone, and nothing is lost that had to be said', async () => {
+  const stdin = pipedInput('file', 'all')
+  const { notices, prompt: reading } = start(stdin, { argument: 'asked' })
+  expect([await reading, stdin.reads, notices]).toEqual(['asked', 0, []])
+})
+
+test.each([undefined, '-'])('what is left of a file is read for the prompt %j', async (argument) => {
+  const stdin = pipedInput('file', 'some')
+  stdin.send('the rest')
+  stdin.end()
+  expect(await prompt(stdin, { argument })).toBe('the rest')
+})
+
+test('a command that does not join reads standard input only in place of a prompt', async () => {
+  const stdin = pipedInput()
+  const { notices, prompt: reading } = start(stdin, { argument: 'asked', joins: false })
+  expect([await reading, stdin.reads, notices]).toEqual(['asked', 0, []])
+  expect(await prompt('piped', { joins: false })).toBe('piped')
+  expect(await prompt('piped', { argument: '-', joins: false })).toBe('piped')
+})
+
+test('beside a prompt, a silent pipe is noticed after one second and given up after 180', async () => {
   const stdin = pipedInput()
   const { clock, notices, prompt: reading } = start(stdin, { argument: 'asked' })
   await clock.advance(999)
   expect(notices).toEqual([])
   await clock.advance(1)
   expect(notices).toHaveLength(1)
-  for (const way of ['"-"', '--no-stdin', '</dev/null', '--stdin-timeout']) expect(notices[0]).toContain(way)
-  await clock.advance(8999)
+  for (const way of ['"-"', '--no-stdin', 'MODELGATE_NO_STDIN=1', '</dev/null', '--stdin-timeout'])
+    expect(notices[0]).toContain(way)
+  await clock.advance(178_999)
   expect(stdin.releases).toBe(0)
   await clock.advance(1)
   await expect(reading).rejects.toMatchObject({
     exitCode: 2,
     code: 'stdin_silent',
-    message: expect.stringContaining('10 s'),
+    message: expect.stringContaining('180 s'),
     facts: { hint: expect.stringContaining('--no-stdin'), billed: 'no' },
   })
   expect(stdin.releases).toBe(1)
@@ -93,7 +154,7 @@ test('the time-out can be set, shorter than the notice or to for ever', async ()
   const stdin = pipedInput()
   const endless = start(stdin, { argument: 'asked', stdinTimeout: 0 })
   await endless.clock.advance(1e9)
-  expect(endless.notices).toHaveLength(1)
+  expect(endless.notices).toEqual([expect.stringMatching(/^Waiting /)])
   stdin.send('late')
   stdin.end()
   expect(await endless.prompt).toBe('late\n\nasked')
@@ -108,7 +169,7 @@ test('once a byte has come it is read to the end, however slow', async () => {
   stdin.send('b')
   stdin.end()
   expect(await reading).toBe('ab\n\nasked')
-  expect(notices).toEqual([])
+  expect(notices).toEqual([expect.stringContaining('Joined 2 bytes')])
   expect(stdin.releases).toBe(1)
 })
 
@@ -116,7 +177,7 @@ test('an empty chunk is no byte', async () => {
   const stdin = pipedInput()
   const { clock, prompt: reading } = start(stdin, { argument: 'asked' })
   stdin.send('')
-  await clock.advance(10_000)
+  await clock.advance(180_000)
   await expect(reading).rejects.toMatchObject({ code: 'stdin_silent' })
 })
 
@@ -132,7 +193,7 @@ test('without a prompt, with "-", or from a file there is no time-out', async ()
     stdin.send('late')
     stdin.end()
     expect(await reading).toContain('late')
-    expect(notices).toEqual([])
+    expect(notices.filter((line) => line.startsWith('Waiting'))).toEqual([])
   }
 })
 
@@ -143,7 +204,7 @@ test('Ctrl-C ends the reading and releases standard input', async () => {
   await expect(reading).rejects.toMatchObject({ exitCode: 130 })
   expect(stdin.releases).toBe(1)
   await expect(
-    readPrompt(context, { argument: '-', noStdin: false, notice: () => {} }),
+    readPrompt(context, { argument: '-', noStdin: false, joins: true, notice: () => {} }),
   ).rejects.toMatchObject({ code: 'stdin_claimed' })
 })
 
@@ -223,7 +284,7 @@ test('two that want standard input are both named', async () => {
 test('a prompt does not join an input that a flag has taken', async () => {
   const context = testContext({ stdin: '{}' })
   await readStandardInputBytes(context, '--tools @-')
-  const source = { noStdin: false, notice: () => {} }
+  const source = { noStdin: false, joins: true, notice: () => {} } as const
   expect(await readPrompt(context, { ...source, argument: 'asked' })).toBe('asked')
   expect(await readPrompt(context, { ...source, argument: undefined })).toBeUndefined()
 })

@@ -61,6 +61,7 @@ test('--no-wait does not wait on a terminal either', async () => {
 
 const terminalInput = {
   kind: 'terminal' as const,
+  consumed: 'none' as const,
   async *read() {},
   release() {},
   stream: undefined,
