@@ -93,6 +93,8 @@ export interface ErrorFacts {
   readonly hint?: string
   /** Id of the remote response or job. */
   readonly remoteId?: string
+  /** Absolute paths of results that could not be written where they belong and were put into the rescue folder. */
+  readonly rescued?: readonly string[]
   readonly cause?: unknown
 }
 

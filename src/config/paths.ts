@@ -30,6 +30,12 @@ export function stateFolder(context: Surroundings): string | undefined {
   return folder === undefined ? undefined : win32.join(folder, 'State')
 }
 
+/** Where results go that were paid for and cannot be written where they belong. */
+export function rescueFolder(context: Surroundings): string | undefined {
+  const folder = stateFolder(context)
+  return folder === undefined ? undefined : paths(context.platform).join(folder, 'rescued')
+}
+
 /** Where the sandbox keeps its video jobs from one command to the next. */
 export function sandboxFolder(context: Surroundings): string | undefined {
   const folder = stateFolder(context)

@@ -23,6 +23,8 @@ export interface ImageFailure {
   readonly index: number
   readonly code: string
   readonly message: string
+  /** The absolute path of an image that came and could not be written where it belongs; null for others. */
+  readonly rescued: string | null
 }
 
 /** What is reported while images are made and saved. Images are numbered from 1. */

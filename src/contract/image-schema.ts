@@ -33,6 +33,7 @@ export const imageDefinitions = {
     index: count('number of the image'),
     code: text('a stable word'),
     message: text('what went wrong'),
+    rescued: textOrNull('where it is instead, when it came and could not be written where it belongs'),
   }),
 } as const
 

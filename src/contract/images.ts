@@ -3,6 +3,9 @@ import type { Endpoint, Fields, FamilyFields, Rule } from './field.ts'
 /** Result URLs can be fetched for this long after generation (specification, Limits). */
 export const urlLifetimeMinutes = 60
 
+/** The most images of one request. */
+export const maxImages = 10
+
 const backgrounds = ['transparent', 'opaque', 'auto'] as const
 const outputFormats = ['png', 'jpeg', 'webp'] as const
 const responseFormats = ['url', 'b64_json'] as const
@@ -16,7 +19,7 @@ const commonFields: Fields = {
     default: 'auto',
     about: 'background of the image',
   },
-  n: { type: 'integer', nullable: true, min: 1, max: 10, default: 1, about: 'number of images' },
+  n: { type: 'integer', nullable: true, min: 1, max: maxImages, default: 1, about: 'number of images' },
   output_compression: {
     type: 'integer',
     nullable: true,

@@ -44,5 +44,7 @@ export interface ErrorDocument {
     readonly message: string
     readonly hint: string | null
     readonly remote_id: string | null
+    /** Absolute paths of results that could not be written where they belong. */
+    readonly rescued: readonly string[]
   }
 }

@@ -87,6 +87,7 @@ const errorProperties: Readonly<Record<keyof ErrorDocument['error'], JsonSchema>
   message: text('what went wrong, one line for each problem'),
   hint: textOrNull('what to do next'),
   remote_id: textOrNull('id of the remote response or job'),
+  rescued: list({ type: 'string' }, 'where results are that could not be written where they belong'),
 }
 
 type EventFields<Type extends OutputEvent['type']> = Omit<Extract<OutputEvent, { type: Type }>, 'type'>

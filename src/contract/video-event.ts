@@ -19,6 +19,8 @@ export interface VideoFailure {
   readonly index: number
   readonly code: string
   readonly message: string
+  /** The absolute path of a video that came and could not be written where it belongs; null for others. */
+  readonly rescued: string | null
 }
 
 /** What is reported while a job runs and its result is saved. Videos of one job are numbered from 1. */

@@ -47,6 +47,7 @@ export const videoDefinitions = {
     index: count('number of the video'),
     code: text('a stable word'),
     message: text('what went wrong'),
+    rescued: textOrNull('where it is instead, when it came and could not be written where it belongs'),
   }),
   job: object<JobSummary>({
     id: textOrNull("id of the video or name of the operation; null when the gateway's reply never came"),

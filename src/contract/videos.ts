@@ -20,7 +20,7 @@ export const maxVideoPromptLength = 32_000
 const maxReferenceImages = 3
 
 /** The most videos of one operation (wire facts, section 7). */
-const maxVideoSamples = 4
+export const maxVideoSamples = 4
 
 /** A polled job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
 export const lookUpFailures = { most: 10, minutes: 15 } as const

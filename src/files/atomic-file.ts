@@ -1,10 +1,17 @@
+import type { FileError } from '../errors.ts'
+
 /** A file that has been written whole. */
-interface WrittenFile {
-  /** As it was given, not resolved; with another name in the same folder when a spare one was needed. */
+export interface WrittenFile {
+  /**
+   * As it was given, not resolved; with another name in the same folder when a spare one was needed. The absolute path
+   * in the rescue folder of what was rescued.
+   */
   readonly path: string
   readonly bytes: number
   /** Of the content, in hexadecimal. */
   readonly sha256: string
+  /** Why the content is in the rescue folder instead of where it belongs; its message and facts tell the path. */
+  readonly rescued?: FileError
 }
 
 /** A file that appears whole under its name, or not at all. */

@@ -4,6 +4,8 @@ import type { FileHandle } from 'node:fs/promises'
 /** Counts and hashes what it writes. */
 export interface DigestWriter {
   write(chunk: Uint8Array | string): Promise<void>
+  /** Bytes that have been written whole so far. */
+  readonly bytes: number
   /** Bytes so far and their SHA-256. The last call. */
   finish(): { readonly bytes: number; readonly sha256: string }
 }
@@ -20,6 +22,9 @@ export function digestWriter(handle: FileHandle): DigestWriter {
       hash.update(data)
       await written
       bytes += data.length
+    },
+    get bytes() {
+      return bytes
     },
     finish: () => ({ bytes, sha256: hash.digest('hex') }),
   }

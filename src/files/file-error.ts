@@ -88,8 +88,8 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 /** A path in quotes for a message; what was mistaken for a path may be long. */
-export function shownPath(path: string): string {
-  return path.length > 300 ? `"${path.slice(0, 120)}…"` : `"${path}"`
+export function shownPath(path: string, limit = 300): string {
+  return path.length > limit ? `"${path.slice(0, 120)}…"` : `"${path}"`
 }
 
 function reasonOf(cause: unknown, otherwise: string): Reason {

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import type { Context } from '../context.ts'
 import { ContractError } from '../errors.ts'
-import type { AtomicFile } from './atomic-file.ts'
-import { openAtomicFile } from './open-atomic-file.ts'
+import type { AtomicFile, WrittenFile } from './atomic-file.ts'
+import { openResultFile, type Rescue } from './open-atomic-file.ts'
 import { extensionOf } from './file-extension.ts'
 import type { ImageFormat } from './image-info.ts'
 import { createImageInspector } from './image-inspector.ts'
@@ -26,11 +26,7 @@ export interface ImageFile {
 }
 
 /** An image this program wrote. */
-export interface SavedImage {
-  readonly path: string
-  readonly bytes: number
-  /** Of the content, in hexadecimal. */
-  readonly sha256: string
+export interface SavedImage extends WrittenFile {
   readonly format: ImageFormat
   /** In pixels; null only for an image that was kept although it is damaged. */
   readonly width: number | null
@@ -38,7 +34,7 @@ export interface SavedImage {
   readonly mime_type: string
 }
 
-export interface ImageFileOptions {
+export interface ImageFileOptions extends Partial<Rescue> {
   /** The path for an extension (without dot), which is known only when the first bytes have come. */
   readonly nameFor: (extension: string) => string
   /** Replace an existing file. Without it a file whose name is taken gets the next free one: `NAME-2`, `NAME-3`, … */
@@ -64,8 +60,8 @@ export function openImageFile(context: Context, options: ImageFileOptions): Imag
 
   async function open(format: ImageFormat): Promise<AtomicFile> {
     planned = options.nameFor(extensionOf(`image/${format}`))
-    file = await openAtomicFile(context, planned, {
-      force: options.force,
+    file = await openResultFile(context, planned, {
+      ...options,
       spareName: (count) => numberedName(basename(planned), count),
     })
     for (const bytes of waiting.splice(0)) await file.write(bytes)
@@ -96,7 +92,8 @@ export function openImageFile(context: Context, options: ImageFileOptions): Imag
         const { format, info, damage } = inspector.finish()
         if (damage !== undefined && options.damaged === undefined) throw damagedImage(damage)
         const written = await (file ?? (await open(format))).commit()
-        if (written.path !== planned) options.renamed?.(planned, written.path)
+        if (written.rescued === undefined && written.path !== planned)
+          options.renamed?.(planned, written.path)
         if (damage !== undefined) options.damaged?.(written.path, damage)
         const { width = null, height = null } = info ?? {}
         return { ...written, format, width, height, mime_type: `image/${format}` }

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../contract/video-event.ts'
-import type { AtomicFile } from './atomic-file.ts'
-import { openAtomicFile } from './open-atomic-file.ts'
+import type { AtomicFile, WrittenFile } from './atomic-file.ts'
+import { openResultFile, type Rescue } from './open-atomic-file.ts'
 import { extensionOf } from './file-extension.ts'
 import { numberedName } from './numbered-name.ts'
 import { createVideoInspector, damagedVideo, videoMediaTypes, type VideoFormat } from './video-info.ts'
@@ -20,12 +20,12 @@ export interface VideoFile {
    * @throws ContractError `empty_video`, `not_a_video`, `damaged_video`; nothing is left behind then
    * @throws FileError
    */
-  done(): Promise<SavedVideo>
+  done(): Promise<SavedVideo & Pick<WrittenFile, 'rescued'>>
   /** Removes what was written. Never throws, may be called at any time and more than once. */
   drop(): Promise<void>
 }
 
-export interface VideoFileOptions {
+export interface VideoFileOptions extends Partial<Rescue> {
   /** The path for an extension (without dot), which is known only when the first bytes have come. */
   readonly pathFor: (extension: string) => string
   /** Replace an existing file. Without it a file whose name is taken gets the next free one: `NAME-2`, `NAME-3`, … */
@@ -51,8 +51,8 @@ export function openVideoFile(context: Context, options: VideoFileOptions): Vide
 
   async function open(format: VideoFormat): Promise<AtomicFile> {
     planned = options.pathFor(extensionOf(videoMediaTypes[format]))
-    file = await openAtomicFile(context, planned, {
-      force: options.force,
+    file = await openResultFile(context, planned, {
+      ...options,
       spareName: (count) => numberedName(basename(planned), count),
     })
     for (const bytes of waiting.splice(0)) await file.write(bytes)
@@ -83,7 +83,8 @@ export function openVideoFile(context: Context, options: VideoFileOptions): Vide
         const { format, width, height, seconds, damage } = inspector.finish()
         if (damage !== undefined && options.damaged === undefined) throw damagedVideo(damage)
         const written = await (file ?? (await open(format))).commit()
-        if (written.path !== planned) options.renamed?.(planned, written.path)
+        if (written.rescued === undefined && written.path !== planned)
+          options.renamed?.(planned, written.path)
         if (damage !== undefined) options.damaged?.(written.path, damage)
         return { ...written, format, width, height, seconds, mime_type: videoMediaTypes[format] }
       }),

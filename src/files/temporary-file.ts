@@ -4,21 +4,34 @@ import { open, unlink } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
+import { ModelgateError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { digestWriter } from './digest-writer.ts'
 import { systemCode, writeError } from './file-error.ts'
 import { cutBytes } from './file-name.ts'
 import { placeFile } from './place-file.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
-import { createFileSync, type FileSync } from './sync-file.ts'
+import { createFileSync } from './sync-file.ts'
 import type { FileTarget } from './write-target.ts'
+
+export interface TemporaryOptions {
+  /** Other names for the file when its own is taken, counted from 2. */
+  readonly spareName?: ((count: number) => string) | undefined
+  /**
+   * Takes over when the system refuses to go on: gets everything that has been written, and gives the file that the
+   * rest is written to. Without it what was written is given up.
+   */
+  readonly takeOver?:
+    | ((content: AsyncIterable<Uint8Array>, reason: ModelgateError) => Promise<AtomicFile>)
+    | undefined
+}
 
 /** Creates the temporary file `.<name>.<16 hex digits>.mgpart` beside its target. */
 export async function openTemporary(
   context: Context,
   path: string,
   target: FileTarget,
-  spareName?: (count: number) => string,
+  { spareName, takeOver }: TemporaryOptions = {},
 ): Promise<AtomicFile> {
   await removeLeftovers(target.folder, context.clock.now())
   const temporary = join(target.folder, temporaryName(target.name))
@@ -28,6 +41,7 @@ export async function openTemporary(
   const writer = digestWriter(handle)
   const sync = createFileSync(handle)
   let state: 'open' | 'done' = 'open'
+  let successor: AtomicFile | undefined
 
   async function discard() {
     if (state === 'done') return
@@ -35,31 +49,46 @@ export async function openTemporary(
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
-  async function orDiscard<Value>(step: Promise<Value>): Promise<Value> {
+  async function handOver(error: unknown): Promise<AtomicFile> {
+    const reason = error instanceof ModelgateError ? error : writeError(error, path)
     try {
-      return await step
-    } catch (error) {
+      if (takeOver === undefined) throw reason
+      return (successor = await takeOver(readBack(handle, writer.bytes), reason))
+    } finally {
       await discard()
-      throw writeError(error, path)
     }
   }
 
   return {
     isDirect: false,
-    write: (chunk) => orDiscard(writer.write(chunk).then(() => sync.wrote(chunk.length))),
+    async write(chunk) {
+      if (successor !== undefined) return successor.write(chunk)
+      try {
+        await writer.write(chunk)
+      } catch (error) {
+        return (await handOver(error)).write(chunk)
+      }
+      sync.wrote(chunk.length)
+    },
     async commit() {
-      await orDiscard(finish(handle, sync, mode))
+      if (successor !== undefined) return successor.commit()
       let placed: string
       try {
+        await chmod(handle, mode)
+        await sync.finish()
         placed = await placeFile(context, temporary, target, path, spareName)
       } catch (error) {
-        await discard()
-        throw error
+        return (await handOver(error)).commit()
       }
       state = 'done'
+      // Last, because until then what was written can be read back. It is on the disk by now: closing adds nothing.
+      await handle.close().catch(() => {})
       return { path: placed, ...writer.finish() }
     },
-    discard,
+    async discard() {
+      await successor?.discard()
+      await discard()
+    },
   }
 }
 
@@ -70,8 +99,8 @@ function temporaryName(name: string): string {
 
 /** Nobody else may read the file before it is whole; what the umask allows is learned from the file itself. */
 async function create(temporary: string, target: FileTarget): Promise<{ handle: FileHandle; mode: number }> {
-  const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0 } = constants
-  const handle = await open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0o666)
+  const { O_CREAT, O_EXCL, O_RDWR, O_NOFOLLOW = 0 } = constants
+  const handle = await open(temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0o666)
   try {
     const mode = target.mode ?? (await handle.stat()).mode & 0o777
     await chmod(handle, 0o600)
@@ -83,10 +112,15 @@ async function create(temporary: string, target: FileTarget): Promise<{ handle: 
   }
 }
 
-async function finish(handle: FileHandle, sync: FileSync, mode: number): Promise<void> {
-  await chmod(handle, mode)
-  await sync.finish()
-  await handle.close()
+/** The first bytes of a file, also of one that has no name any more. The memory of a piece is used again for the next. */
+async function* readBack(handle: FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(Math.min(bytes, 1_048_576))
+  for (let at = 0; at < bytes;) {
+    const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, bytes - at), at)
+    if (bytesRead === 0) throw new Error('what had been written is gone')
+    yield buffer.subarray(0, bytesRead)
+    at += bytesRead
+  }
 }
 
 /** Some file systems keep no permissions. */

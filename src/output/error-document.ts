@@ -17,6 +17,7 @@ export function errorDocument(error: ModelgateError): ErrorDocument {
       message: error.message,
       hint: facts.hint ?? null,
       remote_id: facts.remoteId ?? null,
+      rescued: facts.rescued ?? [],
     },
   }
 }

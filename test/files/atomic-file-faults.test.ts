@@ -20,13 +20,23 @@ interface Report {
 }
 
 /** Runs the writing child; undefined when it was killed. */
-function write(path: string, mode: string, action = 'none', step = -1): Promise<Report | undefined> {
+function write(
+  path: string,
+  mode: string,
+  action = 'none',
+  step = -1,
+  ...rescue: readonly string[]
+): Promise<Report | undefined> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [child, path, mode, action, String(step)], (error, stdout, stderr) => {
-      if (error?.signal === 'SIGKILL') resolve(undefined)
-      else if (error !== null) reject(new Error(stderr))
-      else resolve(JSON.parse(stdout) as Report)
-    })
+    execFile(
+      process.execPath,
+      [child, path, mode, action, String(step), ...rescue],
+      (error, stdout, stderr) => {
+        if (error?.signal === 'SIGKILL') resolve(undefined)
+        else if (error !== null) reject(new Error(stderr))
+        else resolve(JSON.parse(stdout) as Report)
+      },
+    )
   })
 }
 
@@ -95,6 +105,35 @@ test.each(modes)(
     expect(saved.filter(({ content }) => content !== 'new content')).toEqual([])
     // Only a second name of a complete file may stay, when removing it is what fails.
     expect(results.filter(({ left, place }) => left.length > (place.endsWith(' unlink') ? 1 : 0))).toEqual([])
+  },
+  60_000,
+)
+
+test.each(['EIO', 'EDQUOT', 'EACCES', 'ENOENT'])(
+  '%s at any step: what was paid for is whole, in its place or in the rescue folder',
+  async (code) => {
+    const root = temporaryFolder()
+    const report = await write(join(root, 'first'), 'keep')
+    const outcomes = await Promise.all(
+      report!.steps.map(async (name, step) => {
+        const folder = join(root, `${step}`)
+        await mkdir(folder)
+        const rescue = join(folder, 'rescued')
+        const path = join(folder, 'target')
+        const { saved } = (await write(path, 'keep', code, step, rescue)) as { saved?: { path: string } }
+        const rescued = await readdir(rescue).catch(() => [])
+        const left = (await readdir(folder)).filter((entry) => entry !== 'rescued' && entry !== 'target')
+        const place = rescued.length > 0 ? 'rescued' : 'target'
+        const isTold = saved?.path === (place === 'target' ? path : join(rescue, rescued[0]!))
+        return { name, place, isTold, content: await contentOf(saved?.path ?? ''), left }
+      }),
+    )
+    expect(outcomes.filter(({ content, isTold }) => content !== 'new content' || !isTold)).toEqual([])
+    const rescued = outcomes.filter(({ place }) => place === 'rescued')
+    expect(rescued.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['open', 'handle.write', 'handle.sync']),
+    )
+    expect(outcomes.filter(({ left, name }) => left.length > (name === 'unlink' ? 1 : 0))).toEqual([])
   },
   60_000,
 )

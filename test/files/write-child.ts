@@ -1,13 +1,14 @@
 // Writes a file with every file system call numbered, and does at one of them what it is told to.
-// node write-child.ts PATH force|keep ACTION STEP, where ACTION is kill-before, kill-after, or an error's code.
+// node write-child.ts PATH force|keep ACTION STEP [RESCUE], where ACTION is kill-before, kill-after, or an error's code,
+// and RESCUE the rescue folder.
 // Prints {steps, saved, code, exit} as JSON.
 import process from 'node:process'
-import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
+import { openResultFile } from '../../src/files/open-atomic-file.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { hookFileSystem } from '../support/fs-faults.ts'
 import { testContext } from '../support/test-context.ts'
 
-const [path = '', force = 'keep', action = 'none', step = '-1'] = process.argv.slice(2)
+const [path = '', force = 'keep', action = 'none', step = '-1', rescue] = process.argv.slice(2)
 const steps: string[] = []
 
 await hookFileSystem(async (name, call) => {
@@ -22,7 +23,8 @@ await hookFileSystem(async (name, call) => {
 
 let result: object
 try {
-  const file = await openAtomicFile(testContext(), path, { force: force === 'force' })
+  const rescueFolder = rescue === undefined ? {} : { rescueFolder: rescue }
+  const file = await openResultFile(testContext(), path, { force: force === 'force', ...rescueFolder })
   await file.write('new ')
   await file.write('content')
   result = { saved: await file.commit() }

@@ -81,6 +81,7 @@ test('every fact has its place in the document', () => {
         "phase": "reply",
         "remote_id": "resp_1",
         "request_id": "req_1",
+        "rescued": [],
         "retry_after_s": 300,
       },
     }

@@ -135,7 +135,7 @@ test('--jsonl writes what precedes a wait at once, without secrets', () => {
     output.event({ ...sampleEvents[type], ...(type === 'poll-fail' ? { reason: `no ${secret}` } : {}) })
     expect(context.stdout.text.slice(before)).toContain(`{"type":"${type}"`)
   }
-  output.event({ type: 'video-fail', failure: { index: 2, code: 'odd', message: secret } })
+  output.event({ type: 'video-fail', failure: { index: 2, code: 'odd', message: secret, rescued: null } })
   expect(context.stdout.text).toContain('"message":"[hidden]"')
   expect(context.stdout.text).not.toContain(secret)
 })

@@ -55,6 +55,7 @@ test('json: a failure is one document on standard error, with what had arrived',
         "phase": "result",
         "remote_id": null,
         "request_id": "req_1",
+        "rescued": [],
         "retry_after_s": null,
       },
       "partial": {

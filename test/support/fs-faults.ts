@@ -16,7 +16,7 @@ export async function hookFileSystem(hook: FsHook): Promise<void> {
   const handle = await promises.open(import.meta.filename)
   const methods = Object.getPrototypeOf(handle) as FileHandle
   await handle.close()
-  wrap(methods, ['write', 'sync', 'chmod', 'stat'], 'handle.', hook)
+  wrap(methods, ['read', 'write', 'sync', 'chmod', 'stat'], 'handle.', hook)
   const open = promises.open
   promises.open = async (...values) => {
     const opened = await open(...values)

@@ -76,7 +76,10 @@ export const sampleEvents = {
     type: 'image-link',
     link: { index: 1, url: 'https://gateway.example/a.png', expires_at: 1_700_003_600 },
   },
-  'image-fail': { type: 'image-fail', failure: { index: 2, code: 'url_expired', message: 'It expired.' } },
+  'image-fail': {
+    type: 'image-fail',
+    failure: { index: 2, code: 'url_expired', message: 'It expired.', rescued: null },
+  },
   'job-create': { type: 'job-create', id: 'video_1', kind: 'video' },
   'job-progress': {
     type: 'job-progress',
@@ -110,7 +113,10 @@ export const sampleEvents = {
       seconds: 4,
     },
   },
-  'video-fail': { type: 'video-fail', failure: { index: 2, code: 'filtered', message: 'It was filtered.' } },
+  'video-fail': {
+    type: 'video-fail',
+    failure: { index: 2, code: 'filtered', message: 'It was filtered.', rescued: null },
+  },
   'job-list': { type: 'job-list', job: sampleJob },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }

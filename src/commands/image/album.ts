@@ -3,7 +3,9 @@ import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-event.ts'
 import type { SavedFile } from '../../contract/text-event.ts'
-import { ContractError, type ModelgateError } from '../../errors.ts'
+import { rescueFolder } from '../../config/paths.ts'
+import { maxImages } from '../../contract/images.ts'
+import { ContractError, type FileError, type ModelgateError } from '../../errors.ts'
 import { openImageFile, type ImageFile } from '../../files/open-image-file.ts'
 import { streamImage } from '../../files/stream-image.ts'
 import type { FailedImage, ImageReceiver, ImageWriter } from '../../gateway/images/image-receiver.ts'
@@ -31,6 +33,15 @@ export interface Album extends ImageReceiver {
   readonly failures: ImageFailure[]
   /** Images that were saved although they are not whole. */
   readonly damaged: readonly FailedImage[]
+  /** Why images are in the rescue folder instead of where they belong; each is a failure, too. */
+  readonly rescued: readonly FileError[]
+  /** How many images the reply holds or names, also those that are not kept. */
+  readonly total: number
+  /**
+   * No more are kept: as many as were asked for, or one request can make. More than was asked for may have been paid
+   * for; but no gateway is to fill a folder.
+   */
+  readonly most: number
   /** The number of the image at a position of the reply. */
   numberAt(position: number): number
   /** A writer for an image that is downloaded, which is refused when it is damaged. */
@@ -60,11 +71,17 @@ export function createAlbum({ context, options, request, output, preview, id, wa
   const damaged: FailedImage[] = []
   const partials: SavedFile[] = []
   const found: FoundLink[] = []
+  const rescued: FileError[] = []
   const { plan, wanted } = request
   const force = options.force === true
+  const most = Math.max(wanted.length, maxImages)
+  let total = 0
 
-  /** Two images on standard output would be none. */
-  const isLeftOut = (index: number) => {
+  /** Two images on standard output would be none; and a reply of any number of them is not to fill the folder. */
+  const isLeftOut = (position: number) => {
+    total = Math.max(total, position + 1)
+    if (position >= most) return true
+    const index = numberAt(position)
     if (!plan.toStandardOutput || index === wanted[0]) return false
     warn(`Image ${index} was not asked for, and is not written: -o - takes one.`)
     return true
@@ -97,6 +114,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
       openImageFile(context, {
         nameFor: pathFor(index),
         force,
+        rescueFolder: rescueFolder(context),
         renamed(planned, saved) {
           // A name that nobody asked for may as well be another.
           if (!plan.isAutomatic) warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
@@ -106,7 +124,11 @@ export function createAlbum({ context, options, request, output, preview, id, wa
           ? { damaged: (path: string, damage: string) => noteDamage(index, path, damage) }
           : {}),
       }),
-      async (image) => {
+      async ({ rescued: reason, ...image }) => {
+        if (reason !== undefined) {
+          rescued.push(reason)
+          return album.fail(index, reason)
+        }
         files.set(index, image)
         saved.add(index)
         await show(image.path, image.mime_type, captionOf(image.path, index))
@@ -162,26 +184,31 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     links,
     failures,
     damaged,
+    rescued,
+    most,
+    get total() {
+      return total
+    },
     numberAt,
     has: (index) => saved.has(index) || [...links, ...failures].some((known) => known.index === index),
     openDownload: (index) => openImage(index, false),
     async open({ index: position, partial }) {
       const index = numberAt(position)
-      if (partial === null) return isLeftOut(index) ? nowhere : openImage(index, true)
+      if (partial === null) return isLeftOut(position) ? nowhere : openImage(index, true)
       return options.savePartials ? openPartial(index, partial) : showPartial(index, partial)
     },
     flush: () => output.flush(),
     url({ index: position, url }) {
-      const index = numberAt(position)
-      if (!isLeftOut(index)) found.push({ index, url })
+      if (!isLeftOut(position)) found.push({ index: numberAt(position), url })
     },
     failed: ({ index, error }) => album.fail(numberAt(index), error),
-    fail(index, { code, message }) {
+    fail(index, { code, message, facts }) {
       // More than was asked for is not missed.
       if (!wanted.includes(index)) return warn(message)
-      const failure = { index, code, message }
+      const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
       failures.push(failure)
-      output.event({ type: 'image-fail', failure })
+      // Of the only one the command's own error tells.
+      if (wanted.length > 1 || failure.rescued === null) output.event({ type: 'image-fail', failure })
     },
   }
   return album

@@ -62,11 +62,20 @@ export async function receiveIntoFiles(
     await keepFound(gateway, options, album, { report, output })
     await report.tellFiles()
     if (options.sidecar) {
-      const force = options.force === true
-      await writeSidecars(context, request, report.made(), { requestId, usage: reply?.usage, inputs, force })
+      const facts = {
+        requestId,
+        usage: reply?.usage,
+        inputs,
+        force: options.force === true,
+        warn: report.warn,
+      }
+      await writeSidecars(context, request, report.made(), facts)
     }
+    const { total, most } = album
+    if (total > most) report.warn(cameAndAsked(total, request.wanted.length, 'image', most))
     if (options.strict) failDamaged(album)
     if (broken !== undefined) failMissing(album, request, broken)
+    failRescued(album)
     judge(options, request, album, report)
     // The document on standard output tells of every image; words do that on standard error.
     if (album.failures.length === 0 || options.json || options.jsonl) await output.end(report.document())
@@ -98,7 +107,20 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
 function someFailed({ failures }: Album, { wanted }: ImageRequest, { quiet }: ImageOptions): ModelgateError {
   const told = failures.map(({ index, message }) => `Image ${index} failed: ${message}`)
   const message = quiet ? told.join('\n') : `${failures.length} of ${wanted.length} images failed.`
-  return new ModelgateError('partial', 'some_images_failed', message, { phase: 'result', billed: 'yes' })
+  const rescued = failures.flatMap((failure) => failure.rescued ?? [])
+  return new ModelgateError('partial', 'some_images_failed', message, {
+    phase: 'result',
+    billed: 'yes',
+    ...(rescued.length === 0 ? {} : { rescued }),
+  })
+}
+
+/** @throws the first error when no image is where it belongs: then it is the command's */
+function failRescued({ rescued, saved, links }: Album): void {
+  const [first] = rescued
+  if (first === undefined || saved.size + links.length > 0) return
+  const paths = rescued.flatMap(({ facts }) => facts.rescued ?? [])
+  throw new FileError(first.code, first.message, { ...first.facts, rescued: paths })
 }
 
 /** Downloads the results that came as addresses, or with `--no-download` lists them. */
@@ -141,10 +163,10 @@ function failMissing(album: Album, { wanted }: ImageRequest, error: ModelgateErr
 function judge(
   options: ImageOptions,
   { wanted }: ImageRequest,
-  { saved, links, failures }: Album,
+  { saved, links, failures, total, most }: Album,
   report: ImageReport,
 ): void {
-  if (failures.length > 0) return
+  if (failures.length > 0 || total > most) return
   const [came, asked] = [saved.size + links.length, wanted.length]
   if (came === asked) return
   const message = cameAndAsked(came, asked, 'image')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from '../../context.ts'
 import type { SavedImage } from '../../contract/image-event.ts'
+import { ModelgateError } from '../../errors.ts'
 import { writeSidecar, type InputDigest } from '../../files/sidecar.ts'
 import type { ImageRequest } from './image-request.ts'
 import type { ImageSource } from './source.ts'
@@ -10,6 +11,7 @@ interface SidecarFacts {
   readonly usage: unknown
   readonly inputs: readonly InputDigest[]
   readonly force: boolean
+  readonly warn: (message: string) => void
 }
 
 /** What the pictures that go along are. To be asked before the images come: these may replace them. */
@@ -17,12 +19,15 @@ export function digestSources({ images, mask }: ImageRequest): Promise<InputDige
   return Promise.all([...images, ...(mask === undefined ? [] : [mask])].map(digest))
 }
 
-/** Writes how each image was made beside it (`--sidecar`): enough to make it again, and to know it again. */
+/**
+ * Writes how each image was made beside it (`--sidecar`): enough to make it again, and to know it again. A record that
+ * cannot be written is a warning: the image is there.
+ */
 export async function writeSidecars(
   context: Context,
   request: ImageRequest,
   files: readonly SavedImage[],
-  { requestId, usage, inputs, force }: SidecarFacts,
+  { requestId, usage, inputs, force, warn }: SidecarFacts,
 ): Promise<void> {
   const { prompt: _, model: __, ...parameters } = request.body
   for (const { revised_prompt, ...output } of files) {
@@ -37,7 +42,10 @@ export async function writeSidecars(
       inputs,
       output,
     }
-    await writeSidecar(context, record, { force })
+    await writeSidecar(context, record, { force }).catch((error: unknown) => {
+      if (!(error instanceof ModelgateError)) throw error
+      warn(`The record of ${output.path} is not kept: ${error.message}`)
+    })
   }
 }
 

@@ -1,16 +1,22 @@
 import { unlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { rescueFolder } from '../../config/paths.ts'
 import type { SavedVideo } from '../../contract/video-event.ts'
+import { mostPlannedNames } from '../../contract/limits.ts'
+import { maxVideoSamples } from '../../contract/videos.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../../errors.ts'
 import { describeVideoFile } from '../../files/describe-video-file.ts'
 import { openVideoFile } from '../../files/open-video-file.ts'
 import { streamVideo } from '../../files/stream-video.ts'
 import { createVideoFetcher, type VideoFetcher } from '../../gateway/videos/fetch-video.ts'
+import { withFacts } from '../../gateway/videos/job-errors.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../gateway/videos/job-report.ts'
 import { resultPlaces } from '../../gateway/videos/result-places.ts'
 import type { Pursuit } from './pursuit.ts'
+import { cameAndAsked } from '../shared/came-and-asked.ts'
+import { videosOf } from './count-videos.ts'
 import { createDownloadMeter } from './download-meter.ts'
 import { keepRecord, type JobSession } from './job-session.ts'
 import { someMissing, tellHeldBack } from './missing-videos.ts'
@@ -29,7 +35,11 @@ export async function saveVideos(
   resume: string,
 ): Promise<ModelgateError | undefined> {
   const { gateway, options, report } = session
-  const count = Math.max(1, resultPlaces(completed).length)
+  const total = Math.max(1, resultPlaces(completed).length)
+  const asked = pursuit.stored === undefined ? undefined : videosOf(pursuit.stored.record.request)
+  // More than was asked for may have been paid for; but no gateway is to fill a folder.
+  const count = Math.min(total, asked === undefined ? mostPlannedNames : Math.max(asked, maxVideoSamples))
+  if (count < total) report.warn(cameAndAsked(total, asked ?? 1, 'video', count))
   if (pursuit.plan.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
   const heldBack = () => tellHeldBack(report, completed, count)
   const before = await savedBefore(session, pursuit, { id: lastSegment(completed.id), count })
@@ -57,10 +67,13 @@ export async function saveVideos(
     await keepResult(session, pursuit, fetcher.report, count)
     return heldBack()
   }
-  if (errors.length === count) throw errors[0]
+  const paths = errors.flatMap(({ facts }) => facts.rescued ?? [])
+  const rescued = paths.length === 0 ? {} : { rescued: paths }
+  if (errors.length === count) throw withFacts(errors[0]!, rescued)
   heldBack()
   return someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
     hint: `To try again while they are kept: ${resume}`,
+    ...rescued,
   })
 }
 
@@ -100,6 +113,7 @@ async function saveOne(
     : openVideoFile(context, {
         pathFor: (extension) => plan.pathFor({ index, extension, id }),
         force,
+        rescueFolder: rescueFolder(context),
         renamed: (planned, saved) => (taken = { planned, saved }),
         ...(options.strict
           ? {}
@@ -112,6 +126,7 @@ async function saveOne(
     await fetcher.fetch(index - 1, file)
     const saved = await file.done()
     if (saved === undefined) return
+    if (saved.rescued !== undefined) throw saved.rescued
     const kept = taken === undefined ? saved : await withoutCopy(session, saved, taken)
     if (taken !== undefined && kept === saved && !plan.isAutomatic) {
       report.warn(`${taken.planned} exists already; the video is in ${saved.path}.`)

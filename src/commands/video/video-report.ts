@@ -49,8 +49,8 @@ export function createVideoReport(output: Output, command: string, model: string
       files.set(index, file)
       output.event({ type: 'video-save', index, file })
     },
-    fail(index, { code, message }) {
-      const failure = { index, code, message }
+    fail(index, { code, message, facts }) {
+      const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
       failures.push(failure)
       output.event({ type: 'video-fail', failure })
     },

@@ -1,4 +1,4 @@
-import { ContractError } from '../../errors.ts'
+import { ContractError, ModelgateError } from '../../errors.ts'
 import { parseMessage } from '../events/json-reader.ts'
 import { numberOf, objectOf, stringOf, type JsonObject } from '../json-access.ts'
 import { replyError } from '../reply-error.ts'
@@ -54,9 +54,9 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   const collect = async (
     item: JsonObject,
     index: number,
-    came: ReceivedImage['source'] | ContractError | undefined,
+    came: ReceivedImage['source'] | ModelgateError | undefined,
   ) => {
-    if (came instanceof ContractError) {
+    if (came instanceof ModelgateError) {
       failures.push({ index, error: came })
       return
     }

@@ -1,4 +1,4 @@
-import { ContractError } from '../../errors.ts'
+import { ModelgateError } from '../../errors.ts'
 import type { JsonObject } from '../json-access.ts'
 import type { ImageText } from './document-scanner.ts'
 import { kindOf, parseHead, type MessageKind } from './image-message.ts'
@@ -7,7 +7,7 @@ import type { ImageWriter, ReceivedImage } from './image-receiver.ts'
 import type { ImagePlace } from './place-tracker.ts'
 
 /** What came of the images in one message, by the position of their items. */
-export type Outcomes = ReadonlyMap<number, ReceivedImage['source'] | ContractError>
+export type Outcomes = ReadonlyMap<number, ReceivedImage['source'] | ModelgateError>
 
 /** Passes the images of a message on while the message arrives. */
 export interface ImageIntake {
@@ -27,22 +27,22 @@ export interface IntakeOptions {
 }
 
 /**
- * An intake whose images go into their writers at once. An image that is broken is given up, and the others
- * go on: they have been paid for, too. Whatever else goes wrong ends everything.
+ * An intake whose images go into their writers at once. An image that is broken or cannot be written is given up, and
+ * the others go on: they have been paid for, too. Whatever else goes wrong ends everything.
  */
 export function createImageIntake({ open, eventName }: IntakeOptions): ImageIntake {
-  let outcomes = new Map<number, ReceivedImage['source'] | ContractError>()
+  let outcomes = new Map<number, ReceivedImage['source'] | ModelgateError>()
   let current: ImagePayload | undefined
   /** An image whose message has not yet said whether it is only a partial one. */
   let undecided: ImageWriter | undefined
 
-  /** Resolves with the error of an image that is broken. */
+  /** Resolves with the error of an image that is broken or cannot be written. */
   const attempt = async (drop: () => Promise<void>, step: () => Promise<void>) => {
     try {
       await step()
       return undefined
     } catch (error) {
-      if (!(error instanceof ContractError)) throw error
+      if (!(error instanceof ModelgateError) || !concernsOne(error)) throw error
       await drop()
       return error
     }
@@ -56,7 +56,7 @@ export function createImageIntake({ open, eventName }: IntakeOptions): ImageInta
       const known = item === null ? parseHead(head()) : {}
       const kind = item === null ? kindOf(known, eventName()) : 'final'
       let source: ReceivedImage['source'] = 'base64'
-      let broken: ContractError | undefined
+      let broken: ModelgateError | undefined
       const payload = createImagePayload(
         (isDataUrl) => {
           if (isDataUrl) source = 'data-url'
@@ -103,5 +103,7 @@ export function createImageIntake({ open, eventName }: IntakeOptions): ImageInta
     },
   }
 }
+
+const concernsOne = ({ exit }: ModelgateError) => exit === 'contract' || exit === 'io'
 
 const nowhere: ImageText = { push: async () => {}, end: async () => {} }

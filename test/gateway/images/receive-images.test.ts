@@ -243,7 +243,7 @@ test('a writer that is slow is not the silence of the gateway', async () => {
   expect(await outcome).toMatchObject({ images: [{ index: 0 }] })
 })
 
-test('a full disk ends everything, and the image is given up', async () => {
+test('a full disk ends one image; that all met it is the error', async () => {
   const server = await localServer([json({ data: [{ b64_json: base64 }, { b64_json: base64 }] })])
   const album = createAlbum({
     onWrite() {
@@ -251,7 +251,7 @@ test('a full disk ends everything, and the image is given up', async () => {
     },
   })
   expect(await receive(testGateway(server.url), album)).toMatchObject({ exitCode: 10, code: 'no_space' })
-  expect(album.pictures).toMatchObject([{ state: 'dropped' }])
+  expect(album.pictures).toMatchObject([{ state: 'dropped' }, { state: 'dropped' }])
 })
 
 test('an image that its writer refuses does not keep the others from coming', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -32,12 +32,16 @@ export interface Studio {
   /** What the file's own header says. */
   info(name: string): ImageInfo | undefined
   pixels(name: string): Promise<Pixels>
+  /** What is in the rescue folder, by name without the time. */
+  rescued(): ReadonlyMap<string, Buffer>
 }
 
 /** @param gateway a sandbox or a local server */
 export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
   const cwd = temporaryFolder()
+  const state = temporaryFolder()
   const key = canaryKey().replaceAll(/[^\w+/]/g, 'x')
+  const ownEnv = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key, MODELGATE_STATE_DIR: state }
   const files = () =>
     readdirSync(cwd, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -49,6 +53,7 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
     expectNoKey('standard output', out, key)
     expectNoKey('standard error', err, key)
     expectNoKeyBelow(cwd, key)
+    expectNoKeyBelow(state, key)
     expect(files().filter((name) => name.endsWith('.mgpart'))).toEqual([])
   }
   return {
@@ -56,15 +61,14 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
     async run(words, { env, ...more } = {}) {
       const result = await runMain(['image', ...words], {
         cwd,
-        env: { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key, ...env },
+        env: { ...ownEnv, ...env },
         ...more,
       })
       check(result)
       return result
     },
     async runThroughWaits(words) {
-      const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key }
-      const run = startProgram(['image', ...words], { env, cwd })
+      const run = startProgram(['image', ...words], { env: ownEnv, cwd })
       const waits = () => run.clock.asked.filter((ms) => !limits.has(ms))
       let code: number | undefined
       void run.exitCode.then((ended) => (code = ended))
@@ -83,6 +87,7 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
     files,
     read,
     info,
+    rescued: () => rescuedIn(state),
     pixels: (name) => decodeImage(read(name), info(name)?.mediaType ?? ''),
   }
 }
@@ -91,3 +96,16 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
 export const quick = ['-m', 'gpt-image-1', '--quality', 'low']
 /** The quickest picture of model B, which is given by its URL. */
 export const quickUrl = ['-m', 'dall-e-2', '--size', '256x256']
+
+/** What is in the rescue folder of a state folder, by name without the time; only its owner may read any of it. */
+export function rescuedIn(state: string): ReadonlyMap<string, Buffer> {
+  const folder = join(state, 'rescued')
+  if (!existsSync(folder)) return new Map()
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  const entries = readdirSync(folder).map((name) => {
+    expect(name).toMatch(/^\d{8}T\d{6}-/)
+    expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
+    return [name.replace(/^\d{8}T\d{6}-/, ''), readFileSync(join(folder, name))] as const
+  })
+  return new Map(entries)
+}

@@ -94,7 +94,8 @@ test('a folder that vanishes while the image comes', async () => {
   go()
   const { code, out, err } = await ended
   expect([code, out, studio.files()]).toEqual([10, '', []])
-  expect(err).toMatch(/^modelgate: .*out\/x\.png/m)
+  expect(err).toMatch(/^modelgate: .*out\/x\.png.* It is kept in ".*\/rescued\/.*-x\.png" instead\.$/m)
+  expect(studio.rescued()).toEqual(new Map([['x.png', large]]))
 })
 
 test('a file that appears while the image comes stays, and the image gets the next name', async () => {

@@ -1,0 +1,178 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { noisyPng } from '../../support/image-bytes.ts'
+import { localServer } from '../../support/local-server.ts'
+import { end, head, hold, readAll, write, type ServerReply } from '../../support/server-replies.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+import { studioAt } from './image-run.ts'
+import { completed, images, red, blue, resultOf } from './replies.ts'
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+/** Of random noise, so that it is as large as it looks: 430 kB, several writes long. */
+const huge = noisyPng(600, 240)
+const words = ['create', '-m', 'm', '-o', 'out/x.png', '-n', '3', 'A kite']
+
+/** A folder with space for the small images only. */
+function smallDisk(path: string): void {
+  mkdirSync(path)
+  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path]).status).toBe(0)
+  onTestFinished(() => void spawnSync('umount', [path]))
+}
+
+/** Runs `image` and changes something on the disk when it has sent its request and nothing has come. */
+async function runWhile(
+  items: readonly Uint8Array[],
+  change: (cwd: string) => void,
+  argv: readonly string[],
+  more: TestOverrides = {},
+) {
+  const { promise: changed, resolve: go } = Promise.withResolvers<void>()
+  const text = JSON.stringify(resultOf(...items))
+  const first = write(head(200, { 'content-length': String(text.length) }))
+  const server = await localServer([[readAll, first, hold(changed), write(text), end]])
+  const studio = studioAt(server)
+  mkdirSync(join(studio.cwd, 'out'))
+  const ended = studio.run(['create', '-m', 'm', ...argv, 'A kite'], more)
+  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  change(studio.cwd)
+  go()
+  return { studio, ...(await ended) }
+}
+
+/** The reply to a GET of a picture. */
+const picture = (bytes: Uint8Array): ServerReply => [
+  readAll,
+  write(head(200, { 'content-type': 'image/png', 'content-length': String(bytes.length) })),
+  write(bytes),
+  end,
+]
+
+test.skipIf(!canMount).each([
+  ['a document', async () => localServer([images(red, huge, blue)])],
+  [
+    'a stream',
+    async () => {
+      const body = completed(red) + completed(huge) + completed(blue)
+      return localServer([
+        [readAll, write(head(200, { 'content-type': 'text/event-stream' })), write(body), end],
+      ])
+    },
+  ],
+  [
+    'addresses',
+    async () => {
+      const items = ['/1', '/2', '/3'].map((url) => ({ url }))
+      return localServer([images(...items), picture(red), picture(huge), picture(blue)])
+    },
+  ],
+])('of %s, the image for which there is no space is rescued, and the others are saved', async (_, serve) => {
+  const studio = studioAt(await serve())
+  smallDisk(join(studio.cwd, 'out'))
+  const { code, out, err } = await studio.run(words)
+  expect([code, out]).toEqual([12, 'out/x-1.png\nout/x-3.png\n'])
+  expect(err).toMatch(
+    /^image 2 failed: "out\/x-2\.png" cannot be written: there is no space left\. It is kept in "\/.*\/rescued\/\d{8}T\d{6}-x-2\.png" instead\.$/m,
+  )
+  expect(err).toMatch(/^modelgate: 1 of 3 images failed\.$/m)
+  expect(studio.rescued()).toEqual(new Map([['x-2.png', huge]]))
+  expect(studio.read('out/x-1.png').equals(red)).toBe(true)
+  expect(studio.read('out/x-3.png').equals(blue)).toBe(true)
+})
+
+test.skipIf(!canMount)('the document names what is rescued', async () => {
+  const studio = studioAt(await localServer([images(red, huge, blue)]))
+  smallDisk(join(studio.cwd, 'out'))
+  const { code, out } = await studio.run([...words, '--json'])
+  expect(code).toBe(12)
+  const document = JSON.parse(out)
+  expect(document.files.map(({ path }: { path: string }) => path)).toEqual(['out/x-1.png', 'out/x-3.png'])
+  const rescued = expect.stringMatching(/^\/.*\/rescued\/\d{8}T\d{6}-x-2\.png$/)
+  expect(document.failures).toEqual([
+    { index: 2, code: 'no_space', message: expect.stringContaining('It is kept in'), rescued },
+  ])
+})
+
+test.skipIf(!canMount)('the only image for which there is no space is rescued, exit 10', async () => {
+  const studio = studioAt(await localServer([images(huge), images(huge)]))
+  smallDisk(join(studio.cwd, 'out'))
+  const only = ['create', '-m', 'm', '-o', 'out/x.png', 'A kite']
+  const plain = await studio.run(only)
+  expect([plain.code, plain.out]).toEqual([10, ''])
+  const told = plain.err.split('\n').filter((line) => line.includes('rescued'))
+  expect(told).toEqual([
+    expect.stringMatching(/^modelgate: "out\/x\.png" cannot be written: .*-x\.png" instead\.$/),
+  ])
+  expect(plain.err).toContain('The request was billed.')
+  const { code, out } = await studio.run([...only, '--jsonl'])
+  expect(code).toBe(10)
+  const last = JSON.parse(out.trim().split('\n').at(-1)!)
+  expect(last).toMatchObject({ type: 'error', error: { code: 'no_space', exit_code: 10, billed: 'yes' } })
+  expect(last.error.rescued).toEqual([expect.stringMatching(/\/rescued\/\d{8}T\d{6}-x-2\.png$/)])
+  // Two runs within one second.
+  expect(studio.rescued()).toEqual(
+    new Map([
+      ['x.png', huge],
+      ['x-2.png', huge],
+    ]),
+  )
+})
+
+test.skipIf(!canMount)('where the rescue fails too, the error says so and the others go on', async () => {
+  const studio = studioAt(await localServer([images(red, huge, blue)]))
+  smallDisk(join(studio.cwd, 'out'))
+  const state = join(studio.cwd, 'out', 'state')
+  const { code, out, err } = await studio.run(words, { env: { MODELGATE_STATE_DIR: state } })
+  expect([code, out]).toEqual([12, 'out/x-1.png\nout/x-3.png\n'])
+  expect(err).toMatch(
+    /^image 2 failed: "out\/x-2\.png" cannot be written: there is no space left\. It could not be rescued either: ".*x-2\.png" cannot be written: there is no space left\.$/m,
+  )
+  expect(readdirSync(join(state, 'rescued'))).toEqual([])
+})
+
+test('a name that has become a folder keeps only its own image from its place', async () => {
+  const change = (cwd: string) => mkdirSync(join(cwd, 'out/x-1.png'))
+  const { studio, code, out, err } = await runWhile([red, blue], change, ['-o', 'out/x.png', '-n', '2'])
+  expect([code, out]).toEqual([12, 'out/x-2.png\n'])
+  expect(err).toMatch(/^image 1 failed: "out\/x-1\.png" cannot be written: it is a folder\. It is kept in /m)
+  expect(studio.rescued()).toEqual(new Map([['x-1.png', red]]))
+})
+
+test('none of several images has its place: all are rescued, and the reason is the error', async () => {
+  const change = (cwd: string) => rmSync(join(cwd, 'out'), { recursive: true })
+  const argv = ['-o', 'out/x.png', '-n', '2', '--json']
+  const { studio, code, out, err } = await runWhile([red, blue], change, argv)
+  expect([code, out]).toEqual([10, ''])
+  const { error } = JSON.parse(err.split('\n').at(-2)!)
+  expect(error).toMatchObject({ code: 'folder_missing', exit_code: 10, billed: 'yes' })
+  expect(error.rescued.length).toBe(2)
+  expect(studio.rescued()).toEqual(
+    new Map([
+      ['x-1.png', red],
+      ['x-2.png', blue],
+    ]),
+  )
+})
+
+test('without a home folder there is nowhere to rescue to, and the error says so', async () => {
+  const change = (cwd: string) => {
+    rmSync(join(cwd, 'out'), { recursive: true })
+    writeFileSync(join(cwd, 'out'), '')
+  }
+  const homeless = { home: '', env: { MODELGATE_STATE_DIR: '' } }
+  const { code, err } = await runWhile([red], change, ['-o', 'out/x.png'], homeless)
+  expect(code).toBe(10)
+  expect(err).toMatch(
+    /^modelgate: "out\/x\.png" cannot be written: .* It could not be rescued either: There is no folder for it, because no home folder is known\.$/m,
+  )
+})
+
+test('a record that cannot be written beside its image is a warning', async () => {
+  const change = (cwd: string) => mkdirSync(join(cwd, 'out/x.png.json'))
+  const { code, out, err } = await runWhile([red], change, ['-o', 'out/x.png', '--sidecar'])
+  expect([code, out]).toEqual([0, 'out/x.png\n'])
+  expect(err).toMatch(
+    /^warning: The record of out\/x\.png is not kept: "out\/x\.png\.json" cannot be written: it is a folder\.$/m,
+  )
+})

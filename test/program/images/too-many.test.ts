@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { localServer } from '../../support/local-server.ts'
+import { end, head, readAll, write, type ServerReply } from '../../support/server-replies.ts'
+import { studioAt } from './image-run.ts'
+import { completed, images, red } from './replies.ts'
+
+const manyImages = Array.from({ length: 300 }, () => red)
+const file: ServerReply = [
+  readAll,
+  write(head(200, { 'content-type': 'image/png', 'content-length': String(red.length) })),
+  write(red),
+  end,
+]
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, at) => `x${at === 0 ? '' : `-${at + 1}`}.png`)
+
+test.each<[string, () => readonly ServerReply[]]>([
+  ['a document', () => [images(...manyImages)]],
+  [
+    'a stream',
+    () => [
+      [
+        readAll,
+        write(head(200, { 'content-type': 'text/event-stream' })),
+        write(manyImages.map(completed).join('')),
+        end,
+      ],
+    ],
+  ],
+  [
+    'addresses',
+    () => [
+      images(...manyImages.map((_, at) => ({ url: `/${at}` }))),
+      ...Array.from({ length: 10 }, () => file),
+    ],
+  ],
+])('one image asked and 300 answered in %s: ten are kept, and the others told', async (_, replies) => {
+  const studio = studioAt(await localServer(replies()))
+  const { code, out, err } = await studio.run(['create', '-m', 'm', '-o', 'x.png', 'A kite'])
+  expect([code, out]).toEqual([0, `${numbered(10).join('\n')}\n`])
+  expect(studio.files().toSorted()).toEqual(numbered(10).toSorted())
+  const warnings = err.split('\n').filter((line) => line.startsWith('warning:'))
+  expect(warnings).toEqual(['warning: 300 images came, 1 was asked for; the first 10 are kept.'])
+})
+
+test('more than one request can make are kept where they were asked for', async () => {
+  const studio = studioAt(await localServer([images(...manyImages.slice(0, 15))]))
+  const words = ['create', '-m', 'm', '--no-validate', '-n', '12', '-o', '{index}.png', 'A kite']
+  const { code, err } = await studio.run(words)
+  expect([code, studio.files().length]).toEqual([0, 12])
+  expect(err).toContain('warning: 15 images came, 12 were asked for; the first 12 are kept.')
+})

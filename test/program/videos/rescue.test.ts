@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { localServer } from '../../support/local-server.ts'
+import { mp4Bytes } from '../../support/video-bytes.ts'
+import { rescuedIn } from '../images/image-run.ts'
+import { clip, film, finished, generate, operation, otherClip, started } from './video-replies.ts'
+import { videoStudio } from './video-run.ts'
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+const huge = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(500_000, 3))
+
+/** A folder with space for small videos only. */
+function smallDisk(path: string): void {
+  mkdirSync(path)
+  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path]).status).toBe(0)
+  onTestFinished(() => void spawnSync('umount', [path]))
+}
+
+test.skipIf(!canMount)(
+  'the video for which there is no space is rescued, and the others are saved',
+  async () => {
+    const server = await localServer([
+      started,
+      finished(['/1', '/2', '/3']),
+      film(clip),
+      film(huge),
+      film(otherClip),
+    ])
+    const studio = videoStudio(server)
+    smallDisk(join(studio.cwd, 'out'))
+    const words = [...generate, '--set', 'parameters.sampleCount=3', '--wait', '-o', 'out/x.mp4', '--json']
+    const { code, out } = await studio.run(words)
+    expect(code).toBe(12)
+    const document = JSON.parse(out)
+    const paths = document.files.map(({ path }: { path: string }) => path)
+    expect(paths).toEqual(['out/x-1.mp4', 'out/x-3.mp4'])
+    const rescued = expect.stringMatching(/^\/.*\/rescued\/\d{8}T\d{6}-x-2\.mp4$/)
+    const message = expect.stringMatching(
+      /^"out\/x-2\.mp4" cannot be written: there is no space left\. It is kept in /,
+    )
+    expect(document.failures).toEqual([{ index: 2, code: 'no_space', message, rescued }])
+    const state = join(studio.home, '.local/state/modelgate')
+    expect(rescuedIn(state)).toEqual(new Map([['x-2.mp4', huge]]))
+    const [record] = await studio.records()
+    expect(record!.files).toEqual(paths.map((path: string) => join(studio.cwd, path)))
+    expect(record!.result).toBeUndefined()
+  },
+)
+
+test.skipIf(!canMount)(
+  'the only video for which there is no space is rescued, and can be fetched again',
+  async () => {
+    const server = await localServer([started, finished(['/1']), film(huge)])
+    const studio = videoStudio(server)
+    smallDisk(join(studio.cwd, 'out'))
+    const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'out/x.mp4'])
+    expect([code, out]).toEqual([10, ''])
+    expect(err).toMatch(
+      /^modelgate: "out\/x\.mp4" cannot be written: there is no space left\. It is kept in "\/.*-x\.mp4" instead\.$/m,
+    )
+    expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
+    expect(rescuedIn(join(studio.home, '.local/state/modelgate'))).toEqual(new Map([['x.mp4', huge]]))
+  },
+)
+
+test('one video asked and 300 answered: four are kept, and the others told', async () => {
+  const uris = Array.from({ length: 300 }, (_, at) => `/${at}`)
+  const server = await localServer([started, finished(uris), film(), film(), film(), film()])
+  const studio = videoStudio(server)
+  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const names = ['x.mp4', 'x-2.mp4', 'x-3.mp4', 'x-4.mp4']
+  expect([code, out]).toEqual([0, `${names.join('\n')}\n`])
+  expect(studio.files().toSorted()).toEqual(names.toSorted())
+  expect(err).toContain('warning: 300 videos came, 1 was asked for; the first 4 are kept.')
+})
