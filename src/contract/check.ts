@@ -171,13 +171,19 @@ function lengthCheck<Value extends string | unknown[]>(
       if (value.length <= maxLength) return value.length >= minLength
       return lengthOf(value) <= maxLength
     },
-    ({ input }) =>
-      lengthOf(input) < minLength
-        ? `must have at least ${minLength} ${unit}, not ${lengthOf(input)}`
-        : `must have at most ${maxLength} ${unit}, not ${lengthOf(input)}`,
+    ({ input }) => {
+      const length = lengthOf(input)
+      return length < minLength
+        ? `must have at least ${minLength} ${unit}, not ${length}`
+        : `must have at most ${maxLength} ${unit}, not ${length}`
+    },
   )
 }
 
+/** Code points are counted in place: a list of those of a long prompt would fill the memory. */
 function lengthOf(value: string | readonly unknown[]): number {
-  return typeof value === 'string' ? [...value].length : value.length
+  if (typeof value !== 'string') return value.length
+  let length = 0
+  for (let at = 0; at < value.length; at += value.codePointAt(at)! > 0xffff ? 2 : 1) length++
+  return length
 }

@@ -29,15 +29,3 @@ export function textsOf(value: unknown): readonly string[] {
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
-
-/** True when a value nests deeper than `limit`, found without recursion. */
-export function isDeeperThan(value: unknown, limit: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true
-    level = level.flatMap((entry) =>
-      typeof entry === 'object' && entry !== null ? (Object.values(entry) as unknown[]) : [],
-    )
-  }
-  return false
-}

@@ -1,11 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../context.ts'
+import type { Budget } from './budget.ts'
 import type { JsonObject } from './json-value.ts'
 
 /** What a body holds: a JSON object, or the fields and files of a form. */
 export interface RequestContent {
   readonly body: JsonObject
   readonly files: readonly UploadedFile[]
+  /** Bytes of the whole body. */
+  readonly size: number
 }
 
 /** A file of a form, as much of it as was kept. */
@@ -27,8 +30,14 @@ export interface SandboxRequest {
   readonly body: JsonObject
   /** Files that came with a form; none otherwise. */
   readonly files: readonly UploadedFile[]
+  /** Bytes of the whole body. */
+  readonly size: number
   /** Counts the requests of this sandbox; makes ids differ and stay repeatable. */
   readonly number: number
+  /** What the answer to it may still cost. */
+  readonly budget: Budget
+  /** Aborted when the client has gone or the sandbox closes: long work for it may end. */
+  readonly signal: AbortSignal
   /** A fault wants a stream request answered with one document. */
   readonly ignoresStream: boolean
 }
@@ -36,6 +45,8 @@ export interface SandboxRequest {
 /** What every endpoint knows about the sandbox it belongs to. */
 export interface Surroundings {
   readonly seed: number
+  /** Pictures are drawn from the prompt, or are of one colour. */
+  readonly media: 'scenes' | 'flat'
   readonly clock: Clock
 }
 

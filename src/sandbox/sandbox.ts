@@ -24,6 +24,8 @@ export interface SandboxOptions {
   readonly faults?: readonly FaultRule[]
   /** Where video jobs are kept, so that they outlive this sandbox; made when it is needed. Memory when left out. */
   readonly folder?: string | undefined
+  /** `flat` serves pictures of one colour, which take no time to make: for tests. `scenes` when left out. */
+  readonly media?: 'scenes' | 'flat'
   readonly clock: Clock
   /** Called with one line for every request, when its reply is over. Holds no key and no prompt. */
   readonly onRequest?: (line: string) => void
@@ -56,6 +58,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const shared: Exchanges = {
     seed,
     clock,
+    media: options.media ?? 'scenes',
     latency: options.latency ?? 'none',
     faults: createFaultChooser(options.faults ?? [], seed),
     ledger,

@@ -1,3 +1,4 @@
+import type { Budget } from '../budget.ts'
 import { sampleOf } from '../schema/sample.ts'
 import type { Random } from '../seeded-random.ts'
 import { seededRandom } from '../seeded-random.ts'
@@ -8,15 +9,20 @@ import { wordsAsked, writeText } from './write-text.ts'
 
 const imageTokens = 64
 const longWords = 6000
+/** Tool outputs that an answer quotes. */
+const mostOutputs = 100
 /** Where the scenario `length` stops an answer that set no limit of its own. */
 const shortLimit = 24
 
-/** Decides what to say. The same question has the same answer. */
-export function composeAnswer(question: Question): Answer {
+/**
+ * Decides what to say. The same question has the same answer.
+ * @throws RequestProblem when the budget of the request is spent
+ */
+export function composeAnswer(question: Question, budget: Budget): Answer {
   const random = seededRandom(...question.seed, question.prompt)
   const limit = limitOf(question)
   const thoughts = question.thinks ? tokensOf(thoughtsAbout(question)) : []
-  const visible = question.scenario === 'failure' ? [] : visibleParts(question, random)
+  const visible = question.scenario === 'failure' ? [] : visibleParts(question, random, budget)
   const shown = cut(thoughts, limit)
   const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
   return {
@@ -50,27 +56,32 @@ function thoughtsAbout({ calls }: Question): string {
   return `[sandbox] The request was read to its end. The plan is to ${plan}.`
 }
 
-function visibleParts(question: Question, random: Random): AnswerPart[] {
+function visibleParts(question: Question, random: Random, budget: Budget): AnswerPart[] {
   const { scenario, calls } = question
   if (scenario === 'empty') return []
   if (scenario === 'refusal')
     return [textPart('refusal', '[sandbox] I’m sorry, but I cannot help with that.')]
-  if (calls.length > 0) return calls.map((call) => callPart(call, random))
-  const text = textPart('text', upToStop(wordsOf(question, random), question.stopSequences))
+  if (calls.length > 0) return calls.map((call) => callPart(call, random, budget))
+  const words = wordsOf(question, random, budget)
+  const text = textPart('text', upToStop(words, question.stopSequences))
   return question.wantsImage ? [text, { kind: 'image', base64: tinyPng(random).toString('base64') }] : [text]
 }
 
-function wordsOf(question: Question, random: Random): string {
+function wordsOf(question: Question, random: Random, budget: Budget): string {
   const { prompt, schema, format, toolOutputs, scenario } = question
-  if (format === 'enum') return String(sampleOf(schema, random))
+  if (format === 'enum') return String(sampleOf(schema, random, budget))
   if (format === 'json') {
     return JSON.stringify(
-      schema === undefined ? { sandbox: true, prompt: prompt.slice(0, 60) } : sampleOf(schema, random),
+      schema === undefined
+        ? { sandbox: true, prompt: prompt.slice(0, 60) }
+        : sampleOf(schema, random, budget),
     )
   }
   const text = writeText(prompt, random, scenario === 'long' ? longWords : wordsAsked(prompt))
+  budget.spend(text.length)
   if (toolOutputs.length === 0) return text
-  return `${text} The tool answered: ${toolOutputs.map((output) => output.slice(0, 200)).join(' and ')}.`
+  const shown = toolOutputs.slice(0, mostOutputs).map((output) => output.slice(0, 200))
+  return `${text} The tool answered: ${shown.join(' and ')}.`
 }
 
 function upToStop(text: string, stopSequences: readonly string[]): string {
@@ -82,10 +93,11 @@ function textPart(kind: 'text' | 'refusal', text: string): AnswerPart {
   return { kind, text, tokens: tokensOf(text) }
 }
 
-function callPart(call: PlannedCall, random: Random): AnswerPart {
+function callPart(call: PlannedCall, random: Random, budget: Budget): AnswerPart {
+  budget.spendOn(call.name)
   const value = call.custom
     ? '[sandbox] input of a custom tool'
-    : sampleOf(call.parameters ?? {}, random, 'object')
+    : sampleOf(call.parameters ?? {}, random, budget, 'object')
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return { kind: 'call', call, arguments: text, tokens: tokensOf(text), value, whole: true }
 }

@@ -1,3 +1,5 @@
+import type { Budget } from '../budget.ts'
+
 /** What can be asked of the sandbox besides a plain answer. */
 export const scenarios = [
   'refusal',
@@ -33,4 +35,16 @@ export function askedFor<Name extends string>(
 ): Name | undefined {
   const asked = header ?? /\bsandbox:([a-z]+)\b/.exec(prompt)?.[1]
   return names.find((name) => name === asked)
+}
+
+/** So many characters of a prompt are searched at the cost of one. */
+const searchedAtOnce = 20
+
+/**
+ * Whether a prompt names a tool.
+ * @throws RequestProblem when the budget is spent: both may be long, and the tools many
+ */
+export function isNamed(tool: string, prompt: string, budget: Budget): boolean {
+  budget.spend(1 + prompt.length / searchedAtOnce)
+  return tool !== '' && prompt.includes(tool)
 }

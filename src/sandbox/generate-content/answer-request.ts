@@ -9,7 +9,6 @@ import type { Frame, Reply } from '../http/reply.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import type { JsonObject } from '../json-value.ts'
 import { textModel } from '../models.ts'
-import { scenarioHeader } from '../request.ts'
 import type { SandboxRequest, Surroundings } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { blockedChunk, chunksOf } from './chunks.ts'
@@ -34,7 +33,7 @@ export function answerGenerateContent(
   streams: boolean,
   { seed }: Surroundings,
 ): Reply {
-  const { body } = request
+  const { body, budget } = request
   assertValid(generateContentEndpoint, body)
   const model = textModel(modelId)
   const promptTokens = countPrompt(body)
@@ -44,7 +43,7 @@ export function answerGenerateContent(
       `The input token count (${promptTokens}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
     )
   }
-  const question = readQuestion(body, model, seed, scenarioHeader(request))
+  const question = readQuestion(request, model, seed)
   const facts: ReplyFacts = {
     responseId: seededHex(22, seed, 'generate-content', request.number),
     modelVersion: modelId,
@@ -52,8 +51,10 @@ export function answerGenerateContent(
     categories: objectsOf(body['safetySettings']).map((setting) => textOf(setting['category'])),
   }
   const config = objectOf(body['generationConfig'])
-  const answers = Array.from({ length: numberOf(config['candidateCount']) ?? 1 }, (_, index) =>
-    withoutHiddenThoughts(composeAnswer({ ...question, seed: [...question.seed, index] }), config),
+  const count = numberOf(config['candidateCount']) ?? 1
+  for (let candidate = 0; candidate < count; candidate++) budget.spendOn(facts.categories)
+  const answers = Array.from({ length: count }, (_, index) =>
+    withoutHiddenThoughts(composeAnswer({ ...question, seed: [...question.seed, index] }, budget), config),
   )
   const chunks = question.scenario === 'block' ? [blockedChunk(facts)] : chunksOf(answers, facts)
   if (!streams || request.ignoresStream) {

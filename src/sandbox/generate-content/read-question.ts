@@ -1,16 +1,15 @@
 import type { PlannedCall, Question } from '../answer/answer.ts'
-import { scenarioOf } from '../answer/scenario.ts'
+import { isNamed, scenarioOf } from '../answer/scenario.ts'
 import type { JsonObject } from '../json-value.ts'
 import { listOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
+import type { Budget } from '../budget.ts'
 import type { SandboxModel } from '../models.ts'
+import { scenarioHeader } from '../request.ts'
+import type { SandboxRequest } from '../request.ts'
 
 /** What a content-generation request asks for (specification, endpoint 1; inner shapes from wire facts, section 1). */
-export function readQuestion(
-  body: JsonObject,
-  model: SandboxModel,
-  seed: number,
-  scenario: string | undefined,
-): Question {
+export function readQuestion(request: SandboxRequest, model: SandboxModel, seed: number): Question {
+  const { body, budget } = request
   const config = objectOf(body['generationConfig'])
   const last = objectOf(listOf(body['contents']).at(-1))
   const prompt = textIn(last)
@@ -24,10 +23,10 @@ export function readQuestion(
   return {
     seed: [seed, model.id, numberOf(config['seed']) ?? 0],
     prompt,
-    scenario: scenarioOf(scenario, prompt, model.scenario),
+    scenario: scenarioOf(scenarioHeader(request), prompt, model.scenario),
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
-    calls: callsOf(body, prompt, toolOutputs.length > 0),
+    calls: callsOf(body, prompt, toolOutputs.length > 0, budget),
     toolOutputs: toolOutputs.map((response) => JSON.stringify(objectOf(response)['response'] ?? null)),
     thinks: thinks(thinking),
     wantsImage: textsOf(config['responseModalities']).some((kind) => kind.toUpperCase() === 'IMAGE'),
@@ -54,11 +53,11 @@ function thinks(config: JsonObject): boolean {
 }
 
 /** A function is called when the mode is ANY, or when the prompt names it and no answer of a function came along. */
-function callsOf(body: JsonObject, prompt: string, hasOutput: boolean): PlannedCall[] {
+function callsOf(body: JsonObject, prompt: string, hasOutput: boolean, budget: Budget): PlannedCall[] {
   const config = objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
   const mode = textOf(config['mode']).toUpperCase()
   if (mode === 'NONE') return []
-  const allowed = textsOf(config['allowedFunctionNames'])
+  const allowed = new Set(textsOf(config['allowedFunctionNames']))
   const declared = objectsOf(body['tools'])
     .flatMap((tool) => objectsOf(tool['functionDeclarations']))
     .filter((declaration) => textOf(declaration['name']) !== '')
@@ -66,8 +65,8 @@ function callsOf(body: JsonObject, prompt: string, hasOutput: boolean): PlannedC
       name: textOf(declaration['name']),
       parameters: declaration['parameters'] ?? declaration['parametersJsonSchema'] ?? { type: 'object' },
     }))
-    .filter(({ name }) => allowed.length === 0 || allowed.includes(name))
-  const named = declared.filter(({ name }) => prompt.includes(name))
+    .filter(({ name }) => allowed.size === 0 || allowed.has(name))
+  const named = declared.filter(({ name }) => isNamed(name, prompt, budget))
   if (mode === 'ANY') return named.length > 0 ? named : declared.slice(0, 1)
   return hasOutput ? [] : named
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { createBudget } from '../budget.ts'
 import type { FaultTarget, NamedRule } from '../faults/choose.ts'
 import { replaceReply } from '../faults/replace-reply.ts'
 import { textOf } from '../json-value.ts'
@@ -9,7 +10,7 @@ import { familyOf, problemReply } from './envelope.ts'
 import { assertLocal } from './guard.ts'
 import type { Exchanges, Handler } from './handler.ts'
 import { RequestProblem } from './problem.ts'
-import { parseBody, readBody } from './read-body.ts'
+import { readJsonBody } from './read-body.ts'
 import type { Reply } from './reply.ts'
 
 export interface Arrival {
@@ -19,6 +20,8 @@ export interface Arrival {
   readonly number: number
   readonly handler: Handler | undefined
   readonly entry: RequestEntry
+  /** Aborted when the client has gone or the sandbox closes. */
+  readonly signal: AbortSignal
 }
 
 export interface Decision {
@@ -39,6 +42,7 @@ export async function decide(arrival: Arrival, shared: Exchanges): Promise<Decis
     if (struck !== undefined) return { fault: struck, reply: replaceReply(struck, family) ?? nothing }
     const content = await contentOf(arrival.incoming, handler)
     const model = target.model ?? (textOf(content.body['model']) || undefined)
+    assertShort(model)
     arrival.entry.update({ model })
     struck = shared.faults.afterBody({ ...target, model })
     return {
@@ -61,31 +65,46 @@ function admit({ incoming, path, query, handler }: Arrival): Handler {
   return handler
 }
 
+/** Characters of a model's name and of a key, of which thousands are remembered. */
+const longestName = 256
+
+/** @throws RequestProblem 400 */
+function assertShort(model: string | undefined): void {
+  if (model === undefined || model.length <= longestName) return
+  throw new RequestProblem(
+    400,
+    `Invalid 'model': must have at most ${longestName} characters in the sandbox.`,
+    {
+      param: 'model',
+      code: 'invalid_value',
+    },
+  )
+}
+
 function targetOf({ endpoint, model }: Handler, { incoming, entry }: Arrival): FaultTarget {
   const key = incoming.headers['idempotency-key']
-  const idempotencyKey = Array.isArray(key) ? key[0] : key
+  const idempotencyKey = (Array.isArray(key) ? key[0] : key)?.slice(0, longestName)
+  assertShort(model)
   entry.update({ endpoint, model, idempotencyKey })
   return { endpoint, model, idempotencyKey }
 }
 
 function requestOf(
-  { incoming, query, number }: Arrival,
+  { incoming, query, number, signal }: Arrival,
   content: RequestContent,
   struck: NamedRule | undefined,
 ): SandboxRequest {
   const ignoresStream = struck?.action === 'ignore-stream'
   const { range: _, ...others } = incoming.headers
   const headers = struck?.action === 'ignore-range' ? others : incoming.headers
-  return { ...content, query, headers, number, ignoresStream }
+  return { ...content, query, headers, number, budget: createBudget(), signal, ignoresStream }
 }
 
 async function contentOf(incoming: IncomingMessage, handler: Handler): Promise<RequestContent> {
-  if (incoming.method !== 'POST') return { body: {}, files: [] }
+  if (incoming.method !== 'POST') return { body: {}, files: [], size: 0 }
   if (handler.readContent !== undefined) return handler.readContent(incoming)
-  const bytes = await readBody(incoming)
   // Look-ups and cancellations may come with an empty body.
-  const isEmpty = bytes.length === 0 && handler.endpoint === 'response-lookup'
-  return { body: isEmpty ? {} : parseBody(bytes), files: [] }
+  return readJsonBody(incoming, handler.endpoint === 'response-lookup' ? {} : undefined)
 }
 
 function unexpected(error: unknown): RequestProblem {

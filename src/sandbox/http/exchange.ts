@@ -31,7 +31,8 @@ export async function exchange(
     pace: paceOf(shared.latency, seededRandom(seed, 'pace', number)),
     signal: AbortSignal.any([left.signal, shared.signal]),
   }
-  const { reply, fault } = await decide({ incoming, path, query, number, handler, entry }, shared)
+  const arrival = { incoming, path, query, number, handler, entry, signal: line.signal }
+  const { reply, fault } = await decide(arrival, shared)
   if (fault !== undefined) ledger.noteFault({ id: fault.id, action: fault.action, method, path })
   const created = handler !== undefined && (fault?.accepted ?? countsAsCreation(reply, fault))
   if (created) ledger.countCreation(handler.endpoint)
@@ -41,10 +42,13 @@ export async function exchange(
   shared.onRequest?.(record)
 }
 
+/** Of a path, so much is remembered. No endpoint has a longer one. */
+const longestPath = 2048
+
 /** Path and query apart: a query may hold a key and is neither kept nor logged. */
 function locate({ url = '/' }: IncomingMessage): { readonly path: string; readonly query: URLSearchParams } {
   const at = url.indexOf('?')
-  const path = (at === -1 ? url : url.slice(0, at)).replace(/[^\x21-\x7e]/g, '?')
+  const path = (at === -1 ? url : url.slice(0, at)).slice(0, longestPath).replace(/[^\x21-\x7e]/g, '?')
   return { path, query: new URLSearchParams(at === -1 ? '' : url.slice(at + 1)) }
 }
 

@@ -40,6 +40,11 @@ const codes: Readonly<Record<Violation['kind'], string>> = {
   family: 'unknown_parameter',
 }
 
+/** Told of one request; a list of a million wrong entries has a million. */
+const mostViolations = 100
+/** Characters told of the name of a field, which the request may have made up. */
+const longestField = 200
+
 /**
  * Holds a body against the endpoint's table, the same one the commands use.
  * @throws RequestProblem 400 with the first violation as the message and all of them as Google field violations
@@ -48,7 +53,7 @@ export function assertValid(endpoint: Endpoint, body: JsonObject, family?: Famil
   const violations = checkBody(endpoint, body, family)
   const first = violations[0]
   if (first === undefined) return
-  const fieldViolations = violations.map((violation) => ({
+  const fieldViolations = violations.slice(0, mostViolations).map((violation) => ({
     field: fieldOf(violation.path),
     description: sentenceOf(violation),
   }))
@@ -68,5 +73,5 @@ function sentenceOf({ path, problem, kind }: Violation): string {
 
 /** `contents.0.parts` as both public services write it: `contents[0].parts`. */
 function fieldOf(path: string): string {
-  return path.replace(/\.(\d+)(?=\.|$)/g, '[$1]')
+  return path.slice(0, longestField).replace(/\.(\d+)(?=\.|$)/g, '[$1]')
 }

@@ -1,16 +1,21 @@
 import type { IncomingMessage } from 'node:http'
 import { maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
 import type { JsonObject } from '../json-value.ts'
-import { isDeeperThan, isObject } from '../json-value.ts'
+import { isObject } from '../json-value.ts'
+import type { RequestContent } from '../request.ts'
+import { createJsonMeter } from './json-meter.ts'
 import { RequestProblem } from './problem.ts'
 
-const maxDepth = 512
-
 /**
- * Reads a request body to its end.
- * @throws RequestProblem 413 when it is longer than `maxRequestBytes`, which keeps a mistake from filling memory
+ * Reads a request body to its end; it has to be a JSON object.
+ * @param whenEmpty stands for a body without bytes, where there may be none
+ * @throws RequestProblem 413 when it is longer than `maxRequestBytes`, which keeps a mistake from filling memory;
+ *   400 when it is no JSON object, or one that holds too much or nests too deep
  */
-export async function readBody(incoming: IncomingMessage): Promise<Buffer> {
+export async function readJsonBody(
+  incoming: IncomingMessage,
+  whenEmpty?: JsonObject,
+): Promise<RequestContent> {
   const tooLarge = () =>
     new RequestProblem(413, `The request body is larger than ${maxRequestMebibytes} MiB.`, {
       // The rest of the body is still under way, so the connection cannot be used again.
@@ -18,20 +23,19 @@ export async function readBody(incoming: IncomingMessage): Promise<Buffer> {
     })
   if (Number(incoming.headers['content-length'] ?? 0) > maxRequestBytes) throw tooLarge()
   const chunks: Buffer[] = []
-  let length = 0
+  const measure = createJsonMeter()
+  let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > maxRequestBytes) throw tooLarge()
+    size += chunk.length
+    if (size > maxRequestBytes) throw tooLarge()
+    measure(chunk)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  if (size === 0 && whenEmpty !== undefined) return { body: whenEmpty, files: [], size }
+  return { body: parseObject(Buffer.concat(chunks)), files: [], size }
 }
 
-/**
- * A body that has to be a JSON object.
- * @throws RequestProblem 400 otherwise
- */
-export function parseBody(bytes: Buffer): JsonObject {
+function parseObject(bytes: Buffer): JsonObject {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
@@ -39,8 +43,5 @@ export function parseBody(bytes: Buffer): JsonObject {
     throw new RequestProblem(400, 'The JSON body of the request could not be parsed.')
   }
   if (!isObject(value)) throw new RequestProblem(400, 'The body of the request must be a JSON object.')
-  if (isDeeperThan(value, maxDepth)) {
-    throw new RequestProblem(400, `The body of the request nests deeper than ${maxDepth} levels.`)
-  }
   return value
 }

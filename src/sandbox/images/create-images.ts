@@ -6,6 +6,7 @@ import { textOf } from '../json-value.ts'
 import type { SandboxRequest, Surroundings } from '../request.ts'
 import { assertServed } from './assert-served.ts'
 import { isModelA, readOrder } from './order.ts'
+import { flatPainter, scenePainter } from './painter.ts'
 import { cutOut } from './pixels/compose.ts'
 import { assertNotRefused, countOf, replyWithImages } from './reply-with-images.ts'
 import type { KeepImage } from './reply-with-images.ts'
@@ -22,7 +23,7 @@ const usualSize = { width: 1024, height: 1024 }
 export function createImages(
   request: SandboxRequest,
   keep: KeepImage,
-  { seed, clock }: Surroundings,
+  { seed, clock, media }: Surroundings,
 ): Promise<Reply> {
   const { body } = request
   const model = textOf(body['model'])
@@ -33,6 +34,10 @@ export function createImages(
   const size = order.size ?? usualSize
   const count = countOf(order)
   const { prompt, detail, isVivid } = order
+  const draw = (index: number) => {
+    const scene = drawScene({ seed: [seed, 'image', index], prompt, ...size, detail, isVivid })
+    return order.background === 'transparent' ? cutOut(scene) : scene
+  }
   return replyWithImages(
     {
       order,
@@ -42,10 +47,8 @@ export function createImages(
       size,
       count,
       usage: isModelA(order.family) ? usageOf(order, size, count) : undefined,
-      draw(index) {
-        const scene = drawScene({ seed: [seed, 'image', index], prompt, ...size, detail, isVivid })
-        return order.background === 'transparent' ? cutOut(scene) : scene
-      },
+      painter: media === 'flat' ? flatPainter(order, size) : scenePainter(order, draw),
+      signal: request.signal,
     },
     keep,
   )

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { familyOf } from '../../contract/families.ts'
 import { defaultEditModel, imageEditEndpoint } from '../../contract/images.ts'
+import { nextTurn } from '../../context.ts'
 import { decodeImage } from '../../files/codecs.ts'
 import type { Pixels } from '../../files/codecs.ts'
 import { assertValid } from '../http/problem.ts'
@@ -12,6 +13,7 @@ import { checkSources, invalid } from './check-sources.ts'
 import type { Source } from './check-sources.ts'
 import { editPicture } from './edit-picture.ts'
 import { isModelA, readOrder } from './order.ts'
+import { flatPainter, scenePainter } from './painter.ts'
 import type { Size } from './pixels/fit.ts'
 import { fit } from './pixels/fit.ts'
 import { openingOf } from './pixels/opening.ts'
@@ -29,7 +31,7 @@ const sizesA: readonly Size[] = [square, { width: 1536, height: 1024 }, { width:
 export async function editImages(
   request: SandboxRequest,
   keep: KeepImage,
-  { seed, clock }: Surroundings,
+  { seed, clock, media }: Surroundings,
 ): Promise<Reply> {
   const { body, files } = request
   const model = textOf(body['model']) || defaultEditModel(body).model
@@ -42,11 +44,19 @@ export async function editImages(
   const order = readOrder(request, model)
   assertNotRefused(order)
   const size = order.size ?? (family === 'image-model-b' ? square : nearestShape(images[0]))
-  const base = fit(await pixelsOf(images[0], 'image'), size)
-  const opening = mask && openingOf(await pixelsOf(mask, 'mask'), size)
+  const source = await pixelsOf(images[0], 'image')
+  await nextTurn()
+  const maskPixels = mask && (await pixelsOf(mask, 'mask'))
   const isFaithful = body['input_fidelity'] === 'high'
   const count = countOf(order)
   const fingerprint = files.reduce((sum, { head }) => crc32(head, sum), 0)
+  const painter = () => {
+    const base = fit(source, size)
+    const opening = maskPixels && openingOf(maskPixels, size)
+    return scenePainter(order, (index) =>
+      editPicture(base, opening, { order, isFaithful, seed: [seed, 'edit', fingerprint, index] }),
+    )
+  }
   return replyWithImages(
     {
       order,
@@ -56,8 +66,8 @@ export async function editImages(
       size,
       count,
       usage: isModelA(family) ? usageOf(order, size, count, { sources: images, isFaithful }) : undefined,
-      draw: (index) =>
-        editPicture(base, opening, { order, isFaithful, seed: [seed, 'edit', fingerprint, index] }),
+      painter: media === 'flat' ? flatPainter(order, size) : painter(),
+      signal: request.signal,
     },
     keep,
   )

@@ -1,11 +1,9 @@
 import { envelope } from '../http/envelope.ts'
 import type { RequestProblem } from '../http/problem.ts'
 import type { Frame } from '../http/reply.ts'
-import { encodePicture } from './encode-picture.ts'
-import type { EncodedPicture } from './encode-picture.ts'
 import { traitsOf } from './job.ts'
 import type { ImageJob } from './job.ts'
-import { soften } from './pixels/soften.ts'
+import type { EncodedPicture } from './painter.ts'
 
 /** Points along the shorter side of the first partial image, and how many times more every next one has. */
 const firstPoints = 12
@@ -16,18 +14,18 @@ const sharpening = 2.3
  * after the other, while those before them travel. No `[DONE]` closes them, as the public service has it.
  */
 export async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
+  const { painter } = job
   for (let index = 0; index < job.count; index++) {
-    const picture = job.draw(index)
     const isLast = index === job.count - 1
     const isEarly = job.order.scenario === 'early'
-    if (isEarly) yield completed(job, await encodePicture(picture, job.order), isLast)
+    if (isEarly) yield completed(job, await painter.whole(index), isLast)
     for (let partial = 0; partial < job.order.partials; partial++) {
       const points = Math.round(firstPoints * sharpening ** partial)
-      const blurred = await encodePicture(soften(picture, points), job.order)
+      const blurred = await painter.softened(index, points)
       const role = isEarly && isLast ? 'closing' : 'event'
       yield event(job, 'partial_image', blurred, { partial_image_index: partial }, role)
     }
-    if (!isEarly) yield completed(job, await encodePicture(picture, job.order), isLast)
+    if (!isEarly) yield completed(job, await painter.whole(index), isLast)
   }
 }
 

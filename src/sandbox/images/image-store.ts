@@ -4,7 +4,7 @@ import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { RequestProblem } from '../http/problem.ts'
 import type { ServedBytes } from '../http/serve-bytes.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { EncodedPicture } from './encode-picture.ts'
+import type { EncodedPicture } from './painter.ts'
 
 /** Result images take at most so much memory; beyond it the oldest are forgotten. */
 const maxStoredBytes = 256 * 1024 * 1024

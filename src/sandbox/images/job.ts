@@ -1,5 +1,5 @@
-import type { Pixels } from '../../files/codecs.ts'
 import type { ImageOrder } from './order.ts'
+import type { Painter } from './painter.ts'
 import type { Size } from './pixels/fit.ts'
 
 /** Accepted work of either image endpoint. */
@@ -15,8 +15,9 @@ export interface ImageJob {
   readonly count: number
   /** Usage of the whole request; undefined for models that tell none. */
   readonly usage: object | undefined
-  /** Draws one of the images, counted from 0. The same job draws the same picture every time. */
-  draw(index: number): Pixels
+  readonly painter: Painter
+  /** Aborted when nobody waits for the images any more. */
+  readonly signal: AbortSignal
 }
 
 /** What replies and final events say about a picture. Legacy models tell nothing of it. */

@@ -8,6 +8,9 @@ import { formValues } from './form-values.ts'
 
 /** The largest form: 1 GiB, more than all the files that any model takes. */
 const maxFormBytes = 1024 ** 3
+/** As long as a boundary may be (RFC 2046, section 5.1.1): a long one would be searched for in every byte. */
+const boundary = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
+
 /** Far above what a valid form holds. */
 const limits = { fields: 100, files: 100, parts: 200 }
 
@@ -26,7 +29,11 @@ function keptBytes(field: string, isFirst: boolean): number {
  */
 export async function readForm(incoming: IncomingMessage, fields: Fields): Promise<RequestContent> {
   const contentType = incoming.headers['content-type']
-  if (contentType === undefined || !/^multipart\/form-data\s*;.*boundary=/i.test(contentType)) {
+  if (
+    contentType === undefined ||
+    !/^multipart\/form-data\s*;/i.test(contentType) ||
+    !boundary.test(contentType)
+  ) {
     throw unreadable("Invalid 'Content-Type': must be multipart/form-data with a boundary.")
   }
   const { Busboy } = await import('@fastify/busboy')
@@ -35,6 +42,7 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
   const files: UploadedFile[] = []
   const { promise, resolve, reject } = Promise.withResolvers<RequestContent>()
   let problem: RequestProblem | undefined
+  let length = 0
   form.on('field', (name, value, nameIsCut, valueIsCut) => {
     if (texts.has(name)) problem ??= refused(name, 'was sent twice')
     if (nameIsCut || valueIsCut) problem ??= refused(name, 'is too long')
@@ -57,15 +65,17 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
     // The form itself tells of the error.
     stream.on('error', () => {})
   })
+  for (const event of ['partsLimit', 'fieldsLimit', 'filesLimit'] as const) {
+    form.on(event, () => (problem ??= unreadable('The form has too many parts.')))
+  }
   form.on('finish', () => {
     if (problem !== undefined) reject(problem)
-    else resolve({ body: formValues(texts, fields), files })
+    else resolve({ body: formValues(texts, fields), files, size: length })
   })
   form.on('error', (error) =>
     reject(unreadable(`The form could not be parsed: ${(error as Error).message}.`)),
   )
   incoming.on('error', reject)
-  let length = 0
   incoming.on('data', (chunk: Buffer) => {
     length += chunk.length
     if (length > maxFormBytes) {

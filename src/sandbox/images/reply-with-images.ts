@@ -3,12 +3,11 @@ import { RequestProblem } from '../http/problem.ts'
 import { jsonReply } from '../http/reply.ts'
 import type { Reply } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
-import { encodePicture } from './encode-picture.ts'
-import type { EncodedPicture } from './encode-picture.ts'
 import { errorEvent, imageEvents } from './image-events.ts'
 import { traitsOf } from './job.ts'
 import type { ImageJob } from './job.ts'
 import type { ImageOrder } from './order.ts'
+import type { EncodedPicture } from './painter.ts'
 
 /** Where images go that are fetched by their address; returns the whole address. */
 export type KeepImage = (id: string, picture: EncodedPicture) => string
@@ -55,11 +54,12 @@ export function countOf({ scenario, count }: ImageOrder): number {
 }
 
 async function imageList(job: ImageJob, keep: KeepImage): Promise<object> {
-  const { order, createdAt, usage, count } = job
+  const { order, createdAt, usage, count, painter, signal } = job
   const data: object[] = []
   let background = 'opaque'
-  for (let index = 0; index < count; index++) {
-    const encoded = await encodePicture(job.draw(index), order)
+  // Nobody is left to read the rest; the request was accepted all the same.
+  for (let index = 0; index < count && !signal.aborted; index++) {
+    const encoded = await painter.whole(index)
     background = encoded.background
     data.push({
       ...(order.isUrl

@@ -1,5 +1,6 @@
 import { responsesEndpoint } from '../../contract/responses.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
+import type { Budget } from '../budget.ts'
 import { countTokens } from '../answer/tokens.ts'
 import { assertValid, RequestProblem } from '../http/problem.ts'
 import { jsonReply } from '../http/reply.ts'
@@ -7,11 +8,11 @@ import type { Reply } from '../http/reply.ts'
 import type { JsonObject } from '../json-value.ts'
 import { isObject, objectOf, textOf } from '../json-value.ts'
 import { textModel, textModels } from '../models.ts'
-import { scenarioHeader } from '../request.ts'
 import type { SandboxRequest, Surroundings } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { fitContext } from './fit-context.ts'
 import { countItem, inputItems } from './items.ts'
+import { asksForLogprobs, topLogprobs } from './output-items.ts'
 import { planResponse } from './plan-response.ts'
 import type { ResponsePlan } from './plan-response.ts'
 import { readQuestion } from './read-question.ts'
@@ -20,6 +21,9 @@ import type { ResponseStore } from './response-store.ts'
 
 /** Public practice: cached input is counted in steps of so many tokens. */
 const cacheStep = 128
+
+/** Of one log probability with its token and bytes, in characters. */
+const costOfLogprob = 20
 
 /**
  * Endpoint 2: create a response, streamed, whole or in the background.
@@ -30,15 +34,17 @@ export function createResponse(
   store: ResponseStore,
   { seed, clock }: Surroundings,
 ): Reply {
-  const { body } = request
+  const { body, budget } = request
   assertValid(responsesEndpoint, body)
   const model = textModel(textOf(body['model']) || textModels[0]!.id)
   const earlier = earlierItems(body, store)
   const input = inputItems(body)
   const fixed = countTokens(textOf(body['instructions'])) + countTools(body['tools'])
   const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
-  const question = readQuestion(body, context.items, model, seed, scenarioHeader(request))
-  const answer = composeAnswer(question)
+  const question = readQuestion(request, context.items, model, seed)
+  const answer = composeAnswer(question, budget)
+  payForEcho(body, budget)
+  payForLogprobs(body, answer.visibleTokens, budget)
   const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
   const plan = planResponse(body, answer, {
     id: `resp_${seededHex(48, seed, 'responses', request.number)}`,
@@ -59,6 +65,16 @@ export function createResponse(
     creates: true,
     pause: body['background'] === true ? 'none' : 'first',
   })
+}
+
+/** The reply repeats the request, all but its input. */
+function payForEcho(body: JsonObject, budget: Budget): void {
+  budget.spendOn({ ...body, input: undefined })
+}
+
+/** @throws RequestProblem 400 when there would be too many */
+function payForLogprobs(body: JsonObject, tokens: number, budget: Budget): void {
+  if (asksForLogprobs(body)) budget.spend(tokens * (topLogprobs(body) + 1) * costOfLogprob)
 }
 
 /** The stream of a response, from its start or behind a sequence number. */

@@ -21,7 +21,7 @@ export function outputItems(answer: Answer, body: JsonObject, responseId: string
   for (const [index, part] of answer.parts.entries()) {
     const isCut = answer.ending === 'length' && index === answer.parts.length - 1
     const status = isCut || answer.ending === 'block' ? 'incomplete' : 'completed'
-    items.push(partItem(part, status, body, include, newId))
+    items.push(partItem(part, status, body, newId))
   }
   return items
 }
@@ -49,14 +49,12 @@ function partItem(
   part: AnswerPart,
   status: string,
   body: JsonObject,
-  include: readonly unknown[],
   newId: (prefix: string) => string,
 ): OutputItem {
   if (part.kind === 'call') return callItem(part.call, part.arguments, part.tokens, status, newId)
   const tokens = part.kind === 'image' ? [] : part.tokens
-  const top = numberOf(body['top_logprobs']) ?? 0
-  const isScored = part.kind === 'text' && (top > 0 || include.includes('message.output_text.logprobs'))
-  const logprobs = isScored ? tokens.map((token) => logprobOf(token, top)) : []
+  const isScored = part.kind === 'text' && asksForLogprobs(body)
+  const logprobs = isScored ? tokens.map((token) => logprobOf(token, topLogprobs(body))) : []
   const content =
     part.kind === 'refusal'
       ? { type: 'refusal', refusal: part.text }
@@ -79,6 +77,16 @@ function callItem(
   }
   const item = { id: newId('fc'), type: 'function_call', status, call_id: callId, name, arguments: text }
   return { item, kind: 'function_call', tokens, logprobs: [] }
+}
+
+/** Whether every token of the text comes with its log probability. */
+export function asksForLogprobs(body: JsonObject): boolean {
+  return topLogprobs(body) > 0 || listOf(body['include']).includes('message.output_text.logprobs')
+}
+
+/** How many tokens are to be rated beside each. */
+export function topLogprobs(body: JsonObject): number {
+  return numberOf(body['top_logprobs']) ?? 0
 }
 
 /** A likely token and, as asked, less likely ones beside it. */

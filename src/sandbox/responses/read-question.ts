@@ -3,6 +3,8 @@ import { scenarioOf } from '../answer/scenario.ts'
 import type { JsonObject } from '../json-value.ts'
 import { numberOf, objectOf, textOf } from '../json-value.ts'
 import type { SandboxModel } from '../models.ts'
+import { scenarioHeader } from '../request.ts'
+import type { SandboxRequest } from '../request.ts'
 import { chooseCalls } from './choose-calls.ts'
 import { isToolOutput, textInItem } from './items.ts'
 
@@ -11,12 +13,12 @@ import { isToolOutput, textInItem } from './items.ts'
  * @param items the whole context: the conversation so far and the input
  */
 export function readQuestion(
-  body: JsonObject,
+  request: SandboxRequest,
   items: readonly JsonObject[],
   model: SandboxModel,
   seed: number,
-  scenario: string | undefined,
 ): Question {
+  const { body, budget } = request
   const prompt = textInItem(items.findLast((item) => item['role'] === 'user') ?? {})
   const outputs = trailingOutputs(items)
   const format = objectOf(objectOf(body['text'])['format'])
@@ -24,10 +26,10 @@ export function readQuestion(
   return {
     seed: [seed, model.id],
     prompt,
-    scenario: scenarioOf(scenario, prompt, model.scenario),
+    scenario: scenarioOf(scenarioHeader(request), prompt, model.scenario),
     format: kind === 'json_schema' || kind === 'json_object' ? 'json' : 'text',
     schema: kind === 'json_schema' ? format['schema'] : undefined,
-    calls: chooseCalls(body, prompt, outputs.length > 0),
+    calls: chooseCalls(body, prompt, outputs.length > 0, budget),
     toolOutputs: outputs.map(({ output }) =>
       typeof output === 'string' ? output : JSON.stringify(output ?? null),
     ),

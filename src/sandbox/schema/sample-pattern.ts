@@ -1,3 +1,5 @@
+import type { Budget } from '../budget.ts'
+import { RequestProblem } from '../http/problem.ts'
 import type { Random } from '../seeded-random.ts'
 import { pick } from '../seeded-random.ts'
 
@@ -13,25 +15,43 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   W: ['-', ' ', '.'],
   S: lower,
 }
+const lastCodePoint = 0x10_ff_ff
 const controls: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', '0': '\0' }
+
+/** Groups in groups of a pattern. */
+const maxDepth = 100
 
 interface Reader {
   readonly pattern: string
+  readonly budget: Budget
+  at: number
+  depth: number
+}
+
+/** What one sample is written with. */
+interface Situation {
   readonly random: Random
   /** Added to the lower bound of repeats that have room above. */
   readonly extra: number
-  at: number
-  /** Repetitions left: a hostile pattern asks for more than anybody can hold. */
-  repetitions: number
 }
 
-/** Text that a regular expression matches: literals, classes, groups, alternatives, repeats; look-arounds are empty. */
-export function samplePattern(pattern: string, random: Random, extra: number): string {
-  const reader: Reader = { pattern, random, extra, at: 0, repetitions: 100_000 }
-  return alternatives(reader)()
+/**
+ * Writes text that a regular expression matches.
+ * @param extra is added to the lower bound of repeats that have room above
+ * @throws RequestProblem when the budget is spent: a short pattern can ask for any length
+ */
+export type SamplePattern = (random: Random, extra: number) => string
+
+/**
+ * Reads a regular expression: literals, classes, groups, alternatives, repeats; look-arounds are empty.
+ * @throws RequestProblem when it nests too deep or the budget is spent
+ */
+export function compilePattern(pattern: string, budget: Budget): SamplePattern {
+  const write = alternatives({ pattern, budget, at: 0, depth: 0 })
+  return (random, extra) => write({ random, extra })
 }
 
-type Writer = () => string
+type Writer = (situation: Situation) => string
 
 function alternatives(reader: Reader): Writer {
   const branches: Writer[] = [sequence(reader)]
@@ -39,7 +59,7 @@ function alternatives(reader: Reader): Writer {
     reader.at++
     branches.push(sequence(reader))
   }
-  return () => pick(reader.random, branches)()
+  return (situation) => pick(situation.random, branches)(situation)
 }
 
 function sequence(reader: Reader): Writer {
@@ -47,36 +67,46 @@ function sequence(reader: Reader): Writer {
   while (reader.at < reader.pattern.length && !'|)'.includes(reader.pattern[reader.at]!)) {
     pieces.push(repeated(reader, atom(reader)))
   }
-  return () => pieces.map((write) => write()).join('')
+  return (situation) => pieces.map((write) => write(situation)).join('')
 }
 
 function atom(reader: Reader): Writer {
+  const { budget } = reader
   const character = reader.pattern[reader.at++]!
+  const oneOf = (members: readonly string[]): Writer => {
+    budget.spend(members.length)
+    return ({ random }) => {
+      budget.spend(1)
+      return members.length === 0 ? '' : pick(random, members)
+    }
+  }
   switch (character) {
     case '^':
     case '$':
       return () => ''
     case '.':
-      return () => pick(reader.random, lower)
+      return oneOf(lower)
     case '(':
       return group(reader)
-    case '[': {
-      const members = characterClass(reader)
-      return () => pick(reader.random, members)
-    }
-    case '\\': {
-      const members = escaped(reader)
-      return () => (members.length === 0 ? '' : pick(reader.random, members))
-    }
+    case '[':
+      return oneOf(characterClass(reader))
+    case '\\':
+      return oneOf(escaped(reader))
     default:
-      return () => character
+      return oneOf([character])
   }
 }
 
 function group(reader: Reader): Writer {
   const prefix = /^\?(?::|<[A-Za-z_$][\w$]*>|[=!]|<[=!])/.exec(reader.pattern.slice(reader.at))?.[0] ?? ''
   reader.at += prefix.length
+  if (++reader.depth > maxDepth) {
+    throw new RequestProblem(400, `A pattern of the schema nests deeper than ${maxDepth} groups.`, {
+      code: 'sandbox_limit_exceeded',
+    })
+  }
   const inside = alternatives(reader)
+  reader.depth--
   reader.at++
   return /^\?<?[=!]/.test(prefix) ? () => '' : inside
 }
@@ -91,9 +121,10 @@ function escaped(reader: Reader): readonly string[] {
   )
   if (code !== null) {
     reader.at += code[0].length - 1
-    return [String.fromCodePoint(Number.parseInt(code[1] ?? code[2] ?? code[3]!, 16))]
+    const point = Number.parseInt(code[1] ?? code[2] ?? code[3]!, 16)
+    return [String.fromCodePoint(Math.min(point, lastCodePoint))]
   }
-  const property = /^\{([^}]*)\}/.exec(reader.pattern.slice(reader.at))
+  const property = /^\{([^}]{0,100})\}/.exec(reader.pattern.slice(reader.at))
   if (/[pP]/.test(letter) && property !== null) {
     reader.at += property[0].length
     if (letter === 'P') return ['-']
@@ -111,6 +142,7 @@ function characterClass(reader: Reader): readonly string[] {
     if (reader.pattern[reader.at] === '-' && reader.pattern[reader.at + 1] !== ']' && from.length === 1) {
       reader.at++
       const to = member(reader)
+      reader.budget.spend(longestRange * 4)
       for (const character of range(from[0]!, to[0] ?? from[0]!)) members.add(character)
     } else {
       for (const character of from) members.add(character)
@@ -123,15 +155,19 @@ function characterClass(reader: Reader): readonly string[] {
 }
 
 function member(reader: Reader): readonly string[] {
-  const character = String.fromCodePoint(reader.pattern.codePointAt(reader.at)!)
+  const point = reader.pattern.codePointAt(reader.at)
+  if (point === undefined) return []
+  const character = String.fromCodePoint(point)
   reader.at += character.length
   return character === '\\' ? escaped(reader) : [character]
 }
 
-/** At most 200 characters of a range: enough to choose from. */
+/** Of a longer range so many characters are enough to choose from. */
+const longestRange = 200
+
 function range(from: string, to: string): string[] {
   const [first, last] = [from.codePointAt(0)!, to.codePointAt(0)!]
-  return Array.from({ length: Math.max(1, Math.min(last - first + 1, 200)) }, (_, index) =>
+  return Array.from({ length: Math.max(1, Math.min(last - first + 1, longestRange)) }, (_, index) =>
     String.fromCodePoint(first + index),
   )
 }
@@ -141,10 +177,14 @@ function repeated(reader: Reader, write: Writer): Writer {
   if (match === null) return write
   reader.at += match[0].length
   const [least, most] = limits(match)
-  return () => {
-    const count = Math.max(0, Math.min(least + reader.extra, most, reader.repetitions))
-    reader.repetitions -= count
-    return Array.from({ length: count }, write).join('')
+  return (situation) => {
+    const count = Math.min(least + situation.extra, most)
+    let text = ''
+    for (let round = 0; round < count; round++) {
+      reader.budget.spend(1)
+      text += write(situation)
+    }
+    return text
   }
 }
 

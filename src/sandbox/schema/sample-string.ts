@@ -1,11 +1,11 @@
+import type { Budget } from '../budget.ts'
 import type { JsonObject } from '../json-value.ts'
 import { numberOf, textOf } from '../json-value.ts'
 import type { Random } from '../seeded-random.ts'
 import { pick } from '../seeded-random.ts'
-import { samplePattern } from './sample-pattern.ts'
+import { compilePattern } from './sample-pattern.ts'
+import type { SamplePattern } from './sample-pattern.ts'
 
-/** No schema gets a longer text than this. */
-const longest = 1_000_000
 const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
 
 const two = (random: Random, least: number, most: number) =>
@@ -40,15 +40,30 @@ const formats: Readonly<Record<string, (random: Random) => string>> = {
   byte: (random) => Buffer.from(pick(random, words)).toString('base64'),
 }
 
-/** Text that satisfies a schema's `format`, `pattern`, `minLength` and `maxLength`. */
-export function sampleString(schema: JsonObject, random: Random, name: string): string {
-  const least = Math.min(numberOf(schema['minLength']) ?? 0, longest)
-  const most = numberOf(schema['maxLength']) ?? Infinity
-  const pattern = textOf(schema['pattern'])
-  if (pattern !== '') return patterned(pattern, random, least, most)
-  const format = textOf(schema['format'])
-  if (Object.hasOwn(formats, format)) return formats[format]!(random)
-  return plain(random, name, least, most)
+/**
+ * Text that satisfies a schema's `format`, `pattern`, `minLength` and `maxLength`.
+ * @param name of the property that the text is for
+ * @throws RequestProblem when the budget is spent
+ */
+export type StringSampler = (schema: JsonObject, name: string) => string
+
+/** A sampler for one value; it reads each pattern once, however many texts are made of it. */
+export function createStringSampler(random: Random, budget: Budget): StringSampler {
+  const patterns = new Map<string, SamplePattern>()
+  return (schema, name) => {
+    const least = numberOf(schema['minLength']) ?? 0
+    const most = numberOf(schema['maxLength']) ?? Infinity
+    const pattern = textOf(schema['pattern'])
+    if (pattern !== '') {
+      const known = patterns.get(pattern) ?? compilePattern(pattern, budget)
+      patterns.set(pattern, known)
+      return patterned(known, random, least, most)
+    }
+    const format = textOf(schema['format'])
+    if (Object.hasOwn(formats, format)) return formats[format]!(random)
+    budget.spend(Math.max(least, name.length))
+    return plain(random, name, least, most)
+  }
 }
 
 function plain(random: Random, name: string, least: number, most: number): string {
@@ -60,11 +75,10 @@ function plain(random: Random, name: string, least: number, most: number): strin
 }
 
 /** Repeats are made longer until the text is long enough; the pattern outranks a length it cannot meet. */
-function patterned(pattern: string, random: Random, least: number, most: number): string {
-  const tries = Array.from({ length: 40 }, (_, index) => index)
-  for (const extra of tries) {
-    const text = samplePattern(pattern, random, extra < 20 ? extra : least)
+function patterned(sample: SamplePattern, random: Random, least: number, most: number): string {
+  for (let extra = 0; extra < 40; extra++) {
+    const text = sample(random, extra < 20 ? extra : least)
     if (text.length >= least && text.length <= most) return text
   }
-  return samplePattern(pattern, random, 0)
+  return sample(random, 0)
 }

@@ -1,16 +1,18 @@
+import type { Budget } from '../budget.ts'
 import type { JsonObject } from '../json-value.ts'
 import { isObject, listOf, numberOf } from '../json-value.ts'
 import type { Random } from '../seeded-random.ts'
 import { pick } from '../seeded-random.ts'
 import { flatten } from './flatten.ts'
 import { sampleNumber } from './sample-number.ts'
-import { sampleString } from './sample-string.ts'
+import { createStringSampler } from './sample-string.ts'
+import type { StringSampler } from './sample-string.ts'
 
 /** Below this depth only what a schema requires is filled in; far below, a schema that never ends is given up. */
 const optionalDepth = 4
 const deepest = 24
-/** Values in one sample. A hostile schema asks for more than anybody can hold. */
-const mostValues = 20_000
+/** What a value of a sample costs beside its characters, in characters. */
+const costOfValue = 50
 
 interface Situation {
   readonly root: unknown
@@ -18,26 +20,30 @@ interface Situation {
   readonly depth: number
   /** Name of the property the value is for, so that text can say something. */
   readonly name: string
-  readonly budget: { left: number }
+  readonly budget: Budget
+  readonly sampleString: StringSampler
 }
 
 /**
  * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`), as far as
  * sensible: `not`, `if` and `dependentSchemas` are not followed.
+ * @param budget of the request that the sample is for
  * @param fallback the type of a schema that does not say one
+ * @throws RequestProblem when the budget is spent: a schema of a line can ask for more than anybody can hold
  */
-export function sampleOf(schema: unknown, random: Random, fallback = 'string'): unknown {
-  return sample(schema, { root: schema, random, depth: 0, name: '', budget: { left: mostValues } }, fallback)
+export function sampleOf(schema: unknown, random: Random, budget: Budget, fallback = 'string'): unknown {
+  const sampleString = createStringSampler(random, budget)
+  return sample(schema, { root: schema, random, depth: 0, name: '', budget, sampleString }, fallback)
 }
 
 function sample(schema: unknown, situation: Situation, fallback = 'string'): unknown {
-  if (!isObject(schema)) return '[sandbox]'
   const { random, depth, root, budget } = situation
-  budget.left--
-  const flat = flatten(schema, root, depth >= optionalDepth)
-  if (flat['const'] !== undefined) return flat['const']
-  if (Array.isArray(flat['enum']) && flat['enum'].length > 0) return pick(random, flat['enum'])
-  if (depth > deepest || budget.left < 0) return null
+  budget.spend(costOfValue)
+  if (!isObject(schema)) return '[sandbox]'
+  const flat = flatten(schema, { root, terminal: depth >= optionalDepth, budget })
+  if (flat['const'] !== undefined) return given(flat['const'], budget)
+  if (Array.isArray(flat['enum']) && flat['enum'].length > 0) return given(pick(random, flat['enum']), budget)
+  if (depth > deepest) return null
   switch (typeOf(flat, fallback)) {
     case 'object':
       return sampleObject(flat, situation)
@@ -52,8 +58,14 @@ function sample(schema: unknown, situation: Situation, fallback = 'string'): unk
     case 'null':
       return null
     default:
-      return sampleString(flat, random, situation.name)
+      return situation.sampleString(flat, situation.name)
   }
+}
+
+/** A value that stands in the schema: it is written as often as it is taken. */
+function given(value: unknown, budget: Budget): unknown {
+  budget.spendOn(value)
+  return value
 }
 
 const keywords: Readonly<Record<string, string>> = {
@@ -79,10 +91,14 @@ function typeOf(schema: JsonObject, fallback: string): string {
 }
 
 function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
+  const { budget } = situation
   const properties = isObject(schema['properties']) ? schema['properties'] : {}
+  const order = listOf(schema['propertyOrdering'])
+  const declared = Object.keys(properties)
+  budget.spend(declared.length + order.length + listOf(schema['required']).length)
   const required = new Set(listOf(schema['required']))
   const most = numberOf(schema['maxProperties']) ?? Infinity
-  const names = ordered(Object.keys(properties), listOf(schema['propertyOrdering']))
+  const names = ordered(declared, order)
   let optional = most - required.size
   const chosen = names.filter(
     (name) => required.has(name) || (situation.depth < optionalDepth && optional-- > 0),
@@ -91,10 +107,14 @@ function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
   const unnamed = [...required].filter((name) => typeof name === 'string' && !Object.hasOwn(properties, name))
   const all = [...chosen, ...(unnamed as string[])]
   const extra = isObject(schema['additionalProperties']) ? schema['additionalProperties'] : {}
-  const least = Math.min(numberOf(schema['minProperties']) ?? 0, situation.budget.left)
-  for (let index = 1; all.length < least; index++) all.push(`extra_${index}`)
+  const least = numberOf(schema['minProperties']) ?? 0
+  for (let index = 1; all.length < least; index++) {
+    budget.spend(costOfValue)
+    all.push(`extra_${index}`)
+  }
   return Object.fromEntries(
     all.map((name) => {
+      budget.spend(name.length)
       const inner = Object.hasOwn(properties, name) ? properties[name] : extra
       return [name, sample(inner, { ...situation, depth: situation.depth + 1, name })]
     }),
@@ -102,8 +122,9 @@ function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
 }
 
 function ordered(names: readonly string[], order: readonly unknown[]): readonly string[] {
-  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length)
-  return names.toSorted((left, right) => place(left) - place(right))
+  const positions = new Map(order.map((name, index) => [name, index]))
+  const positionOf = (name: string) => positions.get(name) ?? order.length
+  return names.toSorted((left, right) => positionOf(left) - positionOf(right))
 }
 
 function sampleArray(schema: JsonObject, situation: Situation): unknown[] {
@@ -113,13 +134,14 @@ function sampleArray(schema: JsonObject, situation: Situation): unknown[] {
   const most = numberOf(schema['maxItems']) ?? Infinity
   const wanted = schema['items'] === false ? first.length : Math.min(Math.max(least, first.length, 1), most)
   const values = first.slice(0, most)
-  const seen = new Set(values.map((value) => JSON.stringify(value)))
-  const unique = schema['uniqueItems'] === true
-  for (let tries = 0; values.length < wanted && tries < wanted * 50 && situation.budget.left > 0; tries++) {
+  const isUnique = schema['uniqueItems'] === true
+  const seen = new Set(isUnique ? values.map((value) => JSON.stringify(value)) : [])
+  for (let tries = 0; values.length < wanted && tries < wanted * 50; tries++) {
     const source = values.length === first.length && schema['contains'] !== undefined ? 'contains' : 'items'
     const value = sample(schema[source] ?? {}, inner)
-    if (unique && seen.has(JSON.stringify(value))) continue
-    seen.add(JSON.stringify(value))
+    const text = isUnique ? JSON.stringify(value) : ''
+    if (isUnique && seen.has(text)) continue
+    seen.add(text)
     values.push(value)
   }
   return values

@@ -9,17 +9,24 @@ const kept = 4
 /** Loaded when the first video is asked for. */
 const drawing = () => import('./film/draw-film.ts')
 
-/** Draws videos, each once as long as it is asked for. */
+/** Draws videos, one at a time, and each once as long as it is asked for. */
 export interface FilmShelf {
   video(film: Film): Promise<ServedBytes>
   /** The first picture of a video. */
   still(film: Film): Promise<ServedBytes>
 }
 
-export function createFilmShelf(): FilmShelf {
+/** @param signal ends what is being drawn */
+export function createFilmShelf(signal: AbortSignal): FilmShelf {
   const drawn = new Map<string, Promise<ServedBytes>>()
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = (draw: () => Promise<ServedBytes>) => {
+    const mine = last.then(draw, draw)
+    last = mine.catch(() => {})
+    return mine
+  }
   const take = (name: string, draw: () => Promise<ServedBytes>) => {
-    const found = drawn.get(name) ?? draw()
+    const found = drawn.get(name) ?? inTurn(draw)
     // The last one taken is the last one to go.
     drawn.delete(name)
     drawn.set(name, found)
@@ -32,7 +39,7 @@ export function createFilmShelf(): FilmShelf {
   return {
     video: (film) =>
       take(`video ${JSON.stringify(film)}`, async () =>
-        served(await (await drawing()).drawFilm(film), 'video/mp4'),
+        served(await (await drawing()).drawFilm(film, signal), 'video/mp4'),
       ),
     still: (film) =>
       take(`still ${JSON.stringify(film)}`, async () =>

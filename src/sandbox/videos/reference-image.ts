@@ -1,4 +1,5 @@
 import { decodeImage } from '../../files/codecs.ts'
+import { decodeBase64 } from '../../files/decode-base64.ts'
 import { readImageInfo } from '../../files/image-info.ts'
 import { RequestProblem } from '../http/problem.ts'
 import { isObject, textOf } from '../json-value.ts'
@@ -6,8 +7,6 @@ import { crc32 } from 'node:zlib'
 
 /** Of images of more pixels, the sandbox would need more memory than a stand-in should. The specification sets none. */
 const maxPixels = 40_000_000
-
-const base64 = /^(?:[\d+/A-Za-z]{4})*(?:[\d+/A-Za-z]{2}==|[\d+/A-Za-z]{3}=)?$/
 
 /**
  * Holds an image in base64, as an instance carries it, to what it says it is: it really decodes.
@@ -21,8 +20,8 @@ export async function checkImageObject(value: unknown, field: string): Promise<n
     throw invalidField(field, 'must hold bytesBase64Encoded; the sandbox fetches no addresses')
   }
   const text = textOf(value['bytesBase64Encoded'])
-  if (text === '' || !base64.test(text)) throw invalidField(`${field}.bytesBase64Encoded`, 'must be base64')
-  const bytes = Buffer.from(text, 'base64')
+  const bytes = decodeBase64(text)
+  if (bytes === undefined) throw invalidField(`${field}.bytesBase64Encoded`, 'must be base64')
   return checkImage(bytes, `${field}.bytesBase64Encoded`, textOf(value['mimeType']))
 }
 

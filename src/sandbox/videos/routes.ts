@@ -3,7 +3,7 @@ import { videoCreateEndpoint } from '../../contract/video-create.ts'
 import type { Fields } from '../../contract/field.ts'
 import { videoRemixEndpoint } from '../../contract/videos.ts'
 import type { Exchanges, Handler } from '../http/handler.ts'
-import { parseBody, readBody } from '../http/read-body.ts'
+import { readJsonBody } from '../http/read-body.ts'
 import { readForm } from '../images/read-form.ts'
 import type { RequestContent } from '../request.ts'
 import { originOf, pathPart } from '../serve.ts'
@@ -25,15 +25,16 @@ import type { VideoWorks } from './works.ts'
  */
 export function addVideoRoutes(
   app: App,
-  { seed, clock, latency }: Exchanges,
+  { seed, clock, media, latency, signal }: Exchanges,
   serve: Serve,
   folder: string | undefined,
 ): VideoWorks {
   const works: VideoWorks = {
     seed,
     clock,
+    media,
     jobs: createJobStore(clock, folder),
-    films: createFilmShelf(),
+    films: createFilmShelf(signal),
     pacing: pacingOf(latency),
   }
   addVideos(app, serve, works)
@@ -123,5 +124,5 @@ function jsonOrForm(fields: Fields) {
   return async (incoming: IncomingMessage): Promise<RequestContent> =>
     /^multipart\//i.test(incoming.headers['content-type'] ?? '')
       ? readForm(incoming, fields)
-      : { body: parseBody(await readBody(incoming)), files: [] }
+      : readJsonBody(incoming)
 }

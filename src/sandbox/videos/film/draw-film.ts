@@ -15,9 +15,10 @@ const keySeconds = 2
 
 /**
  * Draws a video: a camera that slowly passes a scene, as H.264 in an MP4. The same film gives the same bytes.
+ * @throws the reason of the signal once it is aborted
  * A second or so of work for 720p; everything else that is due has its turn between the pictures.
  */
-export async function drawFilm(film: Film): Promise<Uint8Array> {
+export async function drawFilm(film: Film, signal?: AbortSignal): Promise<Uint8Array> {
   const format = formatOf(film)
   const scene = planesOf(filmScene(film, sceneWidth(film), film.height), format.rows * 16)
   await nextTurn()
@@ -25,8 +26,9 @@ export async function drawFilm(film: Film): Promise<Uint8Array> {
   const pictures: CodedPicture[] = []
   for (const [frame, offset] of panOffsets(film).entries()) {
     const isKey = frame % (keySeconds * framesPerSecond) === 0
-    pictures.push(isKey ? encoder.whole(offset) : encoder.moved(offset))
+    pictures.push(isKey ? await encoder.whole(offset, nextTurn) : encoder.moved(offset))
     await nextTurn()
+    signal?.throwIfAborted()
   }
   return mp4File(format, parameterSets(format), pictures)
 }

@@ -12,6 +12,9 @@ import type { Planes } from './planes.ts'
 /** The farthest that a picture may move from one to the next, in pixels: what comes in is one macroblock wide. */
 export const farthestMove = 16
 
+/** Rows of macroblocks that are coded in one go: some 30 ms at 4k. */
+const rowsAtOnce = 16
+
 /** A coded picture. */
 export interface CodedPicture {
   readonly bytes: Uint8Array
@@ -21,8 +24,11 @@ export interface CodedPicture {
 
 /** Turns a pan across a scene into an H.264 stream: whole pictures now and then, and moves between them. */
 export interface Encoder {
-  /** @param offset first column of the scene that the picture shows; even */
-  whole(offset: number): CodedPicture
+  /**
+   * @param offset first column of the scene that the picture shows; even
+   * @param rest is awaited between the parts of the work
+   */
+  whole(offset: number, rest?: () => Promise<void>): Promise<CodedPicture>
   /** @param offset at most 16 columns from that of the picture before */
   moved(offset: number): CodedPicture
 }
@@ -40,7 +46,7 @@ export function createEncoder(scene: Planes, { columns, rows }: Format): Encoder
   let shown = 0
 
   return {
-    whole(offset) {
+    async whole(offset, rest) {
       frameNumber = 0
       shown = offset
       const out = createBitWriter()
@@ -50,6 +56,7 @@ export function createEncoder(scene: Planes, { columns, rows }: Format): Encoder
         for (let column = 0; column < columns; column++) {
           writeIntra(out, scene, picture, counts, { column, row, offset }, firstIntraType.whole)
         }
+        if (row % rowsAtOnce === rowsAtOnce - 1) await rest?.()
       }
       return { bytes: nalUnit(0x65, out.finish()), isKey: true }
     },

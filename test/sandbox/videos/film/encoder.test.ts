@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { CodedPicture } from '../../../../src/sandbox/videos/film/encoder.ts'
 import { createEncoder } from '../../../../src/sandbox/videos/film/encoder.ts'
 import { mp4File } from '../../../../src/sandbox/videos/film/mp4.ts'
 import { parameterSets } from '../../../../src/sandbox/videos/film/parameter-sets.ts'
@@ -44,7 +45,7 @@ const moves: Readonly<Record<string, readonly number[]>> = {
 
 test.skipIf(!hasFfmpeg).each(scenes)(
   '%s decodes to %i dB of what was drawn (needs ffmpeg)',
-  (_, least, sampleAt) => {
+  async (_, least, sampleAt) => {
     // Pictures that are cut to fewer pixels than their macroblocks have, too.
     for (const [width, height] of [
       [64, 48],
@@ -61,9 +62,10 @@ test.skipIf(!hasFfmpeg).each(scenes)(
       const scene = painted(format.columns * 16 + 64, format.rows * 16, sampleAt)
       for (const [direction, offsets] of Object.entries(moves)) {
         const encoder = createEncoder(scene, format)
-        const pictures = offsets.map((offset, index) =>
-          index % 5 === 0 ? encoder.whole(offset) : encoder.moved(offset),
-        )
+        const pictures: CodedPicture[] = []
+        for (const [index, offset] of offsets.entries()) {
+          pictures.push(index % 5 === 0 ? await encoder.whole(offset) : encoder.moved(offset))
+        }
         const frames = decodeVideo(mp4File(format, parameterSets(format), pictures), width, height)
         expect(frames).toHaveLength(offsets.length)
         for (const [index, frame] of frames.entries()) {
@@ -75,12 +77,12 @@ test.skipIf(!hasFfmpeg).each(scenes)(
   },
 )
 
-test('a picture that stands still is a few bytes', () => {
+test('a picture that stands still is a few bytes', async () => {
   const format = { width: 640, height: 352, columns: 40, rows: 22, framesPerSecond: 24 }
   const encoder = createEncoder(
     painted(640, 352, () => Math.floor(random() * 256)),
     format,
   )
-  expect(encoder.whole(0).bytes.length).toBeGreaterThan(100_000)
+  expect((await encoder.whole(0)).bytes.length).toBeGreaterThan(100_000)
   expect(encoder.moved(0).bytes.length).toBeLessThan(10)
 })

@@ -1,0 +1,178 @@
+import { request } from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import { testContext } from '../support/test-context.ts'
+import { call, generate, rawCall, respond, runningSandbox } from '../support/running-sandbox.ts'
+
+const MiB = 1024 * 1024
+const many = <Value>(count: number, value: (index: number) => Value) =>
+  Array.from({ length: count }, (_, at) => value(at))
+const format = (schema: object) => ({ text: { format: { type: 'json_schema', name: 'a', schema } } })
+const operations = '/v1beta/models/sandbox-video:predictLongRunning'
+const contents = [{ parts: [{ text: 'hi' }] }]
+
+/** Requests of which each held up the sandbox for seconds or filled its memory. */
+const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
+  'a thousand million items': (sandbox) =>
+    respond(sandbox, 'hi', format({ type: 'array', items: true, minItems: 1e9 })),
+  'the same of a function': (sandbox) => {
+    const parameters = {
+      type: 'object',
+      properties: { a: { type: 'string', minLength: 1e9 } },
+      required: ['a'],
+    }
+    return respond(sandbox, 'hi', {
+      tools: [{ type: 'function', name: 'f', parameters }],
+      tool_choice: 'required',
+    })
+  },
+  'eight candidates of a text for one': (sandbox) =>
+    generate(sandbox, 'hi', {
+      generationConfig: { candidateCount: 8, responseJsonSchema: { type: 'string', minLength: 500_000 } },
+    }),
+  '100,000 words with 20 log probabilities each': (sandbox) =>
+    respond(sandbox, 'sandbox:100000-words', { top_logprobs: 20 }),
+  'metadata that every event repeats': (sandbox) =>
+    respond(sandbox, 'hi', { stream: true, metadata: { a: 'x'.repeat(4 * MiB) } }),
+  'thousands of functions to look for in a long prompt': (sandbox) =>
+    generate(sandbox, 'ab'.repeat(100_000), {
+      tools: [{ functionDeclarations: many(10_000, (at) => ({ name: `aaaaaaaa${at}` })) }],
+    }),
+  'a million input items': (sandbox) =>
+    respond(
+      sandbox,
+      many(1_000_000, () => ({})),
+      {},
+    ),
+  'a million wrong contents': (sandbox) => generate(sandbox, 'hi', { contents: many(1_000_000, () => 1) }),
+  '200,000 unknown fields': (sandbox) =>
+    respond(sandbox, 'hi', Object.fromEntries(many(200_000, (at) => [`f${at}`, 1]))),
+  'JSON in JSON without an end': (sandbox) =>
+    call(sandbox, '/v1/responses', `{"input":${'['.repeat(MiB)}`, { method: 'POST' }),
+  'a model whose name is a book': (sandbox) => respond(sandbox, 'hi', { model: 'x'.repeat(MiB) }),
+  'a prompt of 16 MiB for an image': (sandbox) =>
+    call(sandbox, '/v1/images/generations', { prompt: '𝄞'.repeat(4 * MiB) }),
+  'base64 of 16 MiB that is no image': (sandbox) =>
+    call(sandbox, operations, {
+      instances: [{ prompt: 'a', image: { bytesBase64Encoded: 'A'.repeat(16 * MiB) } }],
+      parameters: {},
+    }),
+  'a form of 100,000 parts': (sandbox) => {
+    const parts = many(100_000, (at) => `--b\r\ncontent-disposition: form-data; name="f${at}"\r\n\r\nx\r\n`)
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+    return call(sandbox, '/v1/images/edits', `${parts.join('')}--b--\r\n`, { method: 'POST', headers })
+  },
+  'a form with a boundary of a page': (sandbox) => {
+    const headers = { 'content-type': `multipart/form-data; boundary=${'-'.repeat(4_000)}` }
+    return call(sandbox, '/v1/images/edits', '-'.repeat(MiB), { method: 'POST', headers })
+  },
+}
+
+test.for(Object.keys(hostile))(
+  'is refused in the public envelope, and nothing is counted: %s',
+  async (name) => {
+    const sandbox = await runningSandbox()
+    const { status, json } = await hostile[name]!(sandbox)
+    expect(status).toBe(400)
+    expect(json.error.message).toMatch(/\.$/)
+    expect(JSON.stringify(json).length).toBeLessThan(50_000)
+    expect(sandbox.created()).toBe(0)
+    expect((await respond(sandbox, 'hi')).status).toBe(200)
+  },
+)
+
+test('what a request may cost begins anew with each', async () => {
+  const sandbox = await runningSandbox()
+  const schema = format({ type: 'string', minLength: 1_000_000 })
+  for (let count = 0; count < 3; count++) {
+    const { status, json } = await respond(sandbox, 'hi', schema)
+    expect(status).toBe(200)
+    expect(JSON.parse(json.output[0].content[0].text).length).toBe(1_000_000)
+  }
+})
+
+test('a body that fills a picture and holds few values is read', async () => {
+  const sandbox = await runningSandbox()
+  const quotes = `\\"${'\\\\'.repeat(40_000)}[{,`.repeat(20)
+  const body = `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"${quotes}"}]}]}`
+  expect((await call(sandbox, '/v1/responses', body, { method: 'POST' })).status).toBe(200)
+})
+
+test('images for a client that has gone are not drawn to the end, and count as accepted', async () => {
+  const sandbox = await runningSandbox()
+  const { hostname, port } = new URL(sandbox.url)
+  const asked = request({
+    hostname,
+    port,
+    path: '/v1/images/generations',
+    method: 'POST',
+    headers: { authorization: 'Bearer x' },
+  })
+  asked.on('error', () => {})
+  asked.end(JSON.stringify({ model: 'image-model-b', prompt: 'a dot', n: 10, size: '256x256' }))
+  while (sandbox.requests().length === 0) await turn()
+  asked.destroy()
+  while (sandbox.created() === 0) await turn()
+  expect(sandbox.created('image-generations')).toBe(1)
+})
+
+test('a body that comes in chunks is held to the size limit as well, without a length to tell it', async () => {
+  const sandbox = await runningSandbox()
+  const { hostname, port } = new URL(sandbox.url)
+  const headers = { authorization: 'Bearer x', 'transfer-encoding': 'chunked' }
+  const asked = request({ hostname, port, path: '/v1/responses', method: 'POST', headers })
+  const status = new Promise((resolve, reject) => {
+    asked.on('response', (response) => {
+      resolve(response.statusCode)
+      response.resume()
+    })
+    asked.on('error', reject)
+  })
+  const piece = Buffer.alloc(8 * MiB, 'x')
+  asked.write('{"input":"')
+  // 256 MiB, the limit, are reached with the last one.
+  for (let sent = 0; sent < 32; sent++) {
+    if (!asked.write(piece)) await new Promise((resolve) => asked.once('drain', resolve))
+  }
+  expect(await status).toBe(413)
+  asked.on('error', () => {}).destroy()
+  expect(sandbox.created()).toBe(0)
+})
+
+test.for(['https://example.com', 'http://example.com', 'http://localhost:3000', 'null', ''])(
+  'a web page at "%s" is refused at every path',
+  async (origin) => {
+    const sandbox = await runningSandbox()
+    for (const path of ['/v1/responses', '/v1beta/models/sandbox-text:generateContent', '/sandbox/stats']) {
+      const { bytes } = await rawCall(sandbox, path, { input: 'hi', contents }, { origin }).over
+      expect(bytes).toMatch(path === '/sandbox/stats' ? /^HTTP\/1\.1 (403|404) / : /^HTTP\/1\.1 403 /)
+    }
+    const stats = await call(sandbox, '/sandbox/stats', undefined, { headers: { origin } })
+    expect(stats.status).toBe(403)
+    expect(sandbox.created()).toBe(0)
+  },
+)
+
+test('what is no HTTP, and a fault that answers with none, are no creations', async () => {
+  const rules = [{ id: 'ssh', action: 'not-http', attempt: 1 }] as const
+  const sandbox = await runningSandbox({ faults: rules })
+  const { bytes } = await rawCall(sandbox, '/v1/responses', { input: 'hi' }).over
+  expect(bytes).toBe('SSH-2.0-OpenSSH_9.9\r\n')
+  expect(sandbox.created()).toBe(0)
+  expect(sandbox.requests()).toMatchObject([{ created: false, fault: 'ssh' }])
+  expect((await respond(sandbox, 'hi')).status).toBe(200)
+  expect(sandbox.created()).toBe(1)
+})
+
+test('closing does not wait for a video that is being drawn', async () => {
+  const sandbox = await startSandbox({ clock: testContext().clock })
+  const headers = { authorization: 'Bearer x' }
+  const waiting = fetch(`${sandbox.url}/v1/videos/video_sandbox_source/content`, { headers })
+    .then((response) => response.arrayBuffer())
+    .catch((error: Error) => error)
+  while (sandbox.requests().length === 0) await turn()
+  await sandbox.close()
+  expect(await waiting).toBeInstanceOf(Error)
+})

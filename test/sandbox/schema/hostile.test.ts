@@ -1,0 +1,125 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createBudget } from '../../../src/sandbox/budget.ts'
+import { sampleOf } from '../../../src/sandbox/schema/sample.ts'
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
+
+const long = 'x'.repeat(100_000)
+const many = <Value>(length: number, value: (index: number) => Value) =>
+  Array.from({ length }, (_, at) => value(at))
+const objectOf = (count: number, schema: object) => ({
+  type: 'object',
+  required: many(count, (at) => `p${at}`),
+  properties: Object.fromEntries(many(count, (at) => [`p${at}`, schema])),
+})
+/** Every level refers twice to the one below. */
+const doubling = (levels: number) => ({
+  $ref: `#/$defs/a${levels}`,
+  $defs: Object.fromEntries(
+    many(levels + 1, (at) => [
+      `a${at}`,
+      at === 0 ? {} : { allOf: many(2, () => ({ $ref: `#/$defs/a${at - 1}` })) },
+    ]),
+  ),
+})
+
+test.for<readonly [string, object]>([
+  [
+    'a required recursion that doubles',
+    { properties: { a: { $ref: '#' }, b: { $ref: '#' } }, required: ['a', 'b'] },
+  ],
+  ['a thousand million texts', { type: 'array', items: { type: 'string' }, minItems: 1e9 }],
+  ['a thousand million of anything', { type: 'array', minItems: 1e9 }],
+  ['a thousand million items that true describes', { type: 'array', items: true, minItems: 1e9 }],
+  ['a thousand million items of one constant', { type: 'array', items: { const: 1 }, minItems: 1e9 }],
+  [
+    'unique items that cannot be found',
+    { type: 'array', items: { const: 1 }, minItems: 1e9, uniqueItems: true },
+  ],
+  ['a text of a terabyte', { type: 'string', minLength: 1e12 }],
+  ['500 texts of 500,000 characters', objectOf(500, { type: 'string', minLength: 500_000 })],
+  [
+    '10,000 patterned texts',
+    { type: 'array', minItems: 10_000, items: { pattern: '^[a-z]{1000}$', type: 'string' } },
+  ],
+  ['a pattern with repeated repeats', { type: 'string', pattern: '((a{1000}){1000}){1000}' }],
+  ['a pattern that repeats a long text', { type: 'string', pattern: `(${long}){100000}` }],
+  ['a pattern that repeats nothing', { type: 'string', pattern: '(){999999999999}' }],
+  ['a pattern of many ranges', { type: 'string', pattern: `[${'\u4e00-\u9fff'.repeat(20_000)}]` }],
+  ['a pattern of groups in groups', { type: 'string', pattern: '('.repeat(100_000) }],
+  ['a thousand million properties', { type: 'object', minProperties: 1e9 }],
+  ['references that unfold to 65,536 parts, often', { ...doubling(15), ...objectOf(100, doubling(15)) }],
+  ['a long reference to itself', { $ref: `#${'/'.repeat(100_000)}` }],
+  ['a long constant, often', { type: 'array', minItems: 15_000, items: { const: long } }],
+  ['a long choice, often', { type: 'array', minItems: 15_000, items: { enum: [long] } }],
+  [
+    'many alternatives, often',
+    { type: 'array', minItems: 9_000, items: { anyOf: many(9_000, () => ({ type: 'null' })) } },
+  ],
+  [
+    'many required names, often',
+    { type: 'array', minItems: 9_000, items: { type: 'object', required: many(9_000, String) } },
+  ],
+])('a schema that asks for too much is refused: %s', ([, schema]) => {
+  expect(() => sampleOf(schema, seededRandom(1), createBudget())).toThrow(
+    expect.objectContaining({ status: 400, facts: { code: 'sandbox_limit_exceeded' } }),
+  )
+})
+
+test.for<readonly [string, object]>([
+  [
+    'a circle of references',
+    { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+  ],
+  ['a reference to itself', { $ref: '#' }],
+  ['a reference that is no address', { $ref: '#/%' }],
+  ['an endless allOf', { $defs: { a: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }],
+  ['a character that there is not', { type: 'string', pattern: '\\u{ffffff}' }],
+  ['an unfinished class', { type: 'string', pattern: '\\p{'.repeat(10_000) }],
+  [
+    'an order of 20,000 names',
+    { ...objectOf(9_000, { type: 'null' }), propertyOrdering: many(20_000, String) },
+  ],
+  ['a million characters', { type: 'string', minLength: 1_000_000 }],
+])('a strange schema has a value: %s', ([, schema]) => {
+  expect(sampleOf(schema, seededRandom(1), createBudget())).toBeDefined()
+})
+
+test('no JSON as a schema costs more than the budget', () => {
+  const numbers = fc.oneof(fc.nat(), fc.double(), fc.constantFrom(1e9, 1e308, -1))
+  const schemas = fc.letrec((tie) => ({
+    inner: fc.oneof({ maxDepth: 3, depthIdentifier: 'schema' }, fc.constant({}), tie('schema')),
+    schema: fc.record(
+      {
+        type: fc.constantFrom('string', 'array', 'object', 'integer', 'number'),
+        minItems: numbers,
+        minLength: numbers,
+        minProperties: numbers,
+        uniqueItems: fc.boolean(),
+        pattern: fc.stringMatching(/^[a-c()[\]{}|*+?\\^$0-9,-]{0,30}$/),
+        $ref: fc.constantFrom('#', '#/items', '#/properties/a', '#/allOf/0'),
+        enum: fc.array(fc.jsonValue()),
+        items: tie('inner'),
+        contains: tie('inner'),
+        properties: fc.record({ a: tie('inner'), b: tie('inner') }, { requiredKeys: [] }),
+        required: fc.subarray(['a', 'b', 'c']),
+        allOf: fc.array(tie('inner'), { maxLength: 3 }),
+        anyOf: fc.array(tie('inner'), { maxLength: 3 }),
+      },
+      { requiredKeys: [] },
+    ),
+  })).schema
+  const outcomeOf = (schema: unknown) => {
+    try {
+      const text = JSON.stringify(sampleOf(schema, seededRandom(1), createBudget(20_000))) ?? ''
+      // Every character may need an escape of six.
+      return text.length < 150_000
+    } catch (error) {
+      return (error as { status?: number }).status === 400
+    }
+  }
+  const isRight = (schema: unknown) => {
+    expect(outcomeOf(schema)).toBe(true)
+  }
+  fc.assert(fc.property(schemas, isRight), { numRuns: 200 })
+})
