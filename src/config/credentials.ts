@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
+import { ModelgateError } from '../errors.ts'
+import { readInputFile } from '../files/read-input-file.ts'
 import { shellWord } from '../files/shell-word.ts'
 import { parseJson } from './parse-json.ts'
 import { configFolder } from './paths.ts'
@@ -19,8 +20,8 @@ export function credentialsPath(context: Context): string | undefined {
  * The key kept for a profile, as it is written.
  * @throws UsageError when others can read the file, or when it is not what it should be
  */
-export function storedKey(context: Context, profile: string): string | undefined {
-  const entry = readProfiles(context)?.[profile]
+export async function storedKey(context: Context, profile: string): Promise<string | undefined> {
+  const entry = (await readProfiles(context))?.[profile]
   if (entry === undefined) return undefined
   const key = isMapping(entry) && Object.hasOwn(entry, 'api_key') ? entry['api_key'] : undefined
   if (typeof key !== 'string') {
@@ -32,17 +33,17 @@ export function storedKey(context: Context, profile: string): string | undefined
 }
 
 /** Whether a key is kept for a profile; a file that cannot be used is reported when the key is needed. */
-export function profileExists(context: Context, profile: string): boolean {
+export async function profileExists(context: Context, profile: string): Promise<boolean> {
   try {
-    return readProfiles(context)?.[profile] !== undefined
+    return (await readProfiles(context))?.[profile] !== undefined
   } catch {
     return false
   }
 }
 
-function readProfiles(context: Context): Readonly<Record<string, unknown>> | undefined {
+async function readProfiles(context: Context): Promise<Readonly<Record<string, unknown>> | undefined> {
   const file = credentialsPath(context)
-  const text = file === undefined ? undefined : readPrivately(file, context.platform)
+  const text = file === undefined ? undefined : await readPrivately(context, file)
   if (file === undefined || text === undefined) return undefined
   const document = parseJson(file, text)
   const profiles =
@@ -52,24 +53,19 @@ function readProfiles(context: Context): Readonly<Record<string, unknown>> | und
 }
 
 /** The text of a file that only its owner may read; undefined when there is none. */
-function readPrivately(file: string, platform: NodeJS.Platform): string | undefined {
-  let descriptor: number
-  try {
-    descriptor = openSync(file, 'r')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw configError(`${file}: the credentials file cannot be read (${code}).`, undefined, error)
-  }
-  try {
-    const stat = fstatSync(descriptor)
-    if (!stat.isFile() || stat.size > largestBytes) throw configError(`${file}: not a credentials file.`)
-    // Windows guards the folder of the user instead, and shows no such bits.
-    if (platform !== 'win32' && (stat.mode & 0o077) !== 0) {
-      throw configError(`${file}: other users can read your keys.`, `Run: chmod 600 ${shellWord(file)}`)
-    }
-    return readFileSync(descriptor, 'utf8')
-  } finally {
-    closeSync(descriptor)
-  }
+async function readPrivately(context: Context, file: string): Promise<string | undefined> {
+  const bytes = await readInputFile(context, file, {
+    maxBytes: largestBytes,
+    pipes: false,
+    refuse: ({ mode }) =>
+      // Windows guards the folder of the user instead, and shows no such bits.
+      context.platform !== 'win32' && (mode & 0o077) !== 0
+        ? configError(`${file}: other users can read your keys.`, `Run: chmod 600 ${shellWord(file)}`)
+        : undefined,
+  })
+  if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8')
+  if (bytes.code === 'not_found' || bytes.code === 'not_a_folder') return undefined
+  throw bytes.code === 'config_invalid'
+    ? bytes
+    : configError(`The credentials file: ${bytes.message}`, undefined, bytes)
 }

@@ -46,7 +46,7 @@ async function findKey(context: Context, settings: KeySettings): Promise<ApiKey>
     (await configuredKey(context, settings, ['flag'])) ??
     environmentKey(context) ??
     (await configuredKey(context, settings, ['environment', 'user'])) ??
-    credentialsKey(context, settings)
+    (await credentialsKey(context, settings))
   if (found === undefined) throw keyMissing(context, settings.profile.value)
   checkKey(found.value, found.source)
   return { ...found, lastFour: found.value.length >= 12 ? found.value.slice(-4) : '' }
@@ -69,7 +69,7 @@ async function configuredKey(
   for (const level of levels) {
     if (apiKeyFile.value !== undefined && apiKeyFile.level === level) {
       const source = `${apiKeyFile.source}, file ${apiKeyFile.value}`
-      return { value: await readKeyFile(apiKeyFile.value, apiKeyFile.source), source }
+      return { value: await readKeyFile(context, apiKeyFile.value, apiKeyFile.source), source }
     }
     if (apiKeyCommand.value !== undefined && apiKeyCommand.level === level) {
       const source = `${apiKeyCommand.source}, its command`
@@ -79,8 +79,8 @@ async function configuredKey(
   return undefined
 }
 
-function credentialsKey(context: Context, { profile }: KeySettings): Unchecked | undefined {
-  const value = storedKey(context, profile.value)
+async function credentialsKey(context: Context, { profile }: KeySettings): Promise<Unchecked | undefined> {
+  const value = await storedKey(context, profile.value)
   return value === undefined ? undefined : { value, source: `credentials file ${credentialsPath(context)}` }
 }
 

@@ -43,7 +43,7 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
   throwProblems(problems)
 
   const layers = [flag, environment, project?.settings, user?.settings].filter((layer) => layer !== undefined)
-  const profile = chosenProfile(context, firstOf(layers, 'profile'), user, problems)
+  const profile = await chosenProfile(context, firstOf(layers, 'profile'), user, problems)
   const all = profile === undefined ? layers : withProfile(layers, profile)
   const values = winners(all)
   const ownLayers = all.filter((layer) => layer !== project?.settings)
@@ -73,15 +73,16 @@ function firstOf(layers: readonly Layer[], name: SettingName): Found {
 }
 
 /** The settings of the chosen profile, or undefined for the default one where the file does not write it out. */
-function chosenProfile(
+async function chosenProfile(
   context: Context,
   chosen: Found,
   user: FileLayer | undefined,
   problems: Problem[],
-): Layer | undefined {
+): Promise<Layer | undefined> {
   const name = chosen.value as string
   const profile = user?.profiles.get(name)
-  if (profile === undefined && name !== settingTable.profile.default && !profileExists(context, name)) {
+  const isNamed = profile === undefined && name !== settingTable.profile.default
+  if (isNamed && !(await profileExists(context, name))) {
     const known = [...new Set([settingTable.profile.default, ...(user?.profiles.keys() ?? [])])]
     problems.push({
       message: `There is no profile ${quoted(name)} (${chosen.source}).`,

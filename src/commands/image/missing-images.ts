@@ -39,7 +39,7 @@ export async function existingProblems(
   existing: readonly ExistingImage[],
 ): Promise<FileError[]> {
   const problems = existing.map(async ({ path }) => {
-    const found = await describeInputFile(context, path, { maxBytes: Infinity })
+    const found = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
     if (found instanceof ModelgateError) return [problem(found.code, found.message)]
     const isImage = sniffMediaType(found.head)?.startsWith('image/')
     return isImage ? [] : [problem('not_an_image', `${JSON.stringify(path)} is no image.`)]

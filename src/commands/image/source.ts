@@ -50,6 +50,8 @@ export async function readImageSource(
   if (file instanceof ModelgateError) {
     throw new ModelgateError(file.exit, file.code, `${flag}: ${file.message}`, file.facts)
   }
+  const { content } = file
+  if (content !== undefined) return inMemory(flag, label, basename(label), content)
   const path = resolve(context.cwd, label)
   return source(flag, label, basename(label), file.bytes, file.head, () => fileChunks(path))
 }

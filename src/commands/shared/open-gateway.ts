@@ -1,15 +1,16 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
 import { defaultSeconds } from '../../contract/limits.ts'
 import { sandboxFolder } from '../../config/paths.ts'
 import { resolveKey } from '../../config/key.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
+import { shownPath } from '../../files/file-error.ts'
+import { describeInputFile, readInputFile } from '../../files/read-input-file.ts'
 import { proxiesFrom } from '../../gateway/connection.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { createMessageCleaner } from '../../output/message-cleaner.ts'
 import type { Output } from '../../output/output.ts'
+import { claimStandardInput, isStandardInputClaimed } from './claim-input.ts'
 import type { CommonOptions } from './common-options.ts'
 
 /** Where a command's requests go, and what must be closed when it is done. */
@@ -22,12 +23,19 @@ export interface OpenGateway {
 const sandboxKey = 'sandbox-key'
 
 /** All settings of a call, from flags, environment, files and defaults. */
-export function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
-  return resolveSettings(context, {
+export async function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
+  const settings = await resolveSettings(context, {
     ...options,
     ...(options.quiet === undefined ? {} : { quiet: true }),
     ...(options.stdin === false ? { noStdin: true } : {}),
   })
+  // A key that is piped in must never become part of a prompt.
+  const { apiKeyFile, caFile } = settings
+  for (const { value, source } of [apiKeyFile, caFile]) {
+    const isInput = value !== undefined && /^\/(?:dev\/stdin|(?:dev|proc\/self)\/fd\/0)$/.test(value)
+    if (isInput && !isStandardInputClaimed(context)) claimStandardInput(context, source)
+  }
+  return settings
 }
 
 /**
@@ -46,7 +54,8 @@ export async function openGateway(
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const proxies = options.sandbox ? undefined : proxiesFrom(context.env)
   const ca =
-    settings.caFile.value === undefined ? undefined : readCertificates(context, settings.caFile.value)
+    settings.caFile.value === undefined ? undefined : await readCertificates(context, settings.caFile.value)
+  if (!options.sandbox) await readExtraCertificates(context)
   // Last: once the sandbox runs, nothing may fail before it can be closed.
   const place = options.sandbox
     ? await sandboxPlace(context)
@@ -121,20 +130,36 @@ export function configuredBaseUrl({ baseUrl }: Settings): URL {
   })
 }
 
-function readCertificates(context: Context, path: string): string {
-  const refuse = (problem: string, cause?: unknown) =>
-    new UsageError(`The certificate authority file ${path} ${problem}.`, {
-      code: 'ca_unreadable',
-      phase: 'config',
-      hint: 'Check --ca-file.',
-      cause,
-    })
-  let text: string
-  try {
-    text = readFileSync(resolve(context.cwd, path), 'utf8')
-  } catch (cause) {
-    throw refuse('cannot be read', cause)
+/** More than all authorities of the world take. */
+const largestCaBytes = 4_194_304
+
+async function readCertificates(context: Context, path: string): Promise<string> {
+  const bytes = await readInputFile(context, path, { maxBytes: largestCaBytes })
+  const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
+  if (bytes instanceof ModelgateError) {
+    const message = `The certificate authority file: ${bytes.message}`
+    throw new ModelgateError(bytes.exit, 'ca_unreadable', message, { ...bytes.facts, ...facts })
   }
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw refuse('holds no certificate in PEM form')
-  return text
+  const text = bytes.toString('utf8')
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  const message = `The certificate authority file: ${shownPath(path)} holds no certificate in PEM form.`
+  throw new UsageError(message, { ...facts, code: 'ca_unreadable' })
+}
+
+/**
+ * Node reads the file of NODE_EXTRA_CA_CERTS itself, at the first connection with TLS: in one go and deaf to signals.
+ * That is left to it only for a regular file; a pipe is read here, and devices are refused.
+ */
+async function readExtraCertificates(context: Context): Promise<void> {
+  const path = context.env['NODE_EXTRA_CA_CERTS']
+  if (!path) return
+  const file = await describeInputFile(context, path, { maxBytes: largestCaBytes })
+  if (file instanceof ModelgateError) {
+    // Node says itself what it cannot read, and goes on without.
+    if (!['not_a_file', 'file_too_large', 'pipe_silent'].includes(file.code)) return
+    throw new UsageError(`NODE_EXTRA_CA_CERTS: ${file.message}`, { code: 'ca_unreadable', phase: 'config' })
+  }
+  if (file.content === undefined) return
+  const { rootCertificates, setDefaultCACertificates } = await import('node:tls')
+  setDefaultCACertificates([...rootCertificates, file.content.toString('utf8')])
 }

@@ -1,10 +1,9 @@
 import type { Context, InputKind } from '../../context.ts'
-import { defaultSeconds } from '../../contract/limits.ts'
-import { UsageError } from '../../errors.ts'
+import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
+import { FileError, ModelgateError, UsageError } from '../../errors.ts'
+import { consumeInput, type SilenceStep } from '../../files/consume-input.ts'
 import { decodeText, invalidTextClause } from '../../files/decode-text.ts'
 import { claimStandardInput, isStandardInputClaimed } from './claim-input.ts'
-import { consumeInput } from './consume-input.ts'
-import type { SilenceStep } from './consume-input.ts'
 
 export interface PromptSource {
   /** The words of the command line, joined; `-` alone means standard input. */
@@ -71,7 +70,7 @@ function joinedNote(kind: InputKind, piped: string): string {
  */
 export async function readStandardInputBytes(context: Context, reader: string): Promise<Buffer> {
   claimStandardInput(context, reader)
-  return context.stdin.kind === 'empty' ? Buffer.alloc(0) : await consumeInput(context)
+  return context.stdin.kind === 'empty' ? Buffer.alloc(0) : await consume(context)
 }
 
 /** As `readStandardInputBytes`, decoded (UTF-8, or UTF-16 with a byte order mark). */
@@ -82,11 +81,35 @@ export async function readStandardInputText(
 ): Promise<string> {
   claimStandardInput(context, reader)
   if (context.stdin.kind === 'empty') return ''
-  const { text, invalid } = decodeText(await consumeInput(context, steps))
+  const { text, invalid } = decodeText(await consume(context, steps))
   if (text !== undefined) return text
   throw new UsageError(`Standard input ${invalidTextClause(invalid)}.`, {
     code: 'stdin_not_text',
     hint: 'What is not text is given to a flag: -a - attaches it to a question, --image - edits it.',
+  })
+}
+
+async function consume(context: Context, steps: readonly SilenceStep[] = []): Promise<Buffer> {
+  try {
+    return await consumeInput(context, context.stdin, { maxBytes: maxRequestBytes, tooLarge, steps })
+  } catch (error) {
+    context.signal.throwIfAborted()
+    throw readFailure(error)
+  }
+}
+
+function tooLarge(): UsageError {
+  const message = `Standard input is larger than ${maxRequestMebibytes} MiB, the most that can be sent.`
+  return new UsageError(message, { code: 'input_too_large', hint: 'Send less, in several calls.' })
+}
+
+function readFailure(error: unknown): unknown {
+  if (error instanceof ModelgateError) return error
+  const reason =
+    error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
+  return new FileError('stdin_failed', `Standard input cannot be read: ${reason}.`, {
+    phase: 'input',
+    cause: error,
   })
 }
 

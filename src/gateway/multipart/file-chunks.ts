@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { FileError } from '../../errors.ts'
 import { readError, shownPath } from '../../files/file-error.ts'
@@ -15,9 +16,12 @@ const chunkBytes = 524_288
  * @throws FileError `source_changed` when the file is written to meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
-  const handle = await open(path).catch((error: unknown) => {
-    throw readError(error, path)
-  })
+  // What was a file when it was looked at may be a pipe now, which must not block.
+  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
+    (error: unknown) => {
+      throw readError(error, path)
+    },
+  )
   try {
     const before = await handle.stat()
     const read = async (block: Buffer) => {

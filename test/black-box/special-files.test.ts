@@ -1,0 +1,139 @@
+import { execFileSync } from 'node:child_process'
+import { constants, openSync, closeSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { textStyles } from '../program/text-styles.ts'
+import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
+import { localServer } from '../support/local-server.ts'
+import { sse } from '../support/server-replies.ts'
+import { until } from '../support/running-sandbox.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { spawnProgram } from './spawn-program.ts'
+
+const { delta, end } = textStyles.generate
+const gateway = { MODELGATE_BASE_URL: 'https://127.0.0.1:59999' }
+const [text, edit] = [
+  ['generate', '-m', 'm'],
+  ['image', 'edit', '-m', 'm'],
+]
+
+/** Every flag and variable that names a file to be read; FILE stands for it. */
+const places: readonly (readonly [name: string, argv: readonly string[], env?: Record<string, string>])[] = [
+  ['--ca-file', [...text, '--ca-file', 'FILE', 'x']],
+  ['MODELGATE_CA_FILE', [...text, 'x'], { MODELGATE_CA_FILE: 'FILE' }],
+  ['NODE_EXTRA_CA_CERTS', [...text, 'x'], { NODE_EXTRA_CA_CERTS: 'FILE' }],
+  ['--api-key-file', [...text, '--api-key-file', 'FILE', 'x']],
+  ['MODELGATE_API_KEY_FILE', [...text, 'x'], { MODELGATE_API_KEY_FILE: 'FILE' }],
+  ['--body', [...text, '--body', '@FILE', 'x']],
+  ['--schema', [...text, '--schema', 'FILE', 'x']],
+  ['--history', [...text, '--history', 'FILE', 'x']],
+  ['--tool', [...text, '--tool', '@FILE', 'x']],
+  ['--tools', [...text, '--tools', '@FILE', 'x']],
+  ['--system', [...text, '--system', '@FILE', 'x']],
+  ['--instructions', ['respond', '-m', 'm', '--instructions', '@FILE', 'x']],
+  ['-a', [...text, '-a', 'FILE', 'x']],
+  ['a prompt', [...text, '@FILE']],
+  ['--image of an edit', [...edit, '--image', 'FILE', 'x']],
+  ['--mask', [...edit, '--image', 'FILE', '--mask', 'FILE', 'x']],
+  ['--image of a video', ['video', 'generate', '-m', 'm', '--image', 'FILE', 'x']],
+  ['--last-frame', ['video', 'generate', '-m', 'm', '--last-frame', 'FILE', 'x']],
+  ['--reference', ['video', 'generate', '-m', 'm', '--reference', 'FILE', 'x']],
+  ['--faults', ['sandbox', '--faults', 'FILE']],
+]
+
+function start([, argv, env = {}]: (typeof places)[number], file: string) {
+  const named = (word: string) => word.replace('FILE', file)
+  const variables = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, named(value)]))
+  const isKeyFile = 'MODELGATE_API_KEY_FILE' in env
+  return spawnProgram(argv.map(named), {
+    env: { ...gateway, ...variables, ...(isKeyFile ? { MODELGATE_API_KEY: undefined } : {}) },
+  })
+}
+
+const table = places.map((place) => [place[0], place] as const)
+
+describe.runIf(process.platform === 'linux')('what a flag or variable names', () => {
+  test.each(table)('%s refuses a device without end', async (_, place) => {
+    const { exit, stderr } = await start(place, '/dev/zero').ended
+    expect([exit, stderr]).toEqual([
+      2,
+      expect.stringContaining('"/dev/zero" is not a regular file or a pipe.'),
+    ])
+  })
+
+  test.each(table)('%s waits for the writer of a pipe, and Ctrl-C ends that', async (_, place) => {
+    const path = join(temporaryFolder(), 'pipe')
+    execFileSync('mkfifo', [path])
+    const program = start(place, path)
+    let descriptor: number | undefined
+    onTestFinished(() => {
+      if (descriptor !== undefined) closeSync(descriptor)
+    })
+    await until(() => {
+      descriptor = openForReader(path)
+      return descriptor !== undefined || program.process.exitCode !== null
+    })
+    program.process.kill('SIGINT')
+    const { exit, stderr } = await program.ended
+    expect([exit, stderr]).toEqual(['SIGINT', expect.stringContaining('modelgate: Stopped.')])
+  })
+})
+
+/** Undefined while nobody reads the pipe. */
+function openForReader(path: string): number | undefined {
+  try {
+    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
+  } catch {
+    return undefined
+  }
+}
+
+test.runIf(process.platform === 'linux')(
+  'process substitution gives a body, a prompt and an attachment',
+  async () => {
+    const shell = `modelgate generate -m m --dry-run --body @<(echo '{"generationConfig":{"seed":1}}') \
+    -a <(echo attached) @<(echo asked)`
+    const { exit, stdout, stderr } = await spawnProgram([], { shell, env: gateway }).ended
+    expect([exit, stderr]).toEqual([0, ''])
+    const parts = [{ inlineData: { mimeType: 'text/plain', data: 'YXR0YWNoZWQK' } }, { text: 'asked\n' }]
+    expect(JSON.parse(stdout.toString())).toMatchObject({
+      body: { generationConfig: { seed: 1 }, contents: [{ role: 'user', parts }] },
+    })
+  },
+)
+
+test.skipIf(!canMakeCertificates)('process substitution gives a key and certificates', async () => {
+  const { key, cert } = makeCertificate()
+  const server = await localServer([sse([delta('Hello.'), end])], { tls: { key, cert } })
+  const env = { CERT: cert, MODELGATE_API_KEY: undefined }
+  const argv = ['generate', '-m', 'm', '--base-url', server.url, 'x']
+  const given = '--api-key-file <(echo some-key)'
+  const shell = `modelgate "$@" ${given} --ca-file <(echo "$CERT")`
+  expect((await spawnProgram(argv, { shell, env }).ended).stdout.toString()).toBe('Hello.\n')
+  expect(server.requests[0]!.headers['authorization']).toBe('Bearer some-key')
+})
+
+test.skipIf(!canMakeCertificates)('process substitution gives further certificates to Node', async () => {
+  const { key, cert } = makeCertificate()
+  const server = await localServer([sse([delta('Hello.'), end])], { tls: { key, cert } })
+  const argv = ['generate', '-m', 'm', '--base-url', server.url, 'x']
+  const shell = 'NODE_EXTRA_CA_CERTS=<(echo "$CERT") modelgate "$@"'
+  expect((await spawnProgram(argv, { shell, env: { CERT: cert } }).ended).stdout.toString()).toBe('Hello.\n')
+})
+
+test('a pipe without end is read to the limit alone', async () => {
+  const shell = 'modelgate generate -m m --ca-file <(cat /dev/zero) x'
+  const { exit, stderr } = await spawnProgram([], { shell, env: gateway }).ended
+  expect([exit, stderr]).toEqual([
+    2,
+    expect.stringContaining('more than 4194304 bytes, at most 4194304 are taken.'),
+  ])
+})
+
+test('a key that is piped in is never part of a prompt', async () => {
+  const shell = 'echo piped-key | modelgate generate -m m --dry-run --api-key-file /dev/stdin asked'
+  const { exit, stdout } = await spawnProgram([], { shell, env: gateway }).ended
+  expect(exit).toBe(0)
+  expect(stdout.toString()).not.toContain('piped-key')
+})
