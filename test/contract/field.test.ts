@@ -24,6 +24,8 @@ test('the fields of endpoint 1', () => {
     'toolConfig',
     'tools',
   ])
+  const { candidateCount } = generateContentEndpoint.fields['generationConfig']!.fields!
+  expect(factsOf(candidateCount!)).toBe('integer 1 to 8')
   const required = Object.entries(generateContentEndpoint.fields).filter(([, field]) => field.required)
   expect(required.map(([name]) => name)).toEqual(['contents'])
 })
