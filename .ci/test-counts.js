@@ -3,36 +3,40 @@
 import { readFileSync } from 'node:fs'
 
 const report = read(process.argv[2])
-const skipped = report.numPendingTests + report.numTodoTests
+const tests = report.testResults.flatMap((file) =>
+  file.assertionResults.map((test) => ({ ...test, name: `${file.name}: ${test.fullName}` })),
+)
+// One that has passed after all, in a second try, has failed once.
+const isFailed = (test) => test.status === 'failed' || test.failureMessages.length > 0
+const passed = tests.filter((test) => test.status === 'passed' && !isFailed(test))
+const failed = tests.filter(isFailed)
+const skipped = tests.filter((test) => test.status !== 'passed' && !isFailed(test))
 // A file that could not even be loaded has failed without a single test.
 const broken = report.testResults.filter(
   (file) => file.status === 'failed' && file.assertionResults.length === 0,
 )
-const failed = report.numFailedTests + broken.length
-const counts = [`${report.numPassedTests} passed`, `${failed} failed`]
-if (skipped > 0) counts.push(`${skipped} skipped`)
-for (const file of report.testResults) {
-  if (broken.includes(file)) print(`FAILED: ${file.name}`, file.message)
-  for (const test of file.assertionResults) {
-    const [failure] = test.failureMessages
-    const name = `${file.name}: ${test.fullName}`
-    if (test.status === 'failed') print(`FAILED: ${name}`, failure)
-    // It has failed once all the same.
-    else if (failure !== undefined) print(`UNSTEADY: ${name}`, failure)
-  }
-}
-console.log(counts.join(', '))
 
-function print(heading, message = '') {
-  console.log(`${heading}\n${message.split('\n').slice(0, 8).join('\n')}\n`)
+for (const { name } of skipped) console.log(`SKIPPED: ${name}`)
+if (skipped.length > 0) console.log()
+for (const file of broken) print(file.name, file.message)
+for (const test of failed) print(test.name, test.failureMessages[0])
+const counts = [`${passed.length} passed`, `${failed.length + broken.length} failed`]
+if (skipped.length > 0) counts.push(`${skipped.length} skipped`)
+console.log(counts.join(', '))
+if (failed.length + broken.length > 0) process.exitCode = 1
+
+function print(name, message = '') {
+  console.log(`FAILED: ${name}\n${message.split('\n').slice(0, 8).join('\n')}\n`)
 }
 
 function read(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
-    // The runner did not get as far as a report.
-    process.exitCode = 1
-    return { numPassedTests: 0, numFailedTests: 1, numPendingTests: 0, numTodoTests: 0, testResults: [] }
+    return {
+      testResults: [
+        { name: 'the test runner', status: 'failed', message: 'left no report', assertionResults: [] },
+      ],
+    }
   }
 }

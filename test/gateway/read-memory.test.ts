@@ -149,7 +149,7 @@ describe('plain', () => {
   })
 })
 
-describe('TLS', { skip: !canMakeCertificates }, () => {
+describe('TLS (needs openssl)', { skip: !canMakeCertificates }, () => {
   test('whatever the writes and the reader’s delays, the bytes that come are those that were sent', async () => {
     await expect(arrivesWhole(50, makeCertificate())).resolves.toBeUndefined()
   })

@@ -31,42 +31,50 @@ test.for([
 /** Without `openssl` there is no certificate to test with. */
 const withCertificates = { skip: !canMakeCertificates }
 
-test('an authority that nobody knows is refused, and not tried again', withCertificates, async () => {
-  const server = await localServer([[]], { tls: makeCertificate(), verify: false })
-  const gateway = testGateway(server.url)
-  expect(await outcomeOf(gateway)).toMatchObject({
-    exitCode: 6,
-    code: 'not_sent_certificate',
-    facts: { billed: 'no', hint: expect.stringContaining('--ca-file') as string },
-  })
-  expect(gateway.retries).toEqual([])
-})
+test(
+  'an authority that nobody knows is refused, and not tried again (needs openssl)',
+  withCertificates,
+  async () => {
+    const server = await localServer([[]], { tls: makeCertificate(), verify: false })
+    const gateway = testGateway(server.url)
+    expect(await outcomeOf(gateway)).toMatchObject({
+      exitCode: 6,
+      code: 'not_sent_certificate',
+      facts: { billed: 'no', hint: expect.stringContaining('--ca-file') as string },
+    })
+    expect(gateway.retries).toEqual([])
+  },
+)
 
-test('an authority of our own is trusted', withCertificates, async () => {
+test('an authority of our own is trusted (needs openssl)', withCertificates, async () => {
   const tls = makeCertificate()
   const server = await localServer([text('ok')], { tls })
   expect(await outcomeOf(testGateway(server.url, { ca: tls.cert }))).toBe('ok')
 })
 
-test('a certificate for another host is refused', withCertificates, async () => {
+test('a certificate for another host is refused (needs openssl)', withCertificates, async () => {
   const tls = makeCertificate('DNS:other.test')
   const server = await localServer([[]], { tls, verify: false })
   const gateway = testGateway(server.url, { ca: tls.cert })
   expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_certificate' })
 })
 
-test('TLS goes through the tunnel of a proxy, and nobody reads along', withCertificates, async () => {
-  const tls = makeCertificate('DNS:gateway.test')
-  const server = await localServer([text('ok')], { tls })
-  const proxy = await tunnelProxy()
-  const proxies = { http: undefined, https: proxy.url, except: '' }
-  const url = `https://gateway.test:${server.port}`
-  expect(await outcomeOf(testGateway(url, { ca: tls.cert, proxies }))).toBe('ok')
-  expect(proxy.asked).toEqual([`CONNECT gateway.test:${server.port} HTTP/1.1`])
-  expect(server.requests[0]!.headers['authorization']).toBe('Bearer test-key-0123456789')
-})
+test(
+  'TLS goes through the tunnel of a proxy, and nobody reads along (needs openssl)',
+  withCertificates,
+  async () => {
+    const tls = makeCertificate('DNS:gateway.test')
+    const server = await localServer([text('ok')], { tls })
+    const proxy = await tunnelProxy()
+    const proxies = { http: undefined, https: proxy.url, except: '' }
+    const url = `https://gateway.test:${server.port}`
+    expect(await outcomeOf(testGateway(url, { ca: tls.cert, proxies }))).toBe('ok')
+    expect(proxy.asked).toEqual([`CONNECT gateway.test:${server.port} HTTP/1.1`])
+    expect(server.requests[0]!.headers['authorization']).toBe('Bearer test-key-0123456789')
+  },
+)
 
-test('an unknown authority is refused through a proxy, too', withCertificates, async () => {
+test('an unknown authority is refused through a proxy, too (needs openssl)', withCertificates, async () => {
   const server = await localServer([[]], { tls: makeCertificate(), verify: false })
   const proxy = await tunnelProxy()
   const proxies = { http: undefined, https: proxy.url, except: '' }
@@ -74,7 +82,7 @@ test('an unknown authority is refused through a proxy, too', withCertificates, a
   expect(await outcomeOf(gateway)).toMatchObject({ exitCode: 6, code: 'not_sent_certificate' })
 })
 
-test('no variable of the environment turns the checks off', withCertificates, async () => {
+test('no variable of the environment turns the checks off (needs openssl)', withCertificates, async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   onTestFinished(() => void vi.unstubAllEnvs())
   const server = await localServer([[], [], []], { tls: makeCertificate(), verify: false })

@@ -44,7 +44,7 @@ const lines: readonly (readonly [string, string])[] = [
   ['modelgate schema --he', 'modelgate schema --help '],
 ]
 
-describe.each(['bash', 'zsh'] as const)('%s', (shell) => {
+describe.each(['bash', 'zsh'] as const)('%s (needs it)', (shell) => {
   const isHere = isInstalled(shell)
 
   test.skipIf(!isHere)('accepts the script', () => {
@@ -87,7 +87,7 @@ describe('bash', () => {
   })
 })
 
-describe('fish', () => {
+describe('fish (needs it)', () => {
   const isHere = isInstalled('fish')
 
   test.skipIf(!isHere)('accepts the script', () => {
@@ -110,7 +110,7 @@ describe('fish', () => {
   })
 })
 
-test.skipIf(!isInstalled('pwsh'))('powershell offers the words of an option', () => {
+test.skipIf(!isInstalled('pwsh'))('powershell offers the words of an option (needs pwsh)', () => {
   const code = `. ./powershell.ps1
 (TabExpansion2 'modelgate generate --thinking-level H' 38).CompletionMatches.CompletionText`
   writeFiles(folder, { 'powershell.ps1': completionScripts.powershell(tree) })
