@@ -177,7 +177,7 @@ test.each([
   ]
   const server = await localServer([inTwo, inTwo])
   const rivals = [1, 2].map(() => spawnProgram(create(server.url, ...words, '-o', 'x.png'), { cwd: folder }))
-  await until(() => begunIn(folder) === 2)
+  await until(() => begunIn(folder) === 2, folder)
   go()
   const ended = await Promise.all(rivals.map((rival) => rival.ended))
   expect(ended.map(({ exit }) => exit)).toEqual([0, 0])
@@ -193,7 +193,7 @@ test('Ctrl-C while a result is downloaded says what has been paid for, and where
     [readAll, write(picture), write(hero.subarray(0, 500_000)), stall],
   ])
   const program = spawnProgram(create(server.url, '-o', 'x.png'), { cwd: folder })
-  await until(() => begunIn(folder) > 0)
+  await until(() => begunIn(folder) > 0, folder)
   program.process.kill('SIGINT')
   const { exit, stdout, stderr } = await program.ended
   expect([exit, stdout.toString(), readdirSync(folder)]).toEqual(['SIGINT', '', []])

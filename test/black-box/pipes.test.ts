@@ -83,11 +83,10 @@ test('100 MB of standard input are more than the sandbox can hold in its context
 
 test('a prompt beside a pipe that stays open and silent', async () => {
   const server = await localServer([])
-  const argv = [...call(server.url), '--stdin-timeout', '2', 'x']
+  const argv = [...call(server.url), '--stdin-timeout', '0.01', 'x']
   const { exit, stdout, stderr } = await spawnProgram(argv, { stdin: 'pipe' }).ended
   expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 2, stdout: '' })
-  expect(stderr).toMatch(/^modelgate: Waiting for text on standard input, an open pipe\./)
-  expect(stderr).toContain('stayed open and silent for 2 s.')
+  expect(stderr).toContain('stayed open and silent for 0.01 s.')
 })
 
 test('control characters are bytes like any other in a pipe', async () => {

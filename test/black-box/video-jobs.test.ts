@@ -1,9 +1,10 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { jobGateway } from '../support/job-gateway.ts'
 import { until } from '../support/running-sandbox.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
-import { videoStudio } from './video-studio.ts'
+import { videoStudio, type VideoStudio } from './video-studio.ts'
 
 const clipOf = (job: number) => mp4Bytes({ duration: 1000 * (job + 1) }, Buffer.alloc(600_000, job))
 const numbers = Array.from({ length: 8 }, (_, job) => job)
@@ -86,15 +87,28 @@ test.each(['video-asked', 'video-begun', 'video-half'] as const)(
   },
 )
 
+/** Makes the jobs of the sandbox ten seconds older, so that they have ended without a wait. */
+function passTenSeconds({ home }: VideoStudio): void {
+  const folder = join(home, '.local/state/modelgate/sandbox')
+  for (const name of readdirSync(folder)) {
+    const job = JSON.parse(readFileSync(join(folder, name), 'utf8')) as { createdAt: number }
+    writeFileSync(join(folder, name), JSON.stringify({ ...job, createdAt: job.createdAt - 10_000 }))
+  }
+}
+
 test('jobs of the sandbox live from one command to the next', async () => {
   const studio = videoStudio({ url: 'http://127.0.0.1:8080' })
   const { exit, stdout } = await studio.run(
     start('--sandbox', '--no-wait', '--duration-seconds', '1', 'A boat'),
   )
   expect(exit).toBe(0)
+  passTenSeconds(studio)
   const waited = await studio.run(['wait', '--sandbox', '-o', 'x.mp4', stdout.trim()])
   expect([waited.exit, waited.stdout]).toEqual([0, 'x.mp4\n'])
-  const remixed = await studio.run(['remix', '--sandbox', '--last', '--wait', '-o', 'y.mp4', 'Make it night'])
+  const remix = await studio.run(['remix', '--sandbox', '--last', '--no-wait', 'Make it night'])
+  expect(remix.exit).toBe(0)
+  passTenSeconds(studio)
+  const remixed = await studio.run(['wait', '--sandbox', '-o', 'y.mp4', remix.stdout.trim()])
   expect([remixed.exit, remixed.stdout]).toEqual([0, 'y.mp4\n'])
   expect(await studio.list()).toMatchObject([{ kind: 'video' }, { kind: 'operation', state: 'completed' }])
 }, 60_000)

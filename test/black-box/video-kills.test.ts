@@ -80,7 +80,7 @@ test.each<[string, (studio: VideoStudio, program: { stderr: string }) => boolean
   const program = studio.start(words)
   // The place is tried before anything is sent, and that is another temporary file.
   await until(() => gateway.seen.includes('post-answered'))
-  await until(() => condition(studio, program) || program.process.exitCode !== null)
+  await until(() => condition(studio, program) || program.process.exitCode !== null, studio.cwd)
   program.process.kill('SIGKILL')
   await program.ended
   expect(await expectFound(studio, gateway)).toBe('finished')

@@ -8,6 +8,7 @@ import { spawnProgram, type Spawned } from './spawn-program.ts'
 
 /** A machine of somebody who runs one command after the other, or several at once. */
 export interface VideoStudio {
+  readonly home: string
   readonly cwd: string
   start(words: readonly string[]): Spawned
   run(words: readonly string[]): Promise<{ exit: number | NodeJS.Signals; stdout: string; stderr: string }>
@@ -36,6 +37,7 @@ export function videoStudio({ url }: { readonly url: string }): VideoStudio {
     return { exit, stdout: stdout.toString(), stderr }
   }
   return {
+    home,
     cwd,
     start,
     run,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { runKeyCommand } from '../../src/config/key-command.ts'
 import { Interrupted } from '../../src/errors.ts'
 import { configPlace, failureOf } from '../support/config-place.ts'
+import { until } from '../support/until.ts'
 
 const env = { PATH: '/usr/bin:/bin', GATE: 'work' }
 const source = 'user file config.yaml'
@@ -31,7 +32,8 @@ test.each([
 test('a command that hangs is ended after ten seconds', async () => {
   const { context } = configPlace({ env })
   const failure = failureOf(() => runKeyCommand(context, 'exec sleep 1000', source))
-  await started(() => context.clock.pendingTimers === 1)
+  // The command is started after its module has been loaded.
+  await until(() => context.clock.pendingTimers === 1)
   await context.clock.advance(9_999)
   expect(context.clock.pendingTimers).toBe(1)
   await context.clock.advance(1)
@@ -43,13 +45,9 @@ test('a command that hangs is ended after ten seconds', async () => {
 test('Ctrl-C ends it', async () => {
   const { context } = configPlace({ env })
   const run = runKeyCommand(context, 'exec sleep 1000', source).catch((error: unknown) => error)
-  await started(() => context.clock.pendingTimers === 1)
+  // The command is started after its module has been loaded.
+  await until(() => context.clock.pendingTimers === 1)
   context.abort(new Interrupted('interrupt'))
   expect(await run).toBeInstanceOf(Interrupted)
   expect(context.clock.pendingTimers).toBe(0)
 })
-
-/** The command is started after its module has been loaded. */
-async function started(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
-}

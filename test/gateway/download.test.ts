@@ -225,7 +225,7 @@ test.for<[string, ServerReply]>([
   const gateway = testGateway('http://gateway.test', { policy: { mode: 'never' } })
   const fetched = fetchInto(gateway, at('cdn.test', server))
   await until(() => server.requests[0]?.complete === true)
-  await advanceUntilSettled(gateway.clock, 5_000, fetched)
+  await advanceUntilSettled(gateway.clock, 5_000, fetched, () => server.isEndless)
   expect(await fetched).toMatchObject({ outcome: '5 read_timeout' })
 })
 

@@ -9,7 +9,7 @@ import { FileError } from '../../src/errors.ts'
 import { localServer } from '../support/local-server.ts'
 import { deaf, hear, hold, json, readHead, text, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { outcomeOf, testGateway, textRequest } from './test-gateway.ts'
+import { outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
 
 type Part = FieldPart | FilePart
 
@@ -243,7 +243,7 @@ async function sendWhile(change: (path: string) => Promise<void>) {
     },
   ])
   const outcome = outcomeOf(gateway, textRequest(gateway, { kind: 'create', body, contentType }))
-  while (server.requests.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => server.requests.length > 0)
   await change(path)
   changed.resolve()
   return {

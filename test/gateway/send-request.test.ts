@@ -183,7 +183,7 @@ test('leaves no timers and sockets behind after many attempts', async () => {
   const server = await localServer([busy(), [readAll, stall], ok])
   const gateway = testGateway(server.url, { policy: { mode: 'always' }, limits: { total: 3_600_000 } })
   const outcome = outcomeOf(gateway)
-  await advanceUntilSettled(gateway.clock, 1_000, outcome)
+  await advanceUntilSettled(gateway.clock, 1_000, outcome, () => server.isEndless)
   expect(await outcome).toBe('ok')
   await until(() => server.openSockets === 0)
   expect(gateway.clock.pendingTimers).toBe(0)

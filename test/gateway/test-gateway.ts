@@ -4,6 +4,9 @@ import { jsonBody, sendRequest } from '../../src/gateway/send-request.ts'
 import type { Gateway, GatewayReply, GatewayRequest, RetryNotice } from '../../src/gateway/gateway.ts'
 import type { RetryPolicy } from '../../src/gateway/retry.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
+import { until } from '../support/until.ts'
+
+export { until }
 
 export interface TestGateway extends Gateway {
   /** Stands still but for the waits between attempts, which pass at once. */
@@ -91,19 +94,22 @@ export async function textOf(reply: Pick<GatewayReply, 'body'>): Promise<string>
   return Buffer.concat(chunks).toString()
 }
 
-/** Lets everything else go on until the condition holds; the test's own time limit ends a wait in vain. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** Moves time forward in steps, with room for the network in between, until the promise is settled. */
+/**
+ * Moves time forward in steps until the promise is settled.
+ * @param isSilent whether time may pass, because the network has nothing more to bring; else limits could run out
+ * before what is on its way has come
+ */
 export async function advanceUntilSettled(
   clock: FakeClock,
   stepMs: number,
   promise: Promise<unknown>,
+  isSilent: () => boolean,
 ): Promise<void> {
   let settled = false
   const settle = () => void (settled = true)
   promise.then(settle, settle)
-  while (!settled) await clock.advance(stepMs)
+  while (!settled) {
+    await until(() => settled || isSilent())
+    await clock.advance(stepMs)
+  }
 }

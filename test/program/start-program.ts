@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../src/context.ts'
 import { main } from '../../src/main.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext, type TestContext, type TestOverrides } from '../support/test-context.ts'
+import { until } from '../support/until.ts'
 
 export interface RunningProgram {
   readonly context: TestContext
@@ -40,10 +40,8 @@ export function startProgram(
     home,
     exitCode,
     async until(condition) {
-      while (!condition()) {
-        if (ended) throw new Error(`The program ended too early.\n${context.stderr.text}`)
-        await setImmediate()
-      }
+      await until(() => ended || condition())
+      if (!condition()) throw new Error(`The program ended too early.\n${context.stderr.text}`)
     },
   }
 }

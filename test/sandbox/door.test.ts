@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { testContext } from '../support/test-context.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import { call, rawCall, respond, runningSandbox } from '../support/running-sandbox.ts'
+import { call, rawCall, respond, runningSandbox, until } from '../support/running-sandbox.ts'
 
 const contents = [{ parts: [{ text: 'hi' }] }]
 const generatePath = '/v1beta/models/sandbox-text:generateContent'
@@ -155,7 +155,7 @@ test('closing ends a request that is still streaming', async () => {
     headers: { authorization: 'Bearer x' },
     body: '{"input":"hi","stream":true}',
   }).then((response) => response.text())
-  while (sandbox.created() === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => sandbox.created() > 0)
   await sandbox.close()
   await expect(waiting).rejects.toThrow('terminated')
 })

@@ -23,6 +23,8 @@ export interface LocalServer {
   /** How many replies have been played to their last step, or given up because the client had gone. */
   readonly played: number
   readonly openSockets: number
+  /** Whether the reply on the last connection has come to a stall or a flood: only time ends it. */
+  readonly isEndless: boolean
   /** Bytes written that the system has taken. */
   readonly taken: number
   /** Bytes that have come, over all connections. */
@@ -50,6 +52,7 @@ export async function localServer(
   const requests: ReceivedRequest[] = []
   const sockets = new Set<Socket>()
   const faults: unknown[] = []
+  let last: { readonly isEndless: boolean } | undefined
   let played = 0
   let taken = 0
   let received = 0
@@ -60,6 +63,7 @@ export async function localServer(
     const connection = createConnection(socket, (bytes) => (taken += bytes))
     const reply = replies[requests.length]
     requests.push(connection.request)
+    last = connection
     if (reply === undefined) return void socket.destroy()
     connection
       .play(reply)
@@ -88,6 +92,9 @@ export async function localServer(
     },
     get openSockets() {
       return sockets.size
+    },
+    get isEndless() {
+      return last?.isEndless === true
     },
     get taken() {
       return taken
@@ -120,6 +127,7 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
   /** Of the request, once it has come whole: not to be searched for in a long body again and again. */
   let requestHead: string | undefined
   let gone = false
+  let isEndless = false
   let wake: (() => void) | undefined
   const changed = () => new Promise<void>((resolve) => (wake = resolve))
   socket.on('data', (bytes: Buffer) => {
@@ -174,10 +182,12 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
       case 'write':
         return send(step.bytes)
       case 'flood':
+        isEndless = true
         for (;;) await send(step.bytes)
       case 'hold':
         return Promise.race([step.until, until(() => false)])
       case 'stall':
+        isEndless = true
         return until(() => false)
       case 'hear':
         return step.on ? socket.resume() : socket.pause()
@@ -195,6 +205,9 @@ function createConnection(socket: Socket, onTaken: (bytes: number) => void) {
   }
   return {
     request,
+    get isEndless() {
+      return isEndless && !gone
+    },
     async play(reply: ServerReply): Promise<void> {
       try {
         for (const step of reply) await perform(step)

@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import type { Input } from '../../src/context.ts'
 import { memorySink, type MemorySink } from './memory-sink.ts'
 import { pipedInput } from './piped-input.ts'
+import { until } from './until.ts'
 
 /** Somebody at a terminal who can be asked. */
 export interface QuestionTerminal {
@@ -27,9 +27,7 @@ export function questionTerminal(): QuestionTerminal {
       stdin: { ...pipedInput('terminal'), stream: keys as unknown as NodeJS.ReadStream },
       stderr: { ...memorySink({ isTerminal: true }), stream: screen as unknown as NodeJS.WriteStream },
     },
-    async until(text) {
-      while (!stripVTControlCharacters(shown).includes(text)) await setImmediate()
-    },
+    until: (text) => until(() => stripVTControlCharacters(shown).includes(text)),
     press: (text) => keys.write(text),
     hangUp: () => keys.end(),
   }

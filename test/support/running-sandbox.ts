@@ -4,6 +4,8 @@ import { systemClock } from '../../src/context.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts'
 
+export { until } from './until.ts'
+
 /** Parsed JSON that a test looks into. */
 export type Json = ReturnType<typeof JSON.parse>
 
@@ -93,11 +95,6 @@ export function rawCall(sandbox: Sandbox, path: string, body: unknown, headers: 
       return !socket.destroyed && !socket.readableEnded
     },
   }
-}
-
-/** Lets everything else go on until the condition holds; the test's own time limit ends a wait in vain. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function parsed(text: string): Json {

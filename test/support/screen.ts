@@ -1,5 +1,6 @@
 import { spawn } from '@lydell/node-pty'
 import { Terminal } from '@xterm/headless'
+import { onTestFinished } from 'vitest'
 
 export interface ScreenOptions {
   readonly columns?: number
@@ -21,6 +22,13 @@ export interface ScreenResult {
   readonly exitCode: number
 }
 
+/**
+ * After the program this tells its exit code in a control sequence and waits. What the program has written comes before
+ * it; at the end of the last process in a pseudo-terminal, what nobody has read yet may be thrown away.
+ */
+const shellScript = `trap : INT; "$@"; printf '\\033]exit;%d\\007' $?; read -r line`
+const exitSequence = /\u001b\]exit;(\d+)\u0007/
+
 /** Runs a Node script in a pseudo-terminal to its end and reads the screen of a real terminal emulator. */
 export async function runOnScreen(
   script: string,
@@ -31,14 +39,18 @@ export async function runOnScreen(
   const keystrokes = [...type]
   const screens: string[][] = []
   let bytes = ''
-  const program = spawn(process.execPath, [script, ...args], {
+  const program = spawn('sh', ['-c', shellScript, 'sh', process.execPath, script, ...args], {
     cols: columns,
     rows,
     env: { TERM: 'xterm-256color', ...env },
     ...(cwd === undefined ? {} : { cwd }),
   })
+  const { promise: ended, resolve: end } = Promise.withResolvers<number>()
+  onTestFinished(() => program.kill('SIGKILL'))
   program.onData((data) => {
     bytes += data
+    const exit = exitSequence.exec(bytes)
+    if (exit !== null) end(Number(exit[1]))
     const next = keystrokes[0]
     if (next === undefined || !bytes.includes(next.when)) return terminal.write(data)
     keystrokes.shift()
@@ -47,11 +59,9 @@ export async function runOnScreen(
       program.write(next.keys)
     })
   })
-  const exitCode = await new Promise<number>((resolve) => {
-    program.onExit((exit) => resolve(exit.exitCode))
-  })
+  const exitCode = await ended
   await new Promise<void>((resolve) => terminal.write('', resolve))
-  return { lines: linesOf(terminal), screens, bytes, exitCode }
+  return { lines: linesOf(terminal), screens, bytes: bytes.replace(exitSequence, ''), exitCode }
 }
 
 /** What a person sees, scrolled-off lines included, without blanks at the end. */

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type { FakeClock } from '../../support/fake-clock.ts'
 
 /** Time for a test that waits for a job: it passes while the program waits, and stands still while it asks. */
@@ -8,12 +7,7 @@ export interface PollingTime {
   readonly waits: readonly number[]
   /** The next timer is a wait between look-ups, and passes at once. */
   expectWait(): void
-  /** Lets time pass also while a server is silent, until the promise is settled. */
-  passInSilence(promise: Promise<unknown>, isSilent: () => boolean): Promise<void>
 }
-
-/** How much time passes at a time where a server is silent, in milliseconds. */
-const silentStepMs = 1_000
 
 export function pollingTime(base: FakeClock): PollingTime {
   const waits: number[] = []
@@ -44,11 +38,5 @@ export function pollingTime(base: FakeClock): PollingTime {
     clock,
     waits,
     expectWait: () => void (isExpected = true),
-    async passInSilence(promise, isSilent) {
-      let settled = false
-      const settle = () => void (settled = true)
-      promise.then(settle, settle)
-      while (!settled) await (isSilent() ? base.advance(silentStepMs) : setImmediate())
-    },
   }
 }

@@ -195,6 +195,6 @@ test('nothing but blanks is no answer', async () => {
   const gateway = testGateway(server.url, { limits: { idle: undefined } })
   const sent = create(gateway)
   await until(() => server.requests[0]?.complete === true)
-  await advanceUntilSettled(gateway.clock, 60_000, sent)
+  await advanceUntilSettled(gateway.clock, 60_000, sent, () => server.isEndless)
   expect(await sent).toMatchObject({ exitCode: 7, code: 'stream_stalled', facts: { billed: 'maybe' } })
 })

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { decodeImage, type Pixels } from '../../../src/files/codecs.ts'
 import { readImageInfo, type ImageInfo } from '../../../src/files/image-info.ts'
@@ -9,6 +8,7 @@ import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-k
 import { runMain, type RunResult } from '../../support/run-main.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
+import { until } from '../../support/until.ts'
 import { startProgram } from '../start-program.ts'
 
 /** Times that are limits, not waits: connect, first byte, idle, progress, error body, grace. */
@@ -72,13 +72,10 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
       const waits = () => run.clock.asked.filter((ms) => !limits.has(ms))
       let code: number | undefined
       void run.exitCode.then((ended) => (code = ended))
-      for (let passed = 0; code === undefined;) {
-        const wait = waits()[passed]
-        if (wait === undefined) await setImmediate()
-        else {
-          passed++
-          await run.clock.advance(wait)
-        }
+      for (let passed = 0; ; passed++) {
+        await until(() => code !== undefined || waits().length > passed)
+        if (code !== undefined) break
+        await run.clock.advance(waits()[passed]!)
       }
       const result = { code, out: run.context.stdout.text, err: run.context.stderr.text, waits: waits() }
       check(result)

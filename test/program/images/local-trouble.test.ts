@@ -16,6 +16,7 @@ import { Interrupted } from '../../../src/errors.ts'
 import { runMain } from '../../support/run-main.ts'
 import { localServer } from '../../support/local-server.ts'
 import { memorySink } from '../../support/memory-sink.ts'
+import { until } from '../../support/until.ts'
 import {
   chunk,
   deaf,
@@ -89,7 +90,7 @@ test('a folder that vanishes while the image comes', async () => {
   const studio = studioAt(server)
   mkdirSync(join(studio.cwd, 'out'))
   const ended = studio.run([...create, '-o', 'out/x.png'])
-  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => server.taken > 0)
   rmSync(join(studio.cwd, 'out'), { recursive: true })
   go()
   const { code, out, err } = await ended
@@ -103,7 +104,7 @@ test('a file that appears while the image comes stays, and the image gets the ne
   const server = await localServer([inTwo(red, there)])
   const studio = studioAt(server)
   const ended = studio.run([...create, '-o', 'x.png', '--json'])
-  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => server.taken > 0)
   writeFiles(studio.cwd, { 'x.png': 'mine' })
   go()
   const { code, out } = await ended
@@ -125,7 +126,7 @@ test('a preview that cannot be kept costs no image', async () => {
   const studio = studioAt(server)
   const words = [...create, '--stream', '--partial-images', '1', '--save-partials', '-o', 'x.png', '--json']
   const ended = studio.run(words)
-  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => server.taken > 0)
   mkdirSync(join(studio.cwd, 'x-partial-0.png'))
   go()
   const { code, out } = await ended
@@ -145,9 +146,7 @@ test('of two programs that write the same name both keep their image', async () 
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
   const run = () => runMain(['image', ...create, '-o', 'x.png'], { cwd: studio.cwd, env })
   const ended = [run(), run()]
-  while (server.requests.filter(({ complete }) => complete).length < 2) {
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  await until(() => server.requests.filter(({ complete }) => complete).length === 2)
   go()
   const results = await Promise.all(ended)
   expect(results.map(({ code }) => code)).toEqual([0, 0])
@@ -162,7 +161,7 @@ test('--force replaces what appears meanwhile', async () => {
   const server = await localServer([inTwo(red, there)])
   const studio = studioAt(server)
   const ended = studio.run([...create, '-o', 'x.png', '--force'])
-  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => server.taken > 0)
   writeFiles(studio.cwd, { 'x.png': 'theirs' })
   go()
   expect((await ended).out).toBe('x.png\n')
@@ -247,7 +246,7 @@ test.each<[string, (path: string) => void]>([
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
   const ended = runMain(argv, { cwd: studio.cwd, env })
   // More than the head of the file's part: the file has been opened.
-  while ((server.requests[0]?.body.length ?? 0) < 1000) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => (server.requests[0]?.body.length ?? 0) >= 1000)
   begin()
   change(join(studio.cwd, 'in.png'))
   go()
@@ -264,7 +263,7 @@ test('a picture that is gone when the upload is tried again has cost nothing', a
   writeFiles(studio.cwd, { 'in.png': paddedPng(red, 30_000_000) })
   const ended = studio.runThroughWaits(['edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite'])
   // More than the head of the file's part: the file has been opened.
-  while ((server.requests[0]?.body.length ?? 0) < 1000) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => (server.requests[0]?.body.length ?? 0) >= 1000)
   begin()
   rmSync(join(studio.cwd, 'in.png'))
   go()

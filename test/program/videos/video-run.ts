@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { openJobStore } from '../../../src/files/jobs/job-store.ts'
 import type { JobRecord } from '../../../src/files/jobs/job-record.ts'
@@ -8,6 +7,7 @@ import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-k
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
+import { until } from '../../support/until.ts'
 import { startProgram, type RunningProgram } from '../start-program.ts'
 
 /** Times that are limits, not waits: connect, first byte, idle, progress, error body. */
@@ -60,13 +60,10 @@ export function videoStudio(gateway: { readonly url: string }): VideoStudio {
     const waits = () => program.clock.asked.filter((ms) => !limits.has(ms))
     let code: number | undefined
     void program.exitCode.then((ended) => (code = ended))
-    for (let passed = 0; code === undefined;) {
-      const wait = waits()[passed]
-      if (wait === undefined) await setImmediate()
-      else {
-        passed++
-        await clock.advance(wait)
-      }
+    for (let passed = 0; ; passed++) {
+      await until(() => code !== undefined || waits().length > passed)
+      if (code !== undefined) break
+      await clock.advance(waits()[passed]!)
     }
     const { stdout, stderr } = program.context
     expectNoKey('standard output', stdout.text, key)

@@ -4,28 +4,36 @@ import { join } from 'node:path'
 import { GenerateVideosOperation, GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock, sleep } from '../../../src/context.ts'
+import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
 import { call, runningSandbox } from '../../support/running-sandbox.ts'
 import type { Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 async function openaiClient() {
-  const sandbox = await runningSandbox({ latency: 2 })
-  return { sandbox, client: new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any', maxRetries: 0 }) }
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  return {
+    sandbox,
+    clock,
+    client: new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any', maxRetries: 0 }),
+  }
 }
 
 /** Asks until the job has ended, as soon as the sandbox advises. */
-async function ended(client: OpenAI, id: string): Promise<OpenAI.Video> {
+async function ended(
+  { client, clock }: { client: OpenAI; clock: FakeClock },
+  id: string,
+): Promise<OpenAI.Video> {
   for (;;) {
     const { data, response } = await client.videos.retrieve(id).withResponse()
     const wait = response.headers.get('openai-poll-after-ms')
     if (wait === null) return data
-    await sleep(systemClock, Number(wait))
+    await clock.advance(Number(wait))
   }
 }
 
 test('openai: a video is made, looked up, downloaded, listed and deleted', async () => {
-  const { client, sandbox } = await openaiClient()
+  const { client, clock, sandbox } = await openaiClient()
   const { png } = await testImages(32)
   const made = await client.videos.create({
     model: 'sora-2',
@@ -35,7 +43,7 @@ test('openai: a video is made, looked up, downloaded, listed and deleted', async
     input_reference: await toFile(png, 'first.png', { type: 'image/png' }),
   })
   expect(made).toMatchObject({ status: 'pending', progress: 0, seconds: '4', size: '1280x720', error: null })
-  const done = await ended(client, made.id)
+  const done = await ended({ client, clock }, made.id)
   expect(done).toMatchObject({ status: 'completed', progress: 100 })
   expect(done.expires_at! - done.completed_at!).toBe(3600)
   const content = await client.videos.downloadContent(made.id)
@@ -53,7 +61,7 @@ test('openai: a video is made, looked up, downloaded, listed and deleted', async
 })
 
 test('openai: the built-in video is remixed', async () => {
-  const { client, sandbox } = await openaiClient()
+  const { client, clock, sandbox } = await openaiClient()
   const wishes = { model: 'sora-2', prompt: 'make it night' }
   const remix = await client.videos.remix('video_sandbox_source', wishes)
   expect(remix).toMatchObject({
@@ -62,14 +70,14 @@ test('openai: the built-in video is remixed', async () => {
     size: '1280x720',
     status: 'pending',
   })
-  expect(await ended(client, remix.id)).toMatchObject({ status: 'completed' })
+  expect(await ended({ client, clock }, remix.id)).toMatchObject({ status: 'completed' })
   expect(sandbox.created('video-remix')).toBe(1)
 })
 
 test('openai: a failed video has its error', async () => {
-  const { client } = await openaiClient()
+  const { client, clock } = await openaiClient()
   const { id } = await client.videos.create({ prompt: 'a boat sandbox:failure' })
-  expect(await ended(client, id)).toMatchObject({
+  expect(await ended({ client, clock }, id)).toMatchObject({
     status: 'failed',
     completed_at: null,
     error: { code: 'video_generation_failed', message: expect.any(String) },
@@ -79,7 +87,8 @@ test('openai: a failed video has its error', async () => {
 test.each(['v1', 'v1beta'])(
   'google: an operation is polled and its video downloaded (%s)',
   async (apiVersion) => {
-    const sandbox = await runningSandbox({ latency: 2 })
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
     const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url, apiVersion } })
     const { json } = await call(sandbox, `/${apiVersion}/models/sandbox-video:predictLongRunning`, {
       instances: [{ prompt: 'a paper boat' }],
@@ -90,7 +99,7 @@ test.each(['v1', 'v1beta'])(
     let operation = Object.assign(new GenerateVideosOperation(), json)
     while (operation.done !== true) {
       operation = await client.operations.getVideosOperation({ operation })
-      await sleep(systemClock, 2)
+      await clock.advance(1_000)
     }
     const videos = operation.response!.generatedVideos!
     expect(videos).toHaveLength(2)
