@@ -6,6 +6,7 @@ import { noisyPng } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
 import { end, head, hold, readAll, write, type ServerReply } from '../../support/server-replies.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
+import { until } from '../../support/until.ts'
 import { studioAt } from './image-run.ts'
 import { completed, images, red, blue, resultOf } from './replies.ts'
 
@@ -35,7 +36,7 @@ async function runWhile(
   const studio = studioAt(server)
   mkdirSync(join(studio.cwd, 'out'))
   const ended = studio.run(['create', '-m', 'm', ...argv, 'A kite'], more)
-  while (server.taken === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => server.taken > 0)
   change(studio.cwd)
   go()
   return { studio, ...(await ended) }
