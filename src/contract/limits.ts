@@ -16,6 +16,12 @@ export const maxVideoBytes = 8192 * mebibyte
 /** The reply to a question about a job: an operation may hold its videos as base64. */
 export const maxJobReplyBytes = 256 * mebibyte
 
+/** A single message of a streamed reply, in characters: it may hold an image of 50 MB as base64. */
+export const maxMessageCharacters = 96 * mebibyte
+
+/** The lines of data of one event: a message of that size with a line for every few words has fewer. */
+export const maxEventLines = 4 * mebibyte
+
 /** How long is waited where nothing else is configured, in seconds (product, "Time"). */
 export const defaultSeconds = {
   connect: 10,

@@ -31,6 +31,8 @@ export interface DecoderOptions {
   readonly emit: (event: TextEvent) => void
   /** Whether `result().response` is wanted: keeping a merged stream costs memory. */
   readonly keepResponse: boolean
+  /** Whether the texts of `result()` are wanted whole; without it they may be no more than a beginning. */
+  readonly keepText: boolean
 }
 
 const failedReasons: Partial<Record<FinishReason, string>> = {

@@ -1,3 +1,5 @@
+import { createGrowingText, type GrowingText } from '../files/growing-text.ts'
+
 /** Puts the text of several candidates in order: the first as it comes, the others after it. */
 export interface CandidateText {
   add(index: number, text: string): void
@@ -10,7 +12,7 @@ export interface CandidateText {
 }
 
 export function createCandidateText(): CandidateText {
-  const others = new Map<number, string>()
+  const others = new Map<number, GrowingText>()
   let pending = ''
   let last = ''
 
@@ -21,7 +23,10 @@ export function createCandidateText(): CandidateText {
   return {
     add(index, text) {
       if (index === 0) pending += text
-      else others.set(index, (others.get(index) ?? '') + text)
+      else {
+        if (!others.has(index)) others.set(index, createGrowingText())
+        others.get(index)!.add(text)
+      }
     },
     take() {
       const text = holdsBack(pending) ? pending.slice(0, -1) : pending
@@ -34,7 +39,7 @@ export function createCandidateText(): CandidateText {
       pending = ''
       for (const [, other] of [...others].sort(([a], [b]) => a - b)) {
         const before = text.at(-1) ?? last
-        text += (before === '' || before === '\n' ? '' : '\n') + finish(other)
+        text += (before === '' || before === '\n' ? '' : '\n') + finish(other.toString())
       }
       others.clear()
       return taken(text)

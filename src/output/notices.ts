@@ -1,3 +1,4 @@
+import { createGrowingText } from '../files/growing-text.ts'
 import { OutputClosed } from '../errors.ts'
 import type { ModelgateError } from '../errors.ts'
 import type { Usage } from '../contract/text-event.ts'
@@ -32,12 +33,12 @@ export interface NoticeOptions {
 const errorLimit = 4_000
 
 export function createNotices(screen: Screen, options: NoticeOptions): Notices {
-  let refusal = ''
+  let refusal = createGrowingText(errorLimit)
   const endRefusal = () => {
-    if (refusal !== '' && !options.quiet && !options.warningsOnly) {
-      screen.line(`refusal: ${refusal}`, 'warning', errorLimit)
+    if (refusal.length > 0 && !options.quiet && !options.warningsOnly) {
+      screen.line(`refusal: ${refusal.toString()}`, 'warning', errorLimit)
     }
-    refusal = ''
+    refusal = createGrowingText(errorLimit)
   }
   const tellJob = (event: Extract<VideoEvent, { type: 'job-create' }>) => {
     // A quiet program reads JSON from standard error, if anything.
@@ -51,7 +52,7 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         return
       }
       if (event.type === 'refusal-delta') {
-        refusal += event.text
+        refusal.add(event.text)
         return
       }
       // A job costs money: whoever waits for it must be able to find it again, however quiet it is.

@@ -1,6 +1,7 @@
 import type { SavedFile } from '../contract/text-event.ts'
 import type { OutputDocument } from '../contract/output-event.ts'
 import { ModelgateError, OutputClosed } from '../errors.ts'
+import { createGrowingText, type GrowingText } from '../files/growing-text.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { createCandidateText } from './candidate-text.ts'
 import type { Output } from './output.ts'
@@ -13,7 +14,7 @@ import type { Output } from './output.ts'
  */
 export function outputToFile(other: Output, file: TextFile, textOnly: boolean): Output {
   const text = createCandidateText()
-  const kept = new Map<number, string>()
+  const kept = new Map<number, GrowingText>()
   let committed = false
 
   const commit = async (): Promise<SavedFile> => {
@@ -29,7 +30,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
     // What went wrong first is the news; a temporary file left behind is not.
     await file.discard().catch(() => {})
     if (warning !== undefined) other.event({ type: 'warning-add', message: warning })
-    for (const [index, part] of kept) other.event({ type: 'text-delta', index, text: part })
+    for (const [index, part] of kept) other.event({ type: 'text-delta', index, text: part.toString() })
   }
   /** What becomes of the file when the command fails. */
   const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
@@ -50,7 +51,8 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
       if (event.type === 'text-delta') {
         text.add(event.index, event.text)
         if (textOnly) {
-          kept.set(event.index, (kept.get(event.index) ?? '') + event.text)
+          if (!kept.has(event.index)) kept.set(event.index, createGrowingText())
+          kept.get(event.index)!.add(event.text)
           return
         }
       }

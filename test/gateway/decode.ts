@@ -18,7 +18,7 @@ export function decode(
   { marked = false } = {},
 ): Decoded {
   const events: TextEvent[] = []
-  const decoder = create({ emit: (event) => events.push(event), keepResponse: true })
+  const decoder = create({ emit: (event) => events.push(event), keepResponse: true, keepText: true })
   const error = attempt(() => {
     for (const message of messages) decoder.message(message)
     return decoder.verdict(marked)

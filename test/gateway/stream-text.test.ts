@@ -46,7 +46,7 @@ async function streaming(
   const gateway = testGateway(server.url, options)
   const events: TextEvent[] = []
   const raw: string[] = []
-  const decoder = create({ emit: (one) => events.push(one), keepResponse: false })
+  const decoder = create({ emit: (one) => events.push(one), keepResponse: false, keepText: false })
   let requestId: string | null | undefined
   const over = streamText(gateway, textRequest(gateway), decoder, {
     raw: (one) => raw.push(one),

@@ -116,8 +116,10 @@ async function receive(
     },
     warn,
   )
+  const hasDocument = options.json === true || options.jsonl === true
   const decoder = request.createDecoder({
-    keepResponse: options.json === true || options.jsonl === true,
+    keepResponse: hasDocument,
+    keepText: hasDocument || request.answerSchema !== undefined,
     emit(event: TextEvent) {
       if (event.type === 'image-data') images.add(event)
       else output.event(event)

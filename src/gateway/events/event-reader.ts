@@ -1,15 +1,20 @@
 import { createParser } from 'eventsource-parser'
+import { maxEventLines } from '../../contract/limits.ts'
+import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { isObject } from '../json-access.ts'
 import { isErrorEvent } from '../reply-error.ts'
 import { parseMessage } from './json-reader.ts'
 import { createJsonValueSplitter, type JsonValueSplitter } from './json-values.ts'
 import { createLineBuffer } from './line-buffer.ts'
 import type { MessageHandlers, TextReader } from './message.ts'
-import { cut, malformed, plainFailure, tooLarge } from './reader-errors.ts'
+import { cut, malformed, plainFailure, tooLarge, tooManyLines } from './reader-errors.ts'
 import { createEventSkimmer, endOfEvent, endsEvent } from './skimmer.ts'
 
 /** How many events one message may be cut over (quirk 5 was seen with two). */
 const maxPieces = 8
+
+/** So many characters of one event are left with the parser, which chains its lines: each would be an object of its own. */
+const maxParserCharacters = 262_144
 
 /** Reads an event stream whose events are JSON messages, with all that relays make of it. */
 export function createEventReader(handlers: MessageHandlers, limit: number): TextReader {
@@ -66,9 +71,64 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (bare !== undefined && bare.pendingLength > limit) throw tooLarge(limit)
   }
 
+  /** The data of a long event so far, and what the event is called. */
+  let long: { readonly data: GrowingText; name: string | undefined; lines: number } | undefined
+  /** What the parser has given when it was asked for what it has of an event. */
+  let taken: { readonly data: string; readonly name: string | undefined } | undefined
+  let isTaking = false
+  /** Characters that the parser has been given since an event ended or its data was taken. */
+  let inParser = 0
+  /** How much of that is data. */
+  let dataInParser = 0
+  let skipsLineFeed = false
+
+  const onEvent = (data: string, name: string | undefined) => {
+    if (isTaking) return void (taken = { data, name })
+    if (long === undefined) return onData(data, name)
+    long.data.add(data)
+    const whole = long.data.toString()
+    const known = name ?? long.name
+    long = undefined
+    onData(whole, known)
+  }
+
+  /** Takes from the parser what it has of an event that goes on, by ending it there with an empty line of data. */
+  const takeData = () => {
+    isTaking = true
+    parser.feed('data:\n\n')
+    isTaking = false
+    const { data, name } = taken!
+    if (data === '' && long === undefined) {
+      // There was none; what the event is called is not to be lost.
+      if (name !== undefined) parser.feed(`event: ${name}\n`)
+      return
+    }
+    long ??= { data: createGrowingText(), name: undefined, lines: 0 }
+    long.name = name ?? long.name
+    long.data.add(data.slice(0, -1))
+    for (let at = data.indexOf('\n'); at !== -1; at = data.indexOf('\n', at + 1)) long.lines++
+    if (long.lines > maxEventLines) throw tooManyLines()
+    if (long.data.length > limit) throw tooLarge(limit)
+    // An empty line again, to which the parser joins the next one.
+    parser.feed('data:\n')
+  }
+
+  const feedLines = (text: string) => {
+    parser.feed(skipsLineFeed && text.startsWith('\n') ? text.slice(1) : text)
+    skipsLineFeed = false
+    if (endsEvent(text)) return void (inParser = dataInParser = 0)
+    inParser += text.length
+    if (/(?:^|\n|\r)data:/.test(text)) dataInParser += text.length
+    if (inParser < maxParserCharacters || overflow) return
+    inParser = dataInParser = 0
+    // The parser would take what follows for the other half of a line's end.
+    skipsLineFeed = text.endsWith('\r')
+    takeData()
+  }
+
   const parser = createParser({
     maxBufferSize: limit,
-    onEvent: ({ data, event }) => onData(data, event),
+    onEvent: ({ data, event }) => onEvent(data, event),
     onComment: () => handlers.onComment?.(),
     onError(error) {
       if (error.type === 'max-buffer-size-exceeded') overflow = true
@@ -77,7 +137,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   })
 
   // The parser drops an unknown line that is cut over two feeds; JSON without `data:` consists of such lines.
-  const lines = createLineBuffer((text) => parser.feed(text))
+  const lines = createLineBuffer(feedLines)
 
   const { skimmer } = handlers
   const skim = skimmer && createEventSkimmer(skimmer)
@@ -90,7 +150,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     betweenEvents = endsEvent(text)
   }
   /** Nothing of an earlier event is kept that the next one could belong to. */
-  const canSkim = () => betweenEvents && pieces.length === 0 && bare === undefined && !done
+  const canSkim = () =>
+    betweenEvents && pieces.length === 0 && bare === undefined && long === undefined && !done
 
   return {
     push(text) {
@@ -111,6 +172,10 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     },
     get done() {
       return done
+    },
+    get pending() {
+      const inLine = lines.inComment ? 0 : lines.length
+      return inLine + dataInParser + (long?.data.length ?? 0) + (bare?.pendingLength ?? 0)
     },
   }
 }

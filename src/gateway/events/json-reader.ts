@@ -19,6 +19,9 @@ export function createJsonReader(handlers: MessageHandlers, limit: number): Text
       if (splitter.pendingLength > 0) throw cut()
     },
     done: false,
+    get pending() {
+      return splitter.pendingLength
+    },
   }
 }
 

@@ -1,3 +1,5 @@
+import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+
 /** Cuts a stream of JSON text into its values. */
 export interface JsonValueSplitter {
   feed(text: string): void
@@ -24,8 +26,8 @@ export function createJsonValueSplitter(
   onValue: (text: string) => void,
   onStray: (text: string) => void,
 ): JsonValueSplitter {
-  const kept: string[] = []
-  let keptLength = 0
+  /** The beginning of a value that has not ended. */
+  let kept: GrowingText | undefined
   let depth = 0
   let inString = false
   let escaped = false
@@ -47,17 +49,17 @@ export function createJsonValueSplitter(
       } else if (code === QUOTE) inString = true
       else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth++
       else if ((code === CLOSE_OBJECT || code === CLOSE_ARRAY) && --depth === 0) {
-        kept.push(text.slice(start, at + 1))
-        onValue(kept.length === 1 ? kept[0]! : kept.join(''))
-        kept.length = 0
-        keptLength = 0
+        const rest = text.slice(start, at + 1)
+        const whole = kept === undefined ? rest : kept.toString() + rest
+        kept = undefined
+        onValue(whole)
         start = -1
         strayFrom = at + 1
       }
     }
     if (depth > 0) {
-      kept.push(text.slice(start))
-      keptLength += text.length - start
+      kept ??= createGrowingText()
+      kept.add(text.slice(start))
     } else reportStray(text.slice(strayFrom))
   }
 
@@ -70,7 +72,7 @@ export function createJsonValueSplitter(
   return {
     feed: scan,
     get pendingLength() {
-      return keptLength
+      return kept?.length ?? 0
     },
   }
 }

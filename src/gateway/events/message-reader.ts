@@ -1,3 +1,4 @@
+import { maxMessageCharacters } from '../../contract/limits.ts'
 import { createEventReader } from './event-reader.ts'
 import { createJsonReader } from './json-reader.ts'
 import type { MessageHandlers, TextReader } from './message.ts'
@@ -12,10 +13,15 @@ export interface MessageReader {
   end(): void
   /** Nothing more is expected: `[DONE]` came. */
   readonly done: boolean
+  /** How many characters have come of a message that has begun and not ended. */
+  readonly pending: number
 }
 
-/** A single event may hold a 50 MB image as base64 (faults, section 1.5). */
-const maxEventCharacters = 96 * 1_048_576
+/**
+ * So many bytes are read at a time. A larger text would outlive the collection of short-lived garbage, and thousands
+ * of them would be kept until the next full one.
+ */
+const sliceBytes = 65_536
 
 /** How much of an HTML page is read to find its title. */
 const htmlHeadLength = 4096
@@ -30,7 +36,7 @@ const htmlHeadLength = 4096
  * @throws ContractError for HTML, a message that is not JSON, and a message over the limit;
  *   GenerationError when the gateway writes a failure as plain text into the stream
  */
-export function createMessageReader(handlers: MessageHandlers, limit = maxEventCharacters): MessageReader {
+export function createMessageReader(handlers: MessageHandlers, limit = maxMessageCharacters): MessageReader {
   const decoder = createTextDecoder()
   let reader: TextReader | undefined
   let head = ''
@@ -60,7 +66,11 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxEventC
     reader.push(begun)
   }
   return {
-    push: (bytes) => feed(decoder.decode(bytes), false),
+    push(bytes) {
+      for (let at = 0; at < bytes.length; at += sliceBytes) {
+        feed(decoder.decode(bytes.subarray(at, at + sliceBytes)), false)
+      }
+    },
     end() {
       // The tail of a cut character is dropped, not shown as U+FFFD: the stream is truncated anyway (fault E6).
       feed('', true)
@@ -69,7 +79,10 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxEventC
     get done() {
       return reader?.done ?? false
     },
+    get pending() {
+      return head.length + (reader?.pending ?? 0)
+    },
   }
 }
 
-const emptyReader: TextReader = { push() {}, end() {}, done: false }
+const emptyReader: TextReader = { push() {}, end() {}, done: false, pending: 0 }

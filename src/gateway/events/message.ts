@@ -17,4 +17,6 @@ export interface TextReader {
   end(): void
   /** Nothing more is expected: `[DONE]` came. */
   readonly done: boolean
+  /** How many characters have come of a message that has begun and not ended. */
+  readonly pending: number
 }

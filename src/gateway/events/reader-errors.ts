@@ -1,3 +1,4 @@
+import { maxEventLines } from '../../contract/limits.ts'
 import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
 
 /** A proxy or a web site answered. Only the title of its page is told. */
@@ -16,6 +17,13 @@ export function tooLarge(limit: number): ContractError {
   return new ContractError(
     'message_too_large',
     `A single message of the reply is larger than ${Math.round(limit / 1_048_576)} MiB.`,
+  )
+}
+
+export function tooManyLines(): ContractError {
+  return new ContractError(
+    'message_too_large',
+    `A single event of the reply has more than ${maxEventLines} lines of data.`,
   )
 }
 

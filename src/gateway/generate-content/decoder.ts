@@ -1,5 +1,5 @@
 import type { Citation, TextResult, ToolCall } from '../../contract/text-event.ts'
-import { createGrowingText, type GrowingText } from '../growing-text.ts'
+import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import { isErrorEvent, replyError } from '../reply-error.ts'
 import {
@@ -25,14 +25,15 @@ interface CandidateState {
 }
 
 /** Decodes the chunks of streaming content generation (specification, endpoint 1; wire facts, section 1). */
-export function createContentDecoder({ emit, keepResponse }: DecoderOptions): TextDecoder {
+export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOptions): TextDecoder {
   const candidates = new Map<number, CandidateState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
   const cited = new Set<string>()
   const merger = keepResponse ? createChunkMerger() : undefined
   let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
-  let reasoning = ''
+  const newText = () => createGrowingText(keepText ? Infinity : beginningOnly)
+  const reasoning = newText()
   let block: { reason: string; message: string | null } | undefined
   const facts = createReplyFacts()
   let otherOutput = false
@@ -66,7 +67,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
   const candidateAt = (index: number): CandidateState => {
     const known = candidates.get(index)
     if (known !== undefined) return known
-    const fresh = { text: createGrowingText(), finish: undefined, message: undefined }
+    const fresh = { text: newText(), finish: undefined, message: undefined }
     candidates.set(index, fresh)
     return fresh
   }
@@ -101,7 +102,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     const text = stringOf(part['text'])
     if (text !== undefined && text !== '') {
       if (part['thought'] === true) {
-        reasoning += text
+        reasoning.add(text)
         emit({ type: 'reasoning-delta', text })
       } else addText(state, index, text)
     }
@@ -197,7 +198,7 @@ export function createContentDecoder({ emit, keepResponse }: DecoderOptions): Te
     const end = best === undefined ? undefined : candidates.get(best.index)
     return {
       text: list[0]?.text ?? '',
-      reasoning,
+      reasoning: reasoning.toString(),
       refusal: '',
       candidates: list,
       finish_reason: block === undefined ? (best?.finish_reason ?? 'unknown') : 'content_filter',

@@ -1,4 +1,5 @@
-import { cut, plainFailure } from '../events/reader-errors.ts'
+import { maxEventLines } from '../../contract/limits.ts'
+import { cut, plainFailure, tooManyLines } from '../events/reader-errors.ts'
 import { readAll, type DocumentScanner } from './document-scanner.ts'
 import { createLineSplitter } from './line-splitter.ts'
 
@@ -27,7 +28,7 @@ const lineFeed = Buffer.from('\n')
  * no event is held in memory. Takes what relays make of such streams (quirks 3 to 9), as events/event-reader.ts
  * does: comments passed on as data, one object over several events, JSON without `data:`, failures as plain text.
  */
-export function createEventReader(scanner: DocumentScanner): EventReader {
+export function createEventReader(scanner: DocumentScanner, mostLines = maxEventLines): EventReader {
   const lines = createLineSplitter()
   /** What the current line is; undefined until enough of it has come. */
   let line: 'data' | 'event' | 'bare' | 'other' | undefined
@@ -56,6 +57,7 @@ export function createEventReader(scanner: DocumentScanner): EventReader {
     line = isComment ? 'other' : 'data'
     if (isComment) return
     text = scanner.idle ? '' : undefined
+    if (dataLines === mostLines) throw tooManyLines()
     if (dataLines++ > 0 && !scanner.idle) await readAll(scanner, lineFeed)
     await takeData(Buffer.from(content, 'latin1'))
   }

@@ -56,6 +56,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
     index: number,
     came: ReceivedImage['source'] | ModelgateError | undefined,
   ) => {
+    positionOf(index)
     if (came instanceof ModelgateError) {
       failures.push({ index, error: came })
       return
@@ -66,7 +67,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       failures.push({ index, error: item['error'] ? replyError(item) : noImage() })
       return
     }
-    if (came === undefined) await receiver.url({ index: positionOf(index), url: url! })
+    if (came === undefined) await receiver.url({ index, url: url! })
     const image: ReceivedImage = { index, revised_prompt: revisedPrompt, source: came ?? 'url' }
     images.push(image)
     if (came !== undefined) await receiver.came?.(image)
@@ -85,7 +86,8 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       const items =
         kind === 'partial' || kind === 'error' ? undefined : itemsOf(message, kind, outcomes.size > 0)
       if (items === undefined) return
-      results.push(message)
+      // Of messages without images one tells as much as any number of them.
+      if (items.length > 0 || results.length === 0) results.push(message)
       for (const [position, item] of items.entries()) {
         await collect(item, base + position, outcomes.get(position))
       }

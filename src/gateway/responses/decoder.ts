@@ -18,11 +18,11 @@ import { createTranscript } from './transcript.ts'
 import { readResponseUsage } from './usage.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire facts, section 2). */
-export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
-  const shown = createTranscript(emit)
+export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {
+  const shown = createTranscript(emit, keepText)
   const { text, addText } = shown
-  /** The text of earlier responses in the same stream. */
-  let earlier = ''
+  /** How long the text of earlier responses in the same stream is. */
+  let earlier = 0
   /** The newest whole response object, as the gateway sent it. */
   let response: JsonObject | undefined
   let status: string | undefined
@@ -56,7 +56,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
         return addText(itemAt(value), delta)
       case 'response.output_text.done':
         // Repeats the deltas, unless there were none.
-        if (text.length === earlier.length) addText(itemAt(value), stringOf(value['text']) ?? '')
+        if (text.length === earlier) addText(itemAt(value), stringOf(value['text']) ?? '')
         return
       case 'response.refusal.delta':
         return shown.addRefusal(itemAt(value), delta)
@@ -72,13 +72,12 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       case 'response.mcp_call_arguments.delta': {
         const index = positionOf(value['output_index'])
         const item = itemAt(value)
-        item.arguments += delta
+        shown.addArguments(item, delta)
         return emit({ type: 'tool-delta', index, name: item.name, arguments: delta })
       }
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
-        itemAt(value).arguments = stringOf(value['arguments'] ?? value['input']) ?? itemAt(value).arguments
-        return
+        return shown.setArguments(itemAt(value), stringOf(value['arguments'] ?? value['input']))
       case 'response.output_text.annotation.added':
         return shown.addCitation(value['annotation'])
       case 'response.image_generation_call.partial_image':
@@ -90,7 +89,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       case 'response.created':
         // A tool that runs at the gateway may make one stream of several responses (recorded), each numbered anew.
         shown.forgetItems()
-        earlier = text.toString()
+        earlier = text.length
         ended = false
         status = undefined
         if (isObject(value['response'])) response = value['response']
@@ -120,8 +119,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
     const output = objectsOf(whole['output'])
     // Positions in the final list may differ from those in the stream: items are taken from it all together or not at all.
     const { anyDone } = shown
-    const streamed = text.toString()
-    const anyText = streamed !== earlier || shown.refusal !== ''
+    const anyText = text.length > earlier || shown.refusal.length > 0
     for (const [index, entry] of output.entries()) {
       if (anyDone || (anyText && isAnswer(entry))) continue
       shown.addItem(entry, index % 1024)
@@ -131,7 +129,8 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       .filter(isAnswer)
       .flatMap((entry) => contentParts(entry).map(answerText))
       .join('')
-    if (full.length > text.length && full.startsWith(streamed)) addText(itemAt({}), full.slice(text.length))
+    if (full.length > text.length && full.startsWith(text.toString()))
+      addText(itemAt({}), full.slice(text.length))
     if (output.length === 0 && text.length === 0) addText(itemAt({}), stringOf(whole['output_text']) ?? '')
     const error = objectOf(whole['error'])
     // Some send an empty error with every response.
@@ -147,14 +146,14 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       ended,
       status,
       reason: rawReason(),
-      refusedOnly: shown.refusal !== '' && text.length === 0,
+      refusedOnly: shown.refusal.length > 0 && text.length === 0,
       calledTools: shown.toolCalls.length > 0,
     })
 
   const result = (): TextResult => ({
     text: text.toString(),
-    reasoning: shown.reasoning,
-    refusal: shown.refusal,
+    reasoning: shown.reasoning.toString(),
+    refusal: shown.refusal.toString(),
     candidates: [{ index: 0, text: text.toString(), finish_reason: finishReason() }],
     finish_reason: finishReason(),
     raw_finish_reason: rawReason(),
@@ -190,7 +189,7 @@ export function createResponseDecoder({ emit }: DecoderOptions): TextDecoder {
       const whole = result()
       if (ended && (status === 'queued' || status === 'in_progress')) return stillRunning(whole, status)
       if (!ended && !marked) return truncatedError(whole)
-      return finishError(whole, text.length > 0 || shown.refusal !== '' || shown.otherOutput)
+      return finishError(whole, text.length > 0 || shown.refusal.length > 0 || shown.otherOutput)
     },
   }
 }

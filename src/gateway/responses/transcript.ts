@@ -1,5 +1,7 @@
 import type { Citation, TextEvent, ToolCall } from '../../contract/text-event.ts'
-import { createGrowingText, type GrowingText } from '../growing-text.ts'
+import { maxMessageCharacters } from '../../contract/limits.ts'
+import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+import { tooLarge } from '../events/reader-errors.ts'
 import { objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import { readCitation } from './citation.ts'
 import { answerText, contentParts, isAnswer } from './content-parts.ts'
@@ -13,7 +15,7 @@ export interface ItemState {
   refusal: number
   reasoning: number
   /** Of a tool call, as it has come so far. */
-  arguments: string
+  arguments: GrowingText
   /** The item as it began, until it has come whole. */
   begun: JsonObject | undefined
   /** The item as it came whole. */
@@ -23,8 +25,8 @@ export interface ItemState {
 /** What has been shown of a response so far, and the means to show more, each thing once. */
 export interface Transcript {
   readonly text: GrowingText
-  readonly refusal: string
-  readonly reasoning: string
+  readonly refusal: GrowingText
+  readonly reasoning: GrowingText
   readonly citations: readonly Citation[]
   readonly toolCalls: readonly ToolCall[]
   /** Something other than text and reasoning came: a call, an image, another item. */
@@ -36,6 +38,10 @@ export interface Transcript {
   addText(item: ItemState, delta: string): void
   addRefusal(item: ItemState, delta: string): void
   addReasoning(item: ItemState, delta: string): void
+  /** A piece of a tool call's arguments. @throws ContractError when they are larger than a message may be */
+  addArguments(item: ItemState, delta: string): void
+  /** The arguments of a tool call, whole; undefined leaves them as they have come. */
+  setArguments(item: ItemState, whole: string | undefined): void
   addCitation(annotation: unknown): void
   addImage(data: unknown, format: unknown, partial: boolean): void
   beginItem(item: JsonObject, position: number): void
@@ -47,27 +53,33 @@ export interface Transcript {
   forgetItems(): void
 }
 
-export function createTranscript(emit: (event: TextEvent) => void): Transcript {
+/** @param keepText whether the texts are wanted whole */
+export function createTranscript(emit: (event: TextEvent) => void, keepText: boolean): Transcript {
   const items = new Map<number, ItemState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
   const cited = new Set<string>()
-  const text = createGrowingText()
-  let refusal = ''
-  let reasoning = ''
+  const newText = () => createGrowingText(keepText ? Infinity : beginningOnly)
+  const text = newText()
+  const refusal = newText()
+  const reasoning = newText()
   let otherOutput = false
 
   const itemAt = (index: number): ItemState => {
     const known = items.get(index)
     if (known !== undefined) return known
-    const fresh: ItemState = { ...untouched, done: undefined }
+    const fresh: ItemState = { ...untouched(), done: undefined }
     items.set(index, fresh)
     return fresh
   }
 
   const beginItem = (item: JsonObject, position: number) => {
     // Of a call that comes whole the arguments are known by then.
-    Object.assign(itemAt(position), { name: stringOf(item['name']) ?? '', arguments: '', begun: item })
+    Object.assign(itemAt(position), {
+      name: stringOf(item['name']) ?? '',
+      arguments: createGrowingText(),
+      begun: item,
+    })
   }
 
   const endCalls = () => {
@@ -85,14 +97,23 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
   const addRefusal = (item: ItemState, delta: string) => {
     if (delta === '') return
     item.refusal += delta.length
-    refusal += delta
+    refusal.add(delta)
     emit({ type: 'refusal-delta', text: delta })
   }
   const addReasoning = (item: ItemState, delta: string) => {
     if (delta === '') return
     item.reasoning += delta.length
-    reasoning += delta
+    reasoning.add(delta)
     emit({ type: 'reasoning-delta', text: delta })
+  }
+  const addArguments = (item: ItemState, delta: string) => {
+    item.arguments.add(delta)
+    if (item.arguments.length > maxMessageCharacters) throw tooLarge(maxMessageCharacters)
+  }
+  const setArguments = (item: ItemState, whole: string | undefined) => {
+    if (whole === undefined) return
+    item.arguments = createGrowingText()
+    item.arguments.add(whole)
   }
   const addCitation = (annotation: unknown) => {
     const citation = readCitation(annotation)
@@ -109,12 +130,12 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
     if (item.done !== undefined && isSameItem(item.done, whole)) return
     // What follows is another item's: some give the same position to all.
     const state = { ...item }
-    Object.assign(item, untouched, { done: whole })
+    Object.assign(item, untouched(), { done: whole })
     const type = stringOf(whole['type'])
     if (isAnswer(whole)) return messageItem(whole, state)
     if (type === 'reasoning') return reasoningItem(whole, state)
     otherOutput = true
-    const call = readToolCall(whole, state.arguments)
+    const call = readToolCall(whole, state.arguments.toString())
     if (call !== undefined) {
       emit({ type: 'tool-call', index: position, call })
       toolCalls.push(call)
@@ -149,12 +170,8 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
     text,
     citations,
     toolCalls,
-    get refusal() {
-      return refusal
-    },
-    get reasoning() {
-      return reasoning
-    },
+    refusal,
+    reasoning,
     get otherOutput() {
       return otherOutput
     },
@@ -165,6 +182,8 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
     addText,
     addRefusal,
     addReasoning,
+    addArguments,
+    setArguments,
     addCitation,
     addImage,
     beginItem,
@@ -174,7 +193,14 @@ export function createTranscript(emit: (event: TextEvent) => void): Transcript {
   }
 }
 
-const untouched = { name: '', text: 0, refusal: 0, reasoning: 0, arguments: '', begun: undefined } as const
+const untouched = () => ({
+  name: '',
+  text: 0,
+  refusal: 0,
+  reasoning: 0,
+  arguments: createGrowingText(),
+  begun: undefined,
+})
 
 /** Whether an item that comes whole at the same position as another is that one again. */
 function isSameItem(one: JsonObject, other: JsonObject): boolean {

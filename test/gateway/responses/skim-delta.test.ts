@@ -8,7 +8,11 @@ import { ModelgateError } from '../../../src/errors.ts'
 /** Gives one message to a decoder by its text, or else parsed; then ends the response. */
 function outcome(text: string, mayskim: boolean): unknown {
   const events: TextEvent[] = []
-  const decoder = createResponseDecoder({ emit: (event) => events.push(event), keepResponse: true })
+  const decoder = createResponseDecoder({
+    emit: (event) => events.push(event),
+    keepResponse: true,
+    keepText: true,
+  })
   try {
     const skimmed = mayskim && createEventSkimmer(decoder.skimmer!)(`data: ${text}\n\n`, 0) > 0
     if (!skimmed) decoder.message(JSON.parse(text))

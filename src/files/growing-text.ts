@@ -1,19 +1,25 @@
 /** A text that grows by small pieces. */
 export interface GrowingText {
   add(piece: string): void
+  /** How many characters have been added, kept or not. */
   readonly length: number
+  /** What has been kept. */
   toString(): string
 }
 
 /** Pieces are joined in blocks of about this many characters. */
 const blockLength = 16_384
 
+/** Of a text that nobody asks for, as much is kept as shows that there is one. */
+export const beginningOnly = 65_536
+
 /**
  * Collects pieces that were cut out of larger texts. A piece keeps the text it was cut from in memory,
  * and adding up keeps the pieces; so they are copied together from time to time, or a long answer
  * would hold on to everything that came over the network.
+ * @param keep how many characters are kept, give or take a piece; what comes after them is only counted
  */
-export function createGrowingText(): GrowingText {
+export function createGrowingText(keep = Infinity): GrowingText {
   let blocks: string[] = []
   let recent = ''
   let length = 0
@@ -23,7 +29,11 @@ export function createGrowingText(): GrowingText {
   }
   return {
     add(piece) {
+      const isKept = length < keep
       length += piece.length
+      if (!isKept) return
+      // A large piece is most of what it was cut from.
+      if (recent === '' && piece.length >= blockLength) return void blocks.push(piece)
       recent += piece
       if (recent.length >= blockLength) closeBlock()
     },

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { createDocumentScanner } from '../../../src/gateway/images/document-scanner.ts'
+import { createEventReader as createImageEventReader } from '../../../src/gateway/images/event-reader.ts'
+import { outcomeOf } from './outcome.ts'
+import { inPieces } from '../../support/server-replies.ts'
+
+/** An event of many lines, some of them without data, in pieces of a size that is no multiple of anything. */
+const many = 150_000
+const lines = Array.from({ length: many }, (_, index) => `data: ${index},`)
+const value = { type: 'x', list: Array.from({ length: many + 1 }, (_, index) => index) }
+const long = ['data: {"type":"x","list":[', ...lines, `data: ${many}]}`]
+
+test.for([
+  ['LF', '\n'],
+  ['CRLF', '\r\n'],
+  ['CR', '\r'],
+])('reads an event of many lines that end with %s, and the one after it', ([, end]) => {
+  const reply = [...long, '', 'data: {"after":1}', '', 'data: [DONE]', '', ''].join(end)
+  for (const size of [997, 65_536, reply.length]) {
+    const { messages, done, error } = outcomeOf(inPieces(reply, size))
+    expect({ done, error }).toEqual({ done: true, error: undefined })
+    expect(messages).toEqual([value, { after: 1 }])
+  }
+})
+
+test('an event keeps its name over many lines', () => {
+  const comments = Array.from({ length: 60_000 }, () => ': keep-alive')
+  for (const [before, after] of [
+    [[], []],
+    [comments, []],
+    [[], comments],
+    [comments, comments],
+  ] as const) {
+    const reply = ['event: error', ...before, ...long, ...after, '', ''].join('\n')
+    expect(outcomeOf(inPieces(reply, 4_099)).messages).toEqual([{ error: value }])
+  }
+})
+
+test('two million lines of data are read, and 4.3 million are not', () => {
+  const padded = (count: number) => Buffer.from(`data: {"a":1\n${'data:\n'.repeat(count)}data: }\n\n`)
+  const read = padded(2_000_000)
+  expect(outcomeOf(inPieces(read.toString(), 262_144))).toMatchObject({
+    messages: [{ a: 1 }],
+    error: undefined,
+  })
+  const refused = inPieces(padded(4_300_000).toString(), 262_144)
+  expect(outcomeOf(refused)).toMatchObject({ messages: [], error: 'message_too_large' })
+})
+
+/** A message that is cut over so many events, none of which is JSON by itself. */
+function cutOver(count: number, filler = ''): string {
+  const parts = Array.from({ length: count }, () => `${filler}x","x`)
+  parts[0] = `{"a":["${filler}`
+  parts[count - 1] = '"]}'
+  return parts.map((part) => `data: ${part}\n\n`).join('')
+}
+
+test('a message may be cut over eight events, and not over nine', () => {
+  expect(outcomeOf([Buffer.from(cutOver(8))])).toMatchObject({
+    messages: [{ a: expect.anything() as unknown }],
+  })
+  expect(outcomeOf([Buffer.from(cutOver(9))])).toMatchObject({ messages: [], error: 'malformed_message' })
+})
+
+test('the pieces of a message count together against its limit', () => {
+  const reply = [Buffer.from(cutOver(4, 'x'.repeat(400)))]
+  expect(outcomeOf(reply, 2_000)).toMatchObject({ messages: [{}], error: undefined })
+  expect(outcomeOf(reply, 1_000)).toMatchObject({ messages: [], error: 'message_too_large' })
+})
+
+test('an event with images has as many lines at most', async () => {
+  const read = async (count: number) => {
+    const scanner = createDocumentScanner({ image: () => expect.unreachable(), document: async () => {} })
+    const reader = createImageEventReader(scanner, 1_000)
+    await reader.push(Buffer.from(`data: {"a":1\n${'data:\n'.repeat(count)}data: }\n\n`))
+    await reader.end()
+  }
+  await read(998)
+  await expect(read(999)).rejects.toMatchObject({ code: 'message_too_large' })
+})
