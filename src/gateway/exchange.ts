@@ -26,6 +26,8 @@ export interface ExchangeRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: RequestBody
+  /** Gets the body of a reply of 200 to 299 as it comes, before anything else looks at it. */
+  readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined
 }
 
 export type ReplyHeaders = Readonly<Record<string, string>>
@@ -77,6 +79,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   let controller: Dispatcher.DispatchController | undefined
   let failure: Error | undefined
   let ended = false
+  let isSuccess = false
   let informational = 0
   let moved = 0
   const count = (chunk: Uint8Array) => {
@@ -184,10 +187,12 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
             return
           }
           stage = 'body'
+          isSuccess = status < 300
           expireIdle()
           resolve({ status, headers: plainHeaders(headers), body: readBody(), close })
         },
         onResponseData(_, chunk) {
+          if (isSuccess) request.onReplyBytes?.(chunk)
           watchdog.touch()
           count(chunk)
           queue.push(chunk)

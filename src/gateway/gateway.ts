@@ -42,6 +42,8 @@ export interface GatewayRequest {
   readonly isKeyless?: boolean
   /** Minted once per command and sent with every attempt. */
   readonly idempotencyKey?: string
+  /** Gets the body of a reply of 200 to 299 as it comes, before anything else looks at it. */
+  readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined
 }
 
 export interface GatewayReply extends Reply {

@@ -110,6 +110,7 @@ export function wireRequest(
       ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
     },
     ...(request.body === undefined ? {} : { body: request.body }),
+    onReplyBytes: request.onReplyBytes,
   }
 }
 

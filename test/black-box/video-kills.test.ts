@@ -56,7 +56,7 @@ async function expectFound(studio: VideoStudio, gateway: JobGateway): Promise<'f
 /** Until its answer has come the job may exist, and nobody knows its name; from then on it is never lost. */
 function possible(moment: Moment): readonly string[] {
   if (moment === 'post-begun' || moment === 'post-received') return ['unknown']
-  return moment === 'post-answered' ? ['unknown', 'finished'] : ['finished']
+  return moment === 'name-sent' || moment === 'post-answered' ? ['unknown', 'finished'] : ['finished']
 }
 
 test.each(moments)('killed at %s, the job is found again', async (moment) => {
@@ -68,6 +68,17 @@ test.each(moments)('killed at %s, the job is found again', async (moment) => {
   // Nothing holds back a program whose last answer has come: it may have ended by itself.
   expect(['SIGKILL', ...(moment === 'video-sent' ? [0] : [])]).toContain((await program.ended).exit)
   expect(possible(moment)).toContain(await expectFound(studio, gateway))
+})
+
+test('killed when the name of the job is on disk and its reply has no end, the job is finished', async () => {
+  const gateway = await jobGateway({ film, stopAt: 'name-sent' })
+  const studio = studioAt(gateway)
+  const program = studio.start(words)
+  await until(() => studio.reply().includes('op0"') || program.process.exitCode !== null)
+  program.process.kill('SIGKILL')
+  expect((await program.ended).exit).toBe('SIGKILL')
+  expect(await expectFound(studio, gateway)).toBe('finished')
+  expect(studio.reply()).toBe('')
 })
 
 test.each<[string, (studio: VideoStudio, program: { stderr: string }) => boolean]>([

@@ -20,6 +20,8 @@ export interface VideoStudio {
   parts(): readonly string[]
   read(name: string): Buffer
   has(name: string): boolean
+  /** What is on disk of the reply to a creation. */
+  reply(): string
 }
 
 export function videoStudio({ url }: { readonly url: string }): VideoStudio {
@@ -51,6 +53,12 @@ export function videoStudio({ url }: { readonly url: string }): VideoStudio {
     files: () => names().filter((name) => !name.endsWith('.mgpart')),
     parts: () => names().filter((name) => name.endsWith('.mgpart')),
     read: (name) => readFileSync(join(cwd, name)),
+    reply() {
+      const jobs = join(home, '.local/state/modelgate/jobs')
+      const names = existsSync(jobs) ? readdirSync(jobs, { recursive: true, encoding: 'utf8' }) : []
+      const name = names.find((entry) => entry.endsWith('.part'))
+      return name === undefined ? '' : readFileSync(join(jobs, name), 'utf8')
+    },
     has: (name) => existsSync(join(cwd, name)),
   }
 }

@@ -7,6 +7,8 @@ export const moments = [
   /** The head of the POST has come. */
   'post-begun',
   'post-received',
+  /** The name of the job has been sent, and the end of the reply has not. */
+  'name-sent',
   'post-answered',
   'first-look-up',
   'second-look-up',
@@ -61,6 +63,14 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
       response.setHeader('openai-poll-after-ms', '100')
       response.end(JSON.stringify(value), resolve)
     })
+  const answerWithName = async (response: ServerResponse, name: string) => {
+    const text = JSON.stringify({ name, metadata: {} })
+    const half = text.indexOf(',')
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length })
+    await send(response, Buffer.from(text.slice(0, half)))
+    await reach('name-sent')
+    await new Promise<void>((resolve) => void response.end(text.slice(half), resolve))
+  }
   const send = (response: ServerResponse, bytes: Buffer) =>
     new Promise<void>((resolve) => void response.write(bytes, () => resolve()))
 
@@ -72,7 +82,7 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
     const name = `models/veo/operations/op${created.length}`
     created.push(key)
     await reach('post-received')
-    await answer(response, { name })
+    await answerWithName(response, name)
     await reach('post-answered')
   }
   async function lookUp(name: string, response: ServerResponse): Promise<void> {

@@ -7,6 +7,7 @@ import { shellWord } from '../../files/shell-word.ts'
 import { openJobStore, type JobStore } from '../../files/jobs/job-store.ts'
 import type { StoredJob } from '../../files/jobs/stored-job.ts'
 import { operationPath } from '../../gateway/videos/operation-name.ts'
+import { jobInBeginning } from '../../gateway/videos/reply-beginning.ts'
 import { createJsonRedactor } from '../../output/redact.ts'
 import type { VideoOptions } from './video-options.ts'
 
@@ -19,7 +20,10 @@ export interface NamedJob {
 
 /** @param secrets what a record must never hold: the key; it may become known after the record was opened */
 export function openJobs(context: Context, secrets: readonly string[] = []): JobStore {
-  return openJobStore(stateFolder(context), context.clock, (json) => createJsonRedactor(secrets)(json))
+  return openJobStore(stateFolder(context), context.clock, {
+    clean: (json) => createJsonRedactor(secrets)(json),
+    readReply: jobInBeginning,
+  })
 }
 
 /**

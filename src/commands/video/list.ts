@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander'
-import { stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { unknownJobDays } from '../../contract/limits.ts'
@@ -7,17 +6,16 @@ import { outputVersion } from '../../contract/output-event.ts'
 import { videoStates } from '../../contract/videos.ts'
 import { UsageError } from '../../errors.ts'
 import { summaryOf, type JobRecord } from '../../files/jobs/job-record.ts'
-import { openJobStore } from '../../files/jobs/job-store.ts'
 import type { StoredJob } from '../../files/jobs/stored-job.ts'
 import { createOutput } from '../../output/create-output.ts'
 import { isExpired, jobTable } from '../../output/job-table.ts'
 import type { Output } from '../../output/output.ts'
-import { createJsonRedactor } from '../../output/redact.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
 import { addExamples, type Example } from '../shared/examples.ts'
 import { openGateway, readSettings } from '../shared/open-gateway.ts'
 import { refuseSome } from '../shared/refuse-common-options.ts'
 import { createProblemList } from '../shared/problem-list.ts'
+import { openJobs } from './jobs.ts'
 import { refreshJobs } from './refresh-jobs.ts'
 
 interface ListOptions extends CommonOptions {
@@ -66,8 +64,7 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
   await problems.step(() => checkState(options.state))
   problems.throwAny()
   const secrets: string[] = []
-  const clean = (json: string) => createJsonRedactor(secrets)(json)
-  const store = openJobStore(stateFolder(context), context.clock, clean)
+  const store = openJobs(context, secrets)
   const { jobs, warnings: damaged } = await store.list()
   const warnings: string[] = [...damaged]
   if (options.refresh && !options.dryRun) {

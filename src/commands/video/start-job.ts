@@ -51,10 +51,14 @@ export async function startJob(
       const session: JobSession = { context, options, settings, gateway, report }
       if (remixed !== undefined && options.check !== false) await checkSource(session, remixed)
       const stored = await putOnRecord(session, request, order)
-      const started = await send(gateway, request, wire).catch(async (error: unknown) => {
-        await forgetUnsent(session, stored, error)
-        throw error
-      })
+      // Where it cannot be opened the job is on record all the same, and its id will be told.
+      const log = await stored?.openReplyLog().catch(() => undefined)
+      const started = await send(gateway, request, { ...wire, onReplyBytes: log?.add })
+        .finally(() => log?.close())
+        .catch(async (error: unknown) => {
+          await forgetUnsent(session, stored, error)
+          throw error
+        })
       await keepRecord(stored, { id: started.id, ...changeOf(started) }, report)
       report.take(started)
       const { id, kind } = started

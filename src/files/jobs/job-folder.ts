@@ -5,6 +5,7 @@ import { systemCode } from '../file-error.ts'
 import { removeLeftovers } from '../remove-leftovers.ts'
 import { decodeRecord } from './decode-record.ts'
 import { mergeRecords, type JobRecord } from './job-record.ts'
+import { openReplyLog, type ReplyLog } from './reply-log.ts'
 
 /** What stands in the folder of a job. */
 export interface FoundRecord {
@@ -18,10 +19,14 @@ export interface FoundRecord {
   readonly damage: readonly string[]
   /** A writer is at work, or was killed. */
   readonly hasLeftovers: boolean
+  /** The files that hold what came of the gateway's reply. */
+  readonly replies: readonly string[]
 }
 
 /** `3-0123456789abcdef.json`: the number orders the versions, chance tells writers apart. */
 const versionName = /^(\d{1,9})-[0-9a-f]{16}\.json$/
+
+const replyName = /^reply-[0-9a-f]{16}\.part$/
 
 /** So often the folder is listed again because others have replaced files between the listing and the reading. */
 const mostListings = 50
@@ -38,9 +43,10 @@ export async function readJobFolder(folder: string): Promise<FoundRecord> {
     const hasLeftovers = all.some((name) => name.endsWith('.mgpart'))
     const texts = await Promise.all(names.map((name) => readVersion(join(folder, name))))
     const isWhole = names.length > 0 && texts.every((text) => text !== undefined)
-    if (isWhole || listing === mostListings) return { ...foundIn(names, texts), hasLeftovers }
+    const rest = { hasLeftovers, replies: all.filter((name) => replyName.test(name)) }
+    if (isWhole || listing === mostListings) return { ...foundIn(names, texts), ...rest }
     // An empty folder belongs to a job that is being recorded, or to a writer that was killed at that.
-    if (names.length === 0 && listing >= fewListings) return { ...foundIn([], []), hasLeftovers }
+    if (names.length === 0 && listing >= fewListings) return { ...foundIn([], []), ...rest }
   }
 }
 
@@ -70,9 +76,31 @@ export async function writeVersion(folder: string, found: FoundRecord, json: str
   await removeFiles(folder, found.names)
 }
 
+/** Makes a file for what comes of the gateway's reply. @throws the error of the system */
+export async function createReplyLog(folder: string, clean: (text: string) => string): Promise<ReplyLog> {
+  const log = openReplyLog(join(folder, `reply-${randomBytes(8).toString('hex')}.part`), clean)
+  await syncFolder(folder)
+  return log
+}
+
+/** What came of the gateway's reply, as text; empty when there is nothing. */
+export async function readReply(folder: string, { replies }: FoundRecord): Promise<string> {
+  const texts = await Promise.all(replies.map((name) => readVersion(join(folder, name))))
+  return texts.find((text) => text) ?? ''
+}
+
+/** Removes what came of the gateway's reply: it has been read. Best effort: never throws. */
+export async function removeReplies(folder: string, { replies }: FoundRecord): Promise<void> {
+  await removeFiles(folder, replies)
+}
+
 /** Removes a job, unless a writer has left another version of it meanwhile. Best effort: never throws. */
-export async function removeJobFolder(folder: string, { names }: FoundRecord, now: number): Promise<void> {
-  await removeFiles(folder, names)
+export async function removeJobFolder(
+  folder: string,
+  { names, replies }: FoundRecord,
+  now: number,
+): Promise<void> {
+  await removeFiles(folder, [...names, ...replies])
   await tidyJobFolder(folder, now)
 }
 
@@ -86,7 +114,7 @@ export async function tidyJobFolder(folder: string, now: number): Promise<void> 
 function foundIn(
   names: readonly string[],
   texts: readonly (string | undefined)[],
-): Omit<FoundRecord, 'hasLeftovers'> {
+): Omit<FoundRecord, 'hasLeftovers' | 'replies'> {
   const damage: string[] = []
   const read: string[] = []
   let record: JobRecord | undefined

@@ -6,7 +6,17 @@ import { FileError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
 import { makeFolder } from '../make-folder.ts'
 import { findJob } from './find-job.ts'
-import { readJobFolder, removeJobFolder, tidyJobFolder, writeVersion } from './job-folder.ts'
+import {
+  createReplyLog,
+  readJobFolder,
+  readReply,
+  removeJobFolder,
+  removeReplies,
+  tidyJobFolder,
+  writeVersion,
+  type FoundRecord,
+} from './job-folder.ts'
+import type { JobKind } from '../../contract/video-event.ts'
 import { mergeRecords, newRecord, recordedChange } from './job-record.ts'
 import type { JobRecord, NewJob } from './job-record.ts'
 import type { StoredJob } from './stored-job.ts'
@@ -47,15 +57,21 @@ const folders = new WeakMap<StoredJob, string>()
 /** So many folders are read at once. */
 const atOnce = 64
 
+export interface JobStoreOptions {
+  /** Takes secrets out of the JSON that is written. */
+  readonly clean?: (json: string) => string
+  /** Finds the id of a job in the reply to its creation, or in the beginning of that. */
+  readonly readReply?: (text: string, kind: JobKind) => Pick<JobRecord, 'id' | 'kind'> | undefined
+}
+
 /**
  * The store below a state folder; undefined when the machine has no place for one: then nothing is on record, and
  * `create` says so.
- * @param clean takes secrets out of the JSON that is written
  */
 export function openJobStore(
   stateFolder: string | undefined,
   clock: Clock,
-  clean: (json: string) => string = (json) => json,
+  { clean = (json) => json, readReply: read = () => undefined }: JobStoreOptions = {},
 ): JobStore {
   const root = stateFolder === undefined ? undefined : join(stateFolder, 'jobs')
 
@@ -68,6 +84,7 @@ export function openJobStore(
           const found = await readJobFolder(folder)
           const record = merge(found.record)
           await writeVersion(folder, found, clean(`${JSON.stringify(record, null, 2)}\n`))
+          if (record.id !== null) await removeReplies(folder, found)
           return record
         } catch (error) {
           if (systemCode(error) !== 'ENOENT' || attempt === 5) throw error
@@ -96,9 +113,19 @@ export function openJobStore(
         writing = next.catch(() => {})
         return next
       },
+      openReplyLog: () =>
+        createReplyLog(folder, clean).catch((error: unknown) => {
+          throw writeError(error, folder)
+        }),
     }
     folders.set(job, folder)
     return job
+  }
+
+  /** The record with the id of the job, which may stand in a reply that a killed process has not read. */
+  const withId = async (folder: string, found: FoundRecord, record: JobRecord): Promise<JobRecord> => {
+    if (record.id !== null || found.replies.length === 0) return record
+    return { ...record, ...read(await readReply(folder, found), record.kind) }
   }
 
   async function list(): Promise<JobList> {
@@ -110,7 +137,7 @@ export function openJobStore(
       const found = await readJobFolder(folder).catch(() => undefined)
       if (found === undefined) return
       const { record, damage, hasLeftovers } = found
-      if (record !== undefined) jobs.push(jobIn(folder, record))
+      if (record !== undefined) jobs.push(jobIn(folder, await withId(folder, found, record)))
       if (damage.length === 0 && (record === undefined || hasLeftovers)) {
         await tidyJobFolder(folder, clock.now())
       }

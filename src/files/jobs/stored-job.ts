@@ -1,4 +1,5 @@
 import type { JobProgress, JobRecord } from './job-record.ts'
+import type { ReplyLog } from './reply-log.ts'
 
 /** A job that is on record. */
 export interface StoredJob {
@@ -10,4 +11,10 @@ export interface StoredJob {
    * @throws FileError
    */
   update(change: Partial<JobProgress>): Promise<void>
+  /**
+   * Opens the file for what comes of the gateway's reply. It goes once the job's id is on record; until then whoever
+   * opens the store finds the id in it.
+   * @throws FileError
+   */
+  openReplyLog(): Promise<ReplyLog>
 }

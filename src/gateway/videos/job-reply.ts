@@ -7,6 +7,7 @@ import type { Gateway, GatewayReply } from '../gateway.ts'
 import { brokenError } from '../send-request.ts'
 import type { RequestKind } from '../status-error.ts'
 import { createWatchdog } from '../watchdog.ts'
+import { readBeginning, withWholeIds } from './reply-beginning.ts'
 
 /** As much of a reply is kept as may hold the name of a job. */
 const longestBeginning = 4_096
@@ -54,8 +55,10 @@ export async function readJobReply(
     // Whatever the rest of the message was to be: a job that is paid for must not lose its name.
     const isCut = error instanceof ExchangeError
     const isShort = isCut || error === stall || isTruncation(error)
-    if (kind === 'create' && isShort && values.length === 0)
-      values.push(...nameIn(Buffer.from(beginning, 'latin1').toString()))
+    if (kind === 'create' && isShort && values.length === 0) {
+      const begun = readBeginning(Buffer.from(beginning, 'latin1').toString())
+      if (begun !== undefined) values.push(begun)
+    }
     const isEnough = kind === 'create' && isShort && values.length > 0
     if (!isEnough) throw isCut ? brokenError(error, kind) : error
   } finally {
@@ -69,26 +72,4 @@ export async function readJobReply(
 
 function isTruncation(error: unknown): boolean {
   return error instanceof ModelgateError && error.code === 'stream_truncated'
-}
-
-const idField = /^\s*\{\s*"(name|id|task_id)"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(\d+)(?=[\s,}]))/
-
-/** The name of a job with which a reply begins that has no end. */
-function nameIn(beginning: string): JobReply[] {
-  const [, field, text, number] = idField.exec(beginning) ?? []
-  if (field === undefined) return []
-  try {
-    const value = { [field]: number ?? (JSON.parse(`"${text}"`) as unknown) }
-    return [{ value, text: JSON.stringify(value) }]
-  } catch {
-    return []
-  }
-}
-
-/** The same value with those ids as texts that are larger numbers than can be held. */
-function withWholeIds(value: unknown, text: string): unknown {
-  if (!/\d{16}/.test(text)) return value
-  const keep = (field: string, found: unknown, { source }: { readonly source?: string }) =>
-    Number.isInteger(found) && !Number.isSafeInteger(found) && /(^|_)id$|Id$/.test(field) ? source : found
-  return JSON.parse(text, keep as (field: string, found: unknown) => unknown)
 }

@@ -84,7 +84,9 @@ test.skipIf(process.platform === 'win32')('each job is one file that only its ow
 test('no key and no media get on record', async () => {
   const { store, folder } = newStore()
   const secret = 'sk-canary-0123456789'
-  const withRedactor = openJobStore(folder, fakeClock(), (json) => json.replaceAll(secret, '[hidden]'))
+  const withRedactor = openJobStore(folder, fakeClock(), {
+    clean: (json) => json.replaceAll(secret, '[hidden]'),
+  })
   const media = 'QUJD'.repeat(4000)
   for (const base_url of [
     `https://user:${secret}@gateway.example/v1?key=${secret}#${secret}`,

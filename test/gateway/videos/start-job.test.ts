@@ -115,6 +115,7 @@ test.for<[string, ServerReply, string]>([
     'models/m/operations/1',
   ],
   ['orderly', [readAll, write(`${head(200)}{\n  "id": "video_1",\n  "obj`), end], 'video_1'],
+  ['after other fields', [readAll, beginning('{"hello":"x","id":"y",'), end], 'y'],
   ['after a number', [readAll, beginning('{"task_id":1234567890123456789,"sta'), end], '1234567890123456789'],
 ])('a job whose reply is cut after its name has that name: %s', async ([, reply, id]) => {
   const server = await localServer([reply])
@@ -124,7 +125,7 @@ test.for<[string, ServerReply, string]>([
 test.for([
   '{"name":"models/m/operations/1',
   '{"task_id":123',
-  '{"hello":"x","id":"y",',
+  '{"hello":"x","id":"y',
   '{"error":{"id":"x","m',
 ])('a job whose reply is cut after %s has no name', async (content) => {
   const server = await localServer([[readAll, beginning(content), end]])
