@@ -8,6 +8,8 @@ import { settingNames, settingTable, type SettingName } from './setting-table.ts
 
 /** What a configuration file says. */
 export interface FileLayer {
+  /** The folder that the file was found in. */
+  readonly folder: string
   readonly settings: Layer
   /** By name, without what they inherit. Only the user's own file has any. */
   readonly profiles: ReadonlyMap<string, Layer>
@@ -33,7 +35,7 @@ const byFileName: ReadonlyMap<string, SettingName> = new Map(
 export function projectLayer(context: Context, file: FoundFile, problems: Problem[]): FileLayer {
   const source = `project file ${file.path}`
   const section = { context, file, problems, level: 'project', source, trail: [], also: [] } as const
-  return { settings: readSection(section, file.content), profiles: new Map() }
+  return { folder: file.folder, settings: readSection(section, file.content), profiles: new Map() }
 }
 
 /** The settings and profiles of the user's own file. */
@@ -52,7 +54,7 @@ export function userLayer(context: Context, file: FoundFile, problems: Problem[]
     const inner = { source: `${source}, profile ${name}`, trail: ['profiles', name], also: [] }
     profiles.set(name, readSection({ ...section, ...inner }, content))
   }
-  return { settings, profiles }
+  return { folder: file.folder, settings, profiles }
 }
 
 function readSection(section: Section, content: unknown): Layer {

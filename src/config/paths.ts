@@ -9,9 +9,9 @@ type Surroundings = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
  * Undefined when the machine names no home: then the program runs without configuration.
  */
 export function configFolder(context: Surroundings): string | undefined {
-  const { env, cwd, platform } = context
+  const { env, platform } = context
   const explicit = env['MODELGATE_CONFIG_DIR']
-  if (explicit) return paths(platform).resolve(cwd, explicit)
+  if (explicit) return absolute(context, explicit)
   return platform === 'win32'
     ? below(context, env['APPDATA'], ['AppData', 'Roaming'])
     : below(context, env['XDG_CONFIG_HOME'], ['.config'])
@@ -22,9 +22,9 @@ export function configFolder(context: Surroundings): string | undefined {
  * (default `~/.local/state`), on Windows `%LocalAppData%\modelgate\State`. Undefined when the machine names no home.
  */
 export function stateFolder(context: Surroundings): string | undefined {
-  const { env, cwd, platform } = context
+  const { env, platform } = context
   const explicit = env['MODELGATE_STATE_DIR']
-  if (explicit) return paths(platform).resolve(cwd, explicit)
+  if (explicit) return absolute(context, explicit)
   if (platform !== 'win32') return below(context, env['XDG_STATE_HOME'], ['.local', 'state'])
   const folder = below(context, env['LOCALAPPDATA'], ['AppData', 'Local'])
   return folder === undefined ? undefined : win32.join(folder, 'State')
@@ -43,12 +43,19 @@ export function sandboxFolder(context: Surroundings): string | undefined {
 }
 
 /** The home directory, if the machine really names one. */
-export function homeFolder({ env, home, cwd, platform }: Surroundings): string | undefined {
+export function homeFolder(context: Surroundings): string | undefined {
+  const { env, home, platform } = context
   if (!paths(platform).isAbsolute(home)) return undefined
   // Where no home is known the context may offer the working directory instead. A repository must
   // never pass for the user's own configuration, which may name commands to run.
   const named = env['HOME'] ?? env['USERPROFILE']
-  return home === cwd && !named ? undefined : home
+  return !named && home === context.cwd ? undefined : home
+}
+
+/** The working directory, which may be missing, is asked for only where it counts. */
+function absolute(context: Surroundings, path: string): string {
+  const { isAbsolute, resolve } = paths(context.platform)
+  return isAbsolute(path) ? path : resolve(context.cwd, path)
 }
 
 function below(

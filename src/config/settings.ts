@@ -4,11 +4,12 @@ import { profileExists } from './credentials.ts'
 import { projectLayer, userLayer, type FileLayer } from './file-layer.ts'
 import { findProjectFile, findUserFile, userFilePath } from './find-config-file.ts'
 import { environmentLayer, flagLayer, type Found, type Layer, type Level } from './layer.ts'
+import { homeFolder } from './paths.ts'
 import { collecting, quoted, throwProblems, type Problem } from './problem.ts'
 import { settingNames, settingTable } from './setting-table.ts'
 import type { SettingName, SettingValues } from './setting-table.ts'
 import type { SettingFlags } from './setting-flags.ts'
-import { requireNoMore, requireTrust } from './trust.ts'
+import { requireInside, requireNoMore, requireTrust } from './trust.ts'
 
 export type { SettingFlags } from './setting-flags.ts'
 
@@ -48,6 +49,11 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
   const values = winners(all)
   const ownLayers = all.filter((layer) => layer !== project?.settings)
   await collecting(problems, () => checkProjectLimits(context, values, ownLayers))
+  await collecting(problems, () => {
+    const isOfProject = project !== undefined && values.outputDir.level === 'project'
+    if (!isOfProject) return
+    requireInside(values.outputDir, project.folder, homeFolder(context), userFilePath(context))
+  })
   // The sandbox has an address of its own.
   const baseUrl = flags.sandbox
     ? undefined

@@ -1,3 +1,5 @@
+import { existsSync, readlinkSync, realpathSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Found } from './layer.ts'
 import { configError } from './problem.ts'
 import { flagName, settingTable, type SettingName, type SettingRow } from './setting-table.ts'
@@ -20,6 +22,61 @@ export function requireTrust(
     `If it is yours, add ${url.origin} to trusted_origins in ${userFile}, ` +
       `or set MODELGATE_TRUSTED_ORIGINS=${url.origin}; else choose another address with --base-url.`,
   )
+}
+
+/**
+ * Keeps the folder for results that a project file names inside the project: a cloned repository must not have files
+ * written to other places, whether by `..`, an absolute path or a symbolic link.
+ * @param folder where the project file was found; the project is the repository around it, or else this folder
+ * @param home the user's own folder, above which nothing is looked for
+ * @throws UsageError naming both, and where the folder may be set instead
+ */
+export function requireInside(
+  { value, source }: Found,
+  folder: string,
+  home: string | undefined,
+  userFile: string,
+): void {
+  const project = realPath(repositoryOf(folder, home))
+  const way = relative(project, realPath(value as string))
+  if (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return
+  throw configError(
+    `output_dir: ${String(value)} (${source}) leads out of the project, which is ${project}.`,
+    `A project file may come from others, so it cannot: set it in ${userFile}, or as ${settingTable.outputDir.env}.`,
+  )
+}
+
+/** The home directory is no project, even where it is a repository itself. */
+function repositoryOf(folder: string, home: string | undefined): string {
+  for (let place = folder; place !== home && place !== dirname(place); place = dirname(place)) {
+    if (existsSync(join(place, '.git'))) return place
+  }
+  return folder
+}
+
+/** As many links on one way the system follows; more are a circle. */
+const mostLinks = 40
+
+/** Where a path leads to through links; the last parts of it need not exist yet. */
+function realPath(path: string, links = 0): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    const parent = dirname(path)
+    if (parent === path || links > mostLinks) return path
+    // A link that leads nowhere may lead somewhere later.
+    const target = linkTarget(path)
+    const folder = realPath(parent, links + 1)
+    return target === undefined ? join(folder, basename(path)) : realPath(resolve(folder, target), links + 1)
+  }
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** A setting that a project file decides, and what it would be without that file. */

@@ -127,12 +127,12 @@ test('--model is the model of whatever the command makes', async () => {
 test('a relative path starts at the folder of the file, or where the command was called; ~ is the home directory', async () => {
   const place = configPlace({
     user: 'api_key_file: key\nca_file: ~/ca.pem',
-    project: 'output_dir: ../pictures',
+    project: 'output_dir: pictures/new',
   })
   const settings = await resolveSettings(place.context)
   expect(settings.apiKeyFile.value).toBe(join(place.home, '.config/modelgate/key'))
   expect(settings.caFile.value).toBe(join(place.home, 'ca.pem'))
-  expect(settings.outputDir.value).toBe(join(place.home, 'pictures'))
+  expect(settings.outputDir.value).toBe(join(place.project, 'pictures/new'))
   expect((await resolveSettings(place.context, { outputDir: 'here' })).outputDir.value).toBe(
     join(place.project, 'here'),
   )

@@ -6,10 +6,10 @@ import { ModelgateError } from '../../errors.ts'
  * A mistake in the call (exit 2) outranks an unreadable file (exit 10): it has to be corrected in any case.
  */
 export function throwProblems(problems: readonly ModelgateError[]): void {
-  const [first, ...others] = problems
+  const [first] = problems
   if (first === undefined) return
   // Problems of a call are found before anything is sent, also one with a file that was to be written.
-  if (others.length === 0) throw first.supplying({ billed: 'no' })
+  if (problems.every(({ message }) => message === first.message)) throw first.supplying({ billed: 'no' })
   const { exit, code } = problems.find((problem) => problem.exit === 'usage') ?? first
   const isList = ({ message }: ModelgateError) => message.includes('\n')
   const lines = problems.map((problem) => {
