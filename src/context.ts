@@ -47,6 +47,7 @@ export interface Context {
   readonly stdout: Sink
   readonly stderr: Sink
   readonly env: Readonly<Record<string, string | undefined>>
+  /** @throws FileError when it has been removed */
   readonly cwd: string
   readonly home: string
   readonly platform: NodeJS.Platform
@@ -130,13 +131,29 @@ export function systemContext(): SystemContext {
     stdout,
     stderr,
     env: process.env,
-    cwd: process.cwd(),
+    get cwd() {
+      return workingDirectory()
+    },
     home: safeHome(),
     platform: process.platform,
     clock: systemClock,
     signal: controller.signal,
     program: 'modelgate',
     end: (exitCode) => end(exitCode, () => Promise.allSettled([stdout.drain(), stderr.drain()])),
+  }
+}
+
+/** Asked for only where it is needed: somebody may have removed it. */
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch (cause) {
+    throw new FileError('cwd_missing', 'The working directory does not exist any more.', {
+      phase: 'input',
+      billed: 'no',
+      hint: 'Go to another folder with cd, and run it again.',
+      cause,
+    })
   }
 }
 
