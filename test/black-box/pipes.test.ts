@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import process from 'node:process'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { textStyles } from '../program/text-styles.ts'
@@ -37,6 +38,18 @@ test('`| head -1` ends quietly when the gateway has given the request an id', as
   })
   expect(await program.ended).toEqual({ exit: 0, stdout: Buffer.from('one\n'), stderr: '' })
 })
+
+test
+  .runIf(process.platform === 'linux')
+  .each(['--version', '-V', '--help', 'help exit-codes', 'schema output'])(
+  '%s to a reader that has gone ends quietly',
+  async (words) => {
+    // A pipe that has lost its reader before the program begins: Linux lets one process open both of its ends.
+    const shell = 'mkfifo p; exec 3<>p 4>p 3<&-; modelgate "$@" >&4; echo "status $?"'
+    const { stdout, stderr } = await spawnProgram(words.split(' '), { shell }).ended
+    expect([stdout.toString(), stderr]).toEqual(['status 0\n', ''])
+  },
+)
 
 test('3 MB arrive whole through a slow pipe', async () => {
   const line = `${'0123456789'.repeat(10)}é\n`
