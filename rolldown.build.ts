@@ -53,7 +53,8 @@ function escapeCharacter(character: string): string {
 const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
 export const bundle: BuildOptions = {
-  input: { main: 'src/main.ts' },
+  // The thread that checks answers against a schema is started from its own file.
+  input: { main: 'src/main.ts', 'schema-worker': 'src/commands/shared/schema-worker.ts' },
   platform: 'node',
   transform: {
     define: {

@@ -1,16 +1,21 @@
 import { expect, test } from 'vitest'
 import { compileAnswerSchema } from '../../src/commands/shared/answer-schema.ts'
 import type { ModelgateError } from '../../src/errors.ts'
+import { Interrupted } from '../../src/errors.ts'
+import { until } from '../support/running-sandbox.ts'
+import { testContext } from '../support/test-context.ts'
 
 async function verdict(schema: unknown, answer: string): Promise<ModelgateError | undefined> {
-  const { check } = await compileAnswerSchema(schema)
+  const { check } = await compileAnswerSchema(testContext(), schema)
   try {
-    check(answer)
+    await check(answer)
     return undefined
   } catch (error) {
     return error as ModelgateError
   }
 }
+
+const failureOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
 
 const person = {
   type: 'object',
@@ -112,10 +117,127 @@ test.each<[string, unknown, string]>([
     '--schema is not a valid JSON Schema: /items must be object,boolean.',
   ],
 ])('a schema is refused before anything is sent: %s', async (_, schema, message) => {
-  await expect(compileAnswerSchema(schema)).rejects.toMatchObject({
+  await expect(compileAnswerSchema(testContext(), schema)).rejects.toMatchObject({
     exitCode: 2,
     code: 'bad_schema',
     message: expect.stringContaining(message),
     facts: { billed: 'no' },
   })
+})
+
+/** Every level refers twice to the one below. */
+function doubling(levels: number): object {
+  const defs = Array.from({ length: levels + 1 }, (_, at) => {
+    const below = { $ref: `#/$defs/a${at - 1}` }
+    return [`a${at}`, at === 0 ? { type: 'string' } : { anyOf: [below, below] }]
+  })
+  return { $ref: `#/$defs/a${levels}`, $defs: Object.fromEntries(defs) }
+}
+
+test.each<[string, unknown]>([
+  ['at its root', { $ref: '#' }],
+  ['in a circle', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }],
+  ['deep inside', { properties: { a: { properties: { b: { $ref: '#/properties/a/properties/b' } } } } }],
+  [
+    'beside something else',
+    { $defs: { a: { type: 'array', allOf: [{ $ref: '#/$defs/a' }] } }, items: { $ref: '#/$defs/a' } },
+  ],
+  ['under a name of its own', { $id: 'https://example.com/a', items: { $ref: '#/items' } }],
+])('a schema that refers to itself without an end is refused: %s', async (_, schema) => {
+  await expect(compileAnswerSchema(testContext(), schema)).rejects.toMatchObject({
+    exitCode: 2,
+    code: 'bad_schema',
+    message: '--schema refers to itself without an end, or nests too deep.',
+  })
+})
+
+test('a schema that refers to itself on the way into the value is none of those', async () => {
+  const tree = {
+    type: 'object',
+    properties: { kids: { type: 'array', items: { $ref: '#' } } },
+    required: ['kids'],
+  }
+  expect(await verdict(tree, '{"kids":[{"kids":[]}]}')).toBeUndefined()
+  expect((await verdict(tree, '{"kids":[{}]}'))!.message).toContain(
+    "/kids/0 must have required property 'kids'",
+  )
+})
+
+test.each<[string, unknown, string]>([
+  [
+    'a pattern that backtracks',
+    { pattern: '^(a+)+$' },
+    '--schema has a pattern that takes longer than 5 s: "^(a+)+$".',
+  ],
+  [
+    'a pattern of names that backtracks',
+    { patternProperties: { '^(\\w+\\s?)*$': {} } },
+    '--schema has a pattern that takes longer than 5 s: "^(\\\\w+\\\\s?)*$".',
+  ],
+])(
+  'a schema that takes for ever is refused, while everything else goes on: %s',
+  async (_, schema, message) => {
+    const context = testContext()
+    const compiling = failureOf(compileAnswerSchema(context, schema))
+    // One for the whole, one for the pattern that is being tried.
+    await until(() => context.clock.pendingTimers === 2)
+    await context.clock.advance(5_000)
+    expect(await compiling).toMatchObject({ exitCode: 2, code: 'bad_schema', message })
+  },
+)
+
+test('a schema of references that multiply is refused', async () => {
+  const context = testContext()
+  const compiling = failureOf(compileAnswerSchema(context, doubling(40)))
+  await until(() => context.clock.pendingTimers === 1)
+  await context.clock.advance(10_000)
+  expect(await compiling).toMatchObject({
+    exitCode: 2,
+    code: 'bad_schema',
+    message: '--schema takes longer than 10 s.',
+  })
+})
+
+test('Ctrl-C ends the wait for a schema', async () => {
+  const context = testContext()
+  const compiling = compileAnswerSchema(context, { pattern: '^(a+)+$' })
+  context.abort(new Interrupted('interrupt'))
+  await expect(compiling).rejects.toBe(context.signal.reason)
+})
+
+test('an answer that takes for ever to check is one that does not match', async () => {
+  // No text of one letter fits this nearly: it is found only by the answer.
+  const schema = { pattern: '^(?:(?:ab|cd|abcd)+!)+$' }
+  const answer = JSON.stringify('abcd'.repeat(60))
+  const context = testContext()
+  const { check } = await compileAnswerSchema(context, schema)
+  const checking = failureOf(check(answer))
+  await context.clock.advance(10_000)
+  expect(await checking).toMatchObject({
+    exitCode: 14,
+    code: 'schema_unchecked',
+    facts: { billed: 'yes' },
+  })
+})
+
+test('an answer that nests deeper than the stack is one that does not match', async () => {
+  const { check } = await compileAnswerSchema(testContext(), { items: { $ref: '#' } })
+  const answer = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  await expect(check(answer)).rejects.toMatchObject({ exitCode: 14, code: 'schema_unchecked' })
+})
+
+test('an answer of more mistakes than fit the memory is one that does not match', async () => {
+  const { check } = await compileAnswerSchema(testContext(), { items: { type: 'string' } }, 16)
+  await expect(check(`[${'1,'.repeat(1_000_000)}1]`)).rejects.toMatchObject({
+    exitCode: 14,
+    message: 'The answer cannot be checked against --schema: it takes more memory than a check may.',
+  })
+})
+
+test('Ctrl-C ends the check of an answer', async () => {
+  const context = testContext()
+  const { check } = await compileAnswerSchema(context, { pattern: '^(?:(?:ab|cd|abcd)+!)+$' })
+  const checking = check(JSON.stringify('abcd'.repeat(60)))
+  context.abort(new Interrupted('interrupt'))
+  await expect(checking).rejects.toBe(context.signal.reason)
 })

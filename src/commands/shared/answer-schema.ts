@@ -1,112 +1,149 @@
-import type { ErrorObject, ValidateFunction } from 'ajv'
-import type { Context } from '../../context.ts'
+import type { Worker } from 'node:worker_threads'
+import type { Context, Timer } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { parseJsonFileFlag } from './json-value.ts'
+import type { SchemaMessage } from './schema-worker.ts'
 
 /** The schema of `--schema`, and the check of an answer against it. */
 export interface AnswerSchema {
   readonly schema: unknown
-  /** @throws ModelgateError (exit 14) that lists where the answer differs */
-  check(text: string): void
+  /**
+   * Checks one answer; there is no second check.
+   * @throws ModelgateError (exit 14) that lists where the answer differs, or says why that cannot be told;
+   *   the reason of the context's signal when it is aborted
+   */
+  check(text: string): Promise<void>
 }
 
 /**
  * Reads the schema of `--schema`: JSON, `@file`, or a bare file name.
- * @throws UsageError, FileError as `parseJsonFlag` does; UsageError `bad_schema` when it is no JSON Schema
+ * @throws UsageError, FileError as `parseJsonFlag` does; UsageError `bad_schema` as `compileAnswerSchema` does
  */
 export async function readAnswerSchema(context: Context, text: string): Promise<AnswerSchema> {
-  return compileAnswerSchema(await parseJsonFileFlag(context, '--schema', text))
+  return compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', text))
 }
+
+/** How long a schema may take to compile, and an answer to be checked. Either takes some milliseconds. */
+const longestMs = 10_000
+
+/** How long one of its patterns may take for texts of a line. */
+const longestPatternMs = 5_000
+
+/** Memory of the thread that does it. */
+const mostMebibytes = 512
 
 /**
  * Compiles a schema with a standard JSON Schema validator, before anything is sent.
  * Draft 2020-12, or what its `$schema` says: draft 2019-09 and draft 7 are known too.
- * @throws UsageError `bad_schema` when it is no valid JSON Schema
+ * @param memory of the thread, in MiB
+ * @throws UsageError `bad_schema` when it is no valid JSON Schema, or one that no answer could be checked against:
+ *   it refers to itself without an end, or takes too much time or memory; the reason of the context's signal
  */
-export async function compileAnswerSchema(schema: unknown): Promise<AnswerSchema> {
-  const validate = await compile(schema)
-  return {
-    schema,
-    check(text) {
-      const value = parseAnswer(text)
-      if (validate(value)) return
-      const all = validate.errors ?? []
-      const more = all.length > mostPlaces ? `; and ${all.length - mostPlaces} more` : ''
-      const places = all.slice(0, mostPlaces).map(placeOf).join('; ')
-      throw mismatch(`The answer does not match --schema: ${places}${more}.`)
-    },
-  }
-}
-
-const mostPlaces = 10
-
-/** By the last part of `$schema`. Each draft is loaded only when a schema asks for it. */
-const drafts = {
-  '2020-12': async () => (await import('ajv/dist/2020.js')).Ajv2020,
-  '2019-09': async () => (await import('ajv/dist/2019.js')).Ajv2019,
-  'draft-07': async () => (await import('ajv')).Ajv,
-}
-
-async function compile(schema: unknown): Promise<ValidateFunction> {
+export async function compileAnswerSchema(
+  context: Context,
+  schema: unknown,
+  memory = mostMebibytes,
+): Promise<AnswerSchema> {
   if (
     typeof schema !== 'boolean' &&
     (typeof schema !== 'object' || schema === null || Array.isArray(schema))
   ) {
     throw bad('must be a JSON object (a JSON Schema)')
   }
-  const Ajv = await drafts[draftOf(schema)]()
-  // Unknown keywords and formats are the model's business; what is known is enforced.
-  const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false, logger: false })
-  try {
-    if (ajv.validateSchema(schema) === true) return ajv.compile(schema)
-  } catch (cause) {
-    throw bad(`is not a valid JSON Schema: ${(cause as Error).message}`, cause)
+  const { Worker } = await import('node:worker_threads')
+  // In the bundle the thread has a file of its own beside this one.
+  const file = import.meta.url.endsWith('.ts') ? './schema-worker.ts' : './schema-worker.js'
+  const worker = new Worker(new URL(file, import.meta.url), {
+    workerData: JSON.stringify(schema),
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: memory },
+  })
+  const compiled = await reply(context, worker)
+  if (compiled.kind === 'refused') {
+    void worker.terminate()
+    throw bad(compiled.clause, compiled.hint)
   }
-  const [first] = ajv.errors ?? []
-  throw bad(`is not a valid JSON Schema${first === undefined ? '' : `: ${placeOf(first)}`}`)
-}
-
-function draftOf(schema: object | boolean): keyof typeof drafts {
-  const named = typeof schema === 'object' && '$schema' in schema ? schema.$schema : undefined
-  if (typeof named !== 'string') return '2020-12'
-  const draft = Object.keys(drafts).find((name) => named.includes(`/${name}/`))
-  if (draft !== undefined) return draft as keyof typeof drafts
-  throw bad(
-    `has a "$schema" that is not known here: ${JSON.stringify(named.slice(0, 80))}`,
-    undefined,
-    `Known are ${Object.keys(drafts).join(', ')}; without "$schema" it is read as 2020-12.`,
-  )
-}
-
-/** `/age must be integer`; where the message alone leaves open which, it is named. */
-function placeOf({ instancePath, message, params }: ErrorObject): string {
-  const { additionalProperty, unevaluatedProperty, allowedValues, allowedValue } = params
-  const name: unknown = additionalProperty ?? unevaluatedProperty
-  const wanted: unknown = allowedValues ?? allowedValue
-  const detail = name ?? wanted
-  const shown = detail === undefined ? '' : ` (${listed(detail)})`
-  return `${instancePath || '(root)'} ${message}${shown}`
-}
-
-function listed(value: unknown): string {
-  const text = (Array.isArray(value) ? value : [value]).map((entry) => JSON.stringify(entry)).join(', ')
-  return text.length > 120 ? `${text.slice(0, 117)}…` : text
-}
-
-function parseAnswer(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw mismatch('The answer does not match --schema: it is not JSON.')
+  if (compiled.kind === 'unchecked') throw bad(compiled.clause)
+  return {
+    schema,
+    async check(text) {
+      worker.postMessage(text, [])
+      const checked = await reply(context, worker)
+      void worker.terminate()
+      if (checked.kind === 'unchecked') throw uncheckable(checked.clause)
+      if (checked.kind !== 'checked' || checked.count === 0) return
+      const { places, count } = checked
+      const more = count > places.length ? `; and ${count - places.length} more` : ''
+      throw mismatch(`The answer does not match --schema: ${places.join('; ')}${more}.`)
+    },
   }
 }
 
-function bad(clause: string, cause?: unknown, hint?: string): UsageError {
+/**
+ * The thread's next reply; `unchecked` when it takes too long or breaks down. The thread keeps the program alive as
+ * long as it is waited for, and has ended when this rejects.
+ */
+async function reply(context: Context, worker: Worker): Promise<SchemaMessage> {
+  const { clock, signal } = context
+  const { promise, resolve, reject } = Promise.withResolvers<SchemaMessage>()
+  let patternTimer: Timer | undefined
+  const onMessage = (message: SchemaMessage) => {
+    patternTimer?.cancel()
+    if (message.kind !== 'trying') return resolve(message)
+    const pattern = JSON.stringify(message.pattern.slice(0, 80))
+    patternTimer = clock.timer(longestPatternMs, () =>
+      fail(`has a pattern that takes longer than ${longestPatternMs / 1000} s: ${pattern}`),
+    )
+  }
+  const fail = (clause: string) => {
+    void worker.terminate()
+    resolve({ kind: 'unchecked', clause })
+  }
+  const onError = (error: NodeJS.ErrnoException) =>
+    fail(
+      error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+        ? 'takes more memory than a check may'
+        : `cannot be used: ${error.message}`,
+    )
+  const onAbort = () => {
+    void worker.terminate()
+    reject(signal.reason as Error)
+  }
+  const timer = clock.timer(longestMs, () => fail(`takes longer than ${longestMs / 1000} s`))
+  worker.ref()
+  worker.on('message', onMessage)
+  worker.on('error', onError)
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  try {
+    return await promise
+  } finally {
+    timer.cancel()
+    patternTimer?.cancel()
+    worker.off('message', onMessage)
+    signal.removeEventListener('abort', onAbort)
+    worker.unref()
+  }
+}
+
+function bad(clause: string, hint?: string): UsageError {
   return new UsageError(`--schema ${clause}.`, {
     code: 'bad_schema',
-    cause,
     ...(hint === undefined ? {} : { hint }),
   })
+}
+
+function uncheckable(clause: string): ModelgateError {
+  return new ModelgateError(
+    'schema',
+    'schema_unchecked',
+    `The answer cannot be checked against --schema: it ${clause}.`,
+    {
+      phase: 'result',
+      billed: 'yes',
+      hint: 'Make the schema simpler; the answer itself was kept.',
+    },
+  )
 }
 
 function mismatch(message: string): ModelgateError {

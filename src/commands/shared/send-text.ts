@@ -151,7 +151,7 @@ async function receive(
     })
     await images.saved()
     if (images.unreadable > 0 && files.length === 0) requireWords(decoder)
-    finish(options, decoder, request.answerSchema, warn)
+    await finish(options, decoder, request.answerSchema, warn)
     await output.end(document())
   } catch (error) {
     const known = asModelgateError(error, options.debug === true)
@@ -173,12 +173,12 @@ function requireWords(decoder: TextDecoder): void {
 }
 
 /** What is still to be judged when the whole answer is there. */
-function finish(
+async function finish(
   options: CommonOptions,
   decoder: TextDecoder,
   answer: AnswerSchema | undefined,
   warn: (message: string) => void,
-): void {
+): Promise<void> {
   const result = decoder.result()
   if (result.finish_reason === 'length') {
     const message = 'The answer was cut short by the token limit.'
@@ -194,7 +194,7 @@ function finish(
       `The gateway ended the answer with a word that is not known here: ${result.raw_finish_reason ?? 'none'}.`,
     )
   }
-  answer?.check(result.text)
+  await answer?.check(result.text)
 }
 
 function withRequestId(error: ModelgateError, requestId: string | null): ModelgateError {

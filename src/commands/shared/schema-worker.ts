@@ -1,0 +1,183 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Ajv, AnySchemaObject, ErrorObject, ValidateFunction } from 'ajv'
+
+/**
+ * Compiles the schema of `--schema` and checks answers against it, on a thread of its own: both may take any time and
+ * memory (patterns that backtrack, references that multiply), and are then ended from outside.
+ */
+
+/** What the thread says. Of the first kind any number come, then one of the others for the schema and for each answer. */
+export type SchemaMessage =
+  | { readonly kind: 'trying'; readonly pattern: string }
+  | { readonly kind: 'compiled' }
+  /** @property clause follows `--schema` */
+  | { readonly kind: 'refused'; readonly clause: string; readonly hint?: string }
+  /** @property places where the answer differs, the first of `count` */
+  | { readonly kind: 'checked'; readonly places: readonly string[]; readonly count: number }
+  /** @property clause follows what could not be checked */
+  | { readonly kind: 'unchecked'; readonly clause: string }
+
+const port = parentPort!
+const tell = (message: SchemaMessage) => port.postMessage(message)
+
+/** Of the places where an answer differs, so many are told. */
+const mostPlaces = 10
+
+/** By the last part of `$schema`. Each draft is loaded only when a schema asks for it. */
+const drafts = {
+  '2020-12': async () => (await import('ajv/dist/2020.js')).Ajv2020,
+  '2019-09': async () => (await import('ajv/dist/2019.js')).Ajv2019,
+  'draft-07': async () => (await import('ajv')).Ajv,
+}
+
+class Refusal extends Error {
+  readonly hint: string | undefined
+  constructor(clause: string, hint?: string) {
+    super(clause)
+    this.hint = hint
+  }
+}
+
+async function compile(schema: object | boolean): Promise<ValidateFunction> {
+  const Ajv = await drafts[draftOf(schema)]()
+  // Unknown keywords and formats are the model's business; what is known is enforced.
+  const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false, logger: false })
+  if (ajv.validateSchema(schema) !== true) {
+    const [first] = ajv.errors ?? []
+    throw new Refusal(`is not a valid JSON Schema${first === undefined ? '' : `: ${placeOf(first)}`}`)
+  }
+  const validate = ajv.compile(schema)
+  const { references, patterns } = partsOf(schema)
+  tryReferences(ajv, schema, validate, references)
+  for (const pattern of patterns) tryPattern(pattern)
+  return validate
+}
+
+function draftOf(schema: object | boolean): keyof typeof drafts {
+  const named = typeof schema === 'object' && '$schema' in schema ? schema.$schema : undefined
+  if (typeof named !== 'string') return '2020-12'
+  const draft = Object.keys(drafts).find((name) => named.includes(`/${name}/`))
+  if (draft !== undefined) return draft as keyof typeof drafts
+  throw new Refusal(
+    `has a "$schema" that is not known here: ${JSON.stringify(named.slice(0, 80))}`,
+    `Known are ${Object.keys(drafts).join(', ')}; without "$schema" it is read as 2020-12.`,
+  )
+}
+
+/** The pointers and the patterns anywhere in a schema, each once. */
+function partsOf(schema: unknown) {
+  const references = new Set<string>()
+  const patterns = new Set<string>()
+  const visit = (part: unknown) => {
+    if (typeof part !== 'object' || part === null) return
+    for (const [name, value] of Object.entries(part)) {
+      if (name === '$ref' && typeof value === 'string' && value.startsWith('#')) references.add(value)
+      if (name === 'pattern' && typeof value === 'string') patterns.add(value)
+      if (name === 'patternProperties' && typeof value === 'object' && value !== null) {
+        for (const pattern of Object.keys(value)) patterns.add(pattern)
+      }
+      visit(value)
+    }
+  }
+  visit(schema)
+  return { references, patterns }
+}
+
+/** A value of every type. */
+const values = [null, true, 1, 'a', [], {}, [1], { a: 1 }]
+
+/** More references than this are not tried one by one. */
+const mostReferences = 200
+
+/**
+ * Finds references that lead back to themselves without going into the value: a circle passes through one of them.
+ * @throws RangeError for one
+ */
+function tryReferences(
+  ajv: Ajv,
+  schema: object | boolean,
+  whole: ValidateFunction,
+  references: ReadonlySet<string>,
+): void {
+  for (const value of values) whole(value)
+  if (references.size === 0) return
+  const { $id: _, ...unnamed } = schema as AnySchemaObject
+  ajv.addSchema(unnamed, 'answer')
+  for (const reference of [...references].slice(0, mostReferences)) {
+    const part = partAt(ajv, `answer${reference}`)
+    if (part !== undefined) for (const value of values) part(value)
+  }
+}
+
+/**
+ * Undefined also for what is only to be found from where it is referred to: a place below another `$id`.
+ * @throws RangeError as `tryReferences`
+ */
+function partAt(ajv: Ajv, name: string): ValidateFunction | undefined {
+  try {
+    return ajv.getSchema(name)
+  } catch (error) {
+    if (error instanceof RangeError) throw error
+    return undefined
+  }
+}
+
+/** Long enough for a pattern that backtracks to take years. */
+const probeLength = 60
+
+/** Matches a pattern against texts that almost fit: one whose time grows beyond all bounds does not come back. */
+function tryPattern(pattern: string): void {
+  tell({ kind: 'trying', pattern })
+  const expression = new RegExp(pattern, 'u')
+  const letters = [...new Set(pattern.match(/[\p{L}\p{N} _.@/:-]/gu))].slice(0, 64)
+  for (const text of [...letters, ...'aA0_ -.@/', letters.join('')]) {
+    expression.test(`${text.repeat(probeLength)}\u0000`)
+  }
+}
+
+/** `/age must be integer`; where the message alone leaves open which, it is named. */
+function placeOf({ instancePath, message, params }: ErrorObject): string {
+  const { additionalProperty, unevaluatedProperty, allowedValues, allowedValue } = params
+  const name: unknown = additionalProperty ?? unevaluatedProperty
+  const wanted: unknown = allowedValues ?? allowedValue
+  const detail = name ?? wanted
+  const shown = detail === undefined ? '' : ` (${listed(detail)})`
+  return `${instancePath || '(root)'} ${message}${shown}`
+}
+
+function listed(value: unknown): string {
+  const text = (Array.isArray(value) ? value : [value]).map((entry) => JSON.stringify(entry)).join(', ')
+  return text.length > 120 ? `${text.slice(0, 117)}…` : text
+}
+
+function check(validate: ValidateFunction, text: string): SchemaMessage {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { kind: 'checked', places: ['it is not JSON'], count: 1 }
+  }
+  try {
+    if (validate(value)) return { kind: 'checked', places: [], count: 0 }
+  } catch {
+    return { kind: 'unchecked', clause: 'nests too deep' }
+  }
+  const all = validate.errors ?? []
+  return { kind: 'checked', places: all.slice(0, mostPlaces).map(placeOf), count: all.length }
+}
+
+try {
+  const validate = await compile(JSON.parse(workerData as string) as object | boolean)
+  port.on('message', (text: string) => tell(check(validate, text)))
+  tell({ kind: 'compiled' })
+} catch (error) {
+  const clause =
+    error instanceof RangeError
+      ? 'refers to itself without an end, or nests too deep'
+      : `is not a valid JSON Schema: ${(error as Error).message}`
+  tell(
+    error instanceof Refusal
+      ? { kind: 'refused', clause: error.message, ...(error.hint !== undefined && { hint: error.hint }) }
+      : { kind: 'refused', clause },
+  )
+}

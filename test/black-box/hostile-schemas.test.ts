@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { until } from '../support/running-sandbox.ts'
+import { spawnProgram } from './spawn-program.ts'
+
+const endless = { type: 'array', items: true, minItems: 1_000_000_000 }
+
+test.each(['respond', 'generate'])('%s --sandbox says that a schema asks for too much', async (command) => {
+  const { exit, stdout, stderr } = await spawnProgram([
+    command,
+    '--sandbox',
+    '--schema',
+    JSON.stringify(endless),
+    'hi',
+  ]).ended
+  expect([exit, stdout.toString()]).toEqual([4, ''])
+  expect(stderr).toContain('HTTP 400')
+  expect(stderr).toContain('larger than the sandbox generates')
+})
+
+test.each(['respond', 'generate'])(
+  '%s refuses a schema that refers to itself, nothing sent',
+  async (command) => {
+    const { exit, stdout, stderr } = await spawnProgram([
+      command,
+      '--sandbox',
+      '--schema',
+      '{"$ref":"#"}',
+      'hi',
+    ]).ended
+    expect([exit, stdout.toString()]).toEqual([2, ''])
+    expect(stderr).toBe('modelgate: --schema refers to itself without an end, or nests too deep.\n')
+  },
+)
+
+test('a sandbox that is asked for everything at once still dies of SIGTERM', async () => {
+  const sandbox = spawnProgram(['sandbox', '--latency', 'none'])
+  await until(() => sandbox.stdout.includes('\n'))
+  const url = sandbox.stdout.toString().trim()
+  const post = (path: string, body: object) =>
+    fetch(url + path, { method: 'POST', headers: { authorization: 'Bearer x' }, body: JSON.stringify(body) })
+  const format = { type: 'json_schema', name: 'a', schema: endless }
+  const refused = await post('/v1/responses', { input: 'hi', text: { format } })
+  expect(refused.status).toBe(400)
+  const drawing = post('/v1/images/generations', {
+    model: 'image-model-a',
+    prompt: 'hills',
+    n: 10,
+    quality: 'high',
+  })
+  const lost = drawing.then((response) => response.text()).catch((error: Error) => error)
+  // The others are answered while ten pictures are drawn.
+  expect((await fetch(`${url}/sandbox/stats`)).status).toBe(200)
+  sandbox.process.kill('SIGTERM')
+  expect((await sandbox.ended).exit).toBe('SIGTERM')
+  expect(await lost).toBeInstanceOf(Error)
+})
