@@ -19,8 +19,9 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     if (error instanceof Ended) return error.exitCode
     if (error instanceof OutputClosed) return error.exitCode
     const failure = asModelgateError(error, argv.includes('--debug'))
-    // Who has sent a request tells of its failures, and ends with `Ended`.
-    const known = failure.exit === 'io' ? failure.supplying({ billed: 'no' }) : failure
+    // Who has sent a request tells of its failures, and ends with `Ended`; or says so itself.
+    const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
+    const known = isUnsent ? failure.supplying({ billed: 'no' }) : failure
     const { reportError } = await import('./output/report-error.ts')
     await reportError(context, known, {
       json: argv.includes('--jsonl') ? 'jsonl' : argv.includes('--json') ? 'json' : undefined,

@@ -1,3 +1,4 @@
+import { maxKeyBytes } from '../contract/limits.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 
 /**
@@ -22,6 +23,7 @@ export function checkKey(key: string, source: string): void {
 }
 
 function problemOf(key: string): string | undefined {
+  if (key.length > maxKeyBytes) return `is longer than ${maxKeyBytes} characters`
   if (/[\r\n]/.test(key)) return 'contains a newline'
   if (/\s/.test(key)) return 'contains white space'
   if (/[\u0000-\u001f\u007f]/.test(key)) return 'contains a control character'

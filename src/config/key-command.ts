@@ -2,12 +2,12 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { sep } from 'node:path'
 import type { Context } from '../context.ts'
+import { maxKeyBytes } from '../contract/limits.ts'
 import { UsageError } from '../errors.ts'
 import { trimKey } from './key-file.ts'
 import { homeFolder } from './paths.ts'
 
 const limitMs = 10_000
-const largestBytes = 65_536
 
 /**
  * Runs the user's own command through the platform's shell and takes what it prints as the key.
@@ -62,7 +62,7 @@ function finished(
     child.stdout?.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       length += chunk.length
-      if (length > largestBytes) fail('printed far more than a key')
+      if (length > maxKeyBytes) fail('printed far more than a key')
     })
     child.on('error', (error) => fail('could not be started', error))
     child.on('close', (code, killedBy) => {

@@ -35,6 +35,12 @@ export const defaultSeconds = {
   standardInput: 180,
 } as const
 
+/** The longest key that is taken, in bytes. */
+export const maxKeyBytes = 65_536
+
+/** The headers of a request or a reply: a key of any length in one of them leaves room for the others. */
+export const maxHeaderBytes = 2 * maxKeyBytes
+
 /** How often a request is sent again where nothing else is configured. */
 export const defaultMaxRetries = 2
 

@@ -14,6 +14,8 @@ export interface WriteOptions {
    * before writing or meanwhile: what was paid for is not thrown away because somebody else was faster.
    */
   readonly spareName?: (count: number) => string
+  /** The permissions of the file; those of the one that is replaced, or what the umask allows, unless given. */
+  readonly mode?: number
 }
 
 /** Where a result goes that was paid for and that the system refuses where it belongs. */
@@ -37,8 +39,9 @@ export async function openAtomicFile(
   options: WriteOptions & Partial<Rescue>,
 ): Promise<AtomicFile> {
   const { force, spareName } = options
-  const target = await findTarget(context, path, force, spareName !== undefined)
-  if (target.kind === 'stream') return await openDirectly(context, path, target.location)
+  const found = await findTarget(context, path, force, spareName !== undefined)
+  if (found.kind === 'stream') return await openDirectly(context, path, found.location)
+  const target = { ...found, mode: options.mode ?? found.mode }
   const takeOver: TemporaryOptions['takeOver'] = async (content, reason) => {
     const file = await openRescueFile(context, options.rescueFolder, path, reason)
     try {

@@ -42,13 +42,14 @@ export function sidecarPath(imagePath: string): string {
 
 /**
  * Writes the record of an image beside it. Without `force` a record that is there already stays, and the new one gets
- * the next free name: the image is saved by now.
+ * the next free name: the image is saved by now. Only the user may read it: it holds the prompt.
+ * @param options.clean takes secrets out of the JSON that is written
  * @throws as `openAtomicFile` does
  */
 export async function writeSidecar(
   context: Context,
   record: ImageRecord,
-  { force }: { readonly force: boolean },
+  { force, clean }: { readonly force: boolean; readonly clean: (json: string) => string },
 ): Promise<SavedFile> {
   const path = sidecarPath(record.output.path)
   const document = {
@@ -60,9 +61,9 @@ export async function writeSidecar(
     output: { ...record.output, path: basename(record.output.path) },
   }
   const spareName = (count: number) => numberedName(basename(path), count)
-  const file = await openAtomicFile(context, path, { force, spareName })
+  const file = await openAtomicFile(context, path, { force, spareName, mode: 0o600 })
   try {
-    await file.write(`${JSON.stringify(document, null, 2)}\n`)
+    await file.write(clean(`${JSON.stringify(document, null, 2)}\n`))
     return { ...(await file.commit()), mime_type: 'application/json' }
   } catch (error) {
     await file.discard()

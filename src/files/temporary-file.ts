@@ -100,7 +100,7 @@ function temporaryName(name: string): string {
 /** Nobody else may read the file before it is whole; what the umask allows is learned from the file itself. */
 async function create(temporary: string, target: FileTarget): Promise<{ handle: FileHandle; mode: number }> {
   const { O_CREAT, O_EXCL, O_RDWR, O_NOFOLLOW = 0 } = constants
-  const handle = await open(temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, 0o666)
+  const handle = await open(temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, target.mode ?? 0o666)
   try {
     const mode = target.mode ?? (await handle.stat()).mode & 0o777
     await chmod(handle, 0o600)

@@ -10,7 +10,7 @@ export interface FileTarget {
   /** The real folder, so that a link swapped in later cannot lead the writing elsewhere. */
   readonly folder: string
   readonly name: string
-  /** The permissions of the file that is to be replaced. */
+  /** The permissions that the file is to have, as of the one that is replaced; undefined for what the umask allows. */
   readonly mode: number | undefined
   readonly force: boolean
 }

@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { LookupFunction, Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
+import { maxHeaderBytes } from '../contract/limits.ts'
 import { isLoopback } from '../contract/loopback.ts'
 import { ExchangeError, isClientCertificateAlert } from './exchange-error.ts'
 import type { ReadMemory } from './read-memory.ts'
@@ -70,7 +71,13 @@ export async function openConnection(
     onread: memory,
     ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
   }
-  const common = { headersTimeout: 0, bodyTimeout: 0, allowH2: false, connect: direct }
+  const common = {
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    allowH2: false,
+    connect: direct,
+  }
   const dispatcher =
     options.proxies === undefined || isLoopback(new URL(origin).hostname)
       ? new Client(origin, common)

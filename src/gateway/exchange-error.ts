@@ -1,3 +1,4 @@
+import { maxHeaderBytes } from '../contract/limits.ts'
 import type { Phase } from '../errors.ts'
 import { stringOf } from './json-access.ts'
 
@@ -125,7 +126,7 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   const unreachable = stage === 'connect' && has((code) => unreachableCodes.has(code))
   if (unreachable) return fail('connect', `${host} cannot be reached (${unreachable.code}).`)
   if (has((code) => code === 'UND_ERR_HEADERS_OVERFLOW')) {
-    return fail('limit', 'The headers of the reply are larger than 16 KiB.')
+    return fail('limit', `The headers of the reply are larger than ${maxHeaderBytes / 1024} KiB.`)
   }
   if (has((code) => code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')) {
     return fail('source', 'What was to be sent changed its size meanwhile.')

@@ -17,6 +17,8 @@ export interface Gateway extends ConnectionOptions {
     /** For the whole request with its retries, milliseconds. */
     readonly total: number | undefined
   }
+  /** Told before each request that may cost money. */
+  readonly onSend?: () => void
   readonly onRetry: (retry: RetryNotice) => void
   /** One line of a debug trace, without secrets. */
   readonly trace?: (line: string) => void

@@ -65,6 +65,7 @@ async function attemptOnce(
   const { policy } = gateway
   const wire = wireRequest(gateway, request)
   trace.request(wire)
+  if (request.kind !== 'read') gateway.onSend?.()
   let reply: Reply
   try {
     reply = await exchange(wire, { ...gateway, signal })

@@ -1,10 +1,9 @@
 import type { Context } from '../context.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { inCi } from './in-ci.ts'
+import { createGate, type Gate } from './gate.ts'
 import { createJsonOutput } from './json-output.ts'
 import { createJsonLinesOutput } from './jsonl-output.ts'
-import { createMessageCleaner } from './message-cleaner.ts'
-import type { MessageCleaner } from './message-cleaner.ts'
 import { createNotices } from './notices.ts'
 import { outputToFile } from './output-to-file.ts'
 import { createJobOutput } from './job-output.ts'
@@ -12,7 +11,6 @@ import type { Output, OutputMode } from './output.ts'
 import { createPathsOutput } from './paths-output.ts'
 import { createRawOutput } from './raw-output.ts'
 import { resumeCommand } from './resume-command.ts'
-import { createJsonRedactor } from './redact.ts'
 import { sanitise } from './sanitise.ts'
 import { createScreen } from './screen.ts'
 import type { Screen } from './screen.ts'
@@ -35,8 +33,8 @@ export interface OutputOptions {
   readonly usage: boolean
   /** Where the model's text goes instead of (text modes) or besides (others) standard output. */
   readonly file?: TextFile | undefined
-  /** What must never appear on standard error, as a last line of defence: the key. */
-  readonly secrets?: readonly string[] | undefined
+  /** What everything but the result's own text goes through; one that knows the environment's key unless given. */
+  readonly gate?: Gate | undefined
 }
 
 /** Longer ids say nothing more to a person. */
@@ -44,14 +42,10 @@ const longestId = 500
 
 /** Chooses the renderer, once. Nothing else in the program asks whether it is JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
-  const hideSecrets = createJsonRedactor(options.secrets ?? [])
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
-  const cleaner = createMessageCleaner(context, options.secrets ?? [])
+  const gate = options.gate ?? createGate(context)
   const textOnly = mode === 'terminal' || mode === 'plain'
-  const screen = createScreen(context, cleaner, options.quiet)
-  // The model's text is passed on as it is. Documents hold the gateway's own objects, in which a key may come back.
-  const shown = textOnly ? screen : { ...screen, text: (json: string) => screen.text(hideSecrets(json)) }
-  const output = createRenderer(context, options, shown, cleaner, mode)
+  const output = createRenderer(context, options, createScreen(context, gate, options.quiet), gate, mode)
   return options.file === undefined ? output : outputToFile(output, options.file, textOnly)
 }
 
@@ -59,33 +53,34 @@ function createRenderer(
   context: Context,
   { quiet, usage, result, resumeFlags }: OutputOptions,
   screen: Screen,
-  cleaner: MessageCleaner,
+  gate: Gate,
   mode: OutputMode,
 ): Output {
   const { stdout, stderr, env, clock } = context
   const warningsOnly = mode === 'json' || mode === 'jsonl'
-  const clean = (text: string) => cleaner.line(text, longestId)
+  const clean = (text: string) => gate.line(text, longestId)
   const watch = createJobWatch({ screen, clock, clean, log: mode !== 'jsonl' })
   const resume = (id: string) => resumeCommand(context, id, resumeFlags)
   const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, watch })
-  const parts = { screen, notices, stdout, stderr }
+  const parts = { screen, notices, stdout, stderr, gate }
   switch (mode) {
     case 'json':
       return createJsonOutput(parts)
     case 'jsonl':
-      return createJsonLinesOutput({ ...parts, cleaner })
+      return createJsonLinesOutput(parts)
     case 'raw':
       return createRawOutput(parts)
     case 'terminal':
     case 'plain': {
       // A CI runner reads commands from whole lines, which streamed words cannot promise to avoid.
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
-      const show = mode === 'terminal' ? sanitise : (text: string) => text
+      const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
+      const show = (text: string) => showOwn(gate.text(text))
       if (result === 'files') return createPathsOutput({ screen, notices, show })
       if (result === 'job' || result === 'job-id') {
         return createJobOutput({ screen, notices, show, clock, what: result === 'job' ? 'report' : 'id' })
       }
-      return createTextOutput({ screen, notices, show, showReasoning })
+      return createTextOutput({ screen, notices, show: showOwn, showReasoning })
     }
   }
 }

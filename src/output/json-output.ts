@@ -4,6 +4,7 @@ import type { OutputDocument } from '../contract/output-event.ts'
 import { checkDocumentDepth, withoutDeepParts } from './depth.ts'
 import { errorDocument } from './error-document.ts'
 import { documentText } from './json-text.ts'
+import type { Gate } from './gate.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
@@ -14,17 +15,18 @@ export interface JsonOutputParts {
   readonly notices: Notices
   readonly stdout: Sink
   readonly stderr: Sink
+  readonly gate: Gate
 }
 
 /** `--json`: one document when the command ends; a failure is one document on standard error, with what had arrived. */
-export function createJsonOutput({ screen, notices, stdout, stderr }: JsonOutputParts): Output {
+export function createJsonOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
   return {
     event: (event) => notices.event(event),
     raw() {},
     async flush() {},
     async end(document) {
       checkDocumentDepth(document)
-      screen.text(`${documentText(document, stdout)}\n`)
+      screen.text(`${gate.document(documentText(document, stdout))}\n`)
       notices.end(usageOf(document))
       await screen.close()
     },

@@ -4,7 +4,7 @@ import type { OutputEvent } from '../contract/output-event.ts'
 import { checkDocumentDepth, checkEventDepth } from './depth.ts'
 import { errorDocument } from './error-document.ts'
 import { documentLine, documentText } from './json-text.ts'
-import type { MessageCleaner } from './message-cleaner.ts'
+import type { Gate } from './gate.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
@@ -15,7 +15,7 @@ export interface JsonLinesOutputParts {
   readonly notices: Notices
   readonly stdout: Sink
   readonly stderr: Sink
-  readonly cleaner: MessageCleaner
+  readonly gate: Gate
 }
 
 /**
@@ -27,9 +27,10 @@ export function createJsonLinesOutput({
   notices,
   stdout,
   stderr,
-  cleaner,
+  gate,
 }: JsonLinesOutputParts): Output {
   let pending = ''
+  const deltas = gate.documents()
   let started = false
   let closed = false
   const beforeStart: OutputEvent[] = []
@@ -41,12 +42,14 @@ export function createJsonLinesOutput({
   const add = (event: OutputEvent) => {
     checkEventDepth(event)
     const line = documentLine(event, stdout)
-    if (!commandEvents.has(event.type)) return void (pending += line)
-    pending += cleaner.json(line)
+    if (deltaEvents.has(event.type)) return void (pending += deltas.push(line).join(''))
+    pending += deltas.end().join('')
+    if (!commandEvents.has(event.type)) return void (pending += gate.document(line))
+    pending += gate.json(line)
     write()
   }
   const last = (line: string) => {
-    if (!closed) pending += line
+    if (!closed) pending += deltas.end().join('') + gate.document(line)
     closed = true
     write()
   }
@@ -75,7 +78,7 @@ export function createJsonLinesOutput({
     },
     async error(error) {
       if (error instanceof OutputClosed) return screen.closeAfterError()
-      last(cleaner.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))
+      last(gate.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))
       // Where standard output has gone or is full, the failure is told on the other stream.
       await screen.close().catch(() => {
         screen.json(documentText(errorDocument(error), stderr))
@@ -83,6 +86,14 @@ export function createJsonLinesOutput({
     },
   }
 }
+
+/** The pieces of texts, in which a secret may be split. */
+const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
+  'text-delta',
+  'reasoning-delta',
+  'refusal-delta',
+  'tool-delta',
+])
 
 /** The program's own words, which may quote the gateway; a wait may follow each. */
 const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([

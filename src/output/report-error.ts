@@ -7,14 +7,13 @@ export interface ErrorReportOptions {
   readonly json?: 'json' | 'jsonl' | undefined
   /** Errors are never silenced; taken so that a caller can hand on its flags as they are. */
   readonly quiet: boolean
-  readonly secrets?: readonly string[] | undefined
 }
 
 /** Reports a failure that came before there was an `Output`, in the same form that one would have used. */
 export async function reportError(
   context: Context,
   error: ModelgateError,
-  { json, quiet, secrets }: ErrorReportOptions,
+  { json, quiet }: ErrorReportOptions,
 ): Promise<void> {
-  await createOutput(context, { mode: json, quiet, usage: false, secrets }).error(error)
+  await createOutput(context, { mode: json, quiet, usage: false }).error(error)
 }

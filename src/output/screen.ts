@@ -1,8 +1,9 @@
 import type { Context } from '../context.ts'
-import type { MessageCleaner } from './message-cleaner.ts'
+import type { Gate } from './gate.ts'
 import type { LiveLine } from './live-line.ts'
 import { createProgress } from './progress.ts'
 import { loadStyles } from './styles.ts'
+import type { TextStream } from './redact/text-stream.ts'
 import type { Styles, Tone } from './styles.ts'
 
 /**
@@ -36,13 +37,14 @@ export interface Screen {
 /** Longer lines say nothing more to a person. */
 const defaultLimit = 500
 
-export function createScreen(context: Context, cleaner: MessageCleaner, quiet: boolean): Screen {
+export function createScreen(context: Context, gate: Gate, quiet: boolean): Screen {
   const { stdout, stderr } = context
   const styles = loadStyles(context)
   const progress = quiet ? undefined : createProgress(context, styles)
   // Is there an unfinished line, of the text or of the words beside it?
   let textOpen = false
   let asideOpen = false
+  let asides: TextStream | undefined
   let waiting: string | LiveLine | undefined
   const deferredLines: string[] = []
   const queue: ((ready: Styles) => void)[] = []
@@ -68,6 +70,19 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
     stdout.write(text)
     textOpen = Boolean(stdout.isTerminal) && !text.endsWith('\n')
   }
+  const putAside = (clean: string) =>
+    whenStyled((ready) => {
+      waiting = undefined
+      if (asideOpen) progress?.stop()
+      else endOpenLine()
+      stderr.write(ready.dim(clean))
+      asideOpen = !clean.endsWith('\n')
+    })
+  /** Words that were kept back come before anything else. */
+  const endAside = () => {
+    const rest = asides?.end() ?? ''
+    if (rest !== '') putAside(rest)
+  }
   const putLines = (lines: readonly string[]) => {
     endOpenLine()
     if (lines.length > 0) stderr.write(lines.map((line) => `${line}\n`).join(''))
@@ -82,6 +97,7 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
     if (lineEnd + 1 < text.length) putText(text.slice(lineEnd + 1))
   }
   const close = async () => {
+    endAside()
     waiting = undefined
     if (queue.length > 0) await styles.ready
     progress?.stop()
@@ -93,22 +109,19 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
     isLive: progress !== undefined,
     text(text) {
       if (text === '') return
+      endAside()
       if (queue.length === 0) putTextAndDeferred(text)
       else whenStyled(() => putTextAndDeferred(text))
     },
     aside(words) {
       if (words === '') return
-      const clean = cleaner.words(words)
-      whenStyled((ready) => {
-        waiting = undefined
-        if (asideOpen) progress?.stop()
-        else endOpenLine()
-        stderr.write(ready.dim(clean))
-        asideOpen = !clean.endsWith('\n')
-      })
+      const clean = (asides ??= gate.words()).push(words)
+      if (clean === '') return
+      putAside(clean)
     },
     line(text, tone, limit = defaultLimit) {
-      const clean = cleaner.line(text, limit)
+      endAside()
+      const clean = gate.line(text, limit)
       whenStyled((ready) => {
         const line = ready[tone](clean)
         if (textOpen) deferredLines.push(line)
@@ -116,9 +129,10 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
       })
     },
     json(text) {
+      endAside()
       whenStyled(() => {
         waiting = undefined
-        putLines([cleaner.json(text)])
+        putLines([gate.json(text)])
       })
     },
     wait(text) {
@@ -127,7 +141,7 @@ export function createScreen(context: Context, cleaner: MessageCleaner, quiet: b
         progress?.start(shown)
       }
       // A line is drawn at once, so that what was told before it has to be there already.
-      if (typeof text === 'string') start(cleaner.line(text, defaultLimit))
+      if (typeof text === 'string') start(gate.line(text, defaultLimit))
       else whenStyled(() => start(text))
     },
     async settle() {

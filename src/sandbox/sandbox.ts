@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HttpBindings } from '@hono/node-server'
 import type { Clock } from '../context.ts'
+import { maxHeaderBytes } from '../contract/limits.ts'
 import { UsageError } from '../errors.ts'
 import type { EndpointName } from './endpoint-name.ts'
 import { createFaultChooser } from './faults/choose.ts'
@@ -68,7 +69,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
   addRoutes(app, shared, options.folder)
   // The global Request and Response belong to the program around the sandbox.
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    overrideGlobalObjects: false,
+    serverOptions: { maxHeaderSize: maxHeaderBytes },
+  }) as Server
   // A stalled fault may outlast any timeout of the server's own.
   server.requestTimeout = 0
   server.on('connection', (socket) => socket.setNoDelay(true))

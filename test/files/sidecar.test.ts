@@ -29,7 +29,7 @@ const record: ImageRecord = {
 test('the record stands beside its image and says everything about it', async () => {
   const folder = temporaryFolder()
   writeFiles(folder, { 'out/hero.png': '' })
-  const saved = await writeSidecar(testContext({ cwd: folder }), record, { force: false })
+  const saved = await writeSidecar(testContext({ cwd: folder }), record, { force: false, clean: String })
   expect(saved).toMatchObject({ path: 'out/hero.png.json', mime_type: 'application/json' })
   const text = readFileSync(join(folder, saved.path), 'utf8')
   expect(text.endsWith('}\n')).toBe(true)
@@ -46,9 +46,11 @@ test('a record that exists stays, unless it may be replaced', async () => {
   const folder = temporaryFolder()
   writeFiles(folder, { 'out/hero.png.json': 'mine' })
   const context = testContext({ cwd: folder })
-  expect(await writeSidecar(context, record, { force: false })).toMatchObject({ path: 'out/hero.png-2.json' })
+  expect(await writeSidecar(context, record, { force: false, clean: String })).toMatchObject({
+    path: 'out/hero.png-2.json',
+  })
   expect(readFileSync(join(folder, 'out/hero.png.json'), 'utf8')).toBe('mine')
-  await writeSidecar(context, record, { force: true })
+  await writeSidecar(context, record, { force: true, clean: String })
   expect(JSON.parse(readFileSync(join(folder, 'out/hero.png.json'), 'utf8'))).toMatchObject({ version: 1 })
   expect(readdirSync(join(folder, 'out')).toSorted()).toEqual(['hero.png-2.json', 'hero.png.json'])
 })
@@ -58,6 +60,9 @@ test('images that differ only in their type have records of their own', () => {
 })
 
 test('a folder that has gone is told', async () => {
-  const writing = writeSidecar(testContext({ cwd: temporaryFolder() }), record, { force: false })
+  const writing = writeSidecar(testContext({ cwd: temporaryFolder() }), record, {
+    force: false,
+    clean: String,
+  })
   await expect(writing).rejects.toMatchObject({ exitCode: 2, code: 'folder_missing' })
 })

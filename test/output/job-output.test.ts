@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { VideoDocument } from '../../src/contract/video-event.ts'
 import { ModelgateError } from '../../src/errors.ts'
+import { createGate } from '../../src/output/gate.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import type { OutputOptions } from '../../src/output/create-output.ts'
 import { resumeCommand } from '../../src/output/resume-command.ts'
@@ -96,7 +97,12 @@ test('the documents of jobs are printed as they are', async () => {
 test("what a gateway's object hides is not shown, nor is one that is nested too deeply", async () => {
   const context = testContext()
   const video = { echo: 'sk-very-secret-key-123456' }
-  const output = createOutput(context, { mode: 'json', quiet: false, usage: false, secrets: [video.echo] })
+  const output = createOutput(context, {
+    mode: 'json',
+    quiet: false,
+    usage: false,
+    gate: createGate(context, [video.echo]),
+  })
   await output.end({ ...sampleVideoDocument, video })
   expect(context.stdout.text).toContain('"video":{"echo":"[hidden]"}')
   let deep: unknown = null
@@ -122,7 +128,12 @@ test('a failure names the job, with all that is known of it', async () => {
 test('--jsonl writes what precedes a wait at once, without secrets', () => {
   const context = testContext()
   const secret = 'sk-very-secret-key-123456'
-  const output = createOutput(context, { mode: 'jsonl', quiet: true, usage: false, secrets: [secret] })
+  const output = createOutput(context, {
+    mode: 'jsonl',
+    quiet: true,
+    usage: false,
+    gate: createGate(context, [secret]),
+  })
   output.event(sampleEvents.start)
   for (const type of [
     'job-create',

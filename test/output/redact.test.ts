@@ -1,10 +1,13 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
+import { createGate } from '../../src/output/gate.ts'
 import { createOutput } from '../../src/output/create-output.ts'
-import { createJsonRedactor, redact } from '../../src/output/redact.ts'
+import { createJsonRedactor, createRedactor } from '../../src/output/redact.ts'
 import { sampleDocument, sampleEvents } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
+
+const redact = (text: string, secrets: readonly string[]) => createRedactor(secrets)(text)
 
 const key = 'sk-Test/+canary=0123456789?é'
 
@@ -119,7 +122,12 @@ test.each(['json', 'jsonl', 'raw', undefined] as const)(
   'no line on standard error holds the key (%s)',
   async (mode) => {
     const context = testContext()
-    const output = createOutput(context, { mode, quiet: false, usage: true, secrets: [key] })
+    const output = createOutput(context, {
+      mode,
+      quiet: false,
+      usage: true,
+      gate: createGate(context, [key]),
+    })
     output.event(sampleEvents.start)
     // The key at the place where a line is cut must not survive in part.
     for (let length = 440; length < 500; length++) {

@@ -3,9 +3,11 @@ import { Ended, FileError, GenerationError, ModelgateError, asModelgateError } f
 import { absoluteUrl } from '../../gateway/download/absolute-url.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { receiveImages, type ImageReceiver, type ImageReply } from '../../gateway/images/receive-images.ts'
+import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
 import { cameAndAsked } from '../shared/came-and-asked.ts'
+import { withBilling } from '../shared/with-billing.ts'
 import { createAlbum, type Album } from './album.ts'
 import { fetchResults, stoppedError } from './fetch-results.ts'
 import type { ImageOptions } from './image-options.ts'
@@ -13,12 +15,21 @@ import { createImageReport, type ImageReport } from './image-report.ts'
 import type { ImageRequest } from './image-request.ts'
 import { digestSources, writeSidecars } from './write-sidecars.ts'
 
+/** A request on its way, and where what comes of it is told. */
+export interface Sending {
+  readonly gateway: Gateway
+  readonly gate: Gate
+  readonly hasSent: () => boolean
+  readonly wire: GatewayRequest
+  readonly output: Output
+}
+
 /** Sends a request, saves every image of the reply, and says what became of each. */
 export async function receiveIntoFiles(
   context: Context,
   options: ImageOptions,
   request: ImageRequest,
-  { gateway, wire, output }: { gateway: Gateway; wire: GatewayRequest; output: Output },
+  { gateway, gate, hasSent, wire, output }: Sending,
 ): Promise<void> {
   let reply: ImageReply | undefined
   let requestId: string | null = null
@@ -38,7 +49,7 @@ export async function receiveIntoFiles(
     request,
     output,
     preview: quiet ? undefined : createPreview(context, { mode: request.preview }),
-    id: () => requestId ?? '',
+    id: () => gate.text(requestId ?? ''),
     warn: report.warn,
   })
   try {
@@ -68,6 +79,7 @@ export async function receiveIntoFiles(
         inputs,
         force: options.force === true,
         warn: report.warn,
+        clean: gate.document,
       }
       await writeSidecars(context, request, report.made(), facts)
     }
@@ -80,7 +92,8 @@ export async function receiveIntoFiles(
     // The document on standard output tells of every image; words do that on standard error.
     if (album.failures.length === 0 || options.json || options.jsonl) await output.end(report.document())
   } catch (error) {
-    const known = afterSending(asModelgateError(error, options.debug === true), hasReplied)
+    const failure = withBilling(asModelgateError(error, options.debug === true), hasSent())
+    const known = afterSending(failure, hasReplied)
     await report.tellFiles()
     await output.error(known, report.document())
     throw new Ended(known)

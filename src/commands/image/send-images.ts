@@ -3,16 +3,18 @@ import type { Context } from '../../context.ts'
 import { Ended, asModelgateError } from '../../errors.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { mintIdempotencyKey } from '../../gateway/idempotency-key.ts'
-import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
+import type { GatewayRequest } from '../../gateway/gateway.ts'
 import { brokenError, sendRequest } from '../../gateway/send-request.ts'
 import { endpointUrl } from '../../gateway/url.ts'
 import { createOutput } from '../../output/create-output.ts'
+import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { isDryRun, printRequest } from '../shared/dry-run.ts'
 import { openGateway } from '../shared/open-gateway.ts'
+import { withBilling } from '../shared/with-billing.ts'
 import type { ImageOptions } from './image-options.ts'
 import type { ImageRequest } from './image-request.ts'
-import { receiveIntoFiles } from './receive-into-files.ts'
+import { receiveIntoFiles, type Sending } from './receive-into-files.ts'
 import { reportExisting } from './report-existing.ts'
 import { createUpload, withProgress } from './upload.ts'
 
@@ -28,16 +30,22 @@ export async function sendImages(
 ): Promise<void> {
   let output: Output | undefined
   const streamed = request.body['stream'] === true
-  const newOutput = (secrets: readonly string[]) =>
+  const newOutput = (gate?: Gate) =>
     createOutput(context, {
       mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
       result: 'files',
       quiet: settings.quiet.value,
       usage: options.usage === true,
-      secrets,
+      gate,
     })
-  if (request.wanted.length === 0) return reportExisting(context, request, newOutput([]))
-  const { gateway, close } = await openGateway(context, options, settings, streamed, () => output)
+  if (request.wanted.length === 0) return reportExisting(context, request, newOutput())
+  const { gateway, gate, hasSent, close } = await openGateway(
+    context,
+    options,
+    settings,
+    streamed,
+    () => output,
+  )
   const upload = createUpload(request)
   const wire: GatewayRequest = {
     method: 'POST',
@@ -52,35 +60,34 @@ export async function sendImages(
         : withProgress(upload.body, (sent, total) => output?.event({ type: 'upload-progress', sent, total })),
   }
   try {
-    if (isDryRun(options)) return await printRequest(context, options, gateway, wire, upload.shown)
-    output = newOutput([gateway.key])
-    if (options.raw) await passOn(context, gateway, wire, output)
-    else await receiveIntoFiles(context, options, request, { gateway, wire, output })
+    if (isDryRun(options)) return await printRequest(context, options, { gateway, gate }, wire, upload.shown)
+    output = newOutput(gate)
+    if (options.raw) await passOn(context, { gateway, gate, hasSent, wire, output })
+    else await receiveIntoFiles(context, options, request, { gateway, gate, hasSent, wire, output })
+  } catch (error) {
+    throw withBilling(error, hasSent(), options.debug === true)
   } finally {
     await close()
   }
 }
 
-/** `--raw`: the reply's own bytes on standard output, and no file. */
-async function passOn(
-  context: Context,
-  gateway: Gateway,
-  wire: GatewayRequest,
-  output: Output,
-): Promise<void> {
+/** `--raw`: the reply's own bytes on standard output, but for secrets, and no file. */
+async function passOn({ stdout }: Context, { gateway, gate, hasSent, wire, output }: Sending): Promise<void> {
   try {
     const reply = await sendRequest(gateway, wire)
+    const stream = gate.reply()
     let last = 0
     for await (const chunk of reply.body) {
-      context.stdout.write(chunk)
+      stdout.write(stream.push(chunk))
       last = chunk.at(-1) ?? last
-      await context.stdout.drain()
+      await stdout.drain()
     }
-    if (last !== 0x0a) context.stdout.write('\n')
-    await context.stdout.drain()
+    stdout.write(stream.end())
+    if (last !== 0x0a) stdout.write('\n')
+    await stdout.drain()
   } catch (error) {
     const broken = error instanceof ExchangeError ? brokenError(error, wire.kind) : error
-    const known = asModelgateError(broken, gateway.trace !== undefined)
+    const known = withBilling(asModelgateError(broken, gateway.trace !== undefined), hasSent())
     await output.error(known)
     throw new Ended(known)
   }

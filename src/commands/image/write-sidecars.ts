@@ -12,6 +12,8 @@ interface SidecarFacts {
   readonly inputs: readonly InputDigest[]
   readonly force: boolean
   readonly warn: (message: string) => void
+  /** Takes secrets out of the JSON that is written. */
+  readonly clean: (json: string) => string
 }
 
 /** What the pictures that go along are. To be asked before the images come: these may replace them. */
@@ -27,7 +29,7 @@ export async function writeSidecars(
   context: Context,
   request: ImageRequest,
   files: readonly SavedImage[],
-  { requestId, usage, inputs, force, warn }: SidecarFacts,
+  { requestId, usage, inputs, force, warn, clean }: SidecarFacts,
 ): Promise<void> {
   const { prompt: _, model: __, ...parameters } = request.body
   for (const { revised_prompt, ...output } of files) {
@@ -42,7 +44,7 @@ export async function writeSidecars(
       inputs,
       output,
     }
-    await writeSidecar(context, record, { force }).catch((error: unknown) => {
+    await writeSidecar(context, record, { force, clean }).catch((error: unknown) => {
       if (!(error instanceof ModelgateError)) throw error
       warn(`The record of ${output.path} is not kept: ${error.message}`)
     })

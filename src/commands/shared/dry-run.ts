@@ -2,6 +2,8 @@ import type { Context } from '../../context.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
 import { hideHeader } from '../../gateway/trace.ts'
+import type { Gate } from '../../output/gate.ts'
+import { sanitise, sanitiseJson } from '../../output/sanitise.ts'
 import type { CommonOptions } from './common-options.ts'
 
 /** Whether the request is to be shown instead of sent. */
@@ -13,16 +15,21 @@ export function isDryRun(options: CommonOptions): boolean {
 export async function printRequest(
   context: Context,
   options: CommonOptions,
-  gateway: Gateway,
+  { gateway, gate }: { readonly gateway: Gateway; readonly gate: Gate },
   request: GatewayRequest,
   content: ShownContent,
 ): Promise<void> {
   const { method, url, headers } = wireRequest(gateway, request)
-  const text = options.curl
-    ? curlCommand(url, headers, bodyOf(content))
-    : JSON.stringify({ method, url: url.href, headers: hidden(headers), ...shown(content) }, undefined, 2)
-  context.stdout.write(`${text}\n`)
-  await context.stdout.drain()
+  const { stdout } = context
+  if (options.curl) {
+    const command = gate.text(curlCommand(url, headers, bodyOf(content)))
+    stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
+  } else {
+    const shownRequest = { method, url: url.href, headers: hidden(headers), ...shown(content) }
+    const json = JSON.stringify(shownRequest, undefined, 2)
+    stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(json) : json)}\n`)
+  }
+  await stdout.drain()
 }
 
 /** What goes along with a request: JSON, the parts of a form, or nothing (`body` undefined). */

@@ -8,14 +8,19 @@ import { shownPath } from '../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../files/read-input-file.ts'
 import { proxiesFrom } from '../../gateway/connection.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { createMessageCleaner } from '../../output/message-cleaner.ts'
+import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { claimStandardInput, isStandardInputClaimed } from './claim-input.ts'
 import type { CommonOptions } from './common-options.ts'
+import { isDryRun } from './dry-run.ts'
 
 /** Where a command's requests go, and what must be closed when it is done. */
 export interface OpenGateway {
   readonly gateway: Gateway
+  /** What everything but results goes through on its way out; it knows the key. */
+  readonly gate: Gate
+  /** Whether a request that may cost money has gone out. */
+  hasSent(): boolean
   close(): Promise<void>
 }
 
@@ -42,6 +47,7 @@ export async function readSettings(context: Context, options: CommonOptions): Pr
  * Opens the way to the gateway, or starts the sandbox (`--sandbox`).
  * @param streamed whether the reply is expected as a stream
  * @param currentOutput where retries are reported, once there is one
+ * @param gate the command's own, when it had to have one before; it learns the key
  * @throws UsageError without a base URL; ModelgateError (exit 3) without a key
  */
 export async function openGateway(
@@ -50,6 +56,7 @@ export async function openGateway(
   settings: Settings,
   streamed: boolean,
   currentOutput: () => Output | undefined,
+  gate: Gate = createGate(context),
 ): Promise<OpenGateway> {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const proxies = options.sandbox ? undefined : proxiesFrom(context.env)
@@ -60,6 +67,8 @@ export async function openGateway(
   const place = options.sandbox
     ? await sandboxPlace(context)
     : await configuredPlace(context, options, settings)
+  if (!isDryRun(options)) gate.hide(place.key)
+  let hasSent = false
   const gateway: Gateway = {
     baseUrl: place.baseUrl,
     key: place.key,
@@ -80,21 +89,21 @@ export async function openGateway(
       progress: milliseconds(settings.progressTimeout.value),
       total: milliseconds(settings.timeout.value),
     },
+    onSend: () => void (hasSent = true),
     onRetry: (retry) => currentOutput()?.event({ type: 'retry-wait', ...retry }),
-    ...(options.debug ? { trace: createTraceSink(context, place.key) } : {}),
+    ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
     ...(proxies === undefined ? {} : { proxies }),
     ...(ca === undefined ? {} : { ca }),
   }
-  return { gateway, close: place.close }
+  return { gateway, gate, hasSent: () => hasSent, close: place.close }
 }
 
 /** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
 const traceLimit = 5_000
 
 /** A trace quotes the gateway, which may give back the key or try to act on the terminal. */
-function createTraceSink(context: Context, key: string): (line: string) => void {
-  const cleaner = createMessageCleaner(context, [key])
-  return (line) => context.stderr.write(`${cleaner.line(line, traceLimit)}\n`)
+function createTraceSink(context: Context, gate: Gate): (line: string) => void {
+  return (line) => context.stderr.write(`${gate.line(line, traceLimit)}\n`)
 }
 
 interface Place {
@@ -115,8 +124,7 @@ async function sandboxPlace(context: Context): Promise<Place> {
 
 async function configuredPlace(context: Context, options: CommonOptions, settings: Settings): Promise<Place> {
   const baseUrl = configuredBaseUrl(settings)
-  const dry = options.dryRun || options.curl
-  const key = dry ? 'key' : (await resolveKey(context, settings)).value
+  const key = isDryRun(options) ? 'key' : (await resolveKey(context, settings)).value
   return { baseUrl, key, close: async () => {} }
 }
 

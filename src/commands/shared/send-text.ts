@@ -11,11 +11,13 @@ import { streamText } from '../../gateway/stream-text.ts'
 import type { DecoderOptions, TextDecoder } from '../../gateway/text-decoder.ts'
 import { endpointUrl } from '../../gateway/url.ts'
 import { createOutput } from '../../output/create-output.ts'
+import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import type { CommonOptions } from './common-options.ts'
 import { isDryRun, printRequest } from './dry-run.ts'
 import { openGateway } from './open-gateway.ts'
+import { withBilling } from './with-billing.ts'
 import type { Body } from './request-body.ts'
 import { createImageSaver } from './save-image.ts'
 
@@ -42,7 +44,13 @@ export async function sendText(
   request: TextRequest,
 ): Promise<void> {
   let output: Output | undefined
-  const { gateway, close } = await openGateway(context, options, settings, request.streamed, () => output)
+  const { gateway, gate, hasSent, close } = await openGateway(
+    context,
+    options,
+    settings,
+    request.streamed,
+    () => output,
+  )
   const wire: GatewayRequest = {
     method: 'POST',
     url: endpointUrl(gateway.baseUrl, request.path, request.query),
@@ -53,21 +61,26 @@ export async function sendText(
     body: jsonBody(request.body),
   }
   try {
-    if (isDryRun(options)) return await printRequest(context, options, gateway, wire, { body: request.body })
+    if (isDryRun(options))
+      return await printRequest(context, options, { gateway, gate }, wire, { body: request.body })
     const file = await openOutputFile(context, options)
     output = createOutput(context, {
       mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
       quiet: settings.quiet.value,
       usage: options.usage === true,
       file,
-      secrets: [gateway.key],
+      gate,
     })
     await receive(context, options, request, {
       output,
       gateway,
+      gate,
+      hasSent,
       wire,
       folder: settings.outputDir.value ?? '.',
     })
+  } catch (error) {
+    throw withBilling(error, hasSent(), options.debug === true)
   } finally {
     await close()
   }
@@ -87,6 +100,8 @@ async function openOutputFile(
 interface Receiving {
   readonly output: Output
   readonly gateway: Parameters<typeof streamText>[0]
+  readonly gate: Gate
+  readonly hasSent: () => boolean
   readonly wire: GatewayRequest
   readonly folder: string
 }
@@ -95,7 +110,7 @@ async function receive(
   context: Context,
   options: CommonOptions,
   request: TextRequest,
-  { output, gateway, wire, folder }: Receiving,
+  { output, gateway, gate, hasSent, wire, folder }: Receiving,
 ): Promise<void> {
   const { command, model } = request
   const files: SavedFile[] = []
@@ -109,7 +124,7 @@ async function receive(
   const images = createImageSaver(
     context,
     folder,
-    () => decoder.result().response_id,
+    () => idForNames(decoder.result().response_id, gate),
     (saved) => {
       files.push(saved)
       output.event({ type: 'file-save', file: saved })
@@ -154,12 +169,17 @@ async function receive(
     await finish(options, decoder, request.answerSchema, warn)
     await output.end(document())
   } catch (error) {
-    const known = asModelgateError(error, options.debug === true)
+    const known = withBilling(asModelgateError(error, options.debug === true), hasSent())
     // What cannot be written has been generated all the same.
     const told = hasReplied && known.exit === 'io' ? known.supplying({ billed: 'yes' }) : known
     await output.error(withRequestId(told, requestId), document())
     throw new Ended(known)
   }
+}
+
+/** An id as a part of file names. */
+function idForNames(id: string | null, gate: Gate): string | null {
+  return id === null ? null : gate.text(id)
 }
 
 /** @throws ContractError when nothing is left of a reply whose images cannot be read */

@@ -5,6 +5,7 @@ import type { StoredJob } from '../../files/jobs/stored-job.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { JobReport } from '../../gateway/videos/job-report.ts'
 import { createOutput } from '../../output/create-output.ts'
+import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { resumeFlags } from './jobs.ts'
 import type { VideoOptions } from './video-options.ts'
@@ -24,7 +25,7 @@ export function openJobOutput(
   context: Context,
   options: VideoOptions,
   settings: Settings,
-  { result, key }: { readonly result: 'files' | 'job' | 'job-id'; readonly key: string },
+  { result, gate }: { readonly result: 'files' | 'job' | 'job-id'; readonly gate: Gate },
 ): Output {
   return createOutput(context, {
     mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
@@ -32,7 +33,7 @@ export function openJobOutput(
     resumeFlags: resumeFlags(options),
     quiet: settings.quiet.value,
     usage: false,
-    secrets: [key],
+    gate,
   })
 }
 
@@ -40,14 +41,14 @@ interface JobFacts {
   readonly command: string
   readonly model: string
   readonly options: VideoOptions
-  /** Whether the command starts a job: nothing else costs money. */
-  readonly isCreation?: boolean
+  /** Whether a request that costs money has gone out; only a command that starts a job sends one. */
+  readonly hasSent?: () => boolean
 }
 
 /** Does the work of a command, and ends its output with what came of it. */
 export async function reportJob(
   output: Output,
-  { command, model, options, isCreation = false }: JobFacts,
+  { command, model, options, hasSent = () => false }: JobFacts,
   work: (report: VideoReport) => Promise<ModelgateError | undefined>,
 ): Promise<void> {
   const report = createVideoReport(output, command, model)
@@ -67,8 +68,8 @@ export async function reportJob(
   } catch (error) {
     if (error instanceof Ended) throw error
     const known = asModelgateError(error, options.debug === true)
-    const billed = isCreation ? (report.document() === undefined ? 'maybe' : 'yes') : 'no'
-    const told = known.exit === 'io' ? known.supplying({ billed }) : known
+    const billed = hasSent() ? (report.document() === undefined ? 'maybe' : 'yes') : 'no'
+    const told = known.exit === 'io' || known.exit === 'bug' ? known.supplying({ billed }) : known
     tellRaw()
     await output.error(told, report.document())
     throw new Ended(told)

@@ -3,12 +3,13 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { JobKind } from '../../contract/video-event.ts'
+import type { OutputPlan } from '../../files/output-plan.ts'
 import { shellWord } from '../../files/shell-word.ts'
 import { openJobStore, type JobStore } from '../../files/jobs/job-store.ts'
 import type { StoredJob } from '../../files/jobs/stored-job.ts'
 import { operationPath } from '../../gateway/videos/operation-name.ts'
 import { jobInBeginning } from '../../gateway/videos/reply-beginning.ts'
-import { createJsonRedactor } from '../../output/redact.ts'
+import { createGate, type Gate } from '../../output/gate.ts'
 import type { VideoOptions } from './video-options.ts'
 
 /** A job as a command means it: what it is called on the gateway, and what this machine has on record. */
@@ -18,10 +19,10 @@ export interface NamedJob {
   readonly stored: StoredJob | undefined
 }
 
-/** @param secrets what a record must never hold: the key; it may become known after the record was opened */
-export function openJobs(context: Context, secrets: readonly string[] = []): JobStore {
+/** The jobs of this machine. @param gate what is put on record goes through it */
+export function openJobs(context: Context, gate: Gate = createGate(context)): JobStore {
   return openJobStore(stateFolder(context), context.clock, {
-    clean: (json) => createJsonRedactor(secrets)(json),
+    clean: gate.document,
     readReply: jobInBeginning,
   })
 }
@@ -29,7 +30,7 @@ export function openJobs(context: Context, secrets: readonly string[] = []): Job
 /**
  * The job that is meant by an id, the beginning of one, or `--last`. One that is not on record is taken as it is:
  * a name with slashes is an operation's.
- * @param secrets as of `openJobs`
+ * @param gate as of `openJobs`
  * @throws UsageError without a job, for an ambiguous beginning, a name that is no path, and a job of another gateway
  */
 export async function findJob(
@@ -37,10 +38,10 @@ export async function findJob(
   options: VideoOptions,
   settings: Settings,
   text: string | undefined,
-  secrets: readonly string[] = [],
+  gate?: Gate,
 ): Promise<NamedJob> {
   if (options.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
-  const store = openJobs(context, secrets)
+  const store = openJobs(context, gate)
   if (options.last) return stored(options, settings, await newest(store))
   if (text === undefined || text.trim() === '') throw missingId()
   const found = await store.find(text)
@@ -105,4 +106,12 @@ export function resumeFlags({ sandbox, profile, baseUrl }: VideoOptions): string
     ...(profile === undefined ? [] : ['--profile', profile]),
     ...(baseUrl === undefined || sandbox ? [] : ['--base-url', baseUrl]),
   ]
+}
+
+/** A plan in which the id that a gateway gave goes through the gate before it is a part of a path. */
+export function withCleanIds(plan: OutputPlan, gate: Gate): OutputPlan {
+  return {
+    ...plan,
+    pathFor: ({ id, ...video }) => plan.pathFor({ ...video, id: id === undefined ? id : gate.text(id) }),
+  }
 }

@@ -8,6 +8,7 @@ import { UsageError } from '../../errors.ts'
 import { summaryOf, type JobRecord } from '../../files/jobs/job-record.ts'
 import type { StoredJob } from '../../files/jobs/stored-job.ts'
 import { createOutput } from '../../output/create-output.ts'
+import { createGate, type Gate } from '../../output/gate.ts'
 import { isExpired, jobTable } from '../../output/job-table.ts'
 import type { Output } from '../../output/output.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
@@ -63,8 +64,8 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
   const limit = await problems.step(() => parseLimit(options.limit))
   await problems.step(() => checkState(options.state))
   problems.throwAny()
-  const secrets: string[] = []
-  const store = openJobs(context, secrets)
+  const gate = createGate(context)
+  const store = openJobs(context, gate)
   const { jobs, warnings: damaged } = await store.list()
   const warnings: string[] = [...damaged]
   if (options.refresh && !options.dryRun) {
@@ -72,11 +73,7 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
       options,
       settings: settings!,
       warn: (message) => void warnings.push(message),
-      async open() {
-        const opened = await openGateway(context, options, settings!, false, () => undefined)
-        secrets.push(opened.gateway.key)
-        return opened
-      },
+      open: () => openGateway(context, options, settings!, false, () => undefined, gate),
     })
   }
   const now = context.clock.now() / 1000
@@ -85,13 +82,13 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
     .filter(({ record }) => !options.prune || isOver(record, now))
     .slice(0, limit)
   if (options.prune && !options.dryRun) await store.forget(chosen)
-  await show(context, options, settings!, { chosen, warnings, secrets, now })
+  await show(context, options, settings!, { chosen, warnings, gate, now })
 }
 
 interface Listing {
   readonly chosen: readonly StoredJob[]
   readonly warnings: readonly string[]
-  readonly secrets: readonly string[]
+  readonly gate: Gate
   /** Unix seconds. */
   readonly now: number
 }
@@ -100,7 +97,7 @@ async function show(
   context: Context,
   options: ListOptions,
   settings: Settings,
-  { chosen, warnings, secrets, now }: Listing,
+  { chosen, warnings, gate, now }: Listing,
 ): Promise<void> {
   const { stdout } = context
   const output: Output = createOutput(context, {
@@ -108,14 +105,14 @@ async function show(
     result: 'job',
     quiet: settings.quiet.value,
     usage: false,
-    secrets,
+    gate,
   })
   const jobs = chosen.map(({ record }) => summaryOf(record))
   output.event({ type: 'start', version: outputVersion, command: 'video list', model: null })
   for (const job of jobs) output.event({ type: 'job-list', job })
   for (const message of warnings) output.event({ type: 'warning-add', message })
   if (!options.json && !options.jsonl) {
-    stdout.write(jobTable(jobs, { now, columns: stdout.isTerminal ? stdout.columns : undefined }))
+    stdout.write(gate.text(jobTable(jobs, { now, columns: stdout.isTerminal ? stdout.columns : undefined })))
     if (!settings.quiet.value) tellCount(context, options, jobs.length)
   }
   await output.end({ version: outputVersion, command: 'video list', jobs, warnings })

@@ -5,6 +5,7 @@ import { stateText } from '../../contract/video-state.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
 import { lookUpJob, lookUpRequest } from '../../gateway/videos/look-up-job.ts'
+import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
 import { isDryRun, printRequest } from '../shared/dry-run.ts'
@@ -13,7 +14,7 @@ import { throwProblems } from '../shared/throw-problems.ts'
 import { combinationProblems } from './check-combination.ts'
 import { videosOf } from './count-videos.ts'
 import { failed, followJob } from './follow-job.ts'
-import { findJob, optionsFor, resumeFlags, type NamedJob } from './jobs.ts'
+import { findJob, optionsFor, resumeFlags, withCleanIds, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
 import { withKnowledge } from './record-knowledge.ts'
 import { standingNote, standingVideos, tellStanding } from './standing-videos.ts'
@@ -29,19 +30,19 @@ export async function lookAtJob(
 ): Promise<void> {
   let output: Output | undefined
   const settings = await readSettings(context, given)
-  const secrets: string[] = []
-  const named = await findJob(context, given, settings, text, secrets)
+  const gate = createGate(context)
+  const named = await findJob(context, given, settings, text, gate)
   const options = optionsFor(given, named)
   const waits = options.wait === true
   const deadlineMs = deadlineOf(context, settings)
   const { plan, force } = waits
-    ? await planFor(context, options, settings, named)
+    ? await planFor(context, options, settings, named, gate)
     : { plan: undefined, force: false }
   const model = named.stored?.record.model ?? ''
   const standing =
     plan === undefined || isDryRun(options) ? undefined : await standingVideos(context, options, named, plan)
   if (standing !== undefined) {
-    output = openJobOutput(context, options, settings, { result: 'files', key: '' })
+    output = openJobOutput(context, options, settings, { result: 'files', gate })
     await reportJob(output, { command, model, options }, async (report) =>
       tellStanding({ options, report }, named, standing),
     ).finally(() => {
@@ -49,14 +50,13 @@ export async function lookAtJob(
     })
     return
   }
-  const { gateway, close } = await openGateway(context, options, settings, false, () => output)
-  secrets.push(gateway.key)
+  const { gateway, close } = await openGateway(context, options, settings, false, () => output, gate)
   try {
     if (isDryRun(options))
-      return await printRequest(context, options, gateway, lookUpRequest(gateway, named), {
+      return await printRequest(context, options, { gateway, gate }, lookUpRequest(gateway, named), {
         body: undefined,
       })
-    output = openJobOutput(context, options, settings, { result: waits ? 'files' : 'job', key: gateway.key })
+    output = openJobOutput(context, options, settings, { result: waits ? 'files' : 'job', gate })
     await reportJob(output, { command, model, options }, async (report) => {
       const session: JobSession = { context, options, settings, gateway, report }
       const { id, kind, stored } = named
@@ -109,6 +109,7 @@ async function planFor(
   options: VideoOptions,
   settings: Settings,
   { stored, id }: NamedJob,
+  gate: Gate,
 ): Promise<{ readonly plan: OutputPlan; readonly force: boolean }> {
   const problems = combinationProblems(context, options, true)
   if (problems.length > 0) throw new UsageError(problems)
@@ -130,7 +131,7 @@ async function planFor(
   } as const
   const wrong = await planOutputs(there, { ...place, force: true }).check()
   if (wrong.length > 0) throwProblems(wrong)
-  const plan = planOutputs(there, { ...place, force })
+  const plan = withCleanIds(planOutputs(there, { ...place, force }), gate)
   const isElsewhere = before !== undefined && before.cwd !== context.cwd
   return {
     plan: isElsewhere ? { ...plan, pathFor: (video) => resolve(before.cwd, plan.pathFor(video)) } : plan,

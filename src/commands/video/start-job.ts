@@ -13,10 +13,12 @@ import type { JobOrder } from '../../gateway/videos/start-job.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
 import { isDryRun, printRequest } from '../shared/dry-run.ts'
 import { openGateway } from '../shared/open-gateway.ts'
+import { withBilling } from '../shared/with-billing.ts'
+import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { failed, followJob } from './follow-job.ts'
 import { isWaitedFor } from './is-waited-for.ts'
-import { findJob, openJobs, resumeFlags, type NamedJob } from './jobs.ts'
+import { findJob, openJobs, resumeFlags, withCleanIds, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
 import type { VideoOptions } from './video-options.ts'
 import type { VideoRequest } from './video-request.ts'
@@ -35,22 +37,23 @@ export async function startJob(
   let output: Output | undefined
   const remixed = request.kind === 'video' ? await findJob(context, options, settings, source) : undefined
   if (remixed !== undefined) requireSamePlace(options, remixed)
-  const { gateway, close } = await openGateway(context, options, settings, false, () => output)
+  const { gateway, gate, hasSent, close } = await openGateway(context, options, settings, false, () => output)
   try {
     const order = { body: request.body, idempotencyKey: mintIdempotencyKey(context.clock) }
     const wire = requestFor(gateway, request, order, remixed)
-    if (isDryRun(options)) return await printRequest(context, options, gateway, wire, { body: request.body })
+    if (isDryRun(options))
+      return await printRequest(context, options, { gateway, gate }, wire, { body: request.body })
     const deadlineMs = deadlineOf(context, settings)
     const waits = isWaitedFor(context, options)
     output = openJobOutput(context, options, settings, {
       result: waits ? 'files' : 'job-id',
-      key: gateway.key,
+      gate,
     })
     const { command, model } = request
-    await reportJob(output, { command, model, options, isCreation: true }, async (report) => {
+    await reportJob(output, { command, model, options, hasSent }, async (report) => {
       const session: JobSession = { context, options, settings, gateway, report }
       if (remixed !== undefined && options.check !== false) await checkSource(session, remixed)
-      const stored = await putOnRecord(session, request, order)
+      const stored = await putOnRecord(session, request, order, gate)
       // Where it cannot be opened the job is on record all the same, and its id will be told.
       const log = await stored?.openReplyLog().catch(() => undefined)
       const started = await send(gateway, request, { ...wire, onReplyBytes: log?.add })
@@ -65,10 +68,13 @@ export async function startJob(
       report.output.event({ type: 'job-create', id, kind })
       await report.output.flush()
       if (!waits) return started.state === 'failed' ? failed(started) : undefined
-      const { plan, place } = request
+      const { place } = request
+      const plan = withCleanIds(request.plan, gate)
       const pursuit = { job: { id, kind }, stored, plan, force: place.force, first: started, deadlineMs }
       return followJob({ ...session, gateway: withoutTotal(gateway) }, pursuit)
     })
+  } catch (error) {
+    throw withBilling(error, hasSent(), options.debug === true)
   } finally {
     await close()
   }
@@ -128,9 +134,10 @@ async function putOnRecord(
   { context, options, gateway, report }: JobSession,
   { kind, command, model, prompt, body, place }: VideoRequest,
   { idempotencyKey }: JobOrder,
+  gate: Gate,
 ): Promise<StoredJob | undefined> {
   try {
-    return await openJobs(context, [gateway.key]).create({
+    return await openJobs(context, gate).create({
       kind,
       command,
       model,

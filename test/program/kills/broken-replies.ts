@@ -93,9 +93,9 @@ export const brokenReplies: readonly Kill[] = [
   },
   {
     name: 'headers without end',
-    replies: () => [[readAll, write(`HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(40_000)}\r\n\r\n`), end]],
+    replies: () => [[readAll, write(`HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(140_000)}\r\n\r\n`), end]],
     exit: 8,
-    says: /The headers of the reply are larger than 16 KiB\./,
+    says: /The headers of the reply are larger than 128 KiB\./,
     error: { phase: 'wait', code: 'reply_limit', billed: 'maybe', http_status: null },
   },
   {

@@ -1,0 +1,112 @@
+import type { Context } from '../context.ts'
+import { inCi } from './in-ci.ts'
+import {
+  createJsonRedactor,
+  createJsonStreamRedactor,
+  createPieceRedactor,
+  createRedactor,
+  createStreamRedactor,
+} from './redact.ts'
+import type { PieceStream } from './redact/piece-stream.ts'
+import type { TextStream } from './redact/text-stream.ts'
+import { sanitise, sanitiseJson } from './sanitise.ts'
+
+/**
+ * What everything goes through that leaves the program and is not a result's own text or media: it takes secrets out,
+ * and what could act on a terminal.
+ */
+export interface Gate {
+  /** Adds a secret that has become known; empty ones are none. Streams that were begun before do not look for it. */
+  hide(secret: string): void
+  /** Without secrets: an id, a path, an address. */
+  text(text: string): string
+  /** One line for standard error, at most `limit` characters long. */
+  line(text: string, limit: number): string
+  /** Words for standard error that come in pieces. */
+  words(): TextStream
+  /** A JSON document for standard error. */
+  json(text: string): string
+  /** JSON without secrets, for standard output or a file: one document, or one a line. */
+  document(json: string): string
+  /** JSON documents whose strings may be the pieces of one text. */
+  documents(): PieceStream
+  /** The bytes of a reply on their way to standard output, as they are but for secrets; on a terminal sanitised. */
+  reply(): ReplyStream
+}
+
+/** Bytes that come in pieces, and what of them can be passed on. */
+export interface ReplyStream {
+  push(chunk: Uint8Array): Uint8Array | string
+  end(): Uint8Array | string
+}
+
+/** @param secrets known by now; the key that the environment holds is always one */
+export function createGate(context: Context, secrets: readonly string[] = []): Gate {
+  const { MODELGATE_API_KEY: ownKey = '' } = context.env
+  const hidden = new Set([ownKey, ...secrets].filter((secret) => secret !== ''))
+  const redact = renewed(createRedactor)
+  const redactJson = renewed(createJsonRedactor)
+  const guarded = inCi(context.env)
+
+  /** Made when it is first needed, and again when there is another secret. */
+  function renewed(create: (secrets: readonly string[]) => (text: string) => string) {
+    let made: { readonly count: number; readonly redactor: (text: string) => string } | undefined
+    return (text: string) => {
+      if (made?.count !== hidden.size) made = { count: hidden.size, redactor: create([...hidden]) }
+      return made.redactor(text)
+    }
+  }
+  return {
+    hide: (secret) => void (secret !== '' && hidden.add(secret)),
+    text: redact,
+    // A secret is removed while it is whole, before a line is cut. In CI no line may look like a command to the
+    // runner (`::set-env …`, `##[group]`), which reads standard error too.
+    line(text, limit) {
+      const line = cut(sanitise(redact(text).replace(/[\r\n]+/g, ' ')), limit)
+      return guarded
+        ? line.replaceAll('##[', '## [').replace(/^\s*::/, (start) => `${start.slice(0, -1)} :`)
+        : line
+    },
+    words() {
+      const stream = createStreamRedactor([...hidden])
+      return {
+        push: (piece) => sanitise(stream.push(piece)),
+        end: () => sanitise(stream.end()),
+        get kept() {
+          return stream.kept
+        },
+        get hasHidden() {
+          return stream.hasHidden
+        },
+      }
+    },
+    json(text) {
+      const json = sanitiseJson(redactJson(text))
+      return guarded ? json.replaceAll('##[', '#\\u0023[') : json
+    },
+    document: redactJson,
+    documents: () => createPieceRedactor([...hidden]),
+    reply: () => createReplyStream(createJsonStreamRedactor([...hidden]), Boolean(context.stdout.isTerminal)),
+  }
+}
+
+/** Elsewhere than on a terminal a byte is a character, so that every byte stays what it is. */
+function createReplyStream(stream: TextStream, isTerminal: boolean): ReplyStream {
+  if (!isTerminal) {
+    return {
+      push: (chunk) => Buffer.from(stream.push(Buffer.from(chunk).toString('latin1')), 'latin1'),
+      end: () => Buffer.from(stream.end(), 'latin1'),
+    }
+  }
+  const decoder = new TextDecoder()
+  return {
+    push: (chunk) => sanitise(stream.push(decoder.decode(chunk, { stream: true }))),
+    end: () => sanitise(stream.push(decoder.decode()) + stream.end()),
+  }
+}
+
+/** Counts code units, but never cuts a character in two. */
+function cut(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}

@@ -1,0 +1,234 @@
+/** A message may have been cut in the middle of a secret: so much of its beginning gives it away. */
+const tellingLength = 12
+/** So much of it gives it away wherever it was taken from: its end, as services show it, or a part of it. */
+export const fragmentLength = 20
+/** Characters that are looked up at once. */
+const gramLength = 4
+/** Shorter ends of a text are not kept waiting, unless a secret is so short that what follows would not be found. */
+const leastTail = gramLength
+
+/** Finds a set of forms in texts, in time that grows with the text alone, whatever the text or the forms hold. */
+export interface Matcher {
+  /**
+   * Where the text holds a whole form, the first 12 or more characters of one, or any 20 in a row. Letters of ASCII
+   * match in either case.
+   * @returns start and end of each place in turn, ascending, without overlap
+   */
+  find(text: string): readonly number[]
+  /** How many characters at the end may be the beginning of what `find` would find, were the text to go on; at most 19. */
+  openTail(text: string): number
+}
+
+/**
+ * Looks at a few characters of the text, as far apart as no match is short. Nearly always these are in no form, and
+ * nothing between them needs to be looked at. Otherwise every place from which a match could reach them is tried.
+ * @param forms none of them empty
+ */
+export function createMatcher(forms: readonly string[]): Matcher {
+  if (forms.length === 0) return { find: () => [], openTail: () => 0 }
+  const stride = Math.min(tellingLength, ...forms.map(({ length }) => length)) - gramLength + 1
+  if (stride < 1) throw new RangeError('A form is too short to be told from other text.')
+  const hasShort = forms.some(({ length }) => length < fragmentLength + leastTail)
+  const isInForms = createGramFilter(forms)
+  const beginnings = createBeginningTree(forms)
+  let fragments: FragmentTable | undefined
+
+  return {
+    find(text) {
+      const spans: number[] = []
+      let lastEnd = -1
+      const add = (start: number, end: number) => {
+        if (end <= lastEnd) return
+        if (start <= lastEnd) spans[spans.length - 1] = end
+        else spans.push(start, end)
+        lastEnd = end
+      }
+      for (let first = 0; first + stride - 1 + gramLength <= text.length;) {
+        if (!isInForms(text, first + stride - 1)) {
+          first += stride
+          continue
+        }
+        fragments ??= createFragmentTable(forms)
+        const fragment = fragments.find(text, first, stride)
+        const last = fragment?.start ?? first + stride - 1
+        for (let start = first; start <= last; start++) {
+          const length = beginnings.lengthAt(text, start)
+          if (length > 0) add(start, start + length)
+        }
+        if (fragment !== undefined) add(fragment.start, fragment.end)
+        first = fragment === undefined ? first + stride : fragment.end - fragmentLength + 1
+      }
+      return spans
+    },
+    openTail(text) {
+      let tail = gramLength - 1
+      while (tail < fragmentLength - 1 && tail < text.length && isInForms(text, text.length - tail - 1))
+        tail++
+      if (tail >= leastTail) return tail
+      for (tail = hasShort ? Math.min(tail, text.length) : 0; tail > 0; tail--) {
+        if (beginnings.isOpen(text, text.length - tail)) return tail
+      }
+      return 0
+    },
+  }
+}
+
+/** ASCII letters without their case. */
+function fold(code: number): number {
+  return code >= 65 && code <= 90 ? code | 32 : code
+}
+
+/** Whether the four characters at a place are in the forms: some others pass for them, but none of them is missed. */
+function createGramFilter(forms: readonly string[]): (text: string, at: number) => boolean {
+  const bits = Math.min(28, Math.max(12, 32 - Math.clz32(totalLength(forms) * 32)))
+  const shift = 32 - bits
+  const set = new Uint32Array(2 ** (bits - 5))
+  const hash = (text: string, at: number) => {
+    const low = (text.charCodeAt(at) | 32) ^ ((text.charCodeAt(at + 1) | 32) << 7)
+    const high = ((text.charCodeAt(at + 2) | 32) << 14) ^ ((text.charCodeAt(at + 3) | 32) << 21)
+    return Math.imul(low ^ high, 0x9e37_79b1) >>> shift
+  }
+  for (const form of forms) {
+    for (let at = 0; at + gramLength <= form.length; at++) {
+      const place = hash(form, at)
+      set[place >>> 5]! |= 1 << (place & 31)
+    }
+  }
+  return (text, at) => {
+    const place = hash(text, at)
+    return (set[place >>> 5]! & (1 << (place & 31))) !== 0
+  }
+}
+
+/** Children of a node of the tree: one for each character of ASCII, and one for all others. */
+const ways = 128
+
+/** The beginnings of all forms as one tree, as deep as what is not also found as a fragment. */
+function createBeginningTree(forms: readonly string[]) {
+  const depth = fragmentLength
+  const next = new Uint16Array(
+    ways * (1 + forms.reduce((sum, { length }) => sum + Math.min(length, depth), 0)),
+  )
+  const ends = new Uint8Array(next.length / ways)
+  const wayOf = (code: number) => (code < ways ? fold(code) : 0)
+  let nodes = 1
+  for (const form of forms) {
+    let node = 0
+    for (let at = 0; at < form.length && at < depth; at++) {
+      const way = node * ways + wayOf(form.charCodeAt(at))
+      node = next[way] ||= nodes++
+      if (at + 1 >= tellingLength) ends[node] = 1
+    }
+    ends[node] = 1
+  }
+  return {
+    /** How much of the beginning of a form stands at a place; 0 when that is too little to tell. */
+    lengthAt(text: string, start: number): number {
+      let node = 0
+      let length = 0
+      for (let at = start; at < text.length; at++) {
+        node = next[node * ways + wayOf(text.charCodeAt(at))]!
+        if (node === 0) break
+        if (ends[node] === 1) length = at - start + 1
+      }
+      return length
+    },
+    /** Whether a form may go on from all that stands behind a place. */
+    isOpen(text: string, start: number): boolean {
+      let node = 0
+      for (let at = start; at < text.length; at++) {
+        node = next[node * ways + wayOf(text.charCodeAt(at))]!
+        if (node === 0) return false
+      }
+      return true
+    },
+  }
+}
+
+interface FragmentTable {
+  /** The first of `count` places from `start` on at which a fragment begins, and how far the text goes on like its form. */
+  find(text: string, start: number, count: number): { start: number; end: number } | undefined
+}
+
+const base = 0x0100_0193
+/** What the first character of a fragment adds to its hash. */
+const leading = Array.from({ length: fragmentLength - 1 }).reduce<number>(
+  (power) => Math.imul(power, base),
+  1,
+)
+
+/** Stands between forms, and is like nothing, not even itself. */
+const between = '\uffff'
+
+/** Every fragment of the forms, by a hash that moves along a text one character at a time. */
+function createFragmentTable(forms: readonly string[]): FragmentTable {
+  const all = forms.join(between)
+  const size = 2 ** (33 - Math.clz32(all.length))
+  /** Where in `all` a fragment stands, plus one; 0 is a free place. */
+  const table = new Int32Array(size)
+
+  /** The place of a fragment in the table, or the free one that it would take. */
+  const placeOf = (hash: number, text: string, start: number): number => {
+    let place = (Math.imul(hash ^ (hash >>> 15), 0x2c1b_3c6d) >>> 8) & (size - 1)
+    for (let entry = table[place]!; entry !== 0; entry = table[place]!) {
+      if (commonLength(all, entry - 1, text, start, fragmentLength) === fragmentLength) break
+      place = (place + 1) & (size - 1)
+    }
+    return place
+  }
+  /** Calls back with the place in the table for each fragment of a text, until told to stop. */
+  const visit = (
+    text: string,
+    start: number,
+    end: number,
+    take: (place: number, first: number) => boolean | void,
+  ): void => {
+    let hash = 0
+    for (let at = start; at < end; at++) {
+      const first = at - fragmentLength + 1
+      if (first > start) hash = (hash - Math.imul(text.charCodeAt(first - 1) | 32, leading)) | 0
+      hash = (Math.imul(hash, base) + (text.charCodeAt(at) | 32)) | 0
+      if (first >= start && take(placeOf(hash, text, first), first)) return
+    }
+  }
+  let used = 0
+  for (const form of forms) {
+    visit(form, 0, form.length, (place, first) => void (table[place] ||= used + first + 1))
+    used += form.length + between.length
+  }
+  return {
+    find(text, start, count) {
+      let found: { start: number; end: number } | undefined
+      visit(text, start, Math.min(start + count + fragmentLength - 1, text.length), (place, first) => {
+        const entry = table[place]!
+        if (entry !== 0)
+          found = { start: first, end: first + commonLength(all, entry - 1, text, first, Infinity) }
+        return entry !== 0
+      })
+      return found
+    },
+  }
+}
+
+/** How far two texts go on alike, but for the case of letters, from a place in each. */
+function commonLength(
+  one: string,
+  oneStart: number,
+  other: string,
+  otherStart: number,
+  most: number,
+): number {
+  const limit = Math.min(most, one.length - oneStart, other.length - otherStart)
+  let length = 0
+  while (length < limit && isAlike(one.charCodeAt(oneStart + length), other.charCodeAt(otherStart + length)))
+    length++
+  return length
+}
+
+function isAlike(one: number, other: number): boolean {
+  return fold(one) === fold(other) && one !== 0xffff
+}
+
+function totalLength(texts: readonly string[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0)
+}
