@@ -25,6 +25,12 @@ export const maxVideoSamples = 4
 /** A polled job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
 export const lookUpFailures = { most: 10, minutes: 15 } as const
 
+/**
+ * A look-up is over after so many seconds without an answer, or without progress in it: the answer is short, and there is
+ * another look-up to come.
+ */
+export const lookUpSeconds = 60
+
 /** A new job that is not known yet is asked for again so often, in so many seconds (fault C11). */
 export const appearance = { retries: 3, seconds: 10 } as const
 

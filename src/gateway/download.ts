@@ -8,9 +8,11 @@ import { requestUrl } from './download/request-url.ts'
 import { createTransfer, type Progress, type Transfer } from './download/transfer.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './download/url-policy.ts'
 import { DeadlinePassed, ExchangeError } from './exchange-error.ts'
+import type { Reply } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
 import type { ImageWriter } from './images/image-receiver.ts'
 import { createBase64Decoder } from './images/base64-decoder.ts'
+import { createProgressBudget } from './progress-budget.ts'
 import { startTotalLimit } from './total-limit.ts'
 import { createTrace } from './trace.ts'
 
@@ -22,6 +24,8 @@ export interface DownloadOptions {
   readonly network?: Network | undefined
   /** Called with every piece that has been written; `total` is null while the server does not tell. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** Whether the content is known to be kept no longer: then nobody waits for it to appear. */
+  readonly isExpired?: (() => boolean) | undefined
   /** Looks at content from its beginning, and throws where it is not what was wanted. */
   readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
 }
@@ -68,8 +72,16 @@ export function download(
 export function createDownload(
   gateway: Gateway,
   sink: Pick<ImageWriter, 'write'>,
-  { maxBytes = maxDownloadBytes, allowPrivate = false, network, onProgress, inspect }: DownloadOptions = {},
+  options: DownloadOptions = {},
 ): Download {
+  const {
+    maxBytes = maxDownloadBytes,
+    allowPrivate = false,
+    network,
+    isExpired,
+    onProgress,
+    inspect,
+  } = options
   const write = (bytes: Uint8Array) => sink.write(bytes)
   const transfer = createTransfer({ write, maxBytes, onProgress, inspect })
   return {
@@ -83,10 +95,14 @@ export function createDownload(
         part.end()
         return read
       }
-      const policy = createUrlPolicy({ baseUrl: gateway.baseUrl, allowPrivate, network })
+      const { baseUrl, proxies, clock } = gateway
+      const resolver = proxies === undefined ? undefined : clock
+      const policy = createUrlPolicy({ baseUrl, allowPrivate, network, proxied: resolver })
+      const retries = createDownloadRetries(gateway.policy, isExpired?.() !== true)
       const limit = startTotalLimit(gateway)
       try {
-        await fetchAll({ ...gateway, signal: limit.signal }, parsed(url, gateway.baseUrl), transfer, policy)
+        const guarded = { ...gateway, signal: limit.signal }
+        await fetchAll(guarded, parsed(url, baseUrl), transfer, { policy, retries })
       } catch (error) {
         // A tag belongs to one address.
         transfer.restart()
@@ -114,12 +130,24 @@ function parsed(url: string, baseUrl: URL): URL {
   return found
 }
 
-async function fetchAll(gateway: Gateway, url: URL, transfer: Transfer, policy: UrlPolicy): Promise<void> {
+interface Rules {
+  readonly policy: UrlPolicy
+  readonly retries: ReturnType<typeof createDownloadRetries>
+}
+
+async function fetchAll(
+  gateway: Gateway,
+  url: URL,
+  transfer: Transfer,
+  { policy, retries }: Rules,
+): Promise<void> {
   const tools = { policy, trace: createTrace(gateway) }
-  const retries = createDownloadRetries(gateway.policy)
   for (;;) {
     try {
-      while (!(await transfer.take(await requestUrl(gateway, url, transfer.headers(), tools))));
+      for (let isWhole = false; !isWhole;) {
+        const reply = await requestUrl(gateway, url, transfer.headers(), tools)
+        isWhole = await transfer.take({ ...reply, body: inProgress(gateway, url, reply) })
+      }
       return
     } catch (failure) {
       if (failure instanceof ExchangeError && policy.refusal !== undefined) throw policy.refusal
@@ -131,6 +159,35 @@ async function fetchAll(gateway: Gateway, url: URL, transfer: Transfer, policy: 
         throw reason instanceof DeadlinePassed ? retry.error : reason
       })
     }
+  }
+}
+
+/** The body of a reply, as long as it gets somewhere. @throws ExchangeError `timeout`, after which it is taken up again */
+async function* inProgress(
+  { clock, limits }: Gateway,
+  { host }: URL,
+  reply: Reply,
+): AsyncGenerator<Uint8Array> {
+  let stall: ExchangeError | undefined
+  let isTaken = false
+  const progress = createProgressBudget(clock, limits.progress, {
+    onStall() {
+      const message = `The content from ${host} made no progress for ${(limits.progress ?? 0) / 1000} s.`
+      stall = new ExchangeError('body', 'timeout', message)
+      reply.close()
+    },
+    isOurs: () => isTaken,
+  })
+  try {
+    for await (const chunk of reply.body) {
+      progress.received(chunk.length)
+      isTaken = true
+      yield chunk
+      isTaken = false
+    }
+    if (stall !== undefined) throw stall
+  } finally {
+    progress.stop()
   }
 }
 

@@ -16,6 +16,8 @@ export interface Gateway extends ConnectionOptions {
     readonly progress: number | undefined
     /** For the whole request with its retries, milliseconds. */
     readonly total: number | undefined
+    /** When everything has to be over, on the monotonic clock, milliseconds. */
+    readonly deadline?: number | undefined
   }
   /** Told before each request that may cost money. */
   readonly onSend?: () => void

@@ -3,6 +3,7 @@ import { createMessageReader } from './events/message-reader.ts'
 import { stalledError } from './events/reader-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
+import { createProgressBudget } from './progress-budget.ts'
 import { brokenError, sendRequest } from './send-request.ts'
 import { truncatedError, type TextDecoder } from './text-decoder.ts'
 import { createWatchdog } from './watchdog.ts'
@@ -37,27 +38,28 @@ export async function streamText(
   const reply = await sendRequest(gateway, request)
   receiver.replied?.(reply.requestId)
   const { clock, limits } = gateway
-  const watchdog = createWatchdog(clock)
   const grace = createWatchdog(clock)
   const patience = decoder.endIsCertain ? graceMs.certain : graceMs.uncertain
   let stalled: ModelgateError | undefined
   /** While the receiver holds us up, silence is not the gateway's. */
   let flushing = false
-  const onStall = () => {
-    if (flushing) return watchdog.watch(limits.progress, onStall)
-    stalled = stalledError((limits.progress ?? 0) / 1000)
-    reply.close()
-  }
+  const progress = createProgressBudget(clock, limits.progress, {
+    onStall() {
+      stalled = stalledError((limits.progress ?? 0) / 1000)
+      reply.close()
+    },
+    isOurs: () => flushing,
+  })
   const onGraceOver = () => (flushing ? grace.watch(patience, onGraceOver) : reply.close())
   const flush = async () => {
     const begun = clock.monotonic()
     flushing = true
     await receiver.flush()
     flushing = false
-    if (clock.monotonic() - begun > noticeableMs) watchdog.touch()
+    if (clock.monotonic() - begun > noticeableMs) progress.completed()
   }
-  watchdog.watch(limits.progress, onStall)
   let meaningful = false
+  let pending = 0
   const skimmer = receiver.raw === undefined ? decoder.skimmer : undefined
   const reader = createMessageReader({
     skimmer: skimmer && {
@@ -76,7 +78,9 @@ export async function streamText(
   try {
     for await (const chunk of reply.body) {
       reader.push(chunk)
-      if (meaningful) watchdog.touch()
+      if (meaningful) progress.completed()
+      else progress.received(Math.max(0, reader.pending - pending))
+      pending = reader.pending
       await flush()
       if (reader.done) break
       // Comments may go on for ever: only what means something prolongs the grace.
@@ -89,7 +93,7 @@ export async function streamText(
   } catch (error) {
     if (decoder.state === 'open' || !breaksNothing(error, decoder)) throw translate(error, decoder)
   } finally {
-    watchdog.stop()
+    progress.stop()
     grace.stop()
     reply.close()
     await receiver.flush()

@@ -16,14 +16,19 @@ export function startTotalLimit({
   signal,
   limits,
 }: Pick<Gateway, 'clock' | 'signal' | 'limits'>): TotalLimit {
-  const limitMs = limits.total
-  if (limitMs === undefined) return { signal, guard: (reply) => reply, end() {} }
+  const { total = Infinity, deadline = Infinity } = limits
+  const left = deadline - clock.monotonic()
+  if (total === Infinity && left === Infinity) return { signal, guard: (reply) => reply, end() {} }
   const controller = new AbortController()
   const onAbort = () => controller.abort(signal.reason)
   if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort, { once: true })
-  const timer = clock.timer(limitMs, () => {
-    controller.abort(new DeadlinePassed(`The request took longer than ${limitMs / 1000} s (--timeout).`))
+  const message =
+    left < total
+      ? 'The time for the whole command is over (--timeout).'
+      : `The request took longer than ${total / 1000} s (--timeout).`
+  const timer = clock.timer(Math.max(0, Math.min(total, left)), () => {
+    controller.abort(new DeadlinePassed(message))
   })
   const end = () => {
     timer.cancel()

@@ -408,3 +408,49 @@ test('through a proxy on this machine, the host is the proxy’s to find', async
   expect(proxy.requests[0]!.line).toBe('GET http://cdn.test/a.png HTTP/1.1')
   expect(await fetchInto(gateway, 'http://10.0.0.1/a.png')).toMatchObject({ outcome: '8 url_refused' })
 })
+
+test('what a proxy would find inside a network is refused', async () => {
+  const proxy = await localServer([picture, picture])
+  const gateway = testGateway('http://gateway.test', {
+    proxies: { http: proxy.url, https: proxy.url, except: '' },
+  })
+  for (const host of [
+    'internal.test',
+    'rebinding.test',
+    'metadata',
+    'metadata.google.internal',
+    'nas.local',
+  ]) {
+    expect(await fetchInto(gateway, `http://${host}/a.png`)).toMatchObject({ outcome: '8 url_refused' })
+  }
+  expect(proxy.requests).toEqual([])
+  // A name that only the proxy knows may be public, and whoever allows private addresses allows these.
+  expect(await fetchInto(gateway, 'http://unknown.test/a.png')).toMatchObject({ content: 'a picture' })
+  const allowed = await fetchInto(gateway, 'http://internal.test/a.png', { allowPrivate: true })
+  expect(allowed).toMatchObject({ content: 'a picture' })
+  expect(gateway.clock.pendingTimers).toBe(0)
+})
+
+test('a name that takes long to find is left to the proxy', async () => {
+  const proxy = await localServer([picture])
+  const gateway = testGateway('http://gateway.test', {
+    proxies: { http: proxy.url, https: proxy.url, except: '' },
+  })
+  const silent: Network = { ...network, resolve: () => new Promise(() => {}) }
+  const fetched = fetchInto(gateway, 'http://slow.test/a.png', { network: silent })
+  await until(() => gateway.clock.pendingTimers > 0)
+  await gateway.clock.advance(5_000)
+  expect(await fetched).toMatchObject({ content: 'a picture' })
+})
+
+test('the time for the whole command bounds a download, too', async () => {
+  const server = await localServer([[readAll, write(`${head(200)}a pic`), stall]])
+  const gateway = testGateway(at('gateway.test', server, ''), { limits: { deadline: 20_000 } })
+  const fetched = fetchInto(gateway, '/a.png')
+  await until(() => server.isEndless)
+  await gateway.clock.advance(20_000)
+  expect(await fetched).toMatchObject({
+    outcome: '5 read_deadline',
+    error: { message: expect.stringContaining('(--timeout)') as string, facts: { billed: 'no' } },
+  })
+})

@@ -55,7 +55,8 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
       }),
   }).finally(() => writing)
   if (ended.state === 'failed') throw failed(ended)
-  const missing = await saveVideos(session, pursuit, ended, resume)
+  const inTime = { ...gateway, limits: { ...gateway.limits, deadline: pursuit.deadlineMs } }
+  const missing = await saveVideos({ ...session, gateway: inTime }, pursuit, ended, resume)
   return missing ?? tellFewer(session, pursuit, ended, resultPlaces(ended).length)
 }
 

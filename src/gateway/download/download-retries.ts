@@ -29,8 +29,11 @@ const missingWaitsS: readonly number[] = Array.from(
 /** Statuses of a result that may appear. */
 const notThereYet = new Set([202, 404])
 
-/** Counts the failures of one download by their kind, and says after each what to do. */
-export function createDownloadRetries(policy: RetryPolicy) {
+/**
+ * Counts the failures of one download by their kind, and says after each what to do.
+ * @param mayAppear whether content that is not there may still appear
+ */
+export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
   let resumed = 0
   let missing = 0
   let repeated = 0
@@ -64,9 +67,9 @@ export function createDownloadRetries(policy: RetryPolicy) {
     if (!(failure instanceof Refusal)) return giveUp(failure)
     const { error, headers } = failure
     if (error.facts.httpStatus === 416) return resume(error, true)
-    if (!notThereYet.has(error.facts.httpStatus ?? 0))
+    if (error.code === 'url_expired' || !notThereYet.has(error.facts.httpStatus ?? 0))
       return repeat(error, mayRepeatAnswered(error, headers, 'read', policy))
-    const waitS = never ? undefined : missingWaitsS[missing++]
+    const waitS = never || !mayAppear ? undefined : missingWaitsS[missing++]
     return { error, waitS, fromStart: false, attemptsLeft: missingWaitsS.length - missing }
   }
   return {

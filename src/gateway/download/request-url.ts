@@ -76,7 +76,10 @@ async function refusalOf(
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
-  const isGone = status === 403 || status === 410 || (status === 401 && isKeyless)
+  // Some say in words alone that a result is kept no longer.
+  const saysSo =
+    error.exit === 'rejected' && /(?:\b|_)expired(?:\b|_)/i.test(`${error.code} ${error.message}`)
+  const isGone = status === 403 || status === 410 || (status === 401 && isKeyless) || saysSo
   return new Refusal(isGone ? expired(url, status) : error, headers)
 }
 

@@ -1,5 +1,6 @@
 import type { LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
+import type { Clock, Timer } from '../../context.ts'
 import { ContractError } from '../../errors.ts'
 import { addressClass, type AddressClass } from './address-class.ts'
 
@@ -24,7 +25,14 @@ export interface UrlPolicyOptions {
   readonly baseUrl: URL
   readonly allowPrivate: boolean
   readonly network?: Network | undefined
+  /** Where a proxy may connect in our place: the clock that limits how long a name is looked up here first. */
+  readonly proxied?: Pick<Clock, 'timer'> | undefined
 }
+
+/** A proxy may find what this machine cannot: a name is looked up so long, in milliseconds. */
+const longestLookUpMs = 5_000
+/** Names that only ever stand for what is inside a network, as far as a proxy can see further than this machine. */
+const insideName = /^[^.]+\.?$|\.(?:local|localhost|internal|intranet|private|corp|home|lan|home\.arpa)\.?$/i
 
 /**
  * Allows https, and http if the gateway itself is reached by it; no user name; and of all addresses that are not
@@ -34,6 +42,7 @@ export function createUrlPolicy({
   baseUrl,
   allowPrivate,
   network = systemNetwork,
+  proxied,
 }: UrlPolicyOptions): UrlPolicy {
   let refusal: ContractError | undefined
   let own: Promise<readonly AddressClass[]> | undefined
@@ -62,6 +71,23 @@ export function createUrlPolicy({
     throw refusal
   }
 
+  /**
+   * A proxy finds the address by itself: what this machine finds under the name is all that can be checked. A name that is
+   * not known here is left to the proxy, unless it can only mean something inside its network.
+   */
+  const checkName = async (hostname: string, { timer }: Pick<Clock, 'timer'>) => {
+    let limit: Timer | undefined
+    const late = new Promise<readonly LookupAddress[]>((resolve) => {
+      limit = timer(longestLookUpMs, () => resolve([]))
+    })
+    const found = await Promise.race([network.resolve(hostname).catch(() => []), late])
+    limit?.cancel()
+    if (found.length === 0 && insideName.test(hostname) && !allowPrivate) throw privateAddress(hostname)
+    for (const { address } of found) {
+      if (!(await mayReach(address))) throw privateAddress(hostname, address)
+    }
+  }
+
   return {
     async check(url) {
       if (url.protocol !== 'https:' && (url.protocol !== 'http:' || baseUrl.protocol !== 'http:')) {
@@ -74,6 +100,8 @@ export function createUrlPolicy({
       if (literal !== undefined && !isOwnHost(url.hostname) && !(await mayReach(literal))) {
         throw privateAddress(url.hostname, literal)
       }
+      const isNamed = literal === undefined && !isOwnHost(url.hostname)
+      if (isNamed && proxied !== undefined) await checkName(url.hostname, proxied)
     },
     lookup(hostname, options, callback) {
       find(hostname).then(

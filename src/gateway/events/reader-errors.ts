@@ -46,9 +46,9 @@ export function plainFailure(text: string): GenerationError {
   return new GenerationError('stream_error', `The gateway broke off: ${text.slice(0, 400)}`)
 }
 
-/** Keep-alives came, and nothing else, for this many seconds. */
+/** For this many seconds came keep-alives and nothing else, or next to nothing. */
 export function stalledError(seconds: number): ModelgateError {
-  return new ModelgateError('unknown', 'stream_stalled', `Nothing but signs of life came for ${seconds} s.`, {
+  return new ModelgateError('unknown', 'stream_stalled', `The reply made no progress for ${seconds} s.`, {
     phase: 'stream',
     billed: 'maybe',
     hint: 'Allow more time with --progress-timeout.',

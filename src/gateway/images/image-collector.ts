@@ -13,6 +13,8 @@ export interface ImageCollector extends DocumentHandlers {
   readonly images: readonly ReceivedImage[]
   /** The messages that completed images, or said that there are none. */
   readonly results: readonly unknown[]
+  /** How many messages have come whole, of whatever kind. */
+  readonly messages: number
   readonly usage: unknown
   readonly created: number | null
   /** Why images are missing, in the order of the reply. */
@@ -29,6 +31,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   const results: unknown[] = []
   /** How many partial images have come, by image. */
   const partials = new Map<number, number>()
+  let messages = 0
   let usage: unknown = null
   let created: number | null = null
   const failures: FailedImage[] = []
@@ -76,6 +79,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   return {
     image: (place, head) => intake.begin(place, head),
     async document(text) {
+      messages++
       const message = objectOf(parseMessage(text, Infinity))
       const kind = kindOf(message, eventName())
       const outcomes = await intake.settle(kind)
@@ -98,6 +102,9 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
     images,
     failures,
     results,
+    get messages() {
+      return messages
+    },
     get usage() {
       return usage
     },

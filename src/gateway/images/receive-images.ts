@@ -2,6 +2,7 @@ import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
 import { stalledError } from '../events/reader-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from '../gateway.ts'
+import { createProgressBudget } from '../progress-budget.ts'
 import { brokenError, sendRequest } from '../send-request.ts'
 import { createWatchdog } from '../watchdog.ts'
 import { createImageCollector, type ImageCollector } from './image-collector.ts'
@@ -65,28 +66,30 @@ async function readReply(
   receiver: ImageReceiver,
   { reader, collector }: Reading,
 ): Promise<void> {
-  const silence = createWatchdog(clock)
   const grace = createWatchdog(clock)
   let stall: ModelgateError | undefined
   // A slow disk or reader of ours is not the gateway's silence.
   let writing = false
-  const onSilence = () => {
-    if (writing) return silence.watch(limits.progress, onSilence)
-    stall = stalledError((limits.progress ?? 0) / 1000)
-    reply.close()
-  }
+  const progress = createProgressBudget(clock, limits.progress, {
+    onStall() {
+      stall = stalledError((limits.progress ?? 0) / 1000)
+      reply.close()
+    },
+    isOurs: () => writing,
+  })
   const onGraceOver = () => (writing ? grace.watch(graceMs, onGraceOver) : reply.close())
-  silence.watch(limits.progress, onSilence)
   try {
     for await (const chunk of reply.body) {
       const before = reader.bytesRead
+      const messages = collector.messages
       writing = true
       await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
       await receiver.flush?.()
       writing = false
       // Blanks, comments and pings are signs of life, and no progress.
       const meaningful = reader.bytesRead > before
-      if (meaningful) silence.touch()
+      if (collector.messages > messages) progress.completed()
+      else progress.received(reader.bytesRead - before)
       if (reader.done) break
       if (!isSettled(reader, collector)) grace.stop()
       else if (meaningful) grace.watch(graceMs, onGraceOver)
@@ -94,7 +97,7 @@ async function readReply(
     if (stall !== undefined) throw stall
     if (!isSettled(reader, collector)) await reader.end()
   } finally {
-    silence.stop()
+    progress.stop()
     grace.stop()
   }
 }

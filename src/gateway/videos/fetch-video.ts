@@ -62,7 +62,8 @@ export function createVideoFetcher(
       return report
     },
     async fetch(index, writer) {
-      const download = openDownload(gateway, writer, options)
+      const isExpired = () => isOver(report, gateway.clock.now())
+      const download = openDownload(gateway, writer, { ...options, isExpired })
       const take = () => fetchFrom(gateway, resultPlaces(report)[index] ?? { places: [] }, download)
       try {
         return await take()
@@ -82,7 +83,7 @@ export function createVideoFetcher(
 function openDownload(
   gateway: Gateway,
   writer: Pick<ImageWriter, 'write'>,
-  options: FetchVideoOptions,
+  options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'>,
 ): Download {
   return createDownload(gateway, writer, { maxBytes: maxVideoBytes, ...options, inspect: refuseText })
 }

@@ -4,9 +4,9 @@ import { createMessageReader } from '../events/message-reader.ts'
 import { stalledError } from '../events/reader-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayReply } from '../gateway.ts'
+import { createProgressBudget } from '../progress-budget.ts'
 import { brokenError } from '../send-request.ts'
 import type { RequestKind } from '../status-error.ts'
-import { createWatchdog } from '../watchdog.ts'
 import { readBeginning, withWholeIds } from './reply-beginning.ts'
 
 /** As much of a reply is kept as may hold the name of a job. */
@@ -35,18 +35,21 @@ export async function readJobReply(
   const onMessage = (value: unknown, text: string) =>
     values.push({ value: kind === 'create' ? withWholeIds(value, text) : value, text })
   const reader = createMessageReader({ onMessage }, maxJobReplyBytes)
-  const silence = createWatchdog(clock)
   let stall: ModelgateError | undefined
-  silence.watch(limits.progress, () => {
-    stall = stalledError((limits.progress ?? 0) / 1000)
-    reply.close()
+  const progress = createProgressBudget(clock, limits.progress, {
+    onStall() {
+      stall = stalledError((limits.progress ?? 0) / 1000)
+      reply.close()
+    },
   })
+  let pending = 0
   try {
     for await (const chunk of reply.body) {
       if (beginning.length < longestBeginning) beginning += Buffer.from(chunk).toString('latin1')
       reader.push(chunk)
       // Blanks are signs of life, and no progress.
-      if (!chunk.every(isBlank)) silence.touch()
+      if (!chunk.every(isBlank)) progress.received(Math.max(0, reader.pending - pending))
+      pending = reader.pending
       if (reader.done) break
     }
     if (stall !== undefined) throw stall
@@ -62,7 +65,7 @@ export async function readJobReply(
     const isEnough = kind === 'create' && isShort && values.length > 0
     if (!isEnough) throw isCut ? brokenError(error, kind) : error
   } finally {
-    silence.stop()
+    progress.stop()
     reply.close()
   }
   const [first] = values

@@ -1,4 +1,4 @@
-import { videoStatusEndpoint } from '../../contract/videos.ts'
+import { lookUpSeconds, videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../contract/video-event.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
@@ -75,8 +75,9 @@ function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): Gatewa
 
 async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
   try {
-    const reply = await sendRequest(gateway, requestFor(gateway, path))
-    const { value, text } = await readJobReply(gateway, reply, 'read')
+    const own = { ...gateway, limits: lookUpLimits(gateway.limits) }
+    const reply = await sendRequest(own, requestFor(gateway, path))
+    const { value, text } = await readJobReply(own, reply, 'read')
     return readJob(value, job, { ...reply, text, now: gateway.clock.now() })
   } catch (error) {
     // An error in place of the job says nothing about the job; nor does a reply that was cut or stalled.
@@ -87,6 +88,13 @@ async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobRepo
       ? withFacts(error, { billed: 'no' })
       : error
   }
+}
+
+/** What is waited for at most in one look-up, so that one that drips does not keep the next ones from being made. */
+function lookUpLimits(limits: Gateway['limits']): Gateway['limits'] {
+  const atMost = (ms = Infinity) => Math.min(ms, lookUpSeconds * 1000)
+  const { firstByte, idle, progress } = limits
+  return { ...limits, firstByte: atMost(firstByte), idle: atMost(idle), progress: atMost(progress) }
 }
 
 /** Relays answer 400 for an id they do not know (quirk 24), and not every gateway has every path. */

@@ -445,11 +445,26 @@ describe('an address that has expired', () => {
   })
 
   test('may be not found any more', async () => {
-    const server = await localServer(Array<ServerReply>(8).fill(json({}, { status: 404 })))
+    const server = await localServer(Array<ServerReply>(2).fill(json({}, { status: 404 })))
     const over = report({ expires_at: now / 1000 - 60 })
-    const fetcher = createVideoFetcher(testGateway(server.url), over, async () => over)
+    const gateway = testGateway(server.url)
+    const fetcher = createVideoFetcher(gateway, over, async () => over)
     expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome: '4 result_expired' })
+    // Nobody waits for it to appear.
+    expect(gateway.retries).toEqual([])
   })
+
+  test.for([{ code: 'video_expired', message: 'gone' }, { message: 'The video has expired.' }])(
+    'may be said to have expired in words alone: %j',
+    async (error) => {
+      const server = await localServer(Array<ServerReply>(2).fill(json({ error }, { status: 404 })))
+      const gateway = testGateway(server.url)
+      const fetcher = createVideoFetcher(gateway, report({}), async () => report({}))
+      const { outcome } = await fetched((writer) => fetcher.fetch(0, writer))
+      expect(outcome).toBe('4 result_expired')
+      expect(gateway.retries).toEqual([])
+    },
+  )
 
   test('is not looked up for what is something else', async () => {
     const server = await localServer([json({}, { status: 400 })])

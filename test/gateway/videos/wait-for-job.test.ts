@@ -209,10 +209,15 @@ describe('a look-up that fails does not fail the job', () => {
 
   test('fifteen minutes of them end it, too', async () => {
     const slow = json({}, { status: 503, headers: { 'retry-after': '120' } })
-    const silent: ServerReply = [readAll, stall]
-    const { outcome, failed } = await waited([slow, silent, silent], {}, { limits: { firstByte: 400_000 } })
+    const { outcome, failed } = await waited(Array<ServerReply>(9).fill(slow))
     expect(outcome).toMatchObject({ exitCode: 5, code: 'look_ups_failed' })
-    expect(failed).toHaveLength(2)
+    expect(failed).toHaveLength(8)
+  })
+
+  test('one that is not answered is over after a minute', async () => {
+    const { outcome, failed } = await waited([[readAll, stall], completed])
+    expect(outcome).toMatchObject({ state: 'completed' })
+    expect(failed).toMatchObject([{ reason: expect.stringContaining('No reply within 60 s') as string }])
   })
 })
 

@@ -126,7 +126,7 @@ export const lostReplies: readonly Kill[] = [
     },
     exit: 7,
     stdout: 'Hello, \n',
-    says: /Nothing but signs of life came for 300 s\./,
+    says: /The reply made no progress for 300 s\./,
     error: { ...facts, code: 'stream_stalled', phase: 'stream' },
   },
   {

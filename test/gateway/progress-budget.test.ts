@@ -1,0 +1,137 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { ModelgateError } from '../../src/errors.ts'
+import { download } from '../../src/gateway/download.ts'
+import { receiveImages } from '../../src/gateway/images/receive-images.ts'
+import type { Gateway } from '../../src/gateway/gateway.ts'
+import { createProgressBudget } from '../../src/gateway/progress-budget.ts'
+import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'
+import { streamText } from '../../src/gateway/stream-text.ts'
+import { createOperation, operationRequest } from '../../src/gateway/videos/create-operation.ts'
+import { lookUpJob } from '../../src/gateway/videos/look-up-job.ts'
+import { fakeClock } from '../support/fake-clock.ts'
+import { localServer } from '../support/local-server.ts'
+import { end, head, hold, readAll, stall, write } from '../support/server-replies.ts'
+import { createAlbum } from './images/album.ts'
+import { testGateway, textRequest, until } from './test-gateway.ts'
+
+test('256 bytes a second are progress, and less are none', async () => {
+  for (const [bytes, isStalled] of [
+    [2_560, false],
+    [2_559, true],
+  ] as const) {
+    const clock = fakeClock()
+    let stalled = false
+    const budget = createProgressBudget(clock, 10_000, { onStall: () => (stalled = true) })
+    await clock.advance(9_000)
+    budget.received(bytes)
+    await clock.advance(1_001)
+    expect(stalled).toBe(isStalled)
+    budget.stop()
+    expect(clock.pendingTimers).toBe(0)
+  }
+})
+
+/** How a kind of reply begins, with a string that goes on; and how it is asked for. */
+const kinds: readonly {
+  readonly name: string
+  readonly begin: string
+  readonly limitMs: number
+  readonly problem: string
+  readonly ask: (gateway: Gateway) => Promise<unknown>
+}[] = [
+  {
+    name: 'an image as base64',
+    begin: '{"created":1,"data":[{"b64_json":"iVBORw0KGgo',
+    limitMs: 300_000,
+    problem: '7 stream_stalled',
+    ask: (gateway) => receiveImages(gateway, textRequest(gateway, { kind: 'create' }), createAlbum()),
+  },
+  {
+    name: 'a text as one document',
+    begin: '{"object":"response","status":"completed","output":[{"type":"message","content":[{"text":"',
+    limitMs: 300_000,
+    problem: '7 stream_stalled',
+    ask: (gateway) =>
+      streamText(
+        gateway,
+        textRequest(gateway),
+        createResponseDecoder({ emit() {}, keepResponse: false, keepText: false }),
+        { flush: async () => {} },
+      ),
+  },
+  {
+    name: 'an event of a stream',
+    begin: 'data: {"type":"response.output_text.delta","delta":"',
+    limitMs: 300_000,
+    problem: '7 stream_stalled',
+    ask: (gateway) =>
+      streamText(
+        gateway,
+        textRequest(gateway),
+        createResponseDecoder({ emit() {}, keepResponse: false, keepText: false }),
+        { flush: async () => {} },
+      ),
+  },
+  {
+    name: 'the reply to an order of a video',
+    begin: '{"done":false,"metadata":"',
+    limitMs: 300_000,
+    problem: '7 stream_stalled',
+    ask: (gateway) =>
+      createOperation(gateway, operationRequest(gateway, 'veo', { body: {}, idempotencyKey: 'key' })),
+  },
+  {
+    name: 'a look-up, which has a limit of its own',
+    begin: '{"id":"video_1","status":"',
+    limitMs: 60_000,
+    problem: '5 stream_stalled',
+    ask: (gateway) => lookUpJob(gateway, { kind: 'video', id: 'video_1' }),
+  },
+  {
+    name: 'a download',
+    begin: 'a picture',
+    limitMs: 300_000,
+    problem: '5 read_timeout',
+    ask: (gateway) => download(gateway, '/a.png', { write: async () => {} }, { allowPrivate: true }),
+  },
+]
+
+/** Two thirds of the limit pass, then more comes, then two thirds again: what has become of the request by then. */
+async function afterMore(kind: (typeof kinds)[number], more: string): Promise<string> {
+  const gate = Promise.withResolvers<void>()
+  const begun = `${head(200)}${kind.begin}`
+  const server = await localServer([[readAll, write(begun), hold(gate.promise), write(more), stall, end]])
+  const gateway = testGateway(server.url, { limits: { idle: undefined }, policy: { mode: 'never' } })
+  let outcome = 'goes on'
+  void kind.ask(gateway).then(
+    () => (outcome = 'whole'),
+    (error: unknown) =>
+      (outcome = error instanceof ModelgateError ? `${error.exitCode} ${error.code}` : String(error)),
+  )
+  const arrived = async (bytes: number) => {
+    await until(() => server.taken === bytes)
+    // From the system to the reader.
+    for (let turn = 0; turn < 200; turn++) await setImmediate()
+  }
+  await arrived(begun.length)
+  await gateway.clock.advance((kind.limitMs * 2) / 3)
+  gate.resolve()
+  await arrived(begun.length + more.length)
+  await gateway.clock.advance((kind.limitMs * 2) / 3)
+  for (let turn = 0; turn < 200 && outcome === 'goes on'; turn++) await setImmediate()
+  const found = outcome
+  gateway.abort(new Error('the test is over'))
+  await until(() => outcome !== 'goes on')
+  return found
+}
+
+describe.for(kinds)('$name', (kind) => {
+  test('that drips gets nowhere', async () => {
+    expect(await afterMore(kind, 'A')).toBe(kind.problem)
+  })
+
+  test('that is slow and healthy goes on', async () => {
+    expect(await afterMore(kind, 'A'.repeat((256 * kind.limitMs) / 1000))).toBe('goes on')
+  })
+})
