@@ -89,10 +89,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'redact-base64url',
-    file: 'src/output/redact.ts',
-    before: `cut('base64url'), `,
-    after: ``,
-    tests: ['test/output/redact.test.ts'],
+    file: 'src/output/redact/forms.ts',
+    before: `, bytes.toString('base64url').slice(start, end)]`,
+    after: `]`,
+    tests: ['test/output/redact.test.ts', 'test/output/redact-hostile.test.ts'],
   },
   {
     name: 'debug-key-headers',
@@ -148,7 +148,7 @@ export const mutations: readonly Mutation[] = [
     file: 'bin/modelgate.js',
     before: `    if (code === 'EPIPE') return\n`,
     after: ``,
-    tests: ['test/black-box/full-output.test.ts'],
+    tests: ['test/black-box/pipes.test.ts'],
   },
   {
     name: 'edit-17-images',
