@@ -1,4 +1,5 @@
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -136,8 +137,8 @@ test('a body that comes in chunks is held to the size limit as well, without a l
   for (let sent = 0; sent < 32; sent++) {
     if (!asked.write(piece)) await new Promise((resolve) => asked.once('drain', resolve))
   }
+  asked.end('"}')
   expect(await status).toBe(413)
-  asked.on('error', () => {}).destroy()
   expect(sandbox.created()).toBe(0)
 })
 
@@ -155,7 +156,16 @@ test.for(['https://example.com', 'http://example.com', 'http://localhost:3000', 
   },
 )
 
-test('what is no HTTP, and a fault that answers with none, are no creations', async () => {
+test('a request that is no HTTP is no creation', async () => {
+  const sandbox = await runningSandbox()
+  const { hostname, port } = new URL(sandbox.url)
+  const socket = connect(Number(port), hostname)
+  socket.write('SSH-2.0-OpenSSH_9.9\r\n{"input":"hi"}\r\n\r\n')
+  await new Promise((resolve) => socket.resume().once('close', resolve))
+  expect([sandbox.created(), sandbox.requests()]).toEqual([0, []])
+})
+
+test('a fault that answers with no HTTP makes no creation', async () => {
   const rules = [{ id: 'ssh', action: 'not-http', attempt: 1 }] as const
   const sandbox = await runningSandbox({ faults: rules })
   const { bytes } = await rawCall(sandbox, '/v1/responses', { input: 'hi' }).over

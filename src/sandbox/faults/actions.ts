@@ -46,10 +46,3 @@ export const faultPoints = [
   'after-terminal',
 ] as const
 export type FaultPoint = (typeof faultPoints)[number] | number
-
-/** Actions that take the place of a reply: nothing was generated, so no creation is counted. */
-const insteadOfReply: ReadonlySet<FaultAction> = new Set(['status', 'html', 'error-200', 'not-http'])
-
-export function replacesReply(action: FaultAction): boolean {
-  return insteadOfReply.has(action)
-}

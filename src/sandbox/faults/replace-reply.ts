@@ -12,7 +12,10 @@ const messages: Readonly<Record<number, string>> = {
   503: 'The engine is overloaded, please try again later.',
 }
 
-/** The reply of a fault that answers in place of the endpoint; undefined when the endpoint answers. */
+/**
+ * The reply of a fault that answers in place of the endpoint; undefined when the endpoint answers.
+ * Nothing is generated for it, so it is no creation.
+ */
 export function replaceReply(fault: FaultRule, family: Family): Reply | undefined {
   switch (fault.action) {
     case 'status':

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { replacesReply } from '../faults/actions.ts'
 import type { NamedRule } from '../faults/choose.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { decide } from './decide.ts'
@@ -54,7 +53,5 @@ function locate({ url = '/' }: IncomingMessage): { readonly path: string; readon
 
 /** A request counts once it is accepted for generation, whatever becomes of its reply afterwards. */
 function countsAsCreation(reply: Reply, fault: NamedRule | undefined): boolean {
-  return (
-    reply.creates && (fault === undefined || (!replacesReply(fault.action) && fault.at !== 'before-body'))
-  )
+  return reply.creates && fault?.at !== 'before-body'
 }
