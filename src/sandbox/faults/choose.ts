@@ -1,6 +1,10 @@
 import type { EndpointName } from '../endpoint-name.ts'
+import { createBoundedMap } from '../bounded-map.ts'
 import { seededRandom } from '../seeded-random.ts'
 import type { FaultRule } from './rule.ts'
+
+/** Idempotency keys whose attempts are counted. */
+const keptKeys = 10_000
 
 /** What a rule can match on. */
 export interface FaultTarget {
@@ -44,7 +48,7 @@ function matches(rule: FaultRule, { endpoint, model }: FaultTarget): boolean {
 
 function track(rule: NamedRule, seed: number) {
   const random = seededRandom(seed, 'fault', rule.id)
-  const attempts = new Map<string, number>()
+  const attempts = createBoundedMap<number>(keptKeys)
   let seen = 0
   let struck = 0
   return {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../context.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
+import { createBoundedMap } from '../bounded-map.ts'
 import { RequestProblem } from '../http/problem.ts'
 import type { ServedBytes } from '../http/serve-bytes.ts'
 import { seededHex } from '../seeded-random.ts'
@@ -8,6 +9,7 @@ import type { EncodedPicture } from './painter.ts'
 
 /** Result images take at most so much memory; beyond it the oldest are forgotten. */
 const maxStoredBytes = 256 * 1024 * 1024
+const maxStored = 10_000
 
 /** The images that can be fetched by their address, for 60 minutes of the sandbox's clock. */
 export interface ImageStore {
@@ -20,20 +22,13 @@ export interface ImageStore {
 const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const
 
 export function createImageStore(clock: Clock, seed: number): ImageStore {
-  const images = new Map<string, ServedBytes>()
-  let total = 0
+  const images = createBoundedMap<ServedBytes>(maxStored, maxStoredBytes)
   const signatureOf = (file: string, expiry: string) => seededHex(32, seed, 'address', file, expiry)
   return {
     keep(id, { bytes, format }) {
       const file = `${id}.${extensions[format]}`
       const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
-      images.set(file, { bytes, mediaType: `image/${format}`, etag })
-      total += bytes.length
-      for (const [name, image] of images) {
-        if (total <= maxStoredBytes || name === file) break
-        images.delete(name)
-        total -= image.bytes.length
-      }
+      images.set(file, { bytes, mediaType: `image/${format}`, etag }, bytes.length)
       const expiry = new Date(clock.now() + urlLifetimeMinutes * 60_000).toISOString()
       return `/sandbox/images/${file}?${new URLSearchParams({ se: expiry, sig: signatureOf(file, expiry) })}`
     },

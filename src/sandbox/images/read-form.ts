@@ -17,9 +17,12 @@ const limits = { fields: 100, files: 100, parts: 200 }
 /** Files whose pixels are needed are kept whole, unless they are too large anyway; of others the header will do. */
 const largestSource = Math.max(...Object.values(sourceLimits).map(({ below }) => below))
 
-function keptBytes(field: string, isFirst: boolean): number {
-  if (field === 'mask') return maskLimits.below
-  return isFirst ? largestSource : imageInfoHeadBytes
+/** @param earlier the files that came before */
+function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
+  const isMask = (name: string) => name === 'mask'
+  const isFirst = !earlier.some((file) => isMask(file.field) === isMask(field))
+  if (!isFirst) return imageInfoHeadBytes
+  return isMask(field) ? maskLimits.below : largestSource
 }
 
 /**
@@ -50,7 +53,7 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
   })
   form.on('file', (field, stream, _, __, declaredType) => {
     const place = files.length
-    const most = keptBytes(field, !files.some((file) => file.field !== 'mask'))
+    const most = keptBytes(field, files)
     files.push({ field, declaredType, size: 0, head: new Uint8Array(0) })
     const chunks: Buffer[] = []
     let [size, kept] = [0, 0]

@@ -57,7 +57,7 @@ export function createResponse(
   if (!isStream && plan.breaksOff && body['background'] !== true) {
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
   }
-  remember(plan, context.items, input, store)
+  remember(plan, context.items, { input, size: request.size }, store)
   if (isStream) return streamReply(plan)
   const first = body['background'] === true ? plan.at('queued') : plan.final
   return jsonReply(first, {
@@ -120,16 +120,16 @@ function earlierItems(body: JsonObject, store: ResponseStore): readonly JsonObje
 function remember(
   plan: ResponsePlan,
   context: readonly JsonObject[],
-  input: readonly JsonObject[],
+  { input, size }: { readonly input: readonly JsonObject[]; readonly size: number },
   store: ResponseStore,
 ): void {
   const { body } = plan
   // A background response can only be looked up, so it is kept in any case.
-  if (body['store'] !== false || body['background'] === true) store.keep({ plan, context })
+  if (body['store'] !== false || body['background'] === true) store.keep({ plan, context, size })
   const id = conversationId(body)
   // Only a complete response joins its conversation (specification, "States and transitions").
   if (id !== undefined && plan.final['status'] === 'completed')
-    store.appendTo(id, [...input, ...outputOf(plan)])
+    store.appendTo(id, [...input, ...outputOf(plan)], size)
 }
 
 function outputOf({ items }: ResponsePlan): readonly JsonObject[] {

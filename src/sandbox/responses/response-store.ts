@@ -1,4 +1,5 @@
 import type { Clock } from '../../context.ts'
+import { createBoundedMap } from '../bounded-map.ts'
 import type { JsonObject } from '../json-value.ts'
 import type { ResponsePlan } from './plan-response.ts'
 
@@ -6,13 +7,20 @@ import type { ResponsePlan } from './plan-response.ts'
 const queuedMs = 500
 const runningMs = 1500
 
-/** Responses and conversations beyond this number push out the oldest. */
+/** Responses and conversations beyond this number, or this many bytes of requests, push out the oldest. */
 const kept = 1000
+const keptBytes = 128 * 1024 * 1024
+/** Items of one conversation: the earliest are forgotten. */
+const keptItems = 10_000
+/** Of an item beside its own bytes, which another response may hold as well. */
+const bytesOfItem = 100
 
 export interface StoredResponse {
   readonly plan: ResponsePlan
   /** Everything the model read: the conversation before, and the input. */
   readonly context: readonly JsonObject[]
+  /** Bytes of the request. */
+  readonly size: number
 }
 
 /** What `store` keeps, and the conversations. Gone when the sandbox ends. */
@@ -25,13 +33,14 @@ export interface ResponseStore {
   cancel(id: string): void
   remove(id: string): boolean
   conversation(id: string): readonly JsonObject[]
-  appendTo(conversation: string, items: readonly JsonObject[]): void
+  /** @param size in bytes */
+  appendTo(conversation: string, items: readonly JsonObject[], size: number): void
 }
 
 export function createResponseStore(clock: Clock): ResponseStore {
-  const responses = new Map<string, StoredResponse & { readonly acceptedAt: number }>()
+  const responses = createBoundedMap<StoredResponse & { readonly acceptedAt: number }>(kept, keptBytes)
   const cancelled = new Set<string>()
-  const conversations = new Map<string, readonly JsonObject[]>()
+  const conversations = createBoundedMap<Conversation>(kept, keptBytes)
   const current = (id: string) => {
     const stored = responses.get(id)
     if (stored === undefined) return undefined
@@ -43,8 +52,8 @@ export function createResponseStore(clock: Clock): ResponseStore {
   }
   return {
     keep(stored) {
-      responses.set(stored.plan.id, { ...stored, acceptedAt: clock.monotonic() })
-      forgetOldest(responses)
+      const size = stored.size + stored.context.length * bytesOfItem
+      responses.set(stored.plan.id, { ...stored, acceptedAt: clock.monotonic() }, size)
     },
     find: (id) => responses.get(id),
     current,
@@ -56,15 +65,20 @@ export function createResponseStore(clock: Clock): ResponseStore {
       cancelled.delete(id)
       return responses.delete(id)
     },
-    conversation: (id) => conversations.get(id) ?? [],
-    appendTo(id, items) {
-      conversations.set(id, [...(conversations.get(id) ?? []), ...items])
-      forgetOldest(conversations)
+    conversation: (id) => conversations.get(id)?.items ?? [],
+    appendTo(id, items, added) {
+      const before = conversations.get(id) ?? { items: [], size: 0 }
+      // What is too large to be kept with what comes is forgotten.
+      const isTooLarge = before.size + added > keptBytes
+      const earlier = isTooLarge ? { items: [], size: 0 } : before
+      const size = earlier.size + added
+      conversations.set(id, { items: [...earlier.items, ...items].slice(-keptItems), size }, size)
     },
   }
 }
 
-function forgetOldest(map: Map<string, unknown>): void {
-  const [oldest] = map.keys()
-  if (map.size > kept && oldest !== undefined) map.delete(oldest)
+interface Conversation {
+  readonly items: readonly JsonObject[]
+  /** Bytes of the requests that it grew from. */
+  readonly size: number
 }

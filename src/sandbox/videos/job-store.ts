@@ -1,8 +1,12 @@
 import type { Clock } from '../../context.ts'
+import { createBoundedMap } from '../bounded-map.ts'
 import { isPlainId, readJob, readJobs, removeHalfWritten, removeJob, writeJob } from './job-file.ts'
 import type { VideoJob } from './job.ts'
 import { sourceVideo, sourceVideoId } from './source-video.ts'
 import { forgottenAt } from './timeline.ts'
+
+/** Jobs that are kept in memory. */
+const keptJobs = 1000
 
 /** The video jobs of this sandbox and, with a folder, of all that use the same one, now and later. */
 export interface JobStore {
@@ -21,7 +25,7 @@ export interface JobStore {
  * @param folder one small JSON file for each job, made when the first one comes; undefined for jobs in memory
  */
 export function createJobStore(clock: Clock, folder: string | undefined): JobStore {
-  const inMemory = new Map<string, VideoJob>()
+  const inMemory = createBoundedMap<VideoJob>(keptJobs)
   const isKnown = (id: string) => isPlainId(id) && id !== sourceVideoId
 
   async function stored(): Promise<VideoJob[]> {
