@@ -78,14 +78,14 @@ export const mutations: readonly Mutation[] = [
     file: 'src/sandbox/http/guard.ts',
     before: `headers.origin !== undefined`,
     after: `headers.origin?.startsWith('https:')`,
-    tests: ['test/sandbox/door.test.ts'],
+    tests: ['test/sandbox/hostile.test.ts'],
   },
   {
     name: 'sandbox-chunked-body',
     file: 'src/sandbox/http/read-body.ts',
     before: `if (size > maxRequestBytes) throw tooLarge()`,
     after: ``,
-    tests: ['test/sandbox/door.test.ts'],
+    tests: ['test/sandbox/hostile.test.ts'],
   },
   {
     name: 'redact-base64url',
@@ -186,17 +186,24 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/sandbox/schema/sample.test.ts'],
   },
   {
-    name: 'no-http-is-a-creation',
-    file: 'src/sandbox/faults/actions.ts',
-    before: `'error-200', 'not-http'])`,
-    after: `'error-200'])`,
-    tests: ['test/sandbox/faults/actions.test.ts'],
-  },
-  {
     name: 'candidate-count',
     file: 'src/contract/generate-content.ts',
     before: `min: 1, max: 8, about: 'how many answers to generate'`,
     after: `min: 1, max: 9, about: 'how many answers to generate'`,
     tests: ['test/contract/field.test.ts'],
+  },
+  {
+    name: 'sample-open-bound-as-true',
+    file: 'src/sandbox/schema/sample-number.ts',
+    before: `schema[exclusive] === true ? bound + nudge(schema, step) : bound`,
+    after: `schema[exclusive] === true ? bound : bound`,
+    tests: ['test/sandbox/schema/sample.test.ts'],
+  },
+  {
+    name: 'no-http-is-a-creation',
+    file: 'src/sandbox/faults/replace-reply.ts',
+    before: `    case 'not-http':\n`,
+    after: ``,
+    tests: ['test/sandbox/hostile.test.ts'],
   },
 ]
