@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { isOutputClosed } from './context/closed-output.ts'
+import { isRegularFile, writeToFile } from './context/file-output.ts'
 import { obeySignals } from './context/signals.ts'
 import { createInput, type Input } from './context/standard-input.ts'
 import { FileError, OutputClosed } from './errors.ts'
@@ -16,6 +17,8 @@ export interface Sink {
   write(chunk: string | Uint8Array): void
   /** True once more is buffered than the reader takes: then `drain` should be awaited. */
   readonly needsDrain: boolean
+  /** Whether everything written has been handed to the system. */
+  readonly isIdle: boolean
   /**
    * Waits until everything written has been handed to the system.
    * @throws OutputClosed when the reader has gone, FileError when the system refused (`ENOSPC`, …)
@@ -119,13 +122,13 @@ export function systemContext(): SystemContext {
   const controller = new AbortController()
   const abort = (reason: Error) => controller.abort(reason)
   const end = obeySignals(process, systemClock, abort)
-  const stdout = systemSink(process.stdout, {
+  const stdout = systemSink(1, process.stdout, {
     onClosed: abort,
     // Only what is no terminal, file or pipe can have been put in its place.
     isClosed: () => !process.stdout.isTTY && isOutputClosed(process.ppid),
   })
   // Nobody reading the messages is no reason to stop.
-  const stderr = systemSink(process.stderr, { onClosed: () => {}, isClosed: () => false })
+  const stderr = systemSink(2, process.stderr, { onClosed: () => {}, isClosed: () => false })
   return {
     stdin: createInput(() => process.stdin),
     stdout,
@@ -171,7 +174,11 @@ interface SinkEvents {
   isClosed(): boolean
 }
 
-function systemSink(stream: NodeJS.WriteStream, { onClosed, isClosed }: SinkEvents): Sink {
+function systemSink(
+  descriptor: number,
+  stream: NodeJS.WriteStream,
+  { onClosed, isClosed }: SinkEvents,
+): Sink {
   let failure: OutputClosed | FileError | undefined
   let pending = 0
   const waiting = new Set<() => void>()
@@ -179,11 +186,13 @@ function systemSink(stream: NodeJS.WriteStream, { onClosed, isClosed }: SinkEven
     for (const resolve of waiting) resolve()
     waiting.clear()
   }
-  stream.on('error', (error: NodeJS.ErrnoException) => {
+  const fail = (error: NodeJS.ErrnoException) => {
     failure ??= error.code === 'EPIPE' ? new OutputClosed() : outputError(error)
     if (failure instanceof OutputClosed) onClosed(failure)
     wake()
-  })
+  }
+  stream.on('error', fail)
+  let isFile: boolean | undefined
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
@@ -195,8 +204,13 @@ function systemSink(stream: NodeJS.WriteStream, { onClosed, isClosed }: SinkEven
     get needsDrain() {
       return failure !== undefined || stream.writableNeedDrain
     },
+    get isIdle() {
+      return pending === 0 && failure === undefined
+    },
     write(chunk) {
       if (failure !== undefined) return
+      isFile ??= isRegularFile(descriptor)
+      if (isFile) return writeToFile(descriptor, chunk, fail)
       pending++
       stream.write(chunk, () => {
         if (--pending === 0) wake()

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
+import type { WrittenFile } from './atomic-file.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
-import type { WriteOptions } from './open-atomic-file.ts'
+import type { Rescue, WriteOptions } from './open-atomic-file.ts'
 
 /** Text on its way into a file that appears whole or not at all. */
 export interface TextFile {
@@ -11,7 +12,7 @@ export interface TextFile {
   write(text: string): void
   /** Waits for a slow disk. Writes once enough has gathered, to a pipe at once. */
   flush(): Promise<void>
-  commit(): Promise<SavedFile>
+  commit(): Promise<SavedFile & Pick<WrittenFile, 'rescued'>>
   discard(): Promise<void>
 }
 
@@ -22,7 +23,11 @@ const enough = 65_536
  * Opens a file for exactly the text that is written, as UTF-8.
  * @throws as `openAtomicFile` does
  */
-export async function openTextFile(context: Context, path: string, options: WriteOptions): Promise<TextFile> {
+export async function openTextFile(
+  context: Context,
+  path: string,
+  options: WriteOptions & Partial<Rescue>,
+): Promise<TextFile> {
   const file = await openAtomicFile(context, path, options)
   let gathered = ''
 

@@ -11,6 +11,7 @@ import type { Output, OutputMode } from './output.ts'
 import { createPathsOutput } from './paths-output.ts'
 import { createRawOutput } from './raw-output.ts'
 import { resumeCommand } from './resume-command.ts'
+import { rescueText, type TextRescue } from './rescue-text.ts'
 import { sanitise } from './sanitise.ts'
 import { createScreen } from './screen.ts'
 import type { Screen } from './screen.ts'
@@ -35,6 +36,8 @@ export interface OutputOptions {
   readonly file?: TextFile | undefined
   /** What everything but the result's own text goes through; one that knows the environment's key unless given. */
   readonly gate?: Gate | undefined
+  /** Where text goes that standard output does not take, and what the file there is called after. */
+  readonly rescue?: Omit<TextRescue, 'documents'> | undefined
 }
 
 /** Longer ids say nothing more to a person. */
@@ -46,7 +49,13 @@ export function createOutput(context: Context, options: OutputOptions): Output {
   const gate = options.gate ?? createGate(context)
   const textOnly = mode === 'terminal' || mode === 'plain'
   const output = createRenderer(context, options, createScreen(context, gate, options.quiet), gate, mode)
-  return options.file === undefined ? output : outputToFile(output, options.file, textOnly)
+  if (options.file !== undefined) return outputToFile(output, options.file, textOnly)
+  // With --json the error tells the text.
+  if (options.rescue === undefined || mode === 'json') return output
+  return rescueText(context, output, {
+    ...options.rescue,
+    documents: mode === 'raw' ? gate.documents() : undefined,
+  })
 }
 
 function createRenderer(

@@ -1,6 +1,6 @@
 import type { SavedFile } from '../contract/text-event.ts'
 import type { OutputDocument } from '../contract/output-event.ts'
-import { ModelgateError, OutputClosed } from '../errors.ts'
+import { FileError, ModelgateError, OutputClosed } from '../errors.ts'
 import { createGrowingText, type GrowingText } from '../files/growing-text.ts'
 import type { TextFile } from '../files/text-file.ts'
 import { createCandidateText } from './candidate-text.ts'
@@ -16,12 +16,24 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
   const text = createCandidateText()
   const kept = new Map<number, GrowingText>()
   let committed = false
+  /** Why nothing more is written to the file. */
+  let failure: FileError | undefined
 
+  /** The rest of the text has been paid for, too: it is waited for, and goes where the text goes then. */
+  const writeOut = async () => {
+    if (failure !== undefined) return
+    await file.flush().catch((error: unknown) => {
+      if (!(error instanceof FileError)) throw error
+      failure = error
+    })
+  }
   const commit = async (): Promise<SavedFile> => {
     file.write(text.rest('whole'))
-    await file.flush()
-    const saved = await file.commit()
+    await writeOut()
+    if (failure !== undefined) throw failure
+    const { rescued, ...saved } = await file.commit()
     committed = true
+    if (rescued !== undefined) throw rescued
     other.event({ type: 'file-save', file: saved })
     return saved
   }
@@ -39,9 +51,10 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
     if (error.exit !== 'schema') return void (await giveBack(isNews ? unfinished : undefined))
     try {
       return await commit()
-    } catch (failure) {
-      if (!(failure instanceof ModelgateError)) throw failure
-      await giveBack(`${failure.message}${isNews ? ' The text is on standard output' : ''}`)
+    } catch (reason) {
+      if (!(reason instanceof ModelgateError)) throw reason
+      if (committed) other.event({ type: 'warning-add', message: reason.message })
+      else await giveBack(`${reason.message}${isNews ? ' The text is on standard output' : ''}`)
       return undefined
     }
   }
@@ -61,7 +74,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
     raw: (json) => other.raw(json),
     async flush() {
       file.write(text.take())
-      await file.flush()
+      await writeOut()
       await other.flush()
     },
     async end(document) {

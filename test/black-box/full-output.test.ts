@@ -1,6 +1,12 @@
-import { existsSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { localServer } from '../support/local-server.ts'
+import { end, head, readAll, write } from '../support/server-replies.ts'
 import { jobGateway } from '../support/job-gateway.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { rescuedIn } from '../program/images/image-run.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 import { spawnProgram } from './spawn-program.ts'
 
@@ -45,3 +51,83 @@ test.skipIf(cannotBeFull)('a look at a job to a full disk costs nothing', async 
   const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: 'some-key' }
   expect(await remarkOf(['video', 'status', 'models/veo/operations/op0'], env)).toBeUndefined()
 })
+
+const textCommands = ['generate', 'respond'].map((name) => [name, '--sandbox', 'Say much.'])
+
+test.skipIf(cannotBeFull).each(textCommands)(
+  'the text of %s that a full disk does not take is rescued',
+  async (...words) => {
+    const whole = (await spawnProgram(words).ended).stdout.toString()
+    const state = temporaryFolder()
+    const env = { MODELGATE_STATE_DIR: state }
+    const { exit, stderr } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
+    expect(exit).toBe(10)
+    const [[name, text] = []] = rescuedIn(state)
+    expect(name).toBe(`${words[0]}.txt`)
+    expect(`${text}\n`).toBe(whole)
+    expect(stderr).toMatch(
+      /^modelgate: Standard output cannot be written: no space left\. What it did not take is kept in \/.*\.txt\.$/m,
+    )
+  },
+)
+
+test.skipIf(cannotBeFull)('--jsonl and --raw to a full disk are rescued, too', async () => {
+  for (const [flag, holds] of [
+    ['--jsonl', /^(?!\{)/],
+    ['--raw', /^\{/],
+  ] as const) {
+    const state = temporaryFolder()
+    const words = ['respond', '--sandbox', flag, 'x']
+    const env = { MODELGATE_STATE_DIR: state }
+    const { exit } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
+    expect(exit).toBe(10)
+    expect(String([...rescuedIn(state).values()][0])).toMatch(holds)
+  }
+})
+
+const canMount = process.platform === 'linux' && process.getuid?.() === 0
+
+test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of it', async () => {
+  const gateway = await textGateway()
+  const folder = temporaryFolder()
+  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status).toBe(0)
+  onTestFinished(() => void spawnSync('umount', [folder]))
+  const state = temporaryFolder()
+  const env = { MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: 'some-key', MODELGATE_STATE_DIR: state }
+  const words = ['generate', '-m', 'm', 'x']
+  const shell = 'modelgate "$@" >out.txt'
+  const printed = await spawnProgram(words, { shell, env, cwd: folder }).ended
+  expect(printed.exit).toBe(10)
+  const begun = readFileSync(join(folder, 'out.txt'), 'utf8')
+  const rest = String(rescuedIn(state).get('generate.txt'))
+  expect(begun.length).toBeGreaterThan(0)
+  // It begins where standard output ended, or before that.
+  expect(gateway.text.endsWith(rest)).toBe(true)
+  expect(begun.length + rest.length).toBeGreaterThanOrEqual(gateway.text.length)
+  expect(gateway.text.startsWith(begun)).toBe(true)
+  spawnSync('rm', [join(folder, 'out.txt')])
+  const saved = await spawnProgram([...words, '-o', 'answer.txt'], { env, cwd: folder }).ended
+  expect([saved.exit, saved.stdout.toString()]).toEqual([10, ''])
+  expect(saved.stderr).toMatch(
+    /^modelgate: "answer\.txt" cannot be written: there is no space left\. It is kept in /m,
+  )
+  expect(String(rescuedIn(state).get('answer.txt'))).toBe(gateway.text)
+})
+
+/** Answers every request with 400 pieces of a text of 200,000 characters. */
+async function textGateway(): Promise<{ readonly url: string; readonly text: string }> {
+  const pieces = Array.from({ length: 400 }, (_, at) => `${at} `.padEnd(500, 'x'))
+  const event = (text: string, more: object = {}) =>
+    `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [{ text }] }, ...more }] })}\r\n\r\n`
+  const body = pieces.map((text) => event(text)).join('') + event('', { finishReason: 'STOP' })
+  const reply = [
+    readAll,
+    write(head(200, { 'content-type': 'text/event-stream' })),
+    ...Array.from({ length: Math.ceil(body.length / 10_000) }, (_, at) =>
+      write(body.slice(at * 10_000, (at + 1) * 10_000)),
+    ),
+    end,
+  ]
+  const { url } = await localServer([reply, reply])
+  return { url, text: pieces.join('') }
+}

@@ -33,6 +33,9 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
     get needsDrain() {
       return gate !== undefined || failure !== undefined
     },
+    get isIdle() {
+      return gate === undefined && failure === undefined
+    },
     async drain() {
       drains++
       await gate?.promise

@@ -1,3 +1,4 @@
+import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { ContractError, Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
@@ -70,6 +71,7 @@ export async function sendText(
       usage: options.usage === true,
       file,
       gate,
+      rescue: { folder: rescueFolder(context), name: `${request.command}.txt` },
     })
     await receive(context, options, request, {
       output,
@@ -94,7 +96,7 @@ async function openOutputFile(
   // `-` is standard output, as everywhere.
   if (output === undefined || output === '-') return undefined
   const { openTextFile } = await import('../../files/text-file.ts')
-  return openTextFile(context, output, { force: force === true })
+  return openTextFile(context, output, { force: force === true, rescueFolder: rescueFolder(context) })
 }
 
 interface Receiving {

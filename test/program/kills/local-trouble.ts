@@ -35,7 +35,7 @@ export const localTrouble: readonly Kill[] = [
     argv: () => ['-o', '/dev/full', 'Say hello.'],
     replies: ({ delta, end }) => [sse([delta('Hel'), delta('lo.'), end])],
     exit: 10,
-    stdout: 'Hel\n',
+    stdout: 'Hello.\n',
     says: /"\/dev\/full" cannot be written: there is no space left\./,
     error: { code: 'no_space', phase: 'output' },
   },
