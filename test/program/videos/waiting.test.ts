@@ -219,6 +219,24 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
   expect(studio.read('x.mp4').equals(clip)).toBe(true)
 })
 
+test('--timeout bounds the download after the wait, too', async () => {
+  const half = write(clip.subarray(0, 100))
+  const dripping = [readAll, write(head(200, { 'content-length': String(clip.length) })), half, stall]
+  const server = await localServer([started, finished(['/a.mp4']), dripping, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  const program = studio.start([...generate, '--wait', '--timeout', '20', '-o', 'x.mp4'])
+  await program.until(() => program.clock.asked.includes(2000))
+  await program.clock.advance(2000)
+  await program.until(() => server.requests.length === 3 && server.isEndless)
+  await program.clock.advance(18_000)
+  expect(await program.exitCode).toBe(5)
+  const err = program.context.stderr.text
+  expect(err).toContain('The time for the whole command is over (--timeout).')
+  expectNoPart(studio)
+  const { code, out } = await studio.paste(err.slice(err.indexOf('hint')))
+  expect([code, out]).toEqual([0, 'x.mp4\n'])
+})
+
 test('the command that resumes names what finds the same gateway again', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
   const studio = videoStudio(server)
