@@ -71,7 +71,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/files/jobs/job-folder.ts',
     before: `      await handle.sync()\n`,
     after: ``,
-    tests: ['test/files/jobs/job-store.test.ts'],
+    tests: ['test/files/jobs/job-store-faults.test.ts'],
   },
   {
     name: 'sandbox-http-origin',

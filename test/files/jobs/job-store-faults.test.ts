@@ -87,6 +87,24 @@ test('killed before or after any step, what was said to be on record is, and not
   }
 }, 120_000)
 
+test('a record is on the disk before it has its name, and its name is after that', async () => {
+  const { report } = await follow(join(temporaryFolder(), 'state'), 'none', -1, 'none')
+  const { steps } = report!
+  const renames = steps.flatMap((name, at) => (name === 'rename' ? [at] : []))
+  expect(renames.length).toBe(3)
+  for (const at of renames) {
+    expect(steps.slice(at - 3, at + 4)).toEqual([
+      'open',
+      'handle.sync',
+      'handle.close',
+      'rename',
+      'open',
+      'handle.sync',
+      'handle.close',
+    ])
+  }
+})
+
 async function versionsIn(folder: string): Promise<string[]> {
   return (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.json'))
 }

@@ -53,6 +53,17 @@ test('asks for an operation', async () => {
   expect(JSON.parse(sent.toString())).toEqual(body)
 })
 
+test.each(['warming_up', '待機'])('a new job in the unknown state %s is running', async (status) => {
+  const server = await localServer([json({ id: 'video_2', object: 'video', status, progress: 0 })])
+  expect(await remix(testGateway(server.url))).toMatchObject({
+    id: 'video_2',
+    state: 'in_progress',
+    status,
+    isKnown: false,
+    failure: undefined,
+  })
+})
+
 test('asks for a remix', async () => {
   const server = await localServer([json({ id: 'video_2', object: 'video', status: 'queued', progress: 0 })])
   const report = await remix(testGateway(server.url), 'video_a+b/c=')
