@@ -114,6 +114,22 @@ test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of i
   expect(String(rescuedIn(state).get('answer.txt'))).toBe(gateway.text)
 })
 
+test.skipIf(!canMount).each([
+  ['an image', ['image', 'create', '--sandbox', '-m', 'gpt-image-1', '--quality', 'low', '-o', '-', 'x']],
+  ['the schema', ['schema', 'events']],
+])('%s of which a full disk takes only a part is an error', async (_, words) => {
+  const folder = temporaryFolder()
+  expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', folder]).status).toBe(0)
+  onTestFinished(() => void spawnSync('umount', [folder]))
+  const shell = 'modelgate "$@" >out'
+  const { exit, stderr } = await spawnProgram(words, { shell, cwd: folder }).ended
+  expect([exit, stderr]).toEqual([
+    10,
+    expect.stringContaining('Standard output cannot be written: no space left'),
+  ])
+  expect(readFileSync(join(folder, 'out')).length).toBe(4096)
+})
+
 /** Answers every request with 400 pieces of a text of 200,000 characters. */
 async function textGateway(): Promise<{ readonly url: string; readonly text: string }> {
   const pieces = Array.from({ length: 400 }, (_, at) => `${at} `.padEnd(500, 'x'))

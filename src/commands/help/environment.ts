@@ -6,14 +6,14 @@ import { formatRows, wrap } from '../shared/help-layout.ts'
 const others: readonly (readonly [string, string])[] = [
   ['MODELGATE_API_KEY', 'the key'],
   ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
-  ['MODELGATE_STATE_DIR', 'folder of the records of video jobs'],
+  ['MODELGATE_STATE_DIR', 'folder of job records and rescued results'],
   ['HTTPS_PROXY, HTTP_PROXY', 'proxies, by the scheme of the address'],
   ['ALL_PROXY, NO_PROXY', 'the proxy for both, and hosts that need none'],
   ['NODE_EXTRA_CA_CERTS', 'further certificate authorities (PEM file)'],
   ['NO_COLOR, FORCE_COLOR, TERM=dumb', 'colours on a terminal'],
   ['CI', 'never ask'],
   ['XDG_CONFIG_HOME', 'where the user file lives'],
-  ['XDG_STATE_HOME', 'where the records of video jobs live'],
+  ['XDG_STATE_HOME', 'where job records and rescued results live'],
 ]
 
 const examples: readonly Example[] = [

@@ -1,9 +1,8 @@
-import { resolve } from 'node:path'
+import { rescueFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import type { SavedFile, TextEvent } from '../../contract/text-event.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
-import type { NewFile } from '../../files/save-new-file.ts'
 
 type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
@@ -11,10 +10,11 @@ type ImageData = Extract<TextEvent, { type: 'image-data' }>
 export interface ImageSaver {
   add(image: ImageData): void
   /**
-   * Resolves when everything added so far is on disk.
-   * @throws FileError (exit 10, billed) when some of it cannot be; the rest is
+   * Resolves when everything added so far is on disk, or cannot be: then that is told, and the reply goes on.
    */
   saved(): Promise<void>
+  /** What the images that could not be saved make of the command: exit 12 where others were, else 10. */
+  failure(): ModelgateError | undefined
   /** How many could not be saved because what came is no base64. */
   readonly unreadable: number
 }
@@ -22,9 +22,9 @@ export interface ImageSaver {
 /**
  * Files are named after the response and never overwrite anything. Previews of an image that is still
  * being made are not kept: the whole image follows. What cannot be saved in the folder has been paid for,
- * so it is saved in the working directory instead.
+ * so it is put into the rescue folder.
  * What cannot be read is not saved; the rest of the reply stands.
- * @param onWarning told once that the folder is not used, and why; and of each image that is not saved
+ * @param onWarning told of each image that is not saved, and why
  */
 export function createImageSaver(
   context: Context,
@@ -33,10 +33,16 @@ export function createImageSaver(
   onSaved: (file: SavedFile) => void,
   onWarning: (message: string) => void,
 ): ImageSaver {
-  let place = folder
   let waiting: ImageData[] = []
   let count = 0
   let unreadable = 0
+  let savedCount = 0
+  const failures: ModelgateError[] = []
+  const fail = (error: unknown) => {
+    if (!(error instanceof ModelgateError)) throw error
+    failures.push(error)
+    onWarning(error.message)
+  }
   /** Some give the address of an image where its data belongs. */
   const refuse = (text: string) => {
     const isAddress = /^\s*https?:\/\//i.test(text)
@@ -54,21 +60,6 @@ export function createImageSaver(
       const images = waiting
       waiting = []
       const { decodeBase64, safeFileName, saveNewFile } = await loadFiles()
-      const save = async (file: Omit<NewFile, 'folder'>): Promise<SavedFile> => {
-        try {
-          return await saveNewFile(context, { ...file, folder: place })
-        } catch (error) {
-          if (!(error instanceof ModelgateError)) throw error
-          if (resolve(context.cwd, place) === resolve(context.cwd)) throw lost(error)
-          const saved = await saveNewFile(context, { ...file, folder: '.' }).catch(() => {
-            throw lost(error)
-          })
-          place = '.'
-          onWarning(`${error.message} The image is saved in the working directory instead.`)
-          return saved
-        }
-      }
-      const failures: unknown[] = []
       for (const { base64, mime_type: declared } of images) {
         const data = decodeBase64(base64)
         if (data === undefined) {
@@ -79,19 +70,33 @@ export function createImageSaver(
         // The declared type may be wrong; the bytes are not (quirk 15).
         const sniffed = sniffMediaType(data.subarray(0, 4096))
         const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
-        await save({ stem, mediaType, data }).then(onSaved, (error: unknown) => failures.push(error))
+        const file = { folder, stem, mediaType, data, rescueFolder: rescueFolder(context) }
+        await saveNewFile(context, file).then(({ rescued, ...saved }) => {
+          if (rescued === undefined) {
+            savedCount++
+            onSaved(saved)
+          } else fail(rescued)
+        }, fail)
       }
-      if (failures.length > 0) throw failures[0]
+    },
+    failure() {
+      const [first] = failures
+      if (first === undefined) return undefined
+      const rescued = failures.flatMap(({ facts }) => facts.rescued ?? [])
+      const facts = { ...first.facts, phase: 'output', billed: 'yes', rescued } as const
+      return savedCount === 0
+        ? new FileError(first.code, first.message, facts)
+        : new ModelgateError(
+            'partial',
+            'some_images_failed',
+            `${failures.length} of ${failures.length + savedCount} images could not be saved.`,
+            facts,
+          )
     },
     get unreadable() {
       return unreadable
     },
   }
-}
-
-/** Whatever kept it from the disk: the reply is there, so the call was not wrong, and it was billed. */
-function lost({ code, message, facts }: ModelgateError): FileError {
-  return new FileError(code, message, { ...facts, phase: 'output', billed: 'yes' })
 }
 
 /** Most replies hold no image: what saves one is loaded when the first comes. */

@@ -167,6 +167,8 @@ async function receive(
       },
     })
     await images.saved()
+    const unsaved = images.failure()
+    if (unsaved !== undefined) throw unsaved
     if (images.unreadable > 0 && files.length === 0) requireWords(decoder)
     await finish(options, decoder, request.answerSchema, warn)
     await output.end(document())

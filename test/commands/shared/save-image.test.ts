@@ -1,23 +1,26 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createImageSaver } from '../../../src/commands/shared/save-image.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import { rescuedIn } from '../../program/images/image-run.ts'
 import { testContext } from '../../support/test-context.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
 /** Saves so many images, and tells what became of them. */
-async function save(cwd: string, folder: string, count = 1) {
+async function save(cwd: string, folder: string, count = 1, isHomeless = false) {
   const paths: string[] = []
   const warnings: string[] = []
   const onSaved = ({ path }: { path: string }) => void paths.push(path)
   const onWarning = (message: string) => void warnings.push(message)
-  const saver = createImageSaver(testContext({ cwd }), folder, () => 'resp_1', onSaved, onWarning)
+  const state = temporaryFolder()
+  const context = testContext({ cwd, env: { MODELGATE_STATE_DIR: isHomeless ? '' : state }, home: '' })
+  const saver = createImageSaver(context, folder, () => 'resp_1', onSaved, onWarning)
   const image = { type: 'image-data', mime_type: 'image/png', base64: png.toString('base64') } as const
   for (let index = 0; index < count; index++) saver.add({ ...image, partial: false })
-  const error = await saver.saved().catch((failure: unknown) => failure)
-  return { paths, warnings, error }
+  await saver.saved()
+  return { paths, warnings, error: saver.failure(), rescued: [...rescuedIn(state)] }
 }
 
 test('images are saved in the folder under names of their own', async () => {
@@ -27,6 +30,7 @@ test('images are saved in the folder under names of their own', async () => {
     paths: ['out/modelgate-resp_1-1.png', 'out/modelgate-resp_1-2.png'],
     warnings: [],
     error: undefined,
+    rescued: [],
   })
   expect(readFileSync(join(cwd, 'out/modelgate-resp_1-1.png'))).toEqual(png)
 })
@@ -57,49 +61,41 @@ test('what is no base64 is not saved, and the rest is', async () => {
 })
 
 test.each([
-  ['does not exist', () => {}, 'the folder "out" does not exist'],
-  ['is a file', (cwd: string) => writeFiles(cwd, { out: '' }), 'not a folder'],
-])('a folder that %s does not lose what was paid for', async (_, prepare, reason) => {
+  ['does not exist', () => {}, 'folder_missing', 'the folder "out" does not exist'],
+  ['is a file', (cwd: string) => writeFiles(cwd, { out: '' }), 'not_a_folder', 'not a folder'],
+])('a folder that %s does not lose what was paid for', async (_, prepare, code, reason) => {
   const cwd = temporaryFolder()
   prepare(cwd)
-  const { paths, warnings, error } = await save(cwd, 'out', 2)
-  expect([paths, error]).toEqual([['modelgate-resp_1-1.png', 'modelgate-resp_1-2.png'], undefined])
-  expect(warnings).toEqual([expect.stringContaining(reason)])
-  expect(warnings[0]).toMatch(/ The image is saved in the working directory instead\.$/)
-  expect(readFileSync(join(cwd, 'modelgate-resp_1-2.png'))).toEqual(png)
+  const { paths, warnings, error, rescued } = await save(cwd, 'out', 2)
+  expect(paths).toEqual([])
+  expect(warnings).toEqual([expect.stringContaining(reason), expect.stringContaining(reason)])
+  expect(warnings[0]).toMatch(/ It is kept in "\/.*-modelgate-resp_1-1\.png" instead\.$/)
+  expect(rescued).toEqual([
+    ['modelgate-resp_1-1.png', png],
+    ['modelgate-resp_1-2.png', png],
+  ])
+  expect(error).toMatchObject({ exitCode: 10, code, facts: { phase: 'output', billed: 'yes' } })
+  expect(error!.facts.rescued?.length).toBe(2)
 })
 
-test.skipIf(process.getuid?.() === 0)(
-  'a folder that may not be written to does not lose it either',
-  async () => {
-    const cwd = temporaryFolder()
-    mkdirSync(join(cwd, 'out'), { mode: 0o500 })
-    expect((await save(cwd, 'out')).paths).toEqual(['modelgate-resp_1-1.png'])
-  },
-)
+test('one image of two that has no place makes some of several', async () => {
+  const cwd = temporaryFolder()
+  mkdirSync(join(cwd, 'modelgate-resp_1-1.png'))
+  const { paths, error, rescued } = await save(cwd, '.', 2)
+  expect(paths).toEqual(['modelgate-resp_1-2.png'])
+  expect(rescued).toEqual([['modelgate-resp_1-1.png', png]])
+  expect(error).toMatchObject({ exitCode: 12, message: '1 of 2 images could not be saved.' })
+})
 
 test('where nothing can be written it is the fault of the disk, and was billed', async () => {
   const cwd = join(temporaryFolder(), 'gone')
-  for (const folder of ['out', '.', cwd]) {
-    const { paths, warnings, error } = await save(cwd, folder, 2)
-    expect([paths, warnings]).toEqual([[], []])
-    expect(error).toMatchObject({
-      name: 'FileError',
-      exitCode: 10,
-      code: 'folder_missing',
-      facts: { phase: 'output', billed: 'yes' },
-    })
-  }
+  const { paths, warnings, error } = await save(cwd, 'out', 2, true)
+  expect(paths).toEqual([])
+  expect(warnings[0]).toMatch(/It could not be rescued either: There is no folder for it/)
+  expect(error).toMatchObject({
+    name: 'FileError',
+    exitCode: 10,
+    code: 'folder_missing',
+    facts: { phase: 'output', billed: 'yes' },
+  })
 })
-
-test.skipIf(process.getuid?.() === 0)(
-  'a working directory that may not be written to is the fault of the disk',
-  async () => {
-    const cwd = temporaryFolder()
-    chmodSync(cwd, 0o500)
-    const { error } = await save(cwd, '.')
-    chmodSync(cwd, 0o700)
-    expect(error).toMatchObject({ exitCode: 10, code: 'permission_denied', facts: { billed: 'yes' } })
-    expect(readdirSync(cwd)).toEqual([])
-  },
-)
