@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { constants, openSync, closeSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,6 @@ import { textStyles } from '../program/text-styles.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import { sse } from '../support/server-replies.ts'
-import { until } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram } from './spawn-program.ts'
 
@@ -65,29 +64,21 @@ describe.runIf(process.platform === 'linux')('what a flag or variable names', ()
   test.each(table)('%s waits for the writer of a pipe, and Ctrl-C ends that', async (_, place) => {
     const path = join(temporaryFolder(), 'pipe')
     execFileSync('mkfifo', [path])
+    // Opening it takes until somebody reads it.
+    const opened = open(path, 'w')
+    onTestFinished(async () => {
+      // Whoever still waits at the end, here or there, gets the other side.
+      const both = await open(path, 'r+')
+      await (await opened).close()
+      await both.close()
+    })
     const program = start(place, path)
-    let descriptor: number | undefined
-    onTestFinished(() => {
-      if (descriptor !== undefined) closeSync(descriptor)
-    })
-    await until(() => {
-      descriptor = openForReader(path)
-      return descriptor !== undefined || program.process.exitCode !== null
-    })
+    await opened
     program.process.kill('SIGINT')
     const { exit, stderr } = await program.ended
     expect([exit, stderr]).toEqual(['SIGINT', expect.stringContaining('modelgate: Stopped.')])
   })
 })
-
-/** Undefined while nobody reads the pipe. */
-function openForReader(path: string): number | undefined {
-  try {
-    return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
-  } catch {
-    return undefined
-  }
-}
 
 test.runIf(process.platform === 'linux')(
   'process substitution gives a body, a prompt and an attachment',

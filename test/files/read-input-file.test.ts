@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, constants, writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { mkdir, open, symlink, writeFile } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setImmediate } from 'node:timers/promises'
@@ -72,14 +71,8 @@ function pipe() {
   return { context: testContext({ cwd }), path }
 }
 
-/** Opens a pipe for writing, once somebody reads it. */
-async function writerOf(path: string): Promise<FileHandle> {
-  for (;;) {
-    const writer = await open(path, constants.O_WRONLY | constants.O_NONBLOCK).catch(() => undefined)
-    if (writer !== undefined) return writer
-    await setImmediate()
-  }
-}
+/** Opens a pipe for writing, which takes until somebody reads it. */
+const writerOf = (path: string) => open(path, 'w')
 
 test('a pipe is read to its end, in pieces, and described by what it held', async () => {
   const { context, path } = pipe()
