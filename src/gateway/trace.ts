@@ -44,7 +44,10 @@ function headerLines(headers: Readonly<Record<string, string>>): string[] {
 /** A header's value, or what may be shown of it. The scheme of an authorization stays. */
 export function hideHeader(name: string, value: string): string {
   if (harmless.has(name)) return value
-  if (name === 'authorization') return value.replace(/^(\S+) .*/s, '$1 <hidden>')
+  if (name === 'authorization')
+    return value.replace(/^(?:(\S+) )?.*/s, (_, scheme?: string) =>
+      scheme === undefined ? '<hidden>' : `${scheme} <hidden>`,
+    )
   if (name === 'location')
     return URL.canParse(value) ? hideQuery(new URL(value)) : value.replace(/\?.*/s, '?<hidden>')
   return secretHeader.test(name) ? '<hidden>' : value
