@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
 import type { ErrorFacts } from '../../src/errors.ts'
 import type { OutputEvent } from '../../src/contract/output-event.ts'
+import { createGate } from '../../src/output/gate.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import { sampleEvents } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
@@ -74,4 +75,23 @@ test('a million blanks in a message take no time', () => {
   const output = createOutput(context, { quiet: false, usage: false })
   output.event({ type: 'warning-add', message: `a${' '.repeat(1_000_000)}b` })
   expect(context.stderr.text.length).toBeLessThan(1_000)
+})
+
+test('a key that comes in pieces is in none of the words on standard error', async () => {
+  const key = 'sk-Test-canary-0123456789-abcdef'
+  const context = testContext({ terminal: true, env: { NO_COLOR: '1' } })
+  const output = createOutput(context, { gate: createGate(context, [key]), quiet: false, usage: false })
+  for (const text of ['The key ', ...key.match(/.{1,5}/g)!, ' it is, sk-Te', '.']) {
+    output.event({ type: 'reasoning-delta', text })
+    await output.flush()
+  }
+  await output.error(new GenerationError('failed', 'It broke.'))
+  expect(context.stderr.text).toContain('The key [hidden] it is, sk-Te.\n')
+})
+
+test('the key of the environment is hidden by every gate, and one that becomes known later from then on', () => {
+  const gate = createGate(testContext({ env: { MODELGATE_API_KEY: 'sk-environment-key' } }))
+  expect(gate.text('sk-environment-key sk-later-key')).toBe('[hidden] sk-later-key')
+  gate.hide('sk-later-key')
+  expect(gate.text('sk-environment-key sk-later-key')).toBe('[hidden] [hidden]')
 })

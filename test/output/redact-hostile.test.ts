@@ -36,6 +36,13 @@ test.each<[string, (text: string) => string]>([
   }
 })
 
+test.each([0, 1, 2])('base64url of a key whose base64 differs from it everywhere, %i bytes on', (offset) => {
+  const odd = '?>~'.repeat(10)
+  const encoded = Buffer.from('.'.repeat(offset) + odd).toString('base64url')
+  expect(encoded).toMatch(/(?:[-_].{0,3}){10}/)
+  expect(createRedactor([odd])(`before ${encoded} after`)).toMatch(/^before \S{0,4}\[hidden\]\S{0,4} after$/)
+})
+
 test('a key of 64 KiB, and several, in hostile texts: no stack, and time for the text alone', () => {
   const secrets = [longest, key, 'a'.repeat(65_536), '0123456789'.repeat(6_000)]
   const redact = createRedactor(secrets)

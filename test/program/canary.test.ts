@@ -92,12 +92,28 @@ test.each(cases)(
         expect([0, 2, 4, 5, 8, 9, 10, 12], `exit code of ${argv.join(' ')}: ${err.text}`).toContain(code)
         expectNoKey(`standard output of ${argv.join(' ')}, ${name}`, out.bytes, key)
         expectNoKey(`standard error of ${argv.join(' ')}, ${name}`, err.bytes, key)
+        for (const text of [joinedText(out.text), joinedText(err.text)]) {
+          expectNoKey(`the joined pieces of ${argv.join(' ')}, ${name}`, text, key)
+        }
       }
       expectNoKeyBelow(home, key)
       expect(worldReadable(home)).toEqual([])
     }
   },
 )
+
+/** The pieces of texts put together as a reader would: those of JSON lines, and words between colours. */
+function joinedText(text: string): string {
+  const pieces = text.split('\n').map((line) => {
+    try {
+      const { delta, text: words } = JSON.parse(line) as { delta?: unknown; text?: unknown }
+      return [delta, words].filter((piece) => typeof piece === 'string').join('')
+    } catch {
+      return line.replaceAll(/\u001b\[\d*m/g, '')
+    }
+  })
+  return pieces.join('')
+}
 
 /** Records and side files that others may read: they hold prompts and ids. */
 function worldReadable(home: string): string[] {

@@ -93,9 +93,14 @@ function framesOf(path: string, body: object): object[] {
     const { id } = body as { id: string }
     return [
       { type: 'response.created', response: { ...body, status: 'in_progress', output: [] } },
-      // A key that the model thinks of in two pieces.
-      { type: 'response.reasoning_summary_text.delta', item_id: 'r', delta: `So ${id.slice(0, 11)}` },
-      { type: 'response.reasoning_summary_text.delta', item_id: 'r', delta: `${id.slice(11)} it is.` },
+      // A key that the model thinks of in pieces, none of which tells what it is a piece of.
+      ...(id.match(/.{1,9}/g) ?? []).map((delta) => ({
+        type: 'response.reasoning_summary_text.delta',
+        item_id: 'r',
+        output_index: 0,
+        summary_index: 0,
+        delta,
+      })),
       { type: 'response.output_text.delta', item_id: 'm', output_index: 0, content_index: 0, delta: 'Yes.' },
       { type: 'response.completed', response: body },
     ]

@@ -106,7 +106,6 @@ test('a side file is for its owner alone, also when it takes the place of anothe
     [
       'image',
       'create',
-      '--sandbox',
       '-m',
       'gpt-image-1',
       '--quality',
