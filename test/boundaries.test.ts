@@ -28,6 +28,28 @@ test('no file needs another that needs it', () => {
   expect(importCircles(new Map(needs))).toEqual([])
 })
 
+// What else is printed goes through the gate of the outputs, which takes secrets out.
+test('only these write to a standard stream themselves: media, the gate, and words of our own', () => {
+  const writers = files.filter((path) =>
+    /\bstd(?:out|err)\.write\(/.test(readFileSync(join(source, path), 'utf8')),
+  )
+  expect(writers.filter((path) => !path.startsWith('output/'))).toEqual([
+    'commands/completion.ts',
+    'commands/help.ts',
+    'commands/image/send-images.ts',
+    'commands/sandbox.ts',
+    'commands/schema.ts',
+    'commands/shared/dry-run.ts',
+    'commands/shared/open-gateway.ts',
+    'commands/shared/text-prompt.ts',
+    'commands/video/list.ts',
+    'commands/video/look-at-job.ts',
+    'files/stream-image.ts',
+    'files/stream-video.ts',
+    'program.ts',
+  ])
+})
+
 describe('the check sees', () => {
   test('a circle', () => {
     const needs = { 'a.ts': ['b.ts'], 'b.ts': ['c.ts', 'd.ts'], 'c.ts': [], 'd.ts': ['b.ts'] }
