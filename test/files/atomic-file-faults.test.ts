@@ -158,19 +158,42 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE'])('%s while creating 
   expect(await readdir(folder)).toEqual([])
 })
 
+test.each(['EPERM', 'ENOTSUP'])('without hard links (%s) the file is saved', async (code) => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'target')
+  const first = await write(path, 'keep')
+  const link = first!.steps.indexOf('link')
+  await rm(path)
+  expect(await write(path, 'keep', code, link)).toMatchObject({ saved: { bytes: 11 } })
+  expect(await contentOf(path)).toBe('new content')
+  expect(await readdir(folder)).toEqual(['target'])
+})
+
 test.each(['EPERM', 'ENOTSUP'])(
-  'without hard links (%s) the file is saved and nothing overwritten',
+  'without hard links (%s) what somebody else has written meanwhile is not overwritten',
   async (code) => {
     const folder = temporaryFolder()
     const path = join(folder, 'target')
     const first = await write(path, 'keep')
     const link = first!.steps.indexOf('link')
     await rm(path)
-    expect(await write(path, 'keep', code, link)).toMatchObject({ saved: { bytes: 11 } })
-    expect(await contentOf(path)).toBe('new content')
+    expect(await write(path, 'keep', `rival-${code}`, link)).toMatchObject({ code: 'file_exists' })
+    expect(await contentOf(path)).toBe('theirs')
     expect(await readdir(folder)).toEqual(['target'])
   },
 )
+
+test('content is on the disk before it gets its name, and the name is before it is told', async () => {
+  const report = await write(join(temporaryFolder(), 'target'), 'keep')
+  const relevant = new Set(['handle.write', 'handle.sync', 'link', 'rename'])
+  expect(report!.steps.filter((step) => relevant.has(step))).toEqual([
+    'handle.write',
+    'handle.write',
+    'handle.sync',
+    'link',
+    'handle.sync',
+  ])
+})
 
 test.each([
   [5, { renames: 6, waited: 310, code: 'saved' }, 'new'],

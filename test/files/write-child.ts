@@ -1,7 +1,9 @@
 // Writes a file with every file system call numbered, and does at one of them what it is told to.
-// node write-child.ts PATH force|keep ACTION STEP [RESCUE], where ACTION is kill-before, kill-after, or an error's code,
+// node write-child.ts PATH force|keep ACTION STEP [RESCUE], where ACTION is kill-before, kill-after, an error's code,
+// or rival-CODE: somebody else writes the file, and then the call fails with the code;
 // and RESCUE the rescue folder.
 // Prints {steps, saved, code, exit} as JSON.
+import { writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { openResultFile } from '../../src/files/open-atomic-file.ts'
 import { ModelgateError } from '../../src/errors.ts'
@@ -18,7 +20,8 @@ await hookFileSystem(async (name, call) => {
   // A handle is closed even when closing it reports an error.
   if (action === 'kill-after' || name === 'handle.close') await call().catch(() => {})
   if (action === 'kill-after') process.kill(process.pid, 'SIGKILL')
-  throw Object.assign(new Error(`${action}: injected`), { code: action })
+  if (action.startsWith('rival-')) writeFileSync(path, 'theirs')
+  throw Object.assign(new Error(`${action}: injected`), { code: action.replace('rival-', '') })
 })
 
 let result: object

@@ -5,6 +5,7 @@ import type { Gateway } from '../../src/gateway/gateway.ts'
 import type { Network } from '../../src/gateway/download/url-policy.ts'
 import { closedPort, localServer, type LocalServer } from '../support/local-server.ts'
 import {
+  end,
   head,
   json,
   readAll,
@@ -301,26 +302,40 @@ test('parts of which nobody can ask for the next are given up', async () => {
   })
 })
 
-test.for<[string, readonly ServerReply[]]>([
-  ['the server does not know ranges', [broken('a pi', 9, { etag }), picture]],
-  ['there is no tag', [broken('a pi', 9), picture]],
-  ['the tag is weak', [broken('a pi', 9, { etag: 'W/"v1"' }), picture]],
-  ['another part comes', [broken('a pi', 9, { etag }), part('picture', 2, 9), picture]],
+const asked = 'bytes=4-'
+const all = undefined
+
+test.for<[string, readonly ServerReply[], readonly (string | undefined)[]]>([
+  ['the server does not know ranges', [broken('a pi', 9, { etag }), picture], [asked]],
+  ['there is no tag', [broken('a pi', 9), picture], [all]],
+  ['the tag is weak', [broken('a pi', 9, { etag: 'W/"v1"' }), picture], [all]],
+  ['another part comes', [broken('a pi', 9, { etag }), part('picture', 2, 9), picture], [asked, all]],
   [
     'a part of something else comes',
     [broken('a pi', 9, { etag }), part('cture', 4, 9, { etag: '"v2"' }), picture],
+    [asked, all],
   ],
-  ['a part without its place comes', [broken('a pi', 9, { etag }), text('cture', { status: 206 }), picture]],
-  ['a part of something longer comes', [broken('a pi', 9, { etag }), part('cture', 4, 12), picture]],
-  ['the range is refused', [broken('a pi', 9, { etag }), text('', { status: 416 }), picture]],
-  ['it breaks off earlier the second time', [broken('a pi', 9), broken('a', 9), picture]],
-])('starts anew, and writes nothing twice: %s', async ([, replies]) => {
+  [
+    'a part without its place comes',
+    [broken('a pi', 9, { etag }), text('cture', { status: 206 }), picture],
+    [asked, all],
+  ],
+  [
+    'a part of something longer comes',
+    [broken('a pi', 9, { etag }), part('cture', 4, 12), picture],
+    [asked, all],
+  ],
+  ['the range is refused', [broken('a pi', 9, { etag }), text('', { status: 416 }), picture], [asked, all]],
+  ['it breaks off earlier the second time', [broken('a pi', 9), broken('a', 9), picture], [all, all]],
+])('starts anew, and writes nothing twice: %s', async ([, replies, ranges]) => {
   const server = await localServer(replies)
   expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
     content: 'a picture',
     error: undefined,
   })
-  expect(server.requests.at(-1)!.headers['range'] === undefined || replies.length === 2).toBe(true)
+  const headers = server.requests.slice(1).map((request) => request.headers)
+  expect(headers.map(({ range }) => range)).toEqual(ranges)
+  expect(headers.map((sent) => sent['if-range'])).toEqual(ranges.map((range) => range && etag))
 })
 
 test('content that has changed meanwhile is not joined to the old', async () => {
@@ -452,5 +467,16 @@ test('the time for the whole command bounds a download, too', async () => {
   expect(await fetched).toMatchObject({
     outcome: '5 read_deadline',
     error: { message: expect.stringContaining('(--timeout)') as string, facts: { billed: 'no' } },
+  })
+})
+
+test.each([
+  ['2147483648', '5 '],
+  ['2147483649', '8 download_too_large'],
+])('%s bytes: the most that is fetched is 2 GiB', async (length, outcome) => {
+  const reply = [readAll, write(head(200, { 'content-length': length })), end]
+  const server = await localServer(outcome.startsWith('8') ? [reply] : [reply, reply, reply, reply])
+  expect(await fetchInto(testGateway('http://gateway.test'), at('cdn.test', server))).toMatchObject({
+    outcome: expect.stringMatching(new RegExp(`^${outcome}`)) as string,
   })
 })

@@ -29,7 +29,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/commands/video/save-videos.ts',
     before: `existing?.sha256 !== saved.sha256`,
     after: `existing?.bytes !== saved.bytes`,
-    tests: ['test/program/videos/saved-earlier.test.ts'],
+    tests: ['test/program/videos/results.test.ts'],
   },
   {
     name: 'place-opens-what-is-there',
@@ -53,9 +53,16 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/gateway/images/base64-decoder.test.ts'],
   },
   {
+    name: 'base64-end-in-a-full-block',
+    file: 'src/gateway/images/base64-decoder.ts',
+    before: `if (used + rest.length > blockBytes) await flush()`,
+    after: ``,
+    tests: ['test/gateway/images/base64-decoder.test.ts'],
+  },
+  {
     name: 'base64-without-limit',
     file: 'src/gateway/images/base64-decoder.ts',
-    before: `if (total > maxDownloadBytes) throw imageTooLarge()`,
+    before: `if (total > maxBytes) throw imageTooLarge()`,
     after: ``,
     tests: ['test/gateway/images/base64-decoder.test.ts'],
   },
@@ -64,7 +71,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/files/temporary-file.ts',
     before: `await sync.finish()`,
     after: ``,
-    tests: ['test/files/atomic-file.test.ts'],
+    tests: ['test/files/atomic-file-faults.test.ts'],
   },
   {
     name: 'record-not-synced',

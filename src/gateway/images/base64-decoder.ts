@@ -5,6 +5,8 @@ import { ContractError } from '../../errors.ts'
 export interface Base64Decoder {
   /** ASCII bytes, cut anywhere. @throws ContractError `bad_base64` */
   push(text: Buffer): Promise<void>
+  /** Hands over what has been decoded so far. */
+  flush(): Promise<void>
   /** Hands over the rest; how many bytes there were in all. @throws ContractError `bad_base64` */
   end(): Promise<number>
 }
@@ -24,7 +26,10 @@ const whiteSpace = /[\t\n\f\r ]+/g
  * @param write receives each block, which holds only until the promise is settled: a fresh one each time would
  *   cost more memory than the garbage collector gives back in time
  */
-export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>): Base64Decoder {
+export function createBase64Decoder(
+  write: (bytes: Uint8Array) => Promise<void>,
+  maxBytes = maxDownloadBytes,
+): Base64Decoder {
   let block: Buffer | undefined
   let used = 0
   let total = 0
@@ -35,7 +40,7 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>)
   const flush = async () => {
     if (block === undefined || used === 0) return
     total += used
-    if (total > maxDownloadBytes) throw imageTooLarge()
+    if (total > maxBytes) throw imageTooLarge()
     const full = block.subarray(0, used)
     used = 0
     await write(full)
@@ -79,6 +84,7 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>)
   }
 
   return {
+    flush,
     async push(text) {
       if (padding === 0) return decode(text)
       const clean = text.toString('latin1').replaceAll(whiteSpace, '')
@@ -87,7 +93,11 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>)
     },
     async end() {
       // One character is less than a byte; padding where nothing is to be padded is as wrong.
-      if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) throw badBase64()
+      if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) {
+        // A text that was cut: what came of it is worth having.
+        await flush()
+        throw badBase64()
+      }
       if (rest !== '') {
         if (used + rest.length > blockBytes) await flush()
         block ??= Buffer.allocUnsafeSlow(blockBytes)

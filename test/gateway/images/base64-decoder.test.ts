@@ -123,3 +123,30 @@ test('a block holds as long as its writer is at work', async () => {
   expect(written.length).toBeGreaterThan(5)
   expect(written).not.toContain(false)
 })
+
+test.each([393_216, 786_432])(
+  'the last bytes behind %i, which fill their blocks, are not lost',
+  async (full) => {
+    for (const more of [1, 2]) {
+      const bytes = Buffer.alloc(full + more, 'the bytes of a picture')
+      expect((await decode([Buffer.from(bytes.toString('base64'))])) as Buffer).toEqual(bytes)
+    }
+  },
+)
+
+test('what is larger than the limit is refused before it is written, and what is as large is not', async () => {
+  for (const [size, outcome] of [
+    [400_000, 'written'],
+    [400_001, 'image_too_large'],
+  ] as const) {
+    let written = 0
+    const decoder = createBase64Decoder(async ({ length }) => void (written += length), 400_000)
+    const decoded = (async () => {
+      await decoder.push(Buffer.from(Buffer.alloc(size).toString('base64')))
+      await decoder.end()
+      return 'written'
+    })()
+    expect(await decoded.catch((error: ContractError) => error.code)).toBe(outcome)
+    expect(written).toBeLessThanOrEqual(400_000)
+  }
+})
