@@ -117,6 +117,11 @@ export class ModelgateError extends Error {
     return exitCodes[this.exit].code
   }
 
+  /** The same failure in other words. */
+  saying(message: string): ModelgateError {
+    return new ModelgateError(this.exit, this.code, message, this.facts)
+  }
+
   /** The same failure, told with facts that it does not tell by itself. */
   supplying(facts: ErrorFacts): ModelgateError {
     return new ModelgateError(this.exit, this.code, this.message, { ...facts, ...this.facts })

@@ -2,12 +2,14 @@ import type { SavedFile, Usage } from './text-event.ts'
 
 /** An image that was saved and checked. */
 export interface SavedImage extends SavedFile {
-  /** `png`, `jpeg`, `webp` or `gif`, from its bytes. */
+  /** `png`, `jpeg`, `webp`, `gif`, or the word of another media type, from its bytes. */
   readonly format: string
-  /** In pixels; null when the image is damaged. */
+  /** In pixels; null where the header cannot be read. */
   readonly width: number | null
   readonly height: number | null
   readonly revised_prompt: string | null
+  /** False when neither the image nor its connection told whether all of it came. */
+  readonly verified: boolean
 }
 
 /** A result that was not downloaded (`--no-download`). */

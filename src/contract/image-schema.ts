@@ -8,6 +8,7 @@ import {
   savedFileFields,
   text,
   textOrNull,
+  verified,
   type JsonSchema,
 } from './json-schema.ts'
 import { outputVersion } from './output-event.ts'
@@ -19,10 +20,11 @@ const fileOrNull: JsonSchema = { oneOf: [file, { type: 'null' }], description: '
 export const imageDefinitions = {
   image: object<SavedImage>({
     ...savedFileFields,
-    format: text('png, jpeg, webp or gif, from its bytes'),
-    width: countOrNull('in pixels; null when the image is damaged'),
-    height: countOrNull('in pixels; null when the image is damaged'),
+    format: text('png, jpeg, webp, gif, or the word of another media type, from its bytes'),
+    width: countOrNull('in pixels; null where the header cannot be read'),
+    height: countOrNull('in pixels; null where the header cannot be read'),
     revised_prompt: textOrNull('the prompt as the gateway changed it'),
+    verified,
   }),
   image_link: object<ImageLink>({
     index: count('number of the image'),

@@ -39,6 +39,11 @@ export function object<Shape>(properties: Readonly<Record<keyof Shape & string, 
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
+export const verified: JsonSchema = {
+  type: 'boolean',
+  description: 'false when neither the file nor its connection told whether all of it came',
+}
+
 /** What is told of every file that was written. */
 export const savedFileFields: Readonly<Record<keyof SavedFile, JsonSchema>> = {
   path: text('where the file is'),

@@ -6,12 +6,14 @@ export type JobKind = 'video' | 'operation'
 
 /** A video that was saved and checked. */
 export interface SavedVideo extends SavedFile {
-  /** `mp4`, `webm` or `mov`, from its bytes. */
+  /** `mp4`, `mov`, `webm`, `mkv` or `avi`, from its bytes. */
   readonly format: string
   /** In pixels and seconds; null where the file does not tell. */
   readonly width: number | null
   readonly height: number | null
   readonly seconds: number | null
+  /** False when neither the video nor its connection told whether all of it came. */
+  readonly verified: boolean
 }
 
 /** One of several videos that could not be had. */

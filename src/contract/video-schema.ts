@@ -7,6 +7,7 @@ import {
   savedFileFields,
   text,
   textOrNull,
+  verified,
   type JsonSchema,
 } from './json-schema.ts'
 import { outputVersion } from './output-event.ts'
@@ -38,10 +39,11 @@ function seconds(description: string): JsonSchema {
 export const videoDefinitions = {
   video: object<SavedVideo>({
     ...savedFileFields,
-    format: text('mp4, webm or mov, from its bytes'),
+    format: text('mp4, mov, webm, mkv or avi, from its bytes'),
     width: countOrNull('in pixels; null when the file does not tell'),
     height: countOrNull('in pixels; null when the file does not tell'),
     seconds: numberOrNull('how long it plays; null when the file does not tell'),
+    verified,
   }),
   video_failure: object<VideoFailure>({
     index: count('number of the video'),

@@ -25,6 +25,11 @@ export interface AtomicFile {
    * @throws FileError; nothing is left behind then
    */
   commit(): Promise<WrittenFile>
+  /**
+   * The same for content that is not whole: the file is called `NAME.damaged.EXT`, or the next free name like that.
+   * @throws FileError; nothing is left behind then
+   */
+  commitDamaged(): Promise<WrittenFile>
   /** Removes what was written. Never throws, may be called at any time and more than once. */
   discard(): Promise<void>
 }

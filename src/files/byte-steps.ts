@@ -1,50 +1,49 @@
 /** What a reader wants next: some bytes, or to be past some, however many. */
 type Want =
-  | { readonly take: number; readonly skip?: never }
-  | { readonly skip: number; readonly take?: never }
+  | { readonly take: number; readonly skip?: never; readonly mayEnd: boolean }
+  | { readonly skip: number; readonly take?: never; readonly mayEnd: boolean }
 
-/** What it gets; both are too few only at the end. */
-interface Got {
-  readonly bytes: Buffer
-  readonly count: number
+/** Code that reads bytes as if it could ask for them, while they are pushed at it. It always gets as many as it asks for. */
+export type Steps<Result> = Generator<Want, Result, Buffer>
+
+/** The next bytes, at most 256. @param mayEnd the data may end before the first of them */
+export function* take(count: number, mayEnd = false): Steps<Buffer> {
+  return yield { take: count, mayEnd }
 }
 
-/** Code that reads bytes as if it could ask for them, while they are pushed at it. */
-export type Steps<Result> = Generator<Want, Result, Got>
-
-/** The next bytes, at most 256; fewer when there are no more. */
-export function* take(count: number): Steps<Buffer> {
-  return (yield { take: count }).bytes
+/** Goes on behind the next bytes; Infinity goes to the end. @param mayEnd the data may end anywhere in them */
+export function* skip(count: number, mayEnd = false): Steps<void> {
+  if (count > 0) yield { skip: count, mayEnd }
 }
 
-/** Goes on behind the next bytes. Infinity goes to the end. @returns whether there were so many */
-export function* skip(count: number): Steps<boolean> {
-  return (yield { skip: count }).count === count || count === Infinity
-}
-
-/** Steps that are fed in pieces of any size. */
+/** Steps that are fed in pieces of any size. What comes after their end is not looked at. */
 export interface PushedSteps<Result> {
   add(bytes: Uint8Array): void
-  /** There is no more: the steps come to their end. The last call. */
-  finish(): Result
+  /** How many bytes have come. */
+  readonly received: number
+  /** What the steps have led to; undefined while they want more. */
+  readonly result: Result | undefined
+  /**
+   * Where the steps are. `gap`: before bytes that need not come; `open`: in bytes that may end anywhere; `inside`: in
+   * bytes that have to come; `done`: at their end.
+   */
+  readonly place: 'gap' | 'open' | 'inside' | 'done'
+  /** What has come of the bytes that are asked for now. */
+  readonly pending: Buffer
 }
 
 const mostTaken = 256
 const nothing = Buffer.alloc(0)
 
-/** Steps must end once they get less than they ask for. What comes after their end is not looked at. */
 export function pushInto<Result>(steps: Steps<Result>): PushedSteps<Result> {
   const kept = Buffer.alloc(mostTaken)
+  let received = 0
   let count = 0
   let turn = steps.next()
 
-  const answer = ({ take: wanted }: Want) => {
-    const bytes = wanted === undefined ? nothing : Buffer.from(kept.subarray(0, count))
-    turn = steps.next({ bytes, count })
-    count = 0
-  }
   return {
     add(bytes) {
+      received += bytes.length
       for (let at = 0; !turn.done;) {
         const want = turn.value
         const step = Math.min((want.take ?? want.skip) - count, bytes.length - at)
@@ -52,12 +51,23 @@ export function pushInto<Result>(steps: Steps<Result>): PushedSteps<Result> {
         count += step
         at += step
         if (count < (want.take ?? want.skip)) return
-        answer(want)
+        turn = steps.next(want.take === undefined ? nothing : Buffer.from(kept.subarray(0, count)))
+        count = 0
       }
     },
-    finish() {
-      while (!turn.done) answer(turn.value)
-      return turn.value
+    get received() {
+      return received
+    },
+    get result() {
+      return turn.done ? turn.value : undefined
+    },
+    get place() {
+      if (turn.done) return 'done'
+      if (!turn.value.mayEnd) return 'inside'
+      return turn.value.take === undefined ? 'open' : 'gap'
+    },
+    get pending() {
+      return turn.done || turn.value.take === undefined ? nothing : Buffer.from(kept.subarray(0, count))
     },
   }
 }

@@ -1,21 +1,27 @@
+import { pushInto, skip, take, type PushedSteps, type Steps } from './byte-steps.ts'
 import type { ImageFormat } from './image-info.ts'
+import { damaged, short, unknownContainer, whole, type ContainerReader, type Integrity } from './integrity.ts'
+import { isFrame } from './jpeg-info.ts'
+import { createMp4Reader } from './mp4-info.ts'
 
-/** Follows an image through its bytes, wherever they are cut into pieces, to the mark that ends it. */
-export interface ContainerEnd {
-  add(bytes: Uint8Array): void
-  /** Whether everything that the container announced has come. */
-  isReached(): boolean
+const readers: Readonly<Record<ImageFormat, () => ContainerReader>> = { png, jpeg, webp, gif }
+
+/** Has to be fed from the image's first byte on; bytes after the end are not looked at. */
+export function readContainer(format: ImageFormat): ContainerReader {
+  return readers[format]()
 }
 
-const finders: Readonly<Record<ImageFormat, () => ContainerEnd>> = { png, jpeg, webp, gif }
+/** The same for an image that this program cannot look into. @param mediaType from its bytes */
+export function readOtherContainer(mediaType: string): ContainerReader {
+  return /^image\/(avif|hei[cf])$/.test(mediaType) ? createMp4Reader() : unknownContainer()
+}
 
-/** What has to be fed from the image's first byte on; bytes after the end are not looked at. */
-export function findContainerEnd(format: ImageFormat): ContainerEnd {
-  return finders[format]()
+function reached(isReached: boolean, format: ImageFormat): Integrity {
+  return isReached ? whole : short(`the ${format.toUpperCase()} data ends too early`)
 }
 
 /** Chunks of length, name, content and checksum, the last of them IEND. */
-function png(): ContainerEnd {
+function png(): ContainerReader {
   const header = Buffer.alloc(8)
   let filled = 0
   let skip = 8
@@ -36,7 +42,7 @@ function png(): ContainerEnd {
         }
       }
     },
-    isReached: () => isLast && skip === 0,
+    integrity: () => reached(isLast && skip === 0, 'png'),
   }
 }
 
@@ -44,10 +50,11 @@ function png(): ContainerEnd {
  * Segments with a length, which may hold a thumbnail with an end of its own, and between them the picture's data,
  * in which a byte ff is always followed by 00 or a restart mark.
  */
-function jpeg(): ContainerEnd {
+function jpeg(): ContainerReader {
   let state: 'data' | 'marker' | 'length' | 'last' = 'data'
   let skip = 2
   let high: number | undefined
+  let hasFrame = false
   return {
     add(bytes) {
       for (let at = 0; at < bytes.length && state !== 'last';) {
@@ -60,6 +67,7 @@ function jpeg(): ContainerEnd {
           if (at === 0) return
           state = 'marker'
         } else if (state === 'marker') {
+          hasFrame ||= isFrame(bytes[at]!)
           state = afterMarker(bytes[at++]!)
         } else if (high === undefined) {
           high = bytes[at++]!
@@ -70,7 +78,11 @@ function jpeg(): ContainerEnd {
         }
       }
     },
-    isReached: () => state === 'last',
+    // The picture's size is not always within what is kept of its beginning: that there is a frame has to do.
+    integrity: () =>
+      state === 'last' && !hasFrame
+        ? damaged('its header cannot be read')
+        : reached(state === 'last', 'jpeg'),
   }
 }
 
@@ -82,7 +94,7 @@ function afterMarker(code: number): 'data' | 'marker' | 'length' | 'last' {
 }
 
 /** The size stands at byte 4 and counts what follows it. */
-function webp(): ContainerEnd {
+function webp(): ContainerReader {
   const size = Buffer.alloc(4)
   let count = 0
   return {
@@ -92,17 +104,42 @@ function webp(): ContainerEnd {
       }
       count += bytes.length
     },
-    isReached: () => count >= 8 && count >= 8 + size.readUInt32LE(),
+    integrity: () => reached(count >= 8 && count >= 8 + size.readUInt32LE(), 'webp'),
   }
 }
 
-/** The last byte is 3b; zeros after it are padding. */
-function gif(): ContainerEnd {
-  let last = 0
+/** A screen with its palette, then pictures and extensions, each with its data in blocks, and 3b as the last byte. */
+function gif(): ContainerReader {
+  const steps: PushedSteps<boolean> = pushInto(gifBlocks())
   return {
-    add(bytes) {
-      last = bytes.findLast((byte) => byte !== 0) ?? last
-    },
-    isReached: () => last === 0x3b,
+    add: (bytes) => steps.add(bytes),
+    integrity: () =>
+      steps.result === false
+        ? damaged('its parts are in no order that a GIF has')
+        : reached(steps.result === true, 'gif'),
   }
+}
+
+function* gifBlocks(): Steps<boolean> {
+  yield* skip(paletteBytes((yield* take(13))[10]!))
+  for (;;) {
+    const kind = (yield* take(1))[0]!
+    if (kind === 0x3b) return true
+    if (kind === 0x2c) {
+      yield* skip(paletteBytes((yield* take(9))[8]!))
+      // How many bits the first codes of the picture have.
+      yield* skip(1)
+    } else if (kind === 0x21) yield* skip(1)
+    // Some writers leave a zero too many behind the blocks.
+    else if (kind !== 0) return false
+    if (kind === 0) continue
+    for (let length = 1; length > 0;) {
+      length = (yield* take(1))[0]!
+      yield* skip(length)
+    }
+  }
+}
+
+function paletteBytes(flags: number): number {
+  return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0
 }

@@ -23,6 +23,12 @@ export async function openDirectly(context: Context, path: string, location: str
     await close().catch(() => {})
     return writeError(error, path)
   }
+  const commit = async () => {
+    await close().catch(async (error: unknown) => {
+      throw await refused(error)
+    })
+    return { path, ...writer.finish() }
+  }
   return {
     isDirect: true,
     async write(chunk) {
@@ -30,12 +36,8 @@ export async function openDirectly(context: Context, path: string, location: str
         throw await refused(error)
       })
     },
-    async commit() {
-      await close().catch(async (error: unknown) => {
-        throw await refused(error)
-      })
-      return { path, ...writer.finish() }
-    },
+    commit,
+    commitDamaged: commit,
     discard: () => close().catch(() => {}),
   }
 }

@@ -1,45 +1,41 @@
 import { ContractError } from '../errors.ts'
-import { findContainerEnd } from './container-end.ts'
-import type { ContainerEnd } from './container-end.ts'
+import { readContainer, readOtherContainer } from './container-end.ts'
 import { imageFormatOf, imageInfoHeadBytes, readImageInfo } from './image-info.ts'
-import type { ImageFormat, ImageInfo } from './image-info.ts'
+import { damaged, type ContainerReader } from './integrity.ts'
+import type { MediaInspector, MediaKind } from './media-file.ts'
+import { sniffMediaType } from './media-type.ts'
 import { describeContent } from './wrong-content.ts'
 
-/** Looks at an image while it passes by. */
-export interface ImageInspector {
-  /**
-   * Takes the next bytes, in pieces of any size. Gives the format once the first bytes have told it.
-   * @throws ContractError `not_an_image`
-   */
-  add(bytes: Uint8Array): ImageFormat | undefined
-  /**
-   * What has passed by.
-   * @throws ContractError `empty_image`, `not_an_image`
-   */
-  finish(): InspectedImage
+/** What is told of an image. */
+export interface ImageFacts {
+  /** `png`, `jpeg`, `webp`, `gif`, or the media type's own word for another. */
+  readonly format: string
+  /** In pixels; null where the header cannot be read. */
+  readonly width: number | null
+  readonly height: number | null
 }
 
-export interface InspectedImage {
-  readonly format: ImageFormat
-  /** Undefined when the header is damaged. */
-  readonly info: ImageInfo | undefined
-  /** What is wrong with it, as the end of a sentence; undefined when the container is whole. */
-  readonly damage: string | undefined
-}
+/** Enough for the brands of an AVIF. */
+const formatBytes = 32
 
-const formatBytes = 16
+export const imageKind: MediaKind<ImageFacts> = { noun: 'image', createInspector }
 
-export function createImageInspector(): ImageInspector {
+function createInspector(): MediaInspector<ImageFacts> {
   const head = Buffer.allocUnsafe(imageInfoHeadBytes)
   let headLength = 0
-  let format: ImageFormat | undefined
-  let end: ContainerEnd | undefined
+  /** Once enough has come to be sure. */
+  let known: { readonly type: string; readonly reader: ContainerReader } | undefined
 
-  function identify(): ImageFormat {
+  /** @throws ContractError `not_an_image` */
+  function identify() {
     const start = head.subarray(0, headLength)
-    format = imageFormatOf(start)
-    if (format === undefined) throw notAnImage(start)
-    return format
+    const format = imageFormatOf(start)
+    const type = format === undefined ? sniffMediaType(start) : `image/${format}`
+    // A drawing in XML is a document, which may hold scripts.
+    if (!type?.startsWith('image/')) throw notAnImage(start)
+    const reader = format === undefined ? readOtherContainer(type) : readContainer(format)
+    reader.add(start)
+    return { type, reader }
   }
   return {
     add(bytes) {
@@ -47,21 +43,25 @@ export function createImageInspector(): ImageInspector {
       // A copy, because whoever decodes may use its buffer again.
       head.set(kept, headLength)
       headLength += kept.length
-      if (end !== undefined) {
-        end.add(bytes)
-      } else if (headLength >= formatBytes) {
-        end = findContainerEnd(identify())
-        end.add(head.subarray(0, headLength))
-        end.add(bytes.subarray(kept.length))
+      if (known !== undefined) known.reader.add(bytes)
+      else if (headLength >= formatBytes) {
+        known = identify()
+        known.reader.add(bytes.subarray(kept.length))
       }
-      return format
+      return known?.type
     },
-    finish() {
+    inspect() {
       if (headLength === 0) throw new ContractError('empty_image', 'The gateway sent an image of 0 bytes.')
-      const found = format ?? identify()
+      const { type, reader } = known ?? identify()
       const info = readImageInfo(head.subarray(0, headLength))
-      const damage = end?.isReached() ? undefined : `the ${found.toUpperCase()} data ends too early`
-      return { format: found, info, damage: damage ?? (info ? undefined : 'its header cannot be read') }
+      const found = reader.integrity()
+      const isLegible = info !== undefined || !/^image\/(png|webp|gif)$/.test(type)
+      const { width = null, height = null } = info ?? {}
+      return {
+        mediaType: type,
+        facts: { format: type.slice('image/'.length), width, height },
+        integrity: found.state === 'whole' && !isLegible ? damaged('its header cannot be read') : found,
+      }
     },
   }
 }

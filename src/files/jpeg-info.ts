@@ -27,6 +27,6 @@ export function readJpegInfo(head: Buffer): FoundShape {
 }
 
 /** C4, C8 and CC stand in the same row of markers and are tables and an extension. */
-function isFrame(marker: number): boolean {
+export function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 }

@@ -1,8 +1,10 @@
-import { skip, take, type Steps } from './byte-steps.ts'
-import type { VideoShape } from './video-shape.ts'
+import { pushInto, skip, take, type Steps } from './byte-steps.ts'
+import { damaged, endsEarly, impossibleSizes, short, unknownEnd, whole } from './integrity.ts'
+import type { VideoReader } from './video-shape.ts'
 
-type Walk = 'whole' | 'cut' | 'broken'
-type Visit = (id: number, length: number) => Steps<Walk>
+/** False when sizes lie so that the walk cannot go on. */
+type Walk = Steps<boolean>
+type Visit = (id: number, length: number) => Walk
 
 /** More elements than any video has outside of its clusters. */
 const mostElements = 1_000_000
@@ -24,41 +26,42 @@ const ids = {
  * Walks over the elements of a WebM or Matroska file (RFC 8794, RFC 9559) and looks into its descriptions only. A length
  * that is not known, as live recorders write it, is taken for the rest of the file.
  */
-export function* readMatroska(): Steps<VideoShape> {
+export function createMatroskaReader(): VideoReader {
   let elementsLeft = mostElements
   let hasTracks = false
+  let hasSegment = false
+  /** An element says that it goes on to the end, wherever that is. */
+  let isUnbounded = false
   // Nanoseconds; the default of the format.
   let scale = 1_000_000
   let duration: number | null = null
   let width: number | null = null
   let height: number | null = null
 
-  function* elements(length: number, visit: Visit): Steps<Walk> {
+  function* elements(length: number, visit: Visit): Walk {
     for (let left = length; left > 0;) {
-      if (elementsLeft-- === 0) return 'broken'
-      const id = yield* variable(4)
-      if (id === 'end') return length === Infinity ? 'whole' : 'cut'
-      if (typeof id === 'string') return id
+      if (elementsLeft-- === 0) return false
+      const id = yield* variable(4, length === Infinity)
+      if (id === undefined) return false
       const size = yield* variable(8)
-      if (typeof size === 'string') return size === 'broken' ? 'broken' : 'cut'
+      if (size === undefined) return false
       left -= id.bytes + size.bytes
-      if (left < 0) return 'broken'
+      if (left < 0) return false
       const content = Math.min(size.isUnknown ? Infinity : size.value, left)
-      const walk = yield* visit(id.marked, content)
-      if (walk !== 'whole') return walk
-      if (content === Infinity) return 'whole'
+      isUnbounded ||= content === Infinity
+      if (!(yield* visit(id.marked, content))) return false
       left -= content
+      // What follows the segment is not looked at.
+      if (hasSegment && length === Infinity && id.marked === ids.segment) return true
     }
-    return 'whole'
+    return true
   }
-  function* value(length: number, read: (content: Buffer) => void): Steps<Walk> {
-    if (length > 8) return yield* past(length)
-    const content = yield* take(length)
-    if (content.length < length) return 'cut'
-    read(content)
-    return 'whole'
+  function* value(length: number, read: (content: Buffer) => void): Walk {
+    if (length === 0 || length > 8) return yield* past(length)
+    read(yield* take(length))
+    return true
   }
-  function* info(id: number, length: number): Steps<Walk> {
+  function* info(id: number, length: number): Walk {
     switch (id) {
       case ids.timestampScale:
         return yield* value(length, (content) => void (scale = unsigned(content)))
@@ -68,7 +71,7 @@ export function* readMatroska(): Steps<VideoShape> {
         return yield* past(length)
     }
   }
-  function* tracks(id: number, length: number): Steps<Walk> {
+  function* tracks(id: number, length: number): Walk {
     switch (id) {
       case ids.track:
       case ids.video:
@@ -81,26 +84,36 @@ export function* readMatroska(): Steps<VideoShape> {
         return yield* past(length)
     }
   }
-  const walk = yield* elements(Infinity, function* top(id, length) {
-    if (id === ids.segment) return yield* elements(length, top)
+  function* top(id: number, length: number): Walk {
+    if (id === ids.segment) {
+      hasSegment = true
+      return yield* elements(length, top)
+    }
     if (id === ids.info) return yield* elements(length, info)
     if (id !== ids.tracks) return yield* past(length)
     hasTracks = true
     return yield* elements(length, tracks)
-  })
-  const seconds = duration === null ? null : Math.round((duration * scale) / 1e6) / 1000
-  return {
-    width,
-    height,
-    seconds: seconds !== null && seconds > 0 && seconds < Infinity ? seconds : null,
-    damage: damages[walk] ?? (hasTracks ? undefined : 'it has no tracks'),
   }
-}
+  const steps = pushInto(elements(Infinity, top))
 
-const damages: Readonly<Record<Walk, string | undefined>> = {
-  whole: undefined,
-  cut: 'its data ends too early',
-  broken: 'its parts have sizes that cannot be',
+  return {
+    add: (bytes) => steps.add(bytes),
+    integrity() {
+      if (steps.result === false) return damaged(impossibleSizes)
+      const isAtEnd = steps.place !== 'inside' && steps.pending.length === 0
+      if (!isAtEnd || !hasSegment) return short(endsEarly)
+      if (!hasTracks) return short('it has no tracks')
+      return isUnbounded ? unknownEnd : whole
+    },
+    shape() {
+      const seconds = duration === null ? null : Math.round((duration * scale) / 1e6) / 1000
+      return {
+        width,
+        height,
+        seconds: seconds !== null && seconds > 0 && seconds < Infinity ? seconds : null,
+      }
+    },
+  }
 }
 
 interface Variable {
@@ -112,14 +125,12 @@ interface Variable {
   readonly isUnknown: boolean
 }
 
-/** A number whose first bits tell its length (RFC 8794, section 4); `end` when there is nothing left. */
-function* variable(most: number): Steps<Variable | 'end' | 'cut' | 'broken'> {
-  const [first] = yield* take(1)
-  if (first === undefined) return 'end'
+/** A number whose first bits tell its length (RFC 8794, section 4); undefined when that is more than `most` bytes. */
+function* variable(most: number, mayEnd = false): Steps<Variable | undefined> {
+  const first = (yield* take(1, mayEnd))[0]!
   const bytes = Math.clz32(first) - 23
-  if (bytes > most) return 'broken'
-  const rest = yield* take(bytes - 1)
-  if (rest.length < bytes - 1) return 'cut'
+  if (bytes > most) return undefined
+  const rest = bytes === 1 ? Buffer.alloc(0) : yield* take(bytes - 1)
   const low = rest.reduce((sum, byte) => sum * 256 + byte, 0)
   const high = first & (0xff >> bytes)
   const unit = 256 ** (bytes - 1)
@@ -127,8 +138,9 @@ function* variable(most: number): Steps<Variable | 'end' | 'cut' | 'broken'> {
   return { bytes, value: high * unit + low, marked: first * unit + low, isUnknown }
 }
 
-function* past(length: number): Steps<Walk> {
-  return (yield* skip(length)) ? 'whole' : 'cut'
+function* past(length: number): Walk {
+  yield* skip(length, length === Infinity)
+  return true
 }
 
 function unsigned(content: Buffer): number {

@@ -1,65 +1,95 @@
-import { skip, take, type Steps } from './byte-steps.ts'
-import type { VideoShape } from './video-shape.ts'
+import { pushInto, skip, take, type Steps } from './byte-steps.ts'
+import { damaged, endsEarly, impossibleSizes, short, unknownEnd, whole, type Integrity } from './integrity.ts'
+import type { VideoReader } from './video-shape.ts'
 
-/** The end of a walk over boxes. */
-type Walk = 'whole' | 'cut' | 'broken'
+/** False when sizes lie so that the walk cannot go on. */
+type Walk = Steps<boolean>
 /** Goes past the content of a box of this length, into it or not. */
-type Visit = (type: string, length: number) => Steps<Walk>
+type Visit = (type: string, length: number) => Walk
 
 /** More boxes than any video has: hours in fragments of a second have some 20,000. */
 const mostBoxes = 1_000_000
 /** Everything of interest in a header box stands before this. */
 const headerBytes = 128
+const noIndex = 'it has no index'
+const topTypes = new Set(['moov', 'moof', 'meta', 'mdat', 'mfra'])
+/** What zeros after the last box look like: a box without a name that goes on to the end. */
+const padding = '\0\0\0\0'
 
 /**
- * Walks over the boxes of an MP4 or QuickTime file (ISO/IEC 14496-12), wherever the index stands, and looks only into
- * the index. Sizes that lie are taken for the end of what is around them.
+ * Walks over the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), wherever the index stands, and looks
+ * only into the index: the description of the video, and where its data lies. Between two boxes a file may end, so the
+ * place of its last data is what tells a whole one from one that was cut there.
  */
-export function* readMp4(): Steps<VideoShape> {
-  let hasIndex = false
+export function createMp4Reader(): VideoReader {
   let boxesLeft = mostBoxes
   let timescale = 0
   let duration: number | null = null
   let width: number | null = null
   let height: number | null = null
+  /** Which of the boxes that matter stand on the top level, and which of them came last. */
+  const found = new Set<string>()
+  let lastType = ''
+  /** A box says that it goes on to the end, wherever that is. */
+  let isUnbounded = false
+  /** The movie says that fragments follow. */
+  let hasFragments = false
+  /** Where the last piece of data begins that the index names. */
+  let lastChunk = 0
 
-  function* boxes(length: number, visit: Visit): Steps<Walk> {
+  function* boxes(length: number, visit: Visit): Walk {
+    const isTop = length === Infinity
     for (let left = length; left > 0;) {
-      if (left < 8) return yield* past(left)
-      if (boxesLeft-- === 0) return 'broken'
-      const header = yield* take(8)
-      if (header.length === 0 && length === Infinity) return 'whole'
-      if (header.length < 8) return 'cut'
+      if (left < 8) {
+        yield* skip(left)
+        return true
+      }
+      if (boxesLeft-- === 0) return false
+      const header = yield* take(8, isTop)
       let size: number = header.readUInt32BE()
       let used = 8
       if (size === 1 && left >= 16) {
-        const large = yield* take(8)
-        if (large.length < 8) return 'cut'
-        size = Number(large.readBigUInt64BE())
+        size = Number((yield* take(8)).readBigUInt64BE())
         used = 16
       }
       // A size of 0 means all that is left.
       if (size === 0) size = left
-      if (size < used) return 'broken'
+      if (size < used) return false
       size = Math.min(size, left)
-      const walk = yield* visit(header.toString('latin1', 4), size - used)
-      if (walk !== 'whole') return walk
+      if (!(yield* visit(header.toString('latin1', 4), size - used))) return false
       left -= size
-      if (size === Infinity) return 'whole'
+      if (size === Infinity) return true
     }
-    return 'whole'
+    return true
   }
-  function* header(length: number, read: (content: Buffer) => void): Steps<Walk> {
+  function* past(length: number): Walk {
+    yield* skip(length, length === Infinity)
+    return true
+  }
+  function* header(length: number, read: (content: Buffer) => void): Walk {
     const wanted = Math.min(length, headerBytes)
-    const content = yield* take(wanted)
-    if (content.length < wanted) return 'cut'
     // What is too short stays unread.
     const padded = Buffer.alloc(headerBytes)
-    content.copy(padded)
+    if (wanted > 0) (yield* take(wanted)).copy(padded)
     read(padded)
     return yield* past(length - wanted)
   }
-  function* movie(type: string, length: number): Steps<Walk> {
+  function* chunkOffsets(length: number, bytes: 4 | 8): Walk {
+    if (length < 8) return yield* past(length)
+    const count = (yield* take(8)).readUInt32BE(4)
+    let left = Math.min(count, Math.floor((length - 8) / bytes)) * bytes
+    const rest = length - 8 - left
+    while (left > 0) {
+      const entries = yield* take(Math.min(left, 256))
+      for (let at = 0; at < entries.length; at += bytes) {
+        const offset = bytes === 4 ? entries.readUInt32BE(at) : Number(entries.readBigUInt64BE(at))
+        lastChunk = Math.max(lastChunk, offset)
+      }
+      left -= entries.length
+    }
+    return yield* past(rest)
+  }
+  function* inMovie(type: string, length: number): Walk {
     switch (type) {
       case 'mvhd':
         return yield* header(length, (content) => {
@@ -67,17 +97,16 @@ export function* readMp4(): Steps<VideoShape> {
           duration = time(content, isLong(content) ? 24 : 16)
         })
       case 'mvex':
-      case 'trak':
-        return yield* boxes(length, inner)
-      default:
-        return yield* past(length)
-    }
-  }
-  function* inner(type: string, length: number): Steps<Walk> {
-    switch (type) {
+        hasFragments = true
+        return yield* boxes(length, inMovie)
       case 'mehd':
         // The duration of a file in fragments, whose movie header has none.
         return yield* header(length, (content) => void (duration ||= time(content, 4)))
+      case 'trak':
+      case 'mdia':
+      case 'minf':
+      case 'stbl':
+        return yield* boxes(length, inMovie)
       case 'tkhd':
         return yield* header(length, (content) => {
           // Tracks of sound have no size. Whole pixels stand before the point.
@@ -85,26 +114,49 @@ export function* readMp4(): Steps<VideoShape> {
           const [wide, high] = [content.readUInt32BE(at) >>> 16, content.readUInt32BE(at + 4) >>> 16]
           if (width === null && wide > 0 && high > 0) [width, height] = [wide, high]
         })
+      case 'stco':
+        return yield* chunkOffsets(length, 4)
+      case 'co64':
+        return yield* chunkOffsets(length, 8)
       default:
         return yield* past(length)
     }
   }
-  const walk = yield* boxes(Infinity, function* top(type, length) {
-    if (type === 'moov' || type === 'moof') hasIndex = true
-    return type === 'moov' ? yield* boxes(length, movie) : yield* past(length)
-  })
-  const seconds = duration && timescale ? Math.round((duration / timescale) * 1000) / 1000 : null
-  return { width, height, seconds, damage: damages[walk] ?? (hasIndex ? undefined : 'it has no index') }
-}
+  function* top(type: string, length: number): Walk {
+    if (topTypes.has(type)) found.add((lastType = type))
+    isUnbounded ||= length === Infinity && type !== padding
+    return type === 'moov' ? yield* boxes(length, inMovie) : yield* past(length)
+  }
+  const steps = pushInto(boxes(Infinity, top))
 
-const damages: Readonly<Record<Walk, string | undefined>> = {
-  whole: undefined,
-  cut: 'its data ends too early',
-  broken: 'its parts have sizes that cannot be',
-}
-
-function* past(length: number): Steps<Walk> {
-  return (yield* skip(length)) ? 'whole' : 'cut'
+  /** Of a file that may end here. */
+  const atEnd = (): Integrity => {
+    if (!['moov', 'moof', 'meta'].some((type) => found.has(type))) return short(noIndex)
+    if (lastChunk > steps.received) return short(endsEarly)
+    if (hasFragments && !found.has('moof') && !found.has('mdat')) return short(endsEarly)
+    if (found.has('moof')) {
+      if (lastType === 'moof') return short(endsEarly)
+      // Another fragment might have followed.
+      return found.has('mfra') ? whole : unknownEnd
+    }
+    return found.has('mdat') ? whole : unknownEnd
+  }
+  return {
+    add: (bytes) => steps.add(bytes),
+    integrity() {
+      const ended = atEnd()
+      const isPadded = steps.place === 'gap' && steps.pending.every((byte) => byte === 0)
+      // What follows a whole file does no harm.
+      if (steps.place === 'done') return ended.state === 'whole' ? ended : damaged(impossibleSizes)
+      if (steps.place !== 'open' && !isPadded) return short(endsEarly)
+      return isUnbounded && ended.state === 'whole' ? unknownEnd : ended
+    },
+    shape: () => ({
+      width,
+      height,
+      seconds: duration && timescale ? Math.round((duration / timescale) * 1000) / 1000 : null,
+    }),
+  }
 }
 
 /** Whether times have 64 bits. */

@@ -12,7 +12,14 @@ export function numberedName(name: string, number: number): string {
   return cutBytes(stem, longestName - Buffer.byteLength(ending)) + ending
 }
 
-/** The same for a path, whose folder stays as it is written. */
+/** `hero.png` becomes `hero.damaged.png`: what came of it is not whole. A name that would get too long is cut. */
+export function damagedName(name: string): string {
+  const ending = `.damaged${extname(name)}`
+  const stem = name.slice(0, name.length - extname(name).length)
+  return cutBytes(stem, longestName - Buffer.byteLength(ending)) + ending
+}
+
+/** As `numberedName`, for a path, whose folder stays as it is written. */
 export function numberedPath(path: string, number: number): string {
   const name = basename(path)
   return path.slice(0, path.lastIndexOf(name)) + numberedName(name, number)

@@ -48,6 +48,7 @@ export async function openRescueFile(
       const written = await attempt(() => file.commit())
       return { ...written, rescued: rescued(reason, written.path) }
     },
+    commitDamaged: () => attempt(() => file.commitDamaged()),
     discard: () => file.discard(),
   }
 }

@@ -3,7 +3,8 @@ import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
 import { numberedName } from './numbered-name.ts'
-import type { SavedImage } from './open-image-file.ts'
+import type { ImageFacts } from './image-inspector.ts'
+import type { SavedMedia } from './media-file.ts'
 
 /** Grows when a field is added; fields never go away. */
 const sidecarVersion = 1
@@ -22,7 +23,7 @@ export interface ImageRecord {
   readonly usage: unknown
   /** The pictures that were sent along. */
   readonly inputs: readonly InputDigest[]
-  readonly output: Omit<SavedImage, 'format'> & { readonly format: string }
+  readonly output: SavedMedia<ImageFacts>
 }
 
 export interface InputDigest {

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Context } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
-import type { AtomicFile } from './atomic-file.ts'
+import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { digestWriter } from './digest-writer.ts'
 import { systemCode, writeError } from './file-error.ts'
 import { cutBytes } from './file-name.ts'
+import { damagedName, numberedName } from './numbered-name.ts'
 import { placeFile } from './place-file.ts'
 import { removeLeftovers } from './remove-leftovers.ts'
 import { createFileSync } from './sync-file.ts'
@@ -59,6 +60,20 @@ export async function openTemporary(
     }
   }
 
+  async function commitAs(
+    final: FileTarget,
+    finalPath: string,
+    spare: ((count: number) => string) | undefined,
+  ): Promise<WrittenFile> {
+    await chmod(handle, mode)
+    await sync.finish()
+    const placed = await placeFile(context, temporary, final, finalPath, spare)
+    state = 'done'
+    // Last, because until then what was written can be read back. It is on the disk by now: closing adds nothing.
+    await handle.close().catch(() => {})
+    return { path: placed, ...writer.finish() }
+  }
+
   return {
     isDirect: false,
     async write(chunk) {
@@ -72,18 +87,21 @@ export async function openTemporary(
     },
     async commit() {
       if (successor !== undefined) return successor.commit()
-      let placed: string
       try {
-        await chmod(handle, mode)
-        await sync.finish()
-        placed = await placeFile(context, temporary, target, path, spareName)
+        return await commitAs(target, path, spareName)
       } catch (error) {
         return (await handOver(error)).commit()
       }
-      state = 'done'
-      // Last, because until then what was written can be read back. It is on the disk by now: closing adds nothing.
-      await handle.close().catch(() => {})
-      return { path: placed, ...writer.finish() }
+    },
+    async commitDamaged() {
+      if (successor !== undefined) return successor.commitDamaged()
+      const name = damagedName(target.name)
+      try {
+        const other = { ...target, name, force: false }
+        return await commitAs(other, join(dirname(path), name), (count) => numberedName(name, count))
+      } catch (error) {
+        return (await handOver(error)).commitDamaged()
+      }
     },
     async discard() {
       await successor?.discard()

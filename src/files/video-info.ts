@@ -1,29 +1,17 @@
 import { ContractError } from '../errors.ts'
-import { pushInto, type PushedSteps, type Steps } from './byte-steps.ts'
-import { readMatroska } from './matroska-info.ts'
+import { unknownContainer } from './integrity.ts'
+import { createMatroskaReader } from './matroska-info.ts'
+import type { MediaInspector, MediaKind } from './media-file.ts'
 import { sniffMediaType } from './media-type.ts'
-import { readMp4 } from './mp4-info.ts'
-import type { VideoShape } from './video-shape.ts'
+import { createMp4Reader } from './mp4-info.ts'
+import type { VideoReader, VideoShape } from './video-shape.ts'
 import { describeContent } from './wrong-content.ts'
 
-export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv'
+export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi'
 
-export interface InspectedVideo extends VideoShape {
+/** What is told of a video. */
+export interface VideoFacts extends VideoShape {
   readonly format: VideoFormat
-}
-
-/** Looks at a video while it passes by, whatever its size. */
-export interface VideoInspector {
-  /**
-   * Takes the next bytes, in pieces of any size. Gives the format once the first bytes have told it.
-   * @throws ContractError `not_a_video` (fault F17)
-   */
-  add(bytes: Uint8Array): VideoFormat | undefined
-  /**
-   * What has passed by. The last call.
-   * @throws ContractError `empty_video` (fault F18), `not_a_video`
-   */
-  finish(): InspectedVideo
 }
 
 export const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
@@ -31,31 +19,36 @@ export const videoMediaTypes: Readonly<Record<VideoFormat, string>> = {
   mov: 'video/quicktime',
   webm: 'video/webm',
   mkv: 'video/x-matroska',
+  avi: 'video/x-msvideo',
 }
 
-const readers: Readonly<Record<VideoFormat, () => Steps<VideoShape>>> = {
-  mp4: readMp4,
-  mov: readMp4,
-  webm: readMatroska,
-  mkv: readMatroska,
+const readers: Readonly<Record<VideoFormat, () => VideoReader>> = {
+  mp4: createMp4Reader,
+  mov: createMp4Reader,
+  webm: createMatroskaReader,
+  mkv: createMatroskaReader,
+  avi: () => ({ ...unknownContainer(), shape: () => ({ width: null, height: null, seconds: null }) }),
 }
 
 /** Enough for the brands of an MP4 and the document type of a WebM. */
 const formatBytes = 64
 
-export function createVideoInspector(): VideoInspector {
+export const videoKind: MediaKind<VideoFacts> = { noun: 'video', createInspector }
+
+function createInspector(): MediaInspector<VideoFacts> {
   const head = Buffer.alloc(formatBytes)
   let headLength = 0
-  let format: VideoFormat | undefined
-  let reading: PushedSteps<VideoShape> | undefined
+  /** Once enough has come to be sure. */
+  let known: { readonly format: VideoFormat; readonly reader: VideoReader } | undefined
 
-  function begin(): PushedSteps<VideoShape> {
+  /** @throws ContractError `not_a_video` */
+  function identify() {
     const start = head.subarray(0, headLength)
-    format = videoFormatOf(start)
+    const format = videoFormatOf(start)
     if (format === undefined) throw notAVideo(start)
-    reading = pushInto(readers[format]())
-    reading.add(start)
-    return reading
+    const reader = readers[format]()
+    reader.add(start)
+    return { format, reader }
   }
   return {
     add(bytes) {
@@ -63,14 +56,21 @@ export function createVideoInspector(): VideoInspector {
       // A copy, because whoever gives the bytes may use their memory again.
       head.set(kept, headLength)
       headLength += kept.length
-      if (reading !== undefined) reading.add(bytes)
-      else if (headLength === formatBytes) begin().add(bytes.subarray(kept.length))
-      return format
+      if (known !== undefined) known.reader.add(bytes)
+      else if (headLength === formatBytes) {
+        known = identify()
+        known.reader.add(bytes.subarray(kept.length))
+      }
+      return known && videoMediaTypes[known.format]
     },
-    finish() {
+    inspect() {
       if (headLength === 0) throw new ContractError('empty_video', 'The gateway sent a video of 0 bytes.')
-      const shape = (reading ?? begin()).finish()
-      return { format: format!, ...shape }
+      const { format, reader } = known ?? identify()
+      return {
+        mediaType: videoMediaTypes[format],
+        facts: { format, ...reader.shape() },
+        integrity: reader.integrity(),
+      }
     },
   }
 }
@@ -89,9 +89,4 @@ function oldQuickTime(start: Buffer): VideoFormat | undefined {
 
 function notAVideo(start: Buffer): ContractError {
   return new ContractError('not_a_video', `The gateway sent ${describeContent(start)} in place of a video.`)
-}
-
-/** The video came, and is not whole. */
-export function damagedVideo(damage: string): ContractError {
-  return new ContractError('damaged_video', `The gateway sent a damaged video: ${damage}.`)
 }

@@ -5,12 +5,12 @@ import { parseResultUrl } from './download/absolute-url.ts'
 import { readDataUrl } from './download/data-url.ts'
 import { createDownloadRetries, type DownloadRetry } from './download/download-retries.ts'
 import { requestUrl } from './download/request-url.ts'
-import { createTransfer, type Progress, type Transfer } from './download/transfer.ts'
+import { createTransfer, type DownloadSink, type Progress, type Transfer } from './download/transfer.ts'
+import { ContentChanged, contentChanged, NotWhole } from './download/transfer-errors.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './download/url-policy.ts'
 import { DeadlinePassed, ExchangeError } from './exchange-error.ts'
 import type { Reply } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
-import type { ImageWriter } from './images/image-receiver.ts'
 import { createBase64Decoder } from './images/base64-decoder.ts'
 import { createProgressBudget } from './progress-budget.ts'
 import { startTotalLimit } from './total-limit.ts'
@@ -37,7 +37,7 @@ export interface Download {
    * is compared, and not written again.
    */
   from(url: string): Promise<Downloaded>
-  /** Takes content that is at hand as base64. @throws ContractError `bad_base64` */
+  /** Takes content that is at hand as base64. @throws ContractError `bad_base64`, `damaged_image`, `damaged_video` */
   fromBase64(text: string): Promise<void>
   /** How many bytes have been written. */
   readonly received: number
@@ -47,22 +47,26 @@ export interface Downloaded {
   readonly bytes: number
   /** As the server declares it; empty when it does not. */
   readonly contentType: string
+  /** Whether the transport told where the content ends. */
+  readonly isFramed: boolean
 }
 
 /** Base64 that is at hand is decoded in pieces of so many characters. */
 const sliceLength = 1_048_576
 
 /**
- * Fetches a result into a writer, which the caller ends. Rules for addresses: faults, S6; `data:` is decoded here.
- * What breaks off is resumed where the server can do that, else compared with what has been written.
+ * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off is resumed where the
+ * server can do that, else compared with what has been written. What ends in order and is not whole by its container
+ * is asked for again, too.
  * @param url absolute, or relative to the base URL
- * @throws ContractError (8) for a URL that is refused and content over the limit; ModelgateError 4 for an expired
- *   URL, 5 for a server that keeps failing, 6 for one that cannot be reached
+ * @throws ContractError (8) for a URL that is refused, content over the limit, and content that came whole and is
+ *   damaged; ModelgateError 4 for an expired URL, 5 for a server that keeps failing or content that stays cut, 6 for one
+ *   that cannot be reached
  */
 export function download(
   gateway: Gateway,
   url: string,
-  sink: Pick<ImageWriter, 'write'>,
+  sink: DownloadSink,
   options: DownloadOptions = {},
 ): Promise<Downloaded> {
   return createDownload(gateway, sink, options).from(url)
@@ -71,7 +75,7 @@ export function download(
 /** The same, for content that can be had from several places. */
 export function createDownload(
   gateway: Gateway,
-  sink: Pick<ImageWriter, 'write'>,
+  sink: DownloadSink,
   options: DownloadOptions = {},
 ): Download {
   const {
@@ -82,18 +86,29 @@ export function createDownload(
     onProgress,
     inspect,
   } = options
-  const write = (bytes: Uint8Array) => sink.write(bytes)
-  const transfer = createTransfer({ write, maxBytes, onProgress, inspect })
+  const transfer = createTransfer({ sink, maxBytes, onProgress, inspect })
+  const takeAtHand = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
+    try {
+      const part = transfer.takeAll()
+      await read(part.add)
+      part.end()
+      transfer.check()
+    } catch (error) {
+      if (error instanceof ContentChanged) throw contentChanged()
+      throw error instanceof NotWhole ? error.error : error
+    }
+  }
   return {
     get received() {
       return transfer.received
     },
     async from(url) {
       if (/^\s*data:/i.test(url)) {
-        const part = transfer.takeAll()
-        const read = await readDataUrl(url.trim(), part.add, maxBytes)
-        part.end()
-        return read
+        let contentType = ''
+        await takeAtHand(async (add) => {
+          contentType = (await readDataUrl(url.trim(), add, maxBytes)).contentType
+        })
+        return { bytes: transfer.received, contentType, isFramed: true }
       }
       const { baseUrl, proxies, clock } = gateway
       const resolver = proxies === undefined ? undefined : clock
@@ -110,17 +125,16 @@ export function createDownload(
       } finally {
         limit.end()
       }
-      return { bytes: transfer.received, contentType: transfer.contentType }
+      return { bytes: transfer.received, contentType: transfer.contentType, isFramed: transfer.isFramed }
     },
-    async fromBase64(text) {
-      const part = transfer.takeAll()
-      const decoder = createBase64Decoder(part.add)
-      for (let at = 0; at < text.length; at += sliceLength) {
-        await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
-      }
-      await decoder.end()
-      part.end()
-    },
+    fromBase64: (text) =>
+      takeAtHand(async (add) => {
+        const decoder = createBase64Decoder(add)
+        for (let at = 0; at < text.length; at += sliceLength) {
+          await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
+        }
+        await decoder.end()
+      }),
   }
 }
 
@@ -148,11 +162,13 @@ async function fetchAll(
         const reply = await requestUrl(gateway, url, transfer.headers(), tools)
         isWhole = await transfer.take({ ...reply, body: inProgress(gateway, url, reply) })
       }
+      transfer.check()
       return
     } catch (failure) {
       if (failure instanceof ExchangeError && policy.refusal !== undefined) throw policy.refusal
       const retry = retries.next(failure, gateway.clock.random())
       if (retry.waitS === undefined) throw retry.error
+      if (retry.anew && !(await transfer.forget())) throw retry.error
       if (retry.fromStart) transfer.restart()
       tellRetry(gateway, retry, retry.waitS)
       await sleep(gateway.clock, retry.waitS * 1000, gateway.signal).catch((reason: unknown) => {

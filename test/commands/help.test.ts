@@ -153,12 +153,12 @@ test.each(['generate', 'respond'] as const)(
 test.each([
   ['generate', 'treat an answer cut by the token limit as a failure'],
   ['respond', 'treat an answer cut by the token limit as a failure'],
-  ['image create', 'treat missing or damaged images as a failure'],
-  ['image edit', 'treat missing or damaged images as a failure'],
-  ['video generate', 'treat missing or damaged videos as a failure'],
-  ['video remix', 'treat missing or damaged videos as a failure'],
-  ['video status', 'with --wait, treat missing or damaged videos as a failure'],
-  ['video wait', 'treat missing or damaged videos as a failure'],
+  ['image create', 'treat missing images as a failure'],
+  ['image edit', 'treat missing images as a failure'],
+  ['video generate', 'treat missing videos as a failure'],
+  ['video remix', 'treat missing videos as a failure'],
+  ['video status', 'with --wait, treat missing videos as a failure'],
+  ['video wait', 'treat missing videos as a failure'],
 ])('the help of --strict says what it means to %s', async (name, about) => {
   const { out } = await runMain([...name.split(' '), '--help'], { columns: 200 })
   expect(/^ +--strict +(.*)$/m.exec(out.replaceAll(/\n {9,}/g, ' '))?.[1]).toBe(about)

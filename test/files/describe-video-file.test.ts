@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { describeVideoFile } from '../../src/files/describe-video-file.ts'
-import { openVideoFile } from '../../src/files/open-video-file.ts'
+import { openMediaFile } from '../../src/files/media-file.ts'
+import { videoKind } from '../../src/files/video-info.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 import { mp4Bytes, webmBytes } from '../support/video-bytes.ts'
@@ -10,7 +11,10 @@ test.each([
   ['webm', webmBytes()],
 ])('a saved %s is described as when it was saved', async (_, bytes) => {
   const context = testContext({ cwd: temporaryFolder() })
-  const file = openVideoFile(context, { pathFor: (extension) => `clip.${extension}`, force: false })
+  const file = openMediaFile(context, videoKind, {
+    pathFor: (extension) => `clip.${extension}`,
+    force: false,
+  })
   await file.write(bytes)
   const saved = await file.done()
   expect(await describeVideoFile(context, saved.path)).toEqual(saved)

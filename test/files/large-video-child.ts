@@ -20,9 +20,10 @@ promises.open = async (name, flags, mode) => {
   return handle
 }
 syncBuiltinESMExports()
-const { openVideoFile } = await import('../../src/files/open-video-file.ts')
+const { openMediaFile } = await import('../../src/files/media-file.ts')
+const { videoKind } = await import('../../src/files/video-info.ts')
 
-const file = openVideoFile(testContext(), { pathFor: () => path, force: false })
+const file = openMediaFile(testContext(), videoKind, { pathFor: () => path, force: false })
 const piece = Buffer.alloc(1 << 20, 3)
 await file.write(Buffer.concat([ftyp(), largeBox('mdat', 16n + BigInt(mebibytes) * 2n ** 20n)]))
 for (let count = 0; count < mebibytes; count++) await file.write(piece)

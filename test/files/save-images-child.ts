@@ -3,7 +3,8 @@
 // Prints the number of calls when it survives.
 import { join } from 'node:path'
 import process from 'node:process'
-import { openImageFile } from '../../src/files/open-image-file.ts'
+import { imageKind } from '../../src/files/image-inspector.ts'
+import { openMediaFile } from '../../src/files/media-file.ts'
 import { hookFileSystem } from '../support/fs-faults.ts'
 import { noisyPng } from '../support/image-bytes.ts'
 import { testContext } from '../support/test-context.ts'
@@ -24,11 +25,11 @@ await hookFileSystem(async (_, call) => {
 
 const image = noisyPng(Number(size), 64)
 for (const index of [1, 2, 3]) {
-  const file = openImageFile(testContext(), {
-    nameFor: (extension) => join(folder, `hero-${index}.${extension}`),
+  const file = openMediaFile(testContext(), imageKind, {
+    pathFor: (extension) => join(folder, `hero-${index}.${extension}`),
     force: index === 2,
   })
   for (let at = 0; at < image.length; at += 2000) await file.write(image.subarray(at, at + 2000))
-  await file.finish()
+  await file.done()
 }
 process.stdout.write(String(calls))

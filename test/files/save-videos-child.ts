@@ -3,7 +3,8 @@
 // Prints the number of calls when it survives.
 import { join } from 'node:path'
 import process from 'node:process'
-import { openVideoFile } from '../../src/files/open-video-file.ts'
+import { openMediaFile } from '../../src/files/media-file.ts'
+import { videoKind } from '../../src/files/video-info.ts'
 import { hookFileSystem } from '../support/fs-faults.ts'
 import { testContext } from '../support/test-context.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
@@ -24,7 +25,7 @@ await hookFileSystem(async (_, call) => {
 
 const video = mp4Bytes({}, Buffer.alloc(9000, 5))
 for (const index of [1, 2]) {
-  const file = openVideoFile(testContext(), {
+  const file = openMediaFile(testContext(), videoKind, {
     pathFor: (extension) => join(folder, `clip-${index}.${extension}`),
     force: index === 2,
   })

@@ -23,6 +23,7 @@ const record: ImageRecord = {
     width: 1024,
     height: 1024,
     mime_type: 'image/png',
+    verified: true,
   },
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createVideoInspector } from '../../src/files/video-info.ts'
+import { videoKind } from '../../src/files/video-info.ts'
 import { hasFfmpeg } from '../support/decode-video.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -10,24 +10,25 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const picture = ['-f', 'lavfi', '-i', 'testsrc=d=3:s=640x360:r=10']
 const sound = ['-f', 'lavfi', '-i', 'sine=d=3']
 
-test.skipIf(!hasFfmpeg).each<[string, string, readonly string[], number | null]>([
+test.skipIf(!hasFfmpeg).each<[string, string, readonly string[], number | null, 'unknown'?]>([
   ['the index at the end', 'a.mp4', [...picture, ...sound, '-c:v', 'mpeg4', '-c:a', 'aac'], 3],
   ['the index in front', 'b.mp4', [...picture, '-c:v', 'mpeg4', '-movflags', '+faststart'], 3],
   ['in fragments', 'c.mp4', [...picture, '-c:v', 'mpeg4', '-movflags', 'frag_keyframe+empty_moov'], null],
   ['QuickTime', 'd.mov', [...picture, '-c:v', 'mjpeg'], 3],
   ['Matroska', 'e.mkv', [...picture, '-c:v', 'mpeg4'], 3],
   ['WebM', 'f.webm', [...picture, '-c:v', 'libvpx'], 3],
-  ['WebM of unknown length', 'g.webm', [...picture, '-c:v', 'libvpx', '-live', '1'], null],
-])('an encoder writes %s (needs ffmpeg)', (_, name, words, seconds) => {
+  ['WebM of unknown length', 'g.webm', [...picture, '-c:v', 'libvpx', '-live', '1'], null, 'unknown'],
+])('an encoder writes %s (needs ffmpeg)', (_, name, words, seconds, state = 'whole' as never) => {
   const path = join(temporaryFolder(), name)
   const { status, stderr } = spawnSync('ffmpeg', ['-v', 'error', ...words, path], { encoding: 'utf8' })
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const bytes = readFileSync(path)
   const inspect = (length: number) => {
-    const inspector = createVideoInspector()
+    const inspector = videoKind.createInspector()
     inspector.add(bytes.subarray(0, length))
-    return inspector.finish()
+    const { facts, integrity } = inspector.inspect()
+    return { ...facts, ...integrity }
   }
   const format = name.split('.')[1]
-  expect(inspect(bytes.length)).toEqual({ format, width: 640, height: 360, seconds, damage: undefined })
+  expect(inspect(bytes.length)).toEqual({ format, width: 640, height: 360, seconds, state })
 })

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createVideoInspector } from '../../src/files/video-info.ts'
+import { videoKind } from '../../src/files/video-info.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { box, element, ftyp, largeBox, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 
 /** What a video tells when it comes in pieces of these lengths, the last of them again and again. */
 function inspect(bytes: Uint8Array, lengths: readonly number[] = [bytes.length || 1]) {
-  const inspector = createVideoInspector()
+  const inspector = videoKind.createInspector()
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const length = lengths[Math.min(turn, lengths.length - 1)]!
     // Memory that is used again, as a download does.
@@ -15,10 +15,12 @@ function inspect(bytes: Uint8Array, lengths: readonly number[] = [bytes.length |
     piece.fill(0xee)
     at += length
   }
-  return inspector.finish()
+  const { facts, integrity } = inspector.inspect()
+  return { ...facts, ...integrity }
 }
 
-const whole = { width: 1280, height: 720, seconds: 4, damage: undefined }
+const whole = { width: 1280, height: 720, seconds: 4, state: 'whole' }
+const unknown = { ...whole, state: 'unknown' }
 
 /** As small as an MP4 can be: it has an index, and nothing in it. */
 const minimal = Buffer.concat([ftyp(), box('free'), box('mdat', Buffer.alloc(4)), box('moov')])
@@ -36,6 +38,16 @@ const fragmented = Buffer.concat([
   box('moof', Buffer.alloc(40)),
   box('mdat', Buffer.alloc(400)),
 ])
+
+/** An index whose pictures begin at an offset. */
+function indexOf(offset: number | bigint): Buffer {
+  const entry = Buffer.alloc(typeof offset === 'bigint' ? 16 : 12)
+  entry.writeUInt32BE(1, 4)
+  if (typeof offset === 'bigint') entry.writeBigUInt64BE(offset, 8)
+  else entry.writeUInt32BE(offset, 8)
+  const table = box(typeof offset === 'bigint' ? 'co64' : 'stco', entry)
+  return box('moov', moov().subarray(8), box('trak', box('mdia', box('minf', box('stbl', table)))))
+}
 
 test.each<[string, Uint8Array, object]>([
   ['the index at the end', mp4Bytes(), { format: 'mp4', ...whole }],
@@ -59,23 +71,44 @@ test.each<[string, Uint8Array, object]>([
     Buffer.concat([ftyp(), largeBox('mdat', 116n, Buffer.alloc(100)), moov()]),
     { format: 'mp4', ...whole },
   ],
-  ['a last box to the end', unknownLength, { format: 'mp4', ...whole }],
-  ['in fragments', fragmented, { format: 'mp4', ...whole }],
+  ['a last box to the end', unknownLength, { format: 'mp4', ...unknown }],
+  ['in fragments', fragmented, { format: 'mp4', ...unknown }],
+  [
+    'in fragments, with the table of them',
+    Buffer.concat([fragmented, box('mfra', Buffer.alloc(24))]),
+    { format: 'mp4', ...whole },
+  ],
+  ['zeros behind the last box', Buffer.concat([mp4Bytes(), Buffer.alloc(5)]), { format: 'mp4', ...whole }],
+  [
+    'many zeros behind the last box',
+    Buffer.concat([mp4Bytes(), Buffer.alloc(500)]),
+    { format: 'mp4', ...whole },
+  ],
+  [
+    'something behind the last box that is none',
+    Buffer.concat([mp4Bytes(), Buffer.from([0, 0, 0, 5, 0, 0, 0, 0])]),
+    { format: 'mp4', ...whole },
+  ],
   [
     'as small as can be',
     minimal,
-    { format: 'mp4', width: null, height: null, seconds: null, damage: undefined },
+    { format: 'mp4', width: null, height: null, seconds: null, state: 'whole' },
   ],
   ['a duration nobody knew', mp4Bytes({ duration: 2 ** 32 - 1 }), { format: 'mp4', ...whole, seconds: null }],
   ['no timescale', mp4Bytes({ timescale: 0 }), { format: 'mp4', ...whole, seconds: null }],
-  ['QuickTime', Buffer.concat([ftyp('qt  '), moov()]), { format: 'mov', ...whole }],
+  ['an index, and nothing else', Buffer.concat([ftyp('qt  '), moov()]), { format: 'mov', ...unknown }],
   [
     'QuickTime of old',
     Buffer.concat([box('wide'), box('mdat', Buffer.alloc(50)), moov()]),
     { format: 'mov', ...whole },
   ],
   ['WebM', webmBytes(), { format: 'webm', ...whole }],
-  ['a WebM of unknown lengths', webmBytes({ live: true }), { format: 'webm', ...whole }],
+  ['a WebM of unknown lengths', webmBytes({ live: true }), { format: 'webm', ...unknown }],
+  [
+    'a WebM with zeros behind it',
+    Buffer.concat([webmBytes(), Buffer.alloc(80)]),
+    { format: 'webm', ...whole },
+  ],
   ['Matroska', webmBytes({ docType: 'matroska' }), { format: 'mkv', ...whole }],
 ])('%s', (_, bytes, expected) => {
   expect(inspect(bytes)).toEqual(expected)
@@ -86,16 +119,36 @@ test.each<[string, Uint8Array, object]>([
 test.each<[string, Uint8Array, string]>([
   ['cut within the pictures', mp4Bytes().subarray(0, 500), 'its data ends too early'],
   ['cut within the index', mp4Bytes().subarray(0, -5), 'its data ends too early'],
-  ['cut within a header', Buffer.concat([mp4Bytes(), Buffer.from([0, 0, 0])]), 'its data ends too early'],
+  ['cut within a header', Buffer.concat([mp4Bytes(), Buffer.from([0, 0, 1])]), 'its data ends too early'],
   ['without an index', Buffer.concat([ftyp(), box('mdat', Buffer.alloc(80))]), 'it has no index'],
   [
+    'cut between the index and the pictures',
+    Buffer.concat([ftyp(), indexOf(5000), box('free', Buffer.alloc(99))]),
+    'its data ends too early',
+  ],
+  [
+    'cut between the index and the pictures, with offsets of 64 bits',
+    Buffer.concat([ftyp(), indexOf(5000n)]),
+    'its data ends too early',
+  ],
+  [
+    'cut before the first fragment',
+    fragmented.subarray(0, fragmented.indexOf('moof') - 4),
+    'its data ends too early',
+  ],
+  [
+    'cut within a fragment',
+    fragmented.subarray(0, fragmented.lastIndexOf('mdat') - 4),
+    'its data ends too early',
+  ],
+  [
     'a size of 5',
-    Buffer.concat([mp4Bytes(), Buffer.from([0, 0, 0, 5, 0, 0, 0, 0])]),
+    Buffer.concat([ftyp(), Buffer.from([0, 0, 0, 5, 0, 0, 0, 0]), Buffer.alloc(60)]),
     'its parts have sizes that cannot be',
   ],
   [
     'a large size of 9',
-    Buffer.concat([mp4Bytes(), largeBox('free', 9n)]),
+    Buffer.concat([ftyp(), largeBox('free', 9n), Buffer.alloc(60)]),
     'its parts have sizes that cannot be',
   ],
   [
@@ -109,7 +162,12 @@ test.each<[string, Uint8Array, string]>([
     Buffer.concat([webmBytes().subarray(0, 26), element(0x18538067, element(0xec, Buffer.alloc(40)))]),
     'it has no tracks',
   ],
-  ['WebM of zeros', Buffer.concat([webmBytes(), Buffer.alloc(80)]), 'its parts have sizes that cannot be'],
+  [
+    'WebM of zeros',
+    Buffer.concat([webmBytes().subarray(0, 26), Buffer.alloc(80)]),
+    'its parts have sizes that cannot be',
+  ],
+  ['WebM without a segment', webmBytes().subarray(0, 26), 'its data ends too early'],
 ])('damaged: %s', (_, bytes, damage) => {
   expect(inspect(bytes).damage).toBe(damage)
   expect(inspect(bytes, [1]).damage).toBe(damage)
@@ -135,7 +193,7 @@ describe('what is no video (faults F17, F18)', () => {
   })
 
   test('is refused as soon as enough of it has come', () => {
-    const inspector = createVideoInspector()
+    const inspector = videoKind.createInspector()
     expect(() => inspector.add(Buffer.from('<html>'.repeat(20)))).toThrow('an HTML or XML document')
   })
 })
@@ -144,7 +202,23 @@ describe('what is no video (faults F17, F18)', () => {
 const hostileBox: fc.Arbitrary<Buffer> = fc.letrec<{ box: Buffer }>((tie) => ({
   box: fc
     .tuple(
-      fc.constantFrom('moov', 'trak', 'mvhd', 'tkhd', 'mvex', 'mehd', 'mdat', 'free', 'moof', 'ftyp'),
+      fc.constantFrom(
+        'moov',
+        'trak',
+        'mdia',
+        'minf',
+        'stbl',
+        'stco',
+        'co64',
+        'mvhd',
+        'tkhd',
+        'mvex',
+        'mehd',
+        'mdat',
+        'free',
+        'moof',
+        'ftyp',
+      ),
       fc.oneof(
         { maxDepth: 5 },
         fc.uint8Array({ maxLength: 150 }),
@@ -211,18 +285,18 @@ test.each([
 
 test('a million tiny boxes are followed no further', () => {
   const tiny = Buffer.concat(Array.from({ length: 10_000 }, () => box('free')))
-  const inspector = createVideoInspector()
+  const inspector = videoKind.createInspector()
   inspector.add(ftyp())
   for (let count = 0; count < 101; count++) inspector.add(tiny)
-  expect(inspector.finish().damage).toBe('its parts have sizes that cannot be')
+  expect(inspector.inspect().integrity.damage).toBe('its parts have sizes that cannot be')
 })
 
 test('a video larger than any memory is read by its sizes', () => {
-  const inspector = createVideoInspector()
+  const inspector = videoKind.createInspector()
   const piece = Buffer.alloc(1 << 20)
   inspector.add(Buffer.concat([ftyp(), largeBox('mdat', 16n + 20n * 2n ** 30n)]))
   // The same memory again and again: what matters is that nothing of it is kept or looked at.
   for (let count = 0; count < 20 * 1024; count++) inspector.add(piece)
   inspector.add(moov())
-  expect(inspector.finish()).toEqual({ format: 'mp4', ...whole })
+  expect(inspector.inspect()).toMatchObject({ facts: { seconds: 4 }, integrity: { state: 'whole' } })
 })

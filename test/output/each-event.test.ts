@@ -126,7 +126,7 @@ test('jsonl: every event is a line', async () => {
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     upload-progress > {"type":"upload-progress","sent":5,"total":10}⏎
     image-partial > {"type":"image-partial","index":1,"partial":1,"file":null}⏎
-    image-save > {"type":"image-save","index":1,"file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png","format":"png","width":4,"height":3,"revised_prompt":null}}⏎
+    image-save > {"type":"image-save","index":1,"file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png","format":"png","width":4,"height":3,"revised_prompt":null,"verified":true}}⏎
     image-link > {"type":"image-link","link":{"index":1,"url":"https://gateway.example/a.png","expires_at":1700003600}}⏎
     image-fail > {"type":"image-fail","failure":{"index":2,"code":"url_expired","message":"It expired.","rescued":null}}⏎
     image-fail ! image 2 failed: It expired.⏎
@@ -136,7 +136,7 @@ test('jsonl: every event is a line', async () => {
     poll-fail > {"type":"poll-fail","id":"video_1","attempt":1,"wait_s":3,"http_status":502,"reason":"bad gateway (HTTP 502)"}⏎
     poll-fail ! look-up failed, next in 3 s: bad gateway (HTTP 502)⏎
     download-progress > {"type":"download-progress","index":1,"received":5,"total":10}⏎
-    video-save > {"type":"video-save","index":1,"file":{"path":"a.mp4","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"video/mp4","format":"mp4","width":1280,"height":720,"seconds":4}}⏎
+    video-save > {"type":"video-save","index":1,"file":{"path":"a.mp4","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"video/mp4","format":"mp4","width":1280,"height":720,"seconds":4,"verified":true}}⏎
     video-fail > {"type":"video-fail","failure":{"index":2,"code":"filtered","message":"It was filtered.","rescued":null}}⏎
     video-fail ! video 2 failed: It was filtered.⏎
     job-list > {"type":"job-list","job":{"id":null,"kind":"operation","state":"unknown","status":null,"progress":null,"model":"video-model","prompt":"a paper boat","base_url":"https://gateway.example","is_sandbox":false,"idempotency_key":"key_1","created_at":1700000000,"checked_at":null,"expires_at":null,"files":["a.mp4"]}}⏎

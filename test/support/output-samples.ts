@@ -70,6 +70,7 @@ export const sampleEvents = {
       width: 4,
       height: 3,
       revised_prompt: null,
+      verified: true,
     },
   },
   'image-link': {
@@ -111,6 +112,7 @@ export const sampleEvents = {
       width: 1280,
       height: 720,
       seconds: 4,
+      verified: true,
     },
   },
   'video-fail': {

@@ -5,10 +5,12 @@ import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-e
 import type { SavedFile } from '../../contract/text-event.ts'
 import { rescueFolder } from '../../config/paths.ts'
 import { maxImages } from '../../contract/images.ts'
-import { ContractError, type FileError, type ModelgateError } from '../../errors.ts'
-import { openImageFile, type ImageFile } from '../../files/open-image-file.ts'
-import { streamImage } from '../../files/stream-image.ts'
-import type { FailedImage, ImageReceiver, ImageWriter } from '../../gateway/images/image-receiver.ts'
+import type { FileError, ModelgateError } from '../../errors.ts'
+import { imageKind, type ImageFacts } from '../../files/image-inspector.ts'
+import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../../files/media-file.ts'
+import { streamMedia } from '../../files/stream-media.ts'
+import type { DownloadSink } from '../../gateway/download/transfer.ts'
+import type { ImageReceiver, ImageWriter } from '../../gateway/images/image-receiver.ts'
 import type { Output } from '../../output/output.ts'
 import type { Preview } from '../../output/preview/preview.ts'
 import { dispensable } from './dispensable.ts'
@@ -31,8 +33,6 @@ export interface Album extends ImageReceiver {
   readonly found: readonly FoundLink[]
   readonly links: ImageLink[]
   readonly failures: ImageFailure[]
-  /** Images that were saved although they are not whole. */
-  readonly damaged: readonly FailedImage[]
   /** Why images are in the rescue folder instead of where they belong; each is a failure, too. */
   readonly rescued: readonly FileError[]
   /** How many images the reply holds or names, also those that are not kept. */
@@ -44,11 +44,17 @@ export interface Album extends ImageReceiver {
   readonly most: number
   /** The number of the image at a position of the reply. */
   numberAt(position: number): number
-  /** A writer for an image that is downloaded, which is refused when it is damaged. */
-  openDownload(index: number): ImageWriter
+  /** A writer for an image that is downloaded. */
+  openDownload(index: number): DownloadWriter
   /** Whether it is known what became of an image. */
   has(index: number): boolean
   fail(index: number, error: ModelgateError): void
+}
+
+/** A writer that can look at what has come, so that a download can be tried again. */
+export interface DownloadWriter extends Omit<ImageWriter, 'done'>, DownloadSink {
+  /** @param isFramed whether the transport told where the content ends */
+  done(isFramed?: boolean): Promise<void>
 }
 
 export interface AlbumParts {
@@ -68,7 +74,6 @@ export function createAlbum({ context, options, request, output, preview, id, wa
   const saved = new Set<number>()
   const links: ImageLink[] = []
   const failures: ImageFailure[] = []
-  const damaged: FailedImage[] = []
   const partials: SavedFile[] = []
   const found: FoundLink[] = []
   const rescued: FileError[] = []
@@ -102,29 +107,19 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     return wanted.length > 1 ? `image ${index}` : undefined
   }
 
-  const noteDamage = (index: number, place: string, damage: string) => {
-    const message = `${place} has a damaged image as it came: ${damage}.`
-    warn(message)
-    damaged.push({ index, error: new ContractError('damaged_image', message, { billed: 'yes' }) })
-  }
-
-  /** A writer for a whole image. */
-  const openFile = (index: number, keepDamaged: boolean): ImageWriter =>
+  const openFile = (index: number): DownloadWriter =>
     asWriter(
-      openImageFile(context, {
-        nameFor: pathFor(index),
+      openMediaFile(context, imageKind, {
+        pathFor: pathFor(index),
         force,
         rescueFolder: rescueFolder(context),
         renamed(planned, saved) {
           // A name that nobody asked for may as well be another.
           if (!plan.isAutomatic) warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
         },
-        // What came is what was paid for: it is kept as it is, with a warning; --strict makes it a failure.
-        ...(keepDamaged
-          ? { damaged: (path: string, damage: string) => noteDamage(index, path, damage) }
-          : {}),
       }),
       async ({ rescued: reason, ...image }) => {
+        if (!image.verified) warn(unverifiedNote('image', image.path))
         if (reason !== undefined) {
           rescued.push(reason)
           return album.fail(index, reason)
@@ -136,21 +131,21 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     )
 
   /** `-o -`: there is no path to tell. */
-  const openStandardOutput = (index: number): ImageWriter =>
-    asWriter(
-      streamImage(context, { damaged: (_, damage) => noteDamage(index, 'standard output', damage) }),
-      async () => void saved.add(index),
-    )
+  const openStandardOutput = (index: number): DownloadWriter =>
+    asWriter(streamMedia(context, imageKind), async ({ verified }) => {
+      if (!verified) warn(unverifiedNote('image', 'what was written'))
+      saved.add(index)
+    })
 
-  const openImage = (index: number, keepDamaged: boolean): ImageWriter =>
-    plan.toStandardOutput ? openStandardOutput(index) : openFile(index, keepDamaged)
+  /** A writer for a whole image. */
+  const openImage = (index: number): DownloadWriter =>
+    plan.toStandardOutput ? openStandardOutput(index) : openFile(index)
 
   /** A preview that is kept beside the image, as NAME-partial-0. */
   const openPartial = (index: number, partial: number): ImageWriter => {
-    const file = openImageFile(context, {
-      nameFor: (extension) => plan.pathFor({ index, extension, id: id(), partial }),
+    const file = openMediaFile(context, imageKind, {
+      pathFor: (extension) => plan.pathFor({ index, extension, id: id(), partial }),
       force,
-      damaged: () => {},
     })
     const writer = asWriter(file, async ({ path, bytes, sha256, mime_type }) => {
       const saved = { path, bytes, sha256, mime_type }
@@ -171,6 +166,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
         const bytes = Buffer.concat(chunks)
         await preview?.show({ bytes, mediaType: '', caption: `preview ${partial}` })
       },
+      keepDamaged: async () => undefined,
       drop: async () => {},
     }
   }
@@ -183,7 +179,6 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     found,
     links,
     failures,
-    damaged,
     rescued,
     most,
     get total() {
@@ -191,10 +186,10 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     },
     numberAt,
     has: (index) => saved.has(index) || [...links, ...failures].some((known) => known.index === index),
-    openDownload: (index) => openImage(index, false),
+    openDownload: openImage,
     async open({ index: position, partial }) {
       const index = numberAt(position)
-      if (partial === null) return isLeftOut(position) ? nowhere : openImage(index, true)
+      if (partial === null) return isLeftOut(position) ? nowhere : openImage(index)
       return options.savePartials ? openPartial(index, partial) : showPartial(index, partial)
     },
     flush: () => output.flush(),
@@ -224,15 +219,20 @@ async function readShown(path: string): Promise<Uint8Array | undefined> {
 }
 
 /** Takes what nobody has a place for. */
-const nowhere: ImageWriter = { write: async () => {}, done: async () => {}, drop: async () => {} }
+const nowhere: ImageWriter = {
+  write: async () => {},
+  done: async () => {},
+  keepDamaged: async () => undefined,
+  drop: async () => {},
+}
 
 function asWriter(
-  file: ImageFile,
-  saved: (image: Awaited<ReturnType<ImageFile['finish']>>) => Promise<void>,
-): ImageWriter {
+  { restart, done, ...file }: MediaFile<ImageFacts>,
+  saved: (image: SavedMedia<ImageFacts>) => Promise<void>,
+): DownloadWriter {
   return {
-    write: (bytes) => file.write(bytes),
-    done: async () => saved(await file.finish()),
-    drop: () => file.discard(),
+    ...file,
+    ...(restart === undefined ? {} : { restart }),
+    done: async (isFramed) => saved(await done(isFramed)),
   }
 }

@@ -1,6 +1,6 @@
 import type { FamilyId } from '../../contract/families.ts'
 import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/image-files.ts'
-import { findContainerEnd } from '../../files/container-end.ts'
+import { readContainer } from '../../files/container-end.ts'
 import type { ImageSource } from './source.ts'
 
 /**
@@ -67,9 +67,11 @@ async function maskProblems(mask: ImageSource, first: ImageSource | undefined): 
 /** A mask has to be a valid PNG, and is small enough to be read for that; one that is too large is refused anyway. */
 async function wholenessProblem(mask: ImageSource): Promise<string[]> {
   if (mask.bytes >= maskLimits.below) return []
-  const end = findContainerEnd('png')
-  for await (const chunk of mask.open()) end.add(chunk)
-  return end.isReached() ? [] : [`${named(mask)} is not whole: the PNG data ends too early.`]
+  const container = readContainer('png')
+  for await (const chunk of mask.open()) container.add(chunk)
+  return container.integrity().state === 'whole'
+    ? []
+    : [`${named(mask)} is not whole: the PNG data ends too early.`]
 }
 
 function sizeProblem(image: ImageSource, below: number, whose: string): string[] {

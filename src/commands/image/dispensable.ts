@@ -23,6 +23,10 @@ export function dispensable(writer: ImageWriter, failed: (error: ModelgateError)
   return {
     write: (bytes) => attempt(() => writer.write(bytes)),
     done: () => attempt(() => writer.done()),
+    async keepDamaged() {
+      await writer.drop()
+      return undefined
+    },
     drop: () => writer.drop(),
   }
 }

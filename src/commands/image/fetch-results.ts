@@ -1,5 +1,6 @@
 import { asModelgateError, Interrupted, ModelgateError } from '../../errors.ts'
 import { download } from '../../gateway/download.ts'
+import { keepDamaged } from '../../gateway/keep-damaged.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Album, FoundLink } from './album.ts'
 import type { ImageOptions } from './image-options.ts'
@@ -21,15 +22,18 @@ export async function fetchResults(
     const { index, url } = found
     const writer = album.openDownload(index)
     try {
-      await download(gateway, url, writer, {
+      const { isFramed } = await download(gateway, url, writer, {
         allowPrivate: options.allowPrivateUrls === true,
       })
-      await writer.done()
+      await writer.done(isFramed)
     } catch (error) {
-      await writer.drop()
-      if (gateway.signal.aborted) throw stoppedError(error, album, report)
+      if (gateway.signal.aborted) {
+        await writer.drop()
+        throw stoppedError(error, album, report)
+      }
       album.links.push(report.link(found))
-      failures.push({ found, error: downloadError(error, options.debug === true) })
+      const kept = await keepDamaged(writer, error)
+      failures.push({ found, error: downloadError(kept, options.debug === true) })
     }
     await report.tellFiles(index)
   }

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
+import { imageKind } from '../../files/image-inspector.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 import type { OutputPlan } from '../../files/output-plan.ts'
 import { describeInputFile } from '../../files/read-input-file.ts'
@@ -42,9 +43,22 @@ export async function existingProblems(
     const found = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
     if (found instanceof ModelgateError) return [problem(found.code, found.message)]
     const isImage = sniffMediaType(found.head)?.startsWith('image/')
-    return isImage ? [] : [problem('not_an_image', `${JSON.stringify(path)} is no image.`)]
+    if (!isImage) return [problem('not_an_image', `${JSON.stringify(path)} is no image.`)]
+    const damage = await damageOf(context, path)
+    return damage === undefined
+      ? []
+      : [problem('damaged_image', `${JSON.stringify(path)} is damaged: ${damage}.`)]
   })
   return (await Promise.all(problems)).flat()
+}
+
+/** What is wrong with an image, as the end of a sentence. */
+async function damageOf(context: Context, path: string): Promise<string | undefined> {
+  const inspector = imageKind.createInspector()
+  for await (const chunk of createReadStream(resolve(context.cwd, path)) as AsyncIterable<Buffer>) {
+    inspector.add(chunk)
+  }
+  return inspector.inspect().integrity.damage
 }
 
 function problem(code: string, message: string): FileError {

@@ -85,7 +85,6 @@ export async function receiveIntoFiles(
     }
     const { total, most } = album
     if (total > most) report.warn(cameAndAsked(total, request.wanted.length, 'image', most))
-    if (options.strict) failDamaged(album)
     if (broken !== undefined) failMissing(album, request, broken)
     failRescued(album)
     judge(options, request, album, report)
@@ -152,13 +151,6 @@ async function keepFound(
   if (album.saved.size > 0) {
     report.warn('The gateway sent the image itself in place of a URL, so it was saved.')
   }
-}
-
-/** @throws the first error when no image is whole: then it is the command's */
-function failDamaged(album: Album): void {
-  const { damaged, saved } = album
-  if (damaged[0] !== undefined && damaged.length === saved.size) throw damaged[0].error
-  for (const { index, error } of damaged) album.fail(index, error)
 }
 
 /**

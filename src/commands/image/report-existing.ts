@@ -1,11 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import type { SavedImage } from '../../contract/image-event.ts'
 import { outputVersion } from '../../contract/output-event.ts'
-import { imageInfoHeadBytes, readImageInfo } from '../../files/image-info.ts'
+import { imageKind } from '../../files/image-inspector.ts'
 import type { Output } from '../../output/output.ts'
 import type { ImageRequest } from './image-request.ts'
 import type { ExistingImage } from './missing-images.ts'
@@ -40,23 +39,22 @@ export function describeExisting(
 }
 
 async function describe(context: Context, path: string): Promise<SavedImage> {
-  const full = resolve(context.cwd, path)
-  const handle = await open(full)
-  const head = Buffer.alloc(imageInfoHeadBytes)
-  const { bytesRead } = await handle.read(head, 0, head.length, 0)
-  const { size } = await handle.stat()
-  await handle.close()
-  const info = readImageInfo(head.subarray(0, bytesRead))
+  const inspector = imageKind.createInspector()
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(full)) hash.update(chunk as Buffer)
+  let bytes = 0
+  for await (const chunk of createReadStream(resolve(context.cwd, path)) as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    inspector.add(chunk)
+    bytes += chunk.length
+  }
+  const { mediaType, facts, integrity } = inspector.inspect()
   return {
+    ...facts,
     path,
-    bytes: size,
+    bytes,
     sha256: hash.digest('hex'),
-    mime_type: info?.mediaType ?? 'application/octet-stream',
-    format: info?.format ?? 'unknown',
-    width: info?.width ?? null,
-    height: info?.height ?? null,
+    mime_type: mediaType,
     revised_prompt: null,
+    verified: integrity.state === 'whole',
   }
 }

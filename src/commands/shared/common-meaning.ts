@@ -6,9 +6,9 @@ const refusals = new WeakMap<Command, ReadonlySet<string>>()
 /** What `--strict` is about. */
 export const strictMeanings = {
   text: { strict: 'treat an answer cut by the token limit as a failure' },
-  images: { strict: 'treat missing or damaged images as a failure' },
-  videos: { strict: 'treat missing or damaged videos as a failure' },
-  videosIfWaiting: { strict: 'with --wait, treat missing or damaged videos as a failure' },
+  images: { strict: 'treat missing images as a failure' },
+  videos: { strict: 'treat missing videos as a failure' },
+  videosIfWaiting: { strict: 'with --wait, treat missing videos as a failure' },
 } as const
 
 /**

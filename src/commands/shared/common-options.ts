@@ -59,7 +59,7 @@ export function addCommonOptions(program: Command): void {
       new Option('--jsonl', 'print one JSON event a line as things happen').conflicts('raw'),
       new Option('--raw', "print the gateway's own JSON"),
       new Option('--usage', 'print the token counts on standard error'),
-      new Option('--strict', 'treat a cut answer, and missing or damaged images or videos, as a failure'),
+      new Option('--strict', 'treat a cut answer, and missing images or videos, as a failure'),
       new Option('-q, --quiet', 'no messages on standard error, except errors'),
       new Option('--debug', 'trace requests and replies on standard error, secrets hidden'),
     ],

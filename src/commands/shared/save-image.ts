@@ -1,7 +1,9 @@
 import { rescueFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import type { SavedFile, TextEvent } from '../../contract/text-event.ts'
-import { FileError, ModelgateError } from '../../errors.ts'
+import { ContractError, FileError, ModelgateError } from '../../errors.ts'
+import type { imageKind } from '../../files/image-inspector.ts'
+import { shownPath } from '../../files/file-error.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 
 type ImageData = Extract<TextEvent, { type: 'image-data' }>
@@ -13,17 +15,19 @@ export interface ImageSaver {
    * Resolves when everything added so far is on disk, or cannot be: then that is told, and the reply goes on.
    */
   saved(): Promise<void>
-  /** What the images that could not be saved make of the command: exit 12 where others were, else 10. */
-  failure(): ModelgateError | undefined
-  /** How many could not be saved because what came is no base64. */
-  readonly unreadable: number
+  /**
+   * What the images that could not be saved, or came broken, make of the command: exit 12 where others were saved,
+   * else 10 or 8.
+   * @param hasWords the reply has something else in it, so that a broken image is not all
+   */
+  failure(hasWords: boolean): ModelgateError | undefined
 }
 
 /**
  * Files are named after the response and never overwrite anything. Previews of an image that is still
  * being made are not kept: the whole image follows. What cannot be saved in the folder has been paid for,
  * so it is put into the rescue folder.
- * What cannot be read is not saved; the rest of the reply stands.
+ * What cannot be read is not saved, and what is not whole is kept as `NAME.damaged.EXT`; the rest of the reply stands.
  * @param onWarning told of each image that is not saved, and why
  */
 export function createImageSaver(
@@ -35,7 +39,6 @@ export function createImageSaver(
 ): ImageSaver {
   let waiting: ImageData[] = []
   let count = 0
-  let unreadable = 0
   let savedCount = 0
   const failures: ModelgateError[] = []
   const fail = (error: unknown) => {
@@ -48,8 +51,7 @@ export function createImageSaver(
     const isAddress = /^\s*https?:\/\//i.test(text)
     if (isAddress)
       return onWarning(`The reply gives an image by its address alone: ${text.trim().slice(0, 2000)}`)
-    unreadable++
-    onWarning('An image of the reply is not valid base64 and is not saved.')
+    fail(broken('bad_base64', 'An image of the reply is not valid base64 and is not saved.'))
   }
   return {
     add(image) {
@@ -59,7 +61,7 @@ export function createImageSaver(
       if (waiting.length === 0) return
       const images = waiting
       waiting = []
-      const { decodeBase64, safeFileName, saveNewFile } = await loadFiles()
+      const { decodeBase64, imageKind, safeFileName, saveNewFile } = await loadFiles()
       for (const { base64, mime_type: declared } of images) {
         const data = decodeBase64(base64)
         if (data === undefined) {
@@ -70,21 +72,29 @@ export function createImageSaver(
         // The declared type may be wrong; the bytes are not (quirk 15).
         const sniffed = sniffMediaType(data.subarray(0, 4096))
         const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
-        const file = { folder, stem, mediaType, data, rescueFolder: rescueFolder(context) }
+        const damage = mediaType.startsWith('image/') ? damageOf(imageKind, data) : undefined
+        const name = damage === undefined ? stem : `${stem}.damaged`
+        const file = { folder, stem: name, mediaType, data, rescueFolder: rescueFolder(context) }
         await saveNewFile(context, file).then(({ rescued, ...saved }) => {
-          if (rescued === undefined) {
+          if (rescued !== undefined) fail(rescued)
+          else if (damage !== undefined) {
+            const message = `An image of the reply is damaged: ${damage}. It is kept as ${shownPath(saved.path)}.`
+            fail(broken('damaged_image', message))
+          } else {
             savedCount++
             onSaved(saved)
-          } else fail(rescued)
+          }
         }, fail)
       }
     },
-    failure() {
+    failure(hasWords) {
       const [first] = failures
       if (first === undefined) return undefined
+      const isBroken = first.exit === 'contract'
+      if (isBroken && savedCount === 0 && !hasWords) return first
       const rescued = failures.flatMap(({ facts }) => facts.rescued ?? [])
       const facts = { ...first.facts, phase: 'output', billed: 'yes', rescued } as const
-      return savedCount === 0
+      return savedCount === 0 && !isBroken
         ? new FileError(first.code, first.message, facts)
         : new ModelgateError(
             'partial',
@@ -93,18 +103,32 @@ export function createImageSaver(
             facts,
           )
     },
-    get unreadable() {
-      return unreadable
-    },
+  }
+}
+
+function broken(code: 'bad_base64' | 'damaged_image', message: string): ContractError {
+  return new ContractError(code, message, { billed: 'yes', hint: 'Look at the reply with --raw.' })
+}
+
+/** What is wrong with an image, as the end of a sentence. Nothing is said of what declares to be one and is not. */
+function damageOf(kind: typeof imageKind, data: Uint8Array): string | undefined {
+  const inspector = kind.createInspector()
+  try {
+    inspector.add(data)
+    return inspector.inspect().integrity.damage
+  } catch (error) {
+    if (error instanceof ContractError) return undefined
+    throw error
   }
 }
 
 /** Most replies hold no image: what saves one is loaded when the first comes. */
 async function loadFiles() {
-  const [base64, name, file] = await Promise.all([
+  const [base64, name, file, image] = await Promise.all([
     import('../../files/decode-base64.ts'),
     import('../../files/file-name.ts'),
     import('../../files/save-new-file.ts'),
+    import('../../files/image-inspector.ts'),
   ])
-  return { ...base64, ...name, ...file }
+  return { ...base64, ...name, ...file, ...image }
 }

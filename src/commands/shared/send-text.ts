@@ -1,7 +1,7 @@
 import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { ContractError, Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
+import { Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../../contract/text-event.ts'
 import { outputVersion } from '../../contract/output-event.ts'
 import type { TextFile } from '../../files/text-file.ts'
@@ -167,10 +167,9 @@ async function receive(
       },
     })
     await images.saved()
-    const unsaved = images.failure()
-    if (unsaved !== undefined) throw unsaved
-    if (images.unreadable > 0 && files.length === 0) requireWords(decoder)
+    const unsaved = images.failure(hasWords(decoder))
     await finish(options, decoder, request.answerSchema, warn)
+    if (unsaved !== undefined) throw unsaved
     await output.end(document())
   } catch (error) {
     const known = withBilling(asModelgateError(error, options.debug === true), hasSent())
@@ -186,14 +185,10 @@ function idForNames(id: string | null, gate: Gate): string | null {
   return id === null ? null : gate.text(id)
 }
 
-/** @throws ContractError when nothing is left of a reply whose images cannot be read */
-function requireWords(decoder: TextDecoder): void {
+/** Whether a reply is more than its images. */
+function hasWords(decoder: TextDecoder): boolean {
   const { candidates, tool_calls: calls } = decoder.result()
-  if (calls.length > 0 || candidates.some(({ text }) => text !== '')) return
-  throw new ContractError('bad_base64', 'The reply is nothing but an image that is not valid base64.', {
-    billed: 'yes',
-    hint: 'Look at it with --raw.',
-  })
+  return calls.length > 0 || candidates.some(({ text }) => text !== '')
 }
 
 /** What is still to be judged when the whole answer is there. */

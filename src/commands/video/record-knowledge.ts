@@ -4,6 +4,7 @@ import { stateText } from '../../contract/video-state.ts'
 import type { VideoState } from '../../contract/videos.ts'
 import { Interrupted, ModelgateError } from '../../errors.ts'
 import type { JobRecord } from '../../files/jobs/job-record.ts'
+import { describeVideoFile } from '../../files/describe-video-file.ts'
 import { isObject, objectOf, stringOf } from '../../gateway/json-access.ts'
 import { jobObject } from '../../gateway/videos/job-fields.ts'
 import { withFacts } from '../../gateway/videos/job-errors.ts'
@@ -62,13 +63,14 @@ function lastState(state: VideoState, record: JobRecord): string {
 }
 
 /** Where the videos have been saved, as sentences. */
-async function placesOf({ files }: JobRecord): Promise<string[]> {
-  const isThere = async (path: string) => (await stat(path).catch(() => undefined))?.isFile() === true
-  const there = await Promise.all(files.map(isThere))
-  return files.map((path, at) =>
-    there[at]
-      ? `A video of it was saved, and is still there: ${path}.`
-      : `A video of it was saved, and is no longer there: ${path}.`,
+function placesOf({ files }: JobRecord): Promise<string[]> {
+  return Promise.all(
+    files.map(async (path) => {
+      const isThere = (await stat(path).catch(() => undefined))?.isFile() === true
+      if (!isThere) return `A video of it was saved, and is no longer there: ${path}.`
+      const isWhole = (await describeVideoFile({ cwd: '' }, path)) !== undefined
+      return `A video of it was saved, and is still there${isWhole ? '' : ', but damaged by now'}: ${path}.`
+    }),
   )
 }
 

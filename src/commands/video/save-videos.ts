@@ -7,8 +7,10 @@ import { maxVideoSamples } from '../../contract/videos.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../../errors.ts'
 import { describeVideoFile } from '../../files/describe-video-file.ts'
-import { openVideoFile } from '../../files/open-video-file.ts'
-import { streamVideo } from '../../files/stream-video.ts'
+import { openMediaFile, unverifiedNote } from '../../files/media-file.ts'
+import { streamMedia } from '../../files/stream-media.ts'
+import { videoKind } from '../../files/video-info.ts'
+import { keepDamaged } from '../../gateway/keep-damaged.ts'
 import { createVideoFetcher, type VideoFetcher } from '../../gateway/videos/fetch-video.ts'
 import { withFacts } from '../../gateway/videos/job-errors.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
@@ -105,28 +107,24 @@ async function saveOne(
   fetcher: VideoFetcher,
   index: number,
 ): Promise<void> {
-  const { context, options, report, gateway } = session
+  const { context, report, gateway } = session
   const id = lastSegment(fetcher.report.id)
   let taken: { readonly planned: string; readonly saved: string } | undefined
   const file = plan.toStandardOutput
-    ? streamVideo(context)
-    : openVideoFile(context, {
+    ? streamMedia(context, videoKind)
+    : openMediaFile(context, videoKind, {
         pathFor: (extension) => plan.pathFor({ index, extension, id }),
         force,
         rescueFolder: rescueFolder(context),
         renamed: (planned, saved) => (taken = { planned, saved }),
-        ...(options.strict
-          ? {}
-          : {
-              damaged: (path: string, damage: string) =>
-                report.warn(`${path} has a damaged video as it came: ${damage}.`),
-            }),
       })
   try {
-    await fetcher.fetch(index - 1, file)
-    const saved = await file.done()
-    if (saved === undefined) return
+    const { isFramed } = await fetcher.fetch(index - 1, file)
+    const saved = await file.done(isFramed)
+    if (!saved.verified)
+      report.warn(unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
     if (saved.rescued !== undefined) throw saved.rescued
+    if (plan.toStandardOutput) return
     const kept = taken === undefined ? saved : await withoutCopy(session, saved, taken)
     if (taken !== undefined && kept === saved && !plan.isAutomatic) {
       report.warn(`${taken.planned} exists already; the video is in ${saved.path}.`)
@@ -135,9 +133,9 @@ async function saveOne(
     const files = [...(stored?.record.files ?? []), resolve(context.cwd, kept.path)]
     await keepRecord(stored, { files }, report)
   } catch (error) {
+    if (!gateway.signal.aborted) throw await keepDamaged(file, error)
     await file.drop()
-    if (gateway.signal.aborted) throw gateway.signal.reason
-    throw error
+    throw gateway.signal.reason
   }
 }
 
@@ -150,7 +148,7 @@ async function withoutCopy(
   const existing = await describeVideoFile(context, planned)
   if (existing?.sha256 !== saved.sha256) return saved
   await unlink(resolve(context.cwd, saved.path))
-  return existing
+  return { ...existing, verified: saved.verified }
 }
 
 /** What would mean that nothing was sent: by now a job has been paid for, and a folder has gone meanwhile. */

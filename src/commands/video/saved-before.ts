@@ -24,10 +24,14 @@ export async function savedBefore(
   const saved = new Map<number, SavedVideo>()
   if (paths.length === 0 || wantsAnother(options)) return saved
   const described = await Promise.all(paths.map((path) => describeVideoFile(context, path)))
-  const digests = new Map(stored?.record.result?.videos.map(({ path, sha256 }) => [path, sha256]))
-  const isOurs = ({ path, sha256 }: SavedVideo) => (digests.get(path) ?? sha256) === sha256
+  const recorded = new Map(stored?.record.result?.videos.map((video) => [video.path, video]))
+  const isOurs = ({ path, sha256 }: SavedVideo) => (recorded.get(path)?.sha256 ?? sha256) === sha256
   const there = new Map(
-    described.flatMap((file) => (file !== undefined && isOurs(file) ? [[file.path, file]] : [])),
+    described.flatMap((file) =>
+      file !== undefined && isOurs(file)
+        ? [[file.path, { ...file, verified: recorded.get(file.path)?.verified ?? file.verified }]]
+        : [],
+    ),
   )
   for (let index = 1; index <= count; index++) {
     for (const extension of extensions) {

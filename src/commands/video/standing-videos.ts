@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import type { SavedVideo } from '../../contract/video-event.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import type { ModelgateError } from '../../errors.ts'
+import { describeVideoFile } from '../../files/describe-video-file.ts'
 import { extensionOf } from '../../files/file-extension.ts'
 import type { OutputPlan } from '../../files/output-plan.ts'
 import { objectOf } from '../../gateway/json-access.ts'
@@ -16,25 +16,32 @@ import { wantsAnother } from './saved-before.ts'
 import type { VideoOptions } from './video-options.ts'
 
 /**
- * The videos of a job when all of them have been saved and still stand, each with its size: whoever waits for them
- * again wants to know where they are, and the gateway may have forgotten the job. Undefined when one is missing, and
- * when another place or a fresh copy is asked for.
+ * The videos of a job when all of them have been saved and are still there, each whole and with the same bytes: whoever
+ * waits for them again wants to know where they are, and the gateway may have forgotten the job. Undefined when one is
+ * missing or damaged, and when another place or a fresh copy is asked for.
  */
 export async function standingVideos(
-  { cwd }: Pick<Context, 'cwd'>,
+  context: Pick<Context, 'cwd'>,
   options: Pick<VideoOptions, 'output' | 'force'>,
   { id, stored }: NamedJob,
   plan: OutputPlan,
 ): Promise<readonly SavedVideo[] | undefined> {
   const result = stored?.record.result
   if (result === undefined || plan.toStandardOutput || wantsAnother(options)) return undefined
-  const standing = await Promise.all(result.videos.map(isStanding))
-  if (standing.includes(false)) return undefined
-  return result.videos.map((video, at) => {
-    const extension = extensionOf(video.mime_type)
-    const planned = plan.pathFor({ index: at + 1, extension, id: lastSegment(id) })
-    return resolve(cwd, planned) === video.path ? { ...video, path: planned } : video
-  })
+  const standing: SavedVideo[] = []
+  for (const [at, video] of result.videos.entries()) {
+    const found = await describeVideoFile(context, video.path)
+    if (found?.sha256 !== video.sha256) return undefined
+    const planned = plan.pathFor({
+      index: at + 1,
+      extension: extensionOf(video.mime_type),
+      id: lastSegment(id),
+    })
+    const path = resolve(context.cwd, planned) === video.path ? planned : video.path
+    // A record of an earlier version does not say whether the video was verified.
+    standing.push({ ...video, path, verified: video.verified ?? found.verified })
+  }
+  return standing
 }
 
 /** Tells of the videos as the command did that saved them, and of those that are missing; the exit code is the same. */
@@ -56,9 +63,4 @@ export function standingNote({ length }: readonly SavedVideo[]): string {
   const saved = length === 1 ? 'The video was' : `The ${length} videos were`
   const them = length === 1 ? 'it' : 'them'
   return `${saved} saved earlier, and nothing was asked of the gateway; --force fetches ${them} again.\n`
-}
-
-async function isStanding({ path, bytes }: SavedVideo): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined)
-  return found?.isFile() === true && found.size === bytes
 }

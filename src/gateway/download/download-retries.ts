@@ -4,7 +4,7 @@ import { ExchangeError } from '../exchange-error.ts'
 import { brokenError } from '../send-request.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
 import { Refusal } from './request-url.ts'
-import { RangeMismatch } from './transfer.ts'
+import { ContentChanged, contentChanged, NotWhole, RangeMismatch } from './transfer-errors.ts'
 
 /** What becomes of a download that failed. */
 export interface DownloadRetry {
@@ -14,6 +14,8 @@ export interface DownloadRetry {
   readonly waitS: number | undefined
   /** The next attempt asks for everything. */
   readonly fromStart: boolean
+  /** What has come is of no use for it. */
+  readonly anew: boolean
   /** The attempt that failed, from 1. */
   readonly attempt: number
   readonly attemptsLeft: number
@@ -40,7 +42,7 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
   let attempt = 0
   const never = policy.mode === 'never'
 
-  const decide = (failure: unknown, random: number): Omit<DownloadRetry, 'attempt'> => {
+  const decide = (failure: unknown, random: number): Omit<DownloadRetry, 'attempt' | 'anew'> => {
     const giveUp = (error: unknown) => ({ error, waitS: undefined, fromStart: false, attemptsLeft: 0 })
     const resume = (error: unknown, fromStart: boolean) =>
       never || resumed >= maxResumes
@@ -59,6 +61,9 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
     }
 
     if (failure instanceof RangeMismatch) return resume(unfit(), true)
+    if (failure instanceof ContentChanged) return resume(contentChanged(), true)
+    if (failure instanceof NotWhole)
+      return failure.isSettled ? giveUp(failure.error) : resume(failure.error, true)
     if (failure instanceof ExchangeError) {
       const error = brokenError(failure, 'read')
       const mayRepeat = mayRepeatBroken(failure, 'read', policy)
@@ -75,6 +80,7 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
   return {
     next: (failure: unknown, random: number): DownloadRetry => ({
       ...decide(failure, random),
+      anew: failure instanceof ContentChanged,
       attempt: ++attempt,
     }),
   }

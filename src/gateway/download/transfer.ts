@@ -1,24 +1,50 @@
 import { crc32 } from 'node:zlib'
-import { ContractError, ModelgateError } from '../../errors.ts'
+import { ContractError } from '../../errors.ts'
+import { unknownEnd, type Integrity } from '../../files/integrity.ts'
+import { damagedMedia } from '../../files/media-file.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
+import {
+  brokenOff,
+  ContentChanged,
+  downloadTooLarge,
+  emptyDownload,
+  NotWhole,
+  RangeMismatch,
+} from './transfer-errors.ts'
 
 /** A download that may take several replies. */
 export interface Transfer {
   readonly received: number
   readonly contentType: string
+  /** Whether the transport told where the content ends: a body that ends by closing may have been cut anywhere. */
+  readonly isFramed: boolean
   /** What the next request says so that what has come need not come again. */
   headers(): Record<string, string>
   /**
    * Writes what a reply adds.
    * @returns whether that was the last of it: a server may give less than the rest that it was asked for
    * @throws ExchangeError when it breaks off; ContractError when it is too large or empty;
-   *   ModelgateError (exit 5) when it is something else than what has come before
+   *   ContentChanged when it is something else than what has come before
    */
   take(reply: Reply): Promise<boolean>
+  /** Looks at what has come, as far as its container tells. @throws NotWhole */
+  check(): void
   /** Takes content that is at hand, from its beginning; a second time it is compared, too. */
   takeAll(): TransferPart
-  /** The next request asks for everything (faults F15, F16). */
+  /** The next request asks for everything; what has come is compared. */
   restart(): void
+  /** Forgets what has come. @returns whether its receiver can do that */
+  forget(): Promise<boolean>
+}
+
+/** Where a download goes. */
+export interface DownloadSink {
+  readonly noun?: 'image' | 'video'
+  write(bytes: Uint8Array): Promise<void>
+  /** Whether all has come, as far as the container tells. @throws ContractError for content of another kind */
+  integrity?(): Integrity
+  /** Forgets what was written, to be written again from its beginning. */
+  restart?(): Promise<void>
 }
 
 /** A part of the content, from where it begins to its end. */
@@ -28,7 +54,7 @@ interface TransferPart {
 }
 
 export interface TransferOptions {
-  write(bytes: Uint8Array): Promise<void>
+  readonly sink: DownloadSink
   readonly maxBytes: number
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
@@ -41,9 +67,9 @@ export interface Progress {
   readonly total: number | null
 }
 
-/** A transfer into `write`, which cannot take back anything: what comes a second time is compared, not written. */
+/** A transfer into a sink: what comes a second time is compared, not written. */
 export function createTransfer({
-  write,
+  sink,
   maxBytes,
   onProgress,
   inspect = (body) => body,
@@ -54,6 +80,9 @@ export function createTransfer({
   let etag: string | undefined
   /** The length of the whole content, as far as it is known. */
   let whole: number | null = null
+  let isFramed = true
+  /** How much the last reply that ended in order has added. */
+  let added = 0
 
   const open = (start: number, total: number | null): TransferPart => {
     let again = received - start
@@ -64,19 +93,20 @@ export function createTransfer({
         if (known > 0) {
           againChecksum = crc32(chunk.subarray(0, known), againChecksum)
           again -= known
-          if (again === 0 && againChecksum !== checksum) throw changed()
+          if (again === 0 && againChecksum !== checksum) throw new ContentChanged()
         }
-        const added = known === 0 ? chunk : chunk.subarray(known)
-        if (added.length === 0) return
-        received += added.length
+        const fresh = known === 0 ? chunk : chunk.subarray(known)
+        if (fresh.length === 0) return
+        received += fresh.length
         if (received > maxBytes) throw downloadTooLarge(maxBytes)
-        checksum = crc32(added, checksum)
-        await write(added)
+        checksum = crc32(fresh, checksum)
+        await sink.write(fresh)
         onProgress?.({ received, total })
       },
       end() {
-        if (again > 0) throw changed()
-        if (received === 0) throw emptyDownload()
+        // A body that ends by closing may have been cut, and earlier than the one before.
+        if (again > 0) throw isFramed ? new ContentChanged() : new NotWhole(brokenOff())
+        if (received === 0) throw isFramed ? emptyDownload() : new NotWhole(brokenOff('nothing came'))
       },
     }
   }
@@ -89,6 +119,9 @@ export function createTransfer({
     get contentType() {
       return contentType
     },
+    get isFramed() {
+      return isFramed
+    },
     headers: () =>
       received > 0 && etag !== undefined ? { range: `bytes=${received}-`, 'if-range': etag } : {},
     async take(reply) {
@@ -96,8 +129,8 @@ export function createTransfer({
         const { headers, status } = reply
         const range = status === 206 ? rangeOf(headers) : undefined
         const isFirst = received === 0
-        if (range !== undefined && (range.start !== received || (!isFirst && isOther(headers, range))))
-          throw new RangeMismatch()
+        const isFit = range === undefined || range.start === 0 || range.start === received
+        if (!isFit || (range !== undefined && !isFirst && isOther(headers, range))) throw new RangeMismatch()
         const start = range?.start ?? 0
         const total = range === undefined ? lengthOf(headers) : range.total
         if ((total ?? 0) > maxBytes) throw downloadTooLarge(maxBytes)
@@ -106,9 +139,13 @@ export function createTransfer({
           etag = strongTag(headers)
           whole = total
         }
+        // A part that nobody asked for and that does not say what it is a part of is no whole.
+        isFramed = isDelimited(headers) && (range === undefined || range.total !== null)
+        const before = received
         const part = open(start, total)
         for await (const chunk of start === 0 ? inspect(reply.body) : reply.body) await part.add(chunk)
         part.end()
+        added = received - before
         if (range === undefined || total === null || received >= total) return true
         if (received === start || etag === undefined) throw new RangeMismatch()
         return false
@@ -116,16 +153,48 @@ export function createTransfer({
         reply.close()
       }
     },
-    takeAll: () => open(0, null),
+    check() {
+      const { state, damage } = judge(sink, isFramed, received)
+      if (damage === undefined) return
+      const isCut = state === 'short' && !isFramed
+      // The very same content once more: to ask again would change nothing.
+      const isSettled = isFramed && added === 0
+      const error = isCut ? brokenOff(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
+      throw new NotWhole(error, isSettled)
+    },
+    takeAll() {
+      isFramed = true
+      return open(0, null)
+    },
     restart() {
       etag = undefined
+    },
+    async forget() {
+      if (sink.restart === undefined) return false
+      await sink.restart()
+      received = 0
+      checksum = 0
+      etag = undefined
+      whole = null
+      return true
     },
   }
 }
 
-/** A part came that was not asked for. */
-export class RangeMismatch extends Error {
-  override readonly name = 'RangeMismatch'
+/** Less than this does not always tell what it is the beginning of. */
+const headBytes = 64
+
+function judge(sink: DownloadSink, isFramed: boolean, received: number): Integrity {
+  try {
+    return sink.integrity?.() ?? unknownEnd
+  } catch (error) {
+    if (isFramed || received >= headBytes || !(error instanceof ContractError)) throw error
+    return { state: 'short', damage: 'its data ends too early' }
+  }
+}
+
+function isDelimited(headers: ReplyHeaders): boolean {
+  return 'content-length' in headers || /chunked/i.test(headers['transfer-encoding'] ?? '')
 }
 
 /** A weak tag does not say that the bytes are the same. */
@@ -148,22 +217,4 @@ function rangeOf(headers: ReplyHeaders): ByteRange {
 function lengthOf(headers: ReplyHeaders): number | null {
   const length = Number(headers['content-length'] ?? Number.NaN)
   return Number.isSafeInteger(length) ? length : null
-}
-
-export function downloadTooLarge(maxBytes: number): ContractError {
-  return new ContractError('download_too_large', `The URL serves more than ${maxBytes} bytes.`, {
-    billed: 'no',
-  })
-}
-
-export function emptyDownload(): ContractError {
-  return new ContractError('empty_download', 'The URL serves an empty file.', { billed: 'no' })
-}
-
-function changed(): ModelgateError {
-  return new ModelgateError('later', 'download_changed', 'What the URL serves changed during the download.', {
-    phase: 'result',
-    billed: 'no',
-    hint: 'Run it again.',
-  })
 }

@@ -21,6 +21,8 @@ export interface ImageCollector extends DocumentHandlers {
   readonly failures: readonly FailedImage[]
   /** Nothing more is to be expected: all that were asked for have come, or a list of images. */
   readonly complete: boolean
+  /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
+  keepDamaged(error: unknown): Promise<unknown>
   /** Gives up what has not been completed. */
   drop(): Promise<void>
 }
@@ -98,6 +100,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       base += items.length
       isList ||= Array.isArray(message['data'])
     },
+    keepDamaged: (error) => intake.keepDamaged(error),
     drop: () => intake.drop(),
     images,
     failures,

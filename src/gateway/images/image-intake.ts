@@ -1,6 +1,7 @@
 import { ModelgateError } from '../../errors.ts'
 import type { JsonObject } from '../json-access.ts'
 import type { ImageText } from './document-scanner.ts'
+import { keepDamaged } from '../keep-damaged.ts'
 import { kindOf, parseHead, type MessageKind } from './image-message.ts'
 import { createImagePayload, type ImagePayload } from './image-payload.ts'
 import type { ImageWriter, ReceivedImage } from './image-receiver.ts'
@@ -15,6 +16,8 @@ export interface ImageIntake {
   begin(place: ImagePlace, head: () => string): ImageText
   /** The message has ended. */
   settle(kind: MessageKind): Promise<Outcomes>
+  /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
+  keepDamaged(error: unknown): Promise<unknown>
   /** Gives up what has not been completed. */
   drop(): Promise<void>
 }
@@ -37,14 +40,13 @@ export function createImageIntake({ open, eventName }: IntakeOptions): ImageInta
   let undecided: ImageWriter | undefined
 
   /** Resolves with the error of an image that is broken or cannot be written. */
-  const attempt = async (drop: () => Promise<void>, step: () => Promise<void>) => {
+  const attempt = async (keep: (error: unknown) => Promise<unknown>, step: () => Promise<void>) => {
     try {
       await step()
       return undefined
     } catch (error) {
       if (!(error instanceof ModelgateError) || !concernsOne(error)) throw error
-      await drop()
-      return error
+      return (await keep(error)) as ModelgateError
     }
   }
 
@@ -66,7 +68,7 @@ export function createImageIntake({ open, eventName }: IntakeOptions): ImageInta
       )
       current = payload
       const next = async (step: () => Promise<void>) => {
-        if (broken === undefined) broken = await attempt(payload.drop, step)
+        if (broken === undefined) broken = await attempt(payload.keepDamaged, step)
         if (broken !== undefined) outcomes.set(position, broken)
       }
       const finish = async () => {
@@ -91,11 +93,16 @@ export function createImageIntake({ open, eventName }: IntakeOptions): ImageInta
       undecided = undefined
       if (writer === undefined) return settled
       const broken = await attempt(
-        () => writer.drop(),
+        (error) => keepDamaged(writer, error),
         () => (kind === 'partial' ? writer.drop() : writer.done()),
       )
       if (broken !== undefined) settled.set(0, broken)
       return settled
+    },
+    async keepDamaged(error) {
+      if (undecided !== undefined) return await keepDamaged(undecided, error)
+      await current?.flush()
+      return (await current?.keepDamaged(error)) ?? error
     },
     async drop() {
       await current?.drop()

@@ -1,4 +1,5 @@
 import { createPercentDecoder } from '../download/data-url.ts'
+import { keepDamaged } from '../keep-damaged.ts'
 import { badBase64, createBase64Decoder } from './base64-decoder.ts'
 import type { ImageWriter } from './image-receiver.ts'
 
@@ -8,6 +9,10 @@ export interface ImagePayload {
   push(text: Buffer): Promise<void>
   /** The text has ended. Resolves with the writer, not yet done; undefined when there was nothing in it. */
   end(): Promise<ImageWriter | undefined>
+  /** Hands over what has come so far. */
+  flush(): Promise<void>
+  /** What has come is not whole. @returns the error, with where that is kept */
+  keepDamaged(error: unknown): Promise<unknown>
   /** Gives the image up. */
   drop(): Promise<void>
 }
@@ -54,6 +59,10 @@ export function createImagePayload(
       await decoder.push(escapes.end())
       await decoder.end()
       return writer
+    },
+    flush: () => decoder.flush(),
+    async keepDamaged(error) {
+      return writer === undefined ? error : await keepDamaged(writer, error)
     },
     async drop() {
       await writer?.drop()

@@ -1,11 +1,13 @@
 import type { ModelgateError } from '../../errors.ts'
 
-/** Takes the bytes of one image. Whoever is given a writer ends it: with `done`, or with `drop`. */
+/** Takes the bytes of one image. Whoever is given a writer ends it: with `done`, `keepDamaged` or `drop`. */
 export interface ImageWriter {
   /** Called again only after the promise is settled. Then the bytes may be overwritten: what is kept is copied. */
   write(bytes: Uint8Array): Promise<void>
-  /** The image is complete. */
+  /** All has come. @throws ContractError for what is not whole by its container */
   done(): Promise<void>
+  /** What was written is not whole, and all there is. @returns where it is kept; undefined when it is not */
+  keepDamaged(): Promise<string | undefined>
   /** What was written is worth nothing. */
   drop(): Promise<void>
 }

@@ -33,7 +33,8 @@ export async function receiveImages(
     await readReply(gateway, reply, receiver, { reader, collector })
   } catch (error) {
     if (!isSettled(reader, collector) || !breaksNothing(error)) {
-      throw error instanceof ExchangeError ? brokenError(error, request.kind) : error
+      const failure = error instanceof ExchangeError ? brokenError(error, request.kind) : error
+      throw gateway.signal.aborted ? failure : await collector.keepDamaged(failure)
     }
   } finally {
     reply.close()

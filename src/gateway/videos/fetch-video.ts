@@ -2,7 +2,7 @@ import { maxVideoBytes } from '../../contract/limits.ts'
 import { ModelgateError } from '../../errors.ts'
 import { createDownload, type Download, type DownloadOptions } from '../download.ts'
 import type { Gateway } from '../gateway.ts'
-import type { ImageWriter } from '../images/image-receiver.ts'
+import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl } from '../url.ts'
 import type { JobReport } from './job-report.ts'
 import { refuseText } from './refuse-text.ts'
@@ -13,6 +13,8 @@ export interface FetchedVideo {
   readonly bytes: number
   /** As the gateway declares it; empty when it does not. */
   readonly contentType: string
+  /** Whether the transport told where the content ends. */
+  readonly isFramed: boolean
 }
 
 export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network' | 'onProgress' | 'maxBytes'>
@@ -22,7 +24,7 @@ export interface VideoFetcher {
   /** The report that the addresses are from: a newer one after an address had expired. */
   readonly report: JobReport
   /** @param index which video of the job, from 0 */
-  fetch(index: number, writer: Pick<ImageWriter, 'write'>): Promise<FetchedVideo>
+  fetch(index: number, writer: DownloadSink): Promise<FetchedVideo>
 }
 
 /**
@@ -34,7 +36,7 @@ export interface VideoFetcher {
 export function fetchVideo(
   gateway: Gateway,
   sample: ResultSample,
-  writer: Pick<ImageWriter, 'write'>,
+  writer: DownloadSink,
   options: FetchVideoOptions = {},
 ): Promise<FetchedVideo> {
   return fetchFrom(gateway, sample, openDownload(gateway, writer, options))
@@ -82,7 +84,7 @@ export function createVideoFetcher(
 
 function openDownload(
   gateway: Gateway,
-  writer: Pick<ImageWriter, 'write'>,
+  writer: DownloadSink,
   options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'>,
 ): Download {
   return createDownload(gateway, writer, { maxBytes: maxVideoBytes, ...options, inspect: refuseText })
@@ -108,7 +110,7 @@ async function fetchFrom(
 async function fetchPlace(gateway: Gateway, place: ResultPlace, download: Download): Promise<FetchedVideo> {
   if (place.kind === 'bytes') {
     await download.fromBase64(place.base64)
-    return { bytes: download.received, contentType: place.mimeType ?? '' }
+    return { bytes: download.received, contentType: place.mimeType ?? '', isFramed: true }
   }
   if (place.kind === 'content') return download.from(endpointUrl(gateway.baseUrl, place.path).href)
   if (/^gs:/i.test(place.url)) throw inCloudStorage(place.url)

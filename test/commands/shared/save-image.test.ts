@@ -2,14 +2,15 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createImageSaver } from '../../../src/commands/shared/save-image.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { rescuedIn } from '../../program/images/image-run.ts'
 import { testContext } from '../../support/test-context.ts'
 
-const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const png = pngBytes()
 
 /** Saves so many images, and tells what became of them. */
-async function save(cwd: string, folder: string, count = 1, isHomeless = false) {
+async function save(cwd: string, folder: string, count = 1, isHomeless = false, data: Buffer = png) {
   const paths: string[] = []
   const warnings: string[] = []
   const onSaved = ({ path }: { path: string }) => void paths.push(path)
@@ -17,10 +18,10 @@ async function save(cwd: string, folder: string, count = 1, isHomeless = false) 
   const state = temporaryFolder()
   const context = testContext({ cwd, env: { MODELGATE_STATE_DIR: isHomeless ? '' : state }, home: '' })
   const saver = createImageSaver(context, folder, () => 'resp_1', onSaved, onWarning)
-  const image = { type: 'image-data', mime_type: 'image/png', base64: png.toString('base64') } as const
+  const image = { type: 'image-data', mime_type: 'image/png', base64: data.toString('base64') } as const
   for (let index = 0; index < count; index++) saver.add({ ...image, partial: false })
   await saver.saved()
-  return { paths, warnings, error: saver.failure(), rescued: [...rescuedIn(state)] }
+  return { paths, warnings, error: saver.failure(false), rescued: [...rescuedIn(state)] }
 }
 
 test('images are saved in the folder under names of their own', async () => {
@@ -57,7 +58,7 @@ test('what is no base64 is not saved, and the rest is', async () => {
     'An image of the reply is not valid base64 and is not saved.',
     'The reply gives an image by its address alone: https://example.com/a.png',
   ])
-  expect(saver.unreadable).toBe(1)
+  expect(saver.failure(true)).toMatchObject({ exitCode: 12, code: 'some_images_failed' })
 })
 
 test.each([
@@ -98,4 +99,15 @@ test('where nothing can be written it is the fault of the disk, and was billed',
     code: 'folder_missing',
     facts: { phase: 'output', billed: 'yes' },
   })
+})
+
+test('an image that is not whole is kept apart, and told', async () => {
+  const cwd = temporaryFolder()
+  const half = png.subarray(0, -20)
+  const { paths, warnings, error } = await save(cwd, '.', 1, false, half)
+  const message =
+    'An image of the reply is damaged: the PNG data ends too early. It is kept as "modelgate-resp_1-1.damaged.png".'
+  expect([paths, warnings]).toEqual([[], [message]])
+  expect(error).toMatchObject({ exitCode: 8, code: 'damaged_image', message, facts: { billed: 'yes' } })
+  expect(readFileSync(join(cwd, 'modelgate-resp_1-1.damaged.png'))).toEqual(half)
 })

@@ -228,7 +228,14 @@ test('fields of a later version stay, also those with the name of a prototype', 
 test('what a job has led to stays when more is learned, and is damage when it is unusable', async () => {
   const { store, jobs } = newStore()
   const handle = await store.create(newJob())
-  const video = { path: '/a.mp4', bytes: 5, sha256: 'ab', mime_type: 'video/mp4', format: 'mp4' }
+  const video = {
+    path: '/a.mp4',
+    bytes: 5,
+    sha256: 'ab',
+    mime_type: 'video/mp4',
+    format: 'mp4',
+    verified: true,
+  }
   const result = { reply: { id: 'a' }, videos: [{ ...video, width: null, height: 720, seconds: 4 }] }
   await handle.update({ result })
   await (await store.last())!.update({ state: 'in_progress' })

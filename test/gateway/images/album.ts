@@ -5,7 +5,7 @@ export interface Picture {
   readonly index: number
   readonly partial: number | null
   readonly bytes: Buffer
-  readonly state: 'open' | 'done' | 'dropped'
+  readonly state: 'open' | 'done' | 'kept' | 'dropped'
 }
 
 /** A receiver that keeps everything. */
@@ -44,8 +44,13 @@ export function createAlbum({ count, onWrite, onDone }: AlbumOptions = {}): Albu
           picture.state = 'done'
           picture.bytes = Buffer.concat(chunks)
         },
+        async keepDamaged() {
+          picture.state = 'kept'
+          picture.bytes = Buffer.concat(chunks)
+          return undefined
+        },
         async drop() {
-          picture.state = 'dropped'
+          if (picture.state !== 'kept') picture.state = 'dropped'
         },
       }
     },

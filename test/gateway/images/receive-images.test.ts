@@ -262,7 +262,7 @@ test('an image that its writer refuses does not keep the others from coming', as
     },
   })
   expect(await receive(testGateway(server.url), album)).toMatchObject({ exitCode: 8, code: 'not_an_image' })
-  expect(album.pictures).toMatchObject([{ state: 'dropped' }, { state: 'done' }])
+  expect(album.pictures).toMatchObject([{ state: 'kept' }, { state: 'done' }])
 })
 
 test('an abort ends it at once', async () => {

@@ -42,6 +42,7 @@ test('--json is one document that describes every file', async () => {
       width: 1024,
       height: 1024,
       revised_prompt: null,
+      verified: true,
     })),
     usage: expect.objectContaining({ output_tokens: 544 }),
     request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import type { Json } from '../../support/running-sandbox.ts'
-import { end, head, readAll, reset, text, write, type ServerReply } from '../../support/server-replies.ts'
+import {
+  closeDelimited,
+  end,
+  head,
+  readAll,
+  reset,
+  text,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
 import { studioAt } from './image-run.ts'
 import { blue, images, large, red } from './replies.ts'
 
@@ -28,6 +37,10 @@ function cut(bytes: Uint8Array, at: number, headers: Readonly<Record<string, str
   ]
 }
 
+/** A picture, or its beginning, that ends with the connection. */
+const closing = (bytes: Uint8Array, length = bytes.length): ServerReply =>
+  closeDelimited([bytes.subarray(0, length)])
+
 const redirect = (location: string): ServerReply => text('', { status: 302, headers: { location } })
 
 interface Case {
@@ -39,6 +52,8 @@ interface Case {
   readonly exit: number
   readonly says?: RegExp
   readonly saved?: Uint8Array
+  /** What is kept as x.damaged.png. */
+  readonly damaged?: Uint8Array
   readonly waits?: number
 }
 
@@ -83,8 +98,65 @@ const cases: readonly Case[] = [
   },
   { name: 'a page', downloads: [text(html)], exit: 8, says: /an HTML or XML document in place of an image/ },
   { name: 'an empty file', downloads: [text('')], exit: 8, says: /empty/ },
-  { name: 'a damaged picture', downloads: [picture(red.subarray(0, -5))], exit: 8, says: /damaged/ },
-  { name: 'a picture that breaks off for good', downloads: Array(4).fill(cut(red, 30)), exit: 5, waits: 3 },
+  {
+    name: 'a damaged picture, twice the same',
+    downloads: Array(2).fill(picture(red.subarray(0, -5))),
+    exit: 8,
+    says: /a damaged image: the PNG data ends too early\. What came is kept as "x\.damaged\.png"\.$/,
+    damaged: red.subarray(0, -5),
+    waits: 1,
+  },
+  {
+    name: 'a picture that was still being written',
+    downloads: [picture(red.subarray(0, -5)), picture(red)],
+    exit: 0,
+    saved: red,
+    waits: 1,
+  },
+  {
+    name: 'a damaged picture, and then another',
+    downloads: [picture(red.subarray(0, -5)), picture(blue), picture(blue)],
+    exit: 0,
+    saved: blue,
+    waits: 2,
+  },
+  {
+    name: 'a picture that breaks off for good',
+    downloads: Array(4).fill(cut(red, 40)),
+    exit: 5,
+    says: /What came is kept as "x\.damaged\.png"\.$/,
+    damaged: red.subarray(0, 40),
+    waits: 3,
+  },
+  {
+    name: 'a picture that ends early by closing, for good',
+    downloads: [closing(red, 50), closing(red, 45), closing(red, 60), closing(red, 60)],
+    exit: 5,
+    says: /closed before all of the content had come: the PNG data ends too early\. What came is kept/,
+    damaged: red.subarray(0, 60),
+    waits: 3,
+  },
+  {
+    name: 'a picture that ends early by closing, once',
+    downloads: [closing(red, 50), picture(red)],
+    exit: 0,
+    saved: red,
+    waits: 1,
+  },
+  { name: 'a picture that ends by closing', downloads: [closing(red)], exit: 0, saved: red },
+  {
+    name: 'a part that nobody asked for',
+    downloads: Array.from({ length: 4 }, () => [
+      readAll,
+      write(head(206, { 'content-length': '60', 'content-range': 'bytes 0-59/*' })),
+      write(red.subarray(0, 60)),
+      end,
+    ]),
+    exit: 5,
+    says: /ends too early/,
+    damaged: red.subarray(0, 60),
+    waits: 3,
+  },
   {
     name: 'a picture that breaks off once',
     downloads: [cut(large, 200_000), picture(large)],
@@ -174,9 +246,10 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
       'A kite',
     ])
     expect([code, waits.length]).toEqual([one.exit, one.waits ?? 0])
-    expect(studio.files()).toEqual(one.saved === undefined ? [] : ['x.png'])
+    const name = one.saved !== undefined ? 'x.png' : one.damaged !== undefined ? 'x.damaged.png' : undefined
+    expect(studio.files()).toEqual(name === undefined ? [] : [name])
+    expect(name === undefined || studio.read(name).equals((one.saved ?? one.damaged)!)).toBe(true)
     expect(out).toBe(one.saved === undefined ? '' : 'x.png\n')
-    expect(one.saved === undefined || studio.read('x.png').equals(one.saved)).toBe(true)
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
     expect(problems.length).toBe(one.saved === undefined ? 1 : 0)
     expect(problems.join()).toMatch(one.says ?? '')

@@ -36,8 +36,9 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
     const studio = studioAt(server)
     const { code, out, err } = await studio.run(wordsOf(one))
     const names = Object.keys(one.files ?? {})
-    expect([code, studio.files()]).toEqual([one.exit, names.toSorted()])
-    for (const name of names) expect(studio.read(name).equals(one.files![name]!)).toBe(true)
+    const kept = { ...one.files, ...one.damaged }
+    expect([code, studio.files()]).toEqual([one.exit, Object.keys(kept).toSorted()])
+    for (const [name, bytes] of Object.entries(kept)) expect(studio.read(name).equals(bytes)).toBe(true)
     expect(out).toBe(names.map((name) => `${name}\n`).join(''))
     expect(err).toMatch(one.says ?? (one.exit === 0 ? /^image 1: |^$/m : /^modelgate: /m))
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))

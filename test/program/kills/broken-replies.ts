@@ -58,7 +58,7 @@ export const brokenReplies: readonly Kill[] = [
     name: 'nothing but an image that cannot be read',
     replies: ({ name }) => [json(name === 'generate' ? brokenPart : brokenItem)],
     exit: 8,
-    says: /nothing but an image that is not valid base64\./,
+    says: /An image of the reply is not valid base64/,
     error: { ...facts, code: 'bad_base64', billed: 'yes' },
   },
   {

@@ -1,9 +1,9 @@
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { localServer } from '../../support/local-server.ts'
+import { closedPort, localServer } from '../../support/local-server.ts'
 import { end, head, json, readAll, text, write, type ServerReply } from '../../support/server-replies.ts'
-import { mp4Bytes } from '../../support/video-bytes.ts'
+import { box, ftyp, moov, mp4Bytes } from '../../support/video-bytes.ts'
 import {
   clip,
   film,
@@ -388,4 +388,55 @@ test('--jsonl tells of the download as it goes', async () => {
     received: clip.length,
     total: clip.length,
   })
+})
+
+test('a paid video whose server cannot be reached is to be fetched later, not to be made again', async () => {
+  const address = `http://127.0.0.1:${await closedPort()}/a.mp4`
+  const server = await localServer([started, finished([address])])
+  const words = [...generate, '--wait', '--allow-private-urls', '--json', '-o', 'x.mp4']
+  const { code, err } = await videoStudio(server).run(words)
+  expect(code).toBe(5)
+  const document = JSON.parse(err.slice(err.indexOf('{"error"'))) as object
+  expect(document).toMatchObject({ error: { exit_code: 5, billed: 'yes', phase: 'result' } })
+  expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
+  expect(err).not.toMatch(/nothing was sent/i)
+})
+
+test('a file of the same size with another video in it is no copy', async () => {
+  const sameSize = Buffer.from(clip)
+  sameSize[100] = sameSize[100]! ^ 1
+  const server = await localServer([started, finished(['/a.mp4']), film()])
+  const studio = videoStudio(server)
+  await studio.run([...generate, '-o', 'x.mp4'])
+  writeFileSync(join(studio.cwd, 'x.mp4'), sameSize)
+  const { code, out } = await studio.run(['wait', '--last'])
+  expect([code, out, studio.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
+  expect(studio.read('x.mp4').equals(sameSize)).toBe(true)
+  expect(studio.read('x-2.mp4').equals(clip)).toBe(true)
+})
+
+test('a video that cannot be judged is kept with a warning, and told as not verified', async () => {
+  // In fragments, which nobody counts: another might have followed.
+  const fragments = Buffer.concat([
+    ftyp('iso5'),
+    box('moov', moov().subarray(8), box('mvex')),
+    box('moof', Buffer.alloc(40)),
+    box('mdat', Buffer.alloc(400)),
+  ])
+  const server = await localServer([
+    started,
+    finished(['/a.mp4']),
+    [readAll, write(head(200)), write(fragments), end],
+  ])
+  const studio = videoStudio(server)
+  const first = await studio.run([...generate, '--wait', '-o', 'x.mp4', '--json'])
+  const note = 'Nothing told whether all of the video came: x.mp4 may have been cut.'
+  const document = { files: [{ path: 'x.mp4', verified: false }], warnings: [note] }
+  expect([first.code, JSON.parse(first.out)]).toMatchObject([0, document])
+  const { files } = JSON.parse((await studio.run(['wait', '--last', '--json'])).out) as { files: object[] }
+  expect(files).toMatchObject([{ path: 'x.mp4', verified: false }])
+
+  const framed = await localServer([started, finished(['/a.mp4']), film(fragments)])
+  const second = await videoStudio(framed).run([...generate, '--wait', '-o', 'x.mp4', '--json'])
+  expect(JSON.parse(second.out)).toMatchObject({ files: [{ verified: true }], warnings: [] })
 })

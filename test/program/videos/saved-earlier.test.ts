@@ -146,6 +146,11 @@ describe('a wait asks the gateway again', () => {
       ({ cwd }) => writeFileSync(join(cwd, 'x.mp4'), otherClip),
       'x-2.mp4\n',
     ],
+    [
+      'when a file of the same size has been damaged',
+      ({ cwd }) => writeFileSync(join(cwd, 'x.mp4'), Buffer.alloc(clip.length)),
+      'x-2.mp4\n',
+    ],
   ])('%s', async ([, change, name]) => {
     const { studio } = await savedOne(finished(['/a.mp4']), film())
     change(studio)

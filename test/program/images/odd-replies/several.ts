@@ -1,6 +1,8 @@
 import { closeDelimited } from '../../../support/server-replies.ts'
 import { blue, images, large, red, resultOf } from '../replies.ts'
-import { half, html, three, type OddReply } from './odd-reply.ts'
+import { decodable, half, html, three, type OddReply } from './odd-reply.ts'
+
+const cutText = JSON.stringify(resultOf(red, large, blue)).slice(0, 5000)
 
 /** Replies with more or fewer items than were asked for, and with some that are broken. */
 export const severalReplies: readonly OddReply[] = [
@@ -60,12 +62,13 @@ export const severalReplies: readonly OddReply[] = [
     files: { 'x-1.png': red, 'x-2.png': blue },
   },
   {
-    name: 'one of three damaged, strictly',
-    words: [...three, '--strict'],
+    name: 'one of three damaged',
+    words: three,
     reply: images(red, half, blue),
     exit: 12,
-    says: /image 2 failed: x-2\.png has a damaged image/,
-    files: { 'x-1.png': red, 'x-2.png': half, 'x-3.png': blue },
+    says: /image 2 failed: The gateway sent a damaged image: .* It is kept as "x-2\.damaged\.png"\./,
+    files: { 'x-1.png': red, 'x-3.png': blue },
+    damaged: { 'x-2.damaged.png': half },
   },
   {
     name: 'all of three broken',
@@ -77,8 +80,9 @@ export const severalReplies: readonly OddReply[] = [
   {
     name: 'cut after the first of three',
     words: three,
-    reply: closeDelimited([JSON.stringify(resultOf(red, large, blue)).slice(0, 5000)]),
+    reply: closeDelimited([cutText]),
     exit: 7,
     files: { 'x-1.png': red },
+    damaged: { 'x-2.damaged.png': decodable(cutText) },
   },
 ]

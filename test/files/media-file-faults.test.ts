@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { openImageFile } from '../../src/files/open-image-file.ts'
+import { imageKind } from '../../src/files/image-inspector.ts'
+import { openMediaFile } from '../../src/files/media-file.ts'
 import { seededRandom } from '../../src/sandbox/seeded-random.ts'
 import { noisyPng, pngBytes } from '../support/image-bytes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -99,7 +100,10 @@ test.skipIf(!canMount)('a full disk (needs root for a tmpfs) leaves nothing of t
   const folder = temporaryFolder()
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status).toBe(0)
   onTestFinished(() => void spawnSync('umount', [folder]))
-  const file = openImageFile(testContext({ cwd: folder }), { nameFor: () => 'hero.png', force: false })
+  const file = openMediaFile(testContext({ cwd: folder }), imageKind, {
+    pathFor: () => 'hero.png',
+    force: false,
+  })
   await file.write(image)
   await expect(file.write(new Uint8Array(200_000))).rejects.toMatchObject({ exitCode: 10, code: 'no_space' })
   expect(await readdir(folder)).toEqual([])
@@ -109,6 +113,9 @@ test.skipIf(!canMount)('a read-only file system (needs root to mount one) is tol
   const folder = temporaryFolder()
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', folder]).status).toBe(0)
   onTestFinished(() => void spawnSync('umount', [folder]))
-  const file = openImageFile(testContext({ cwd: folder }), { nameFor: () => 'hero.png', force: false })
+  const file = openMediaFile(testContext({ cwd: folder }), imageKind, {
+    pathFor: () => 'hero.png',
+    force: false,
+  })
   await expect(file.write(image)).rejects.toMatchObject({ exitCode: 10, code: 'read_only' })
 })

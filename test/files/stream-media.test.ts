@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { streamVideo } from '../../src/files/stream-video.ts'
+import { streamMedia } from '../../src/files/stream-media.ts'
+import { videoKind } from '../../src/files/video-info.ts'
 import { testContext } from '../support/test-context.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 
 test.each([1, 50, 64, 5000])('a video goes to standard output as it comes, in pieces of %i', async (step) => {
   const context = testContext()
-  const stream = streamVideo(context)
+  const stream = streamMedia(context, videoKind)
   const video = mp4Bytes()
   const piece = Buffer.alloc(step)
   for (let at = 0; at < video.length; at += step) {
@@ -14,7 +15,7 @@ test.each([1, 50, 64, 5000])('a video goes to standard output as it comes, in pi
     piece.fill(0)
   }
   expect(context.stdout.bytes.length).toBe(video.length)
-  expect(await stream.done()).toBeUndefined()
+  expect(await stream.done()).toMatchObject({ path: '-', bytes: video.length, verified: true })
   expect(context.stdout.bytes.equals(video)).toBe(true)
 })
 
@@ -23,7 +24,7 @@ test.each([
   ['nothing', '', 'empty_video'],
 ])('nothing of %s does', async (_, content, code) => {
   const context = testContext()
-  const stream = streamVideo(context)
+  const stream = streamMedia(context, videoKind)
   const work = async () => {
     for (const byte of Buffer.from(content)) await stream.write(Buffer.of(byte))
     await stream.done()
@@ -31,4 +32,10 @@ test.each([
   await expect(work()).rejects.toMatchObject({ exitCode: 8, code })
   await stream.drop()
   expect(context.stdout.bytes.length).toBe(0)
+})
+
+test('damage is told at the end, when it cannot be taken back', async () => {
+  const stream = streamMedia(testContext(), videoKind)
+  await stream.write(mp4Bytes().subarray(0, -1))
+  await expect(stream.done()).rejects.toMatchObject({ exitCode: 8, code: 'damaged_video' })
 })

@@ -5,20 +5,21 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { openVideoFile, type VideoFileOptions } from '../../src/files/open-video-file.ts'
+import { openMediaFile, type MediaFileOptions } from '../../src/files/media-file.ts'
+import { videoKind } from '../../src/files/video-info.ts'
 import { seededRandom } from '../../src/sandbox/seeded-random.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 import { box, ftyp, moov, mp4Bytes, webmBytes } from '../support/video-bytes.ts'
 
-interface SaveOptions extends Partial<VideoFileOptions> {
+interface SaveOptions extends Partial<MediaFileOptions> {
   /** Bytes in each write; everything at once unless given. */
   readonly step?: number
 }
 
 async function save(folder: string, bytes: Uint8Array, options: SaveOptions = {}) {
   const { step = bytes.length || 1, ...rest } = options
-  const file = openVideoFile(testContext({ cwd: folder }), {
+  const file = openMediaFile(testContext({ cwd: folder }), videoKind, {
     pathFor: (extension) => `clip.${extension}`,
     force: false,
     ...rest,
@@ -51,6 +52,7 @@ describe.each([
       width: 1280,
       height: 720,
       seconds: 4,
+      verified: true,
     })
     expect(await readdir(folder)).toEqual([`clip.${format}`])
     expect((await readFile(join(folder, `clip.${format}`))).equals(bytes)).toBe(true)
@@ -70,19 +72,20 @@ test.each([
   ['HTML', Buffer.from('<html><title>502</title>'.repeat(9)), 'not_a_video'],
   ['JSON', Buffer.from('{"error":{}}'), 'not_a_video'],
   ['nothing', Buffer.alloc(0), 'empty_video'],
-  ['half a video', half, 'damaged_video'],
 ])('%s is refused, and leaves nothing', async (_, bytes, code) => {
   const folder = temporaryFolder()
   await expect(save(folder, bytes, { step: 20 })).rejects.toMatchObject({ exitCode: 8, code })
   expect(await readdir(folder)).toEqual([])
 })
 
-test('half a video can be kept, with a word', async () => {
+test('half a video is refused, and kept apart', async () => {
   const folder = temporaryFolder()
-  const told: string[] = []
-  const damaged = (path: string, damage: string) => void told.push(path, damage)
-  expect(await save(folder, half, { damaged })).toMatchObject({ path: 'clip.mp4', bytes: 600, width: null })
-  expect(told).toEqual(['clip.mp4', 'its data ends too early'])
+  await expect(save(folder, half, { step: 20 })).rejects.toMatchObject({
+    exitCode: 8,
+    code: 'damaged_video',
+    message: 'The gateway sent a damaged video: its data ends too early. It is kept as "clip.damaged.mp4".',
+  })
+  expect(await readdir(folder)).toEqual(['clip.damaged.mp4'])
 })
 
 test('an existing file stays, unless it may be replaced', async () => {
@@ -101,7 +104,10 @@ test('an existing file stays, unless it may be replaced', async () => {
 test('dropped at any moment, nothing is left', async () => {
   const folder = temporaryFolder()
   for (const count of [0, 1, 2, 3]) {
-    const file = openVideoFile(testContext({ cwd: folder }), { pathFor: () => 'clip.mp4', force: false })
+    const file = openMediaFile(testContext({ cwd: folder }), videoKind, {
+      pathFor: () => 'clip.mp4',
+      force: false,
+    })
     for (let at = 0; at < count; at++) await file.write(mp4Bytes().subarray(at * 40, at * 40 + 40))
     expect((await readdir(folder)).filter((name) => !name.endsWith('.mgpart'))).toEqual([])
     await file.drop()

@@ -1,0 +1,30 @@
+/** What a container says about whether all of it has come. */
+export interface Integrity {
+  /**
+   * `whole`: the container's own end has come. `unknown`: the container does not tell where it ends, or is not known.
+   * `short`: the container promises more than came. `damaged`: more bytes would not make it right.
+   */
+  readonly state: 'whole' | 'unknown' | 'short' | 'damaged'
+  /** What is wrong, as the end of a sentence; undefined when nothing is. */
+  readonly damage?: string
+}
+
+/** Follows a container through its bytes, wherever they are cut into pieces. */
+export interface ContainerReader {
+  add(bytes: Uint8Array): void
+  /** Of what has come so far; more may be added afterwards. */
+  integrity(): Integrity
+}
+
+export const whole: Integrity = { state: 'whole' }
+export const unknownEnd: Integrity = { state: 'unknown' }
+export const short = (damage: string): Integrity => ({ state: 'short', damage })
+export const damaged = (damage: string): Integrity => ({ state: 'damaged', damage })
+
+export const endsEarly = 'its data ends too early'
+export const impossibleSizes = 'its parts have sizes that cannot be'
+
+/** A container that nobody here can follow. */
+export function unknownContainer(): ContainerReader {
+  return { add() {}, integrity: () => unknownEnd }
+}

@@ -1,0 +1,187 @@
+import { basename } from 'node:path'
+import type { Context } from '../context.ts'
+import { ContractError } from '../errors.ts'
+import type { AtomicFile, WrittenFile } from './atomic-file.ts'
+import { shownPath } from './file-error.ts'
+import { extensionOf } from './file-extension.ts'
+import type { Integrity } from './integrity.ts'
+import { numberedName } from './numbered-name.ts'
+import { openResultFile, type Rescue } from './open-atomic-file.ts'
+
+/** Images or videos: how they are told from other content, checked and described. */
+export interface MediaKind<Facts> {
+  readonly noun: 'image' | 'video'
+  createInspector(): MediaInspector<Facts>
+}
+
+/** Looks at media while they pass by. */
+export interface MediaInspector<Facts> {
+  /**
+   * Takes the next bytes, in pieces of any size. Gives the media type once the first bytes have told it.
+   * @throws ContractError `not_an_image`, `not_a_video`
+   */
+  add(bytes: Uint8Array): string | undefined
+  /**
+   * What has come so far; more may be added afterwards.
+   * @throws ContractError the same; `empty_image`, `empty_video`
+   */
+  inspect(): Inspected<Facts>
+}
+
+export interface Inspected<Facts> {
+  readonly mediaType: string
+  readonly facts: Facts
+  readonly integrity: Integrity
+}
+
+/** What is told of media that were written. */
+export type SavedMedia<Facts> = Facts &
+  WrittenFile & {
+    readonly mime_type: string
+    /** False when nothing told whether all of it came. */
+    readonly verified: boolean
+  }
+
+/** Media on their way to where they belong. */
+export interface MediaFile<Facts> {
+  readonly noun: MediaKind<Facts>['noun']
+  /**
+   * The bytes may be overwritten once the promise is settled.
+   * @throws ContractError `not_an_image`, `not_a_video` as soon as the first bytes tell
+   * @throws FileError, UsageError as `openAtomicFile` does
+   */
+  write(bytes: Uint8Array): Promise<void>
+  /** Whether all has come, as far as the container tells. @throws ContractError as `MediaInspector.inspect` */
+  integrity(): Integrity
+  /** Forgets what was written, to be written again from its beginning. Left out where that cannot be taken back. */
+  restart?(): Promise<void>
+  /**
+   * Checks what came, and gives it its name. The last call.
+   * @param isFramed whether the transport told where the content ends
+   * @throws ContractError `empty_image`, `not_an_image`; `damaged_image` for what is kept as `NAME.damaged.EXT`
+   * @throws FileError
+   */
+  done(isFramed?: boolean): Promise<SavedMedia<Facts>>
+  /**
+   * Keeps what came as `NAME.damaged.EXT`: it is not whole, and all there is. The last call.
+   * @returns its path; undefined where there is nothing to keep, or it was written to a pipe
+   * @throws FileError
+   */
+  keepDamaged(): Promise<string | undefined>
+  /** Removes what was written. Never throws, may be called at any time and more than once. */
+  drop(): Promise<void>
+}
+
+export interface MediaFileOptions extends Partial<Rescue> {
+  /** The path for an extension (without dot), which is known only when the first bytes have come. */
+  readonly pathFor: (extension: string) => string
+  /** Replace an existing file. Without it a file whose name is taken gets the next free one: `NAME-2`, `NAME-3`, … */
+  readonly force: boolean
+  /** Told when the file is saved under another name than planned, because somebody else had taken that. */
+  readonly renamed?: (planned: string, saved: string) => void
+}
+
+/**
+ * Prepares a file for media of any size. It is created (under a temporary name in the target's folder) when the first
+ * bytes show that they are such media, so that an error page never becomes a file. The planned name is only for what
+ * has been checked.
+ */
+export function openMediaFile<Facts>(
+  context: Context,
+  kind: MediaKind<Facts>,
+  { pathFor, renamed, ...options }: MediaFileOptions,
+): MediaFile<Facts> {
+  let inspector = kind.createInspector()
+  const waiting: Uint8Array[] = []
+  let file: AtomicFile | undefined
+  let planned = ''
+
+  async function open(mediaType: string): Promise<AtomicFile> {
+    planned = pathFor(extensionOf(mediaType))
+    file = await openResultFile(context, planned, {
+      ...options,
+      spareName: (count) => numberedName(basename(planned), count),
+    })
+    for (const bytes of waiting.splice(0)) await file.write(bytes)
+    return file
+  }
+  async function drop() {
+    waiting.length = 0
+    await file?.discard()
+    file = undefined
+  }
+  async function orDrop<Value>(step: () => Promise<Value>): Promise<Value> {
+    try {
+      return await step()
+    } catch (error) {
+      await drop()
+      throw error
+    }
+  }
+  const keepDamaged = () =>
+    orDrop(async () => {
+      const mediaType = file === undefined ? mediaTypeSoFar() : ''
+      if (mediaType === undefined) return undefined
+      const kept = await (file ?? (await open(mediaType))).commitDamaged()
+      file = undefined
+      return kept.path
+    })
+  const mediaTypeSoFar = () => {
+    try {
+      return waiting.length === 0 ? undefined : inspector.inspect().mediaType
+    } catch (error) {
+      if (error instanceof ContractError) return undefined
+      throw error
+    }
+  }
+  return {
+    noun: kind.noun,
+    write: (bytes) =>
+      orDrop(async () => {
+        const mediaType = inspector.add(bytes)
+        if (file !== undefined) return await file.write(bytes)
+        waiting.push(Buffer.from(bytes))
+        if (mediaType !== undefined) await open(mediaType)
+      }),
+    integrity: () => inspector.inspect().integrity,
+    async restart() {
+      await drop()
+      inspector = kind.createInspector()
+    },
+    done: (isFramed = true) =>
+      orDrop(async () => {
+        const { mediaType, facts, integrity } = inspector.inspect()
+        const written = file ?? (await open(mediaType))
+        if (integrity.damage !== undefined) {
+          throw damagedMedia(kind.noun, integrity.damage, await keepDamaged())
+        }
+        const saved = await written.commit()
+        if (saved.rescued === undefined && saved.path !== planned) renamed?.(planned, saved.path)
+        return { ...facts, ...saved, mime_type: mediaType, verified: isVerified(integrity, isFramed) }
+      }),
+    keepDamaged,
+    drop,
+  }
+}
+
+/** What does not tell its end has to be believed where the transport tells it. */
+export function isVerified({ state }: Integrity, isFramed: boolean): boolean {
+  return state === 'whole' || (state === 'unknown' && isFramed)
+}
+
+/** The content came, and is not whole. @param kept where it is */
+export function damagedMedia(
+  noun: 'image' | 'video',
+  damage: string,
+  kept: string | undefined,
+): ContractError {
+  const place = kept === undefined ? '' : ` It is kept as ${shownPath(kept)}.`
+  return new ContractError(`damaged_${noun}`, `The gateway sent a damaged ${noun}: ${damage}.${place}`, {
+    billed: 'yes',
+  })
+}
+
+/** A warning about what is kept although it cannot be judged. @param place its path, or what else names its place */
+export function unverifiedNote(noun: 'image' | 'video', place: string): string {
+  return `Nothing told whether all of the ${noun} came: ${place} may have been cut.`
+}
