@@ -44,8 +44,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/text-prompt.ts',
     'commands/video/list.ts',
     'commands/video/look-at-job.ts',
-    'files/stream-image.ts',
-    'files/stream-video.ts',
+    'files/stream-media.ts',
     'program.ts',
   ])
 })
