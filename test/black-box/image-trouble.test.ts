@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import {
+  existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -19,6 +20,7 @@ import { localServer } from '../support/local-server.ts'
 import { until } from '../support/running-sandbox.ts'
 import { end, head, hold, json, readAll, stall, write, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { rescuedIn } from '../program/images/image-run.ts'
 import { spawnProgram, type Spawned } from './spawn-program.ts'
 
 /** Several writes long. */
@@ -144,10 +146,21 @@ test.skipIf(!canMount)('a disk that gets full by a download (needs root for a tm
     write(hero),
     end,
   ]
-  const server = await localServer([json({ created: 1, data: [{ url: '/a.png' }] }), picture])
-  const { exit, stderr } = await spawnProgram(create(server.url, '-o', 'x.png'), { cwd: folder }).ended
-  expect([exit, readdirSync(folder)]).toEqual([10, []])
-  expect(stderr).toContain(`its address is ${server.url}/a.png\n  The request was billed.\n`)
+  const result = json({ created: 1, data: [{ url: '/a.png' }] })
+  const server = await localServer([result, picture, result, picture])
+  const state = temporaryFolder()
+  const run = async (stateFolder: string) => {
+    const env = { MODELGATE_STATE_DIR: stateFolder }
+    const { exit, stderr } = await spawnProgram(create(server.url, '-o', 'x.png'), { cwd: folder, env }).ended
+    expect([exit, existsSync(join(folder, 'x.png'))]).toEqual([10, false])
+    return stderr
+  }
+  expect(await run(state)).toMatch(/ It is kept in ".*-x\.png" instead\.\n[^]* The request was billed\.\n/)
+  expect(rescuedIn(state)).toEqual(new Map([['x.png', hero]]))
+  // Where nothing can be written the address is all that is left.
+  const told = await run(join(folder, 'state'))
+  expect(told).toContain('It could not be rescued either')
+  expect(told).toContain(`its address is ${server.url}/a.png\n  The request was billed.\n`)
 })
 
 test.skipIf(!canMount)(
