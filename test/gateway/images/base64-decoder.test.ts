@@ -129,7 +129,9 @@ test.each([393_216, 786_432])(
   async (full) => {
     for (const more of [1, 2]) {
       const bytes = Buffer.alloc(full + more, 'the bytes of a picture')
-      expect((await decode([Buffer.from(bytes.toString('base64'))])) as Buffer).toEqual(bytes)
+      const text = bytes.toString('base64')
+      expect((await decode([Buffer.from(text)])) as Buffer).toEqual(bytes)
+      expect((await decode([Buffer.from(text.replaceAll('=', ''))])) as Buffer).toEqual(bytes)
     }
   },
 )
