@@ -7,7 +7,7 @@ import type { ImageFacts } from './image-inspector.ts'
 import type { SavedMedia } from './media-file.ts'
 
 /** Grows when a field is added; fields never go away. */
-const sidecarVersion = 1
+const sidecarVersion = 2
 
 /** How an image came about, as far as the command knows. */
 export interface ImageRecord {

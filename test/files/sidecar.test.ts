@@ -35,7 +35,7 @@ test('the record stands beside its image and says everything about it', async ()
   const text = readFileSync(join(folder, saved.path), 'utf8')
   expect(text.endsWith('}\n')).toBe(true)
   expect(JSON.parse(text)).toEqual({
-    version: 1,
+    version: 2,
     generator: expect.stringMatching(/^modelgate \d/),
     time: '2026-01-01T00:00:00.000Z',
     ...record,
@@ -52,7 +52,7 @@ test('a record that exists stays, unless it may be replaced', async () => {
   })
   expect(readFileSync(join(folder, 'out/hero.png.json'), 'utf8')).toBe('mine')
   await writeSidecar(context, record, { force: true, clean: String })
-  expect(JSON.parse(readFileSync(join(folder, 'out/hero.png.json'), 'utf8'))).toMatchObject({ version: 1 })
+  expect(JSON.parse(readFileSync(join(folder, 'out/hero.png.json'), 'utf8'))).toMatchObject({ version: 2 })
   expect(readdirSync(join(folder, 'out')).toSorted()).toEqual(['hero.png-2.json', 'hero.png.json'])
 })
 

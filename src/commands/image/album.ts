@@ -153,7 +153,16 @@ export function createAlbum({ context, options, request, output, preview, id, wa
       output.event({ type: 'image-partial', index, partial, file: saved })
       await show(path, mime_type, `preview ${partial}`)
     })
-    return dispensable(writer, ({ message }) => warn(`Preview ${partial} is not kept: ${message}`))
+    const checked: ImageWriter = {
+      ...writer,
+      async done() {
+        const { damage } = file.integrity()
+        if (damage === undefined) return writer.done()
+        await file.drop()
+        warn(`Preview ${partial} is not kept: ${damage}.`)
+      },
+    }
+    return dispensable(checked, ({ message }) => warn(`Preview ${partial} is not kept: ${message}`))
   }
 
   /** A preview that is only shown. */

@@ -79,3 +79,12 @@ test('what went into a pipe is not read back for its picture', async () => {
   const { code, err } = await studio.run(words, { terminal: true })
   expect([code, (await received).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
 })
+
+test('a preview that is not whole is not kept, and no reason to fail', async () => {
+  const server = await localServer([stream([partial(red.subarray(0, -8)), completed(red)])])
+  const studio = studioAt(server)
+  const words = ['create', '-m', 'm', '--stream', '--save-partials', '-o', 'x.png', 'A kite']
+  const { code, out, err } = await studio.run(words)
+  expect([code, out, studio.files()]).toEqual([0, 'x.png\n', ['x.png']])
+  expect(err).toContain('Preview 0 is not kept: the PNG data ends too early.\n')
+})

@@ -16,6 +16,8 @@ import {
 } from './video-replies.ts'
 import { videoStudio, type VideoStudio } from './video-run.ts'
 
+/** Another video of the same size. */
+const sameSize = Buffer.from(clip).fill(9, 100, 200)
 const several = ['generate', '-m', 'veo', '--sample-count', '2', '--wait', '-o', 'x.mp4', 'A boat']
 const missing = text('{"error":{"message":"Nothing here."}}', { status: 404 })
 /** An operation is asked for as a video, too. */
@@ -149,6 +151,11 @@ describe('a wait asks the gateway again', () => {
     [
       'when a file of the same size has been damaged',
       ({ cwd }) => writeFileSync(join(cwd, 'x.mp4'), Buffer.alloc(clip.length)),
+      'x-2.mp4\n',
+    ],
+    [
+      'when a file has become another video of the same size',
+      ({ cwd }) => writeFileSync(join(cwd, 'x.mp4'), sameSize),
       'x-2.mp4\n',
     ],
   ])('%s', async ([, change, name]) => {
