@@ -386,3 +386,25 @@ test('--allow-private-urls lets an address through that is not public', async ()
   expect(code).toBe(5)
   expect(err).toContain('http://127.0.0.2:1/a.png')
 })
+
+test('an image of another format is kept; what nothing tells the end of, with a warning', async () => {
+  const bitmap = Buffer.concat([Buffer.from('BM\x3a\0\0\0\0\0\0\0', 'latin1'), Buffer.alloc(500, 3)])
+  const server = await localServer([
+    images({ url: '/closed' }, { url: '/framed' }),
+    closing(bitmap),
+    picture(bitmap),
+  ])
+  const studio = studioAt(server)
+  const words = ['create', '-m', 'm', '-n', '2', '-o', 'x-{index}.{ext}', '--json', 'A kite']
+  const { code, out } = await studio.run(words)
+  expect([code, JSON.parse(out)]).toMatchObject([
+    0,
+    {
+      files: [
+        { path: 'x-1.bmp', format: 'bmp', width: null, verified: false },
+        { path: 'x-2.bmp', format: 'bmp', verified: true },
+      ],
+      warnings: ['Nothing told whether all of the image came: x-1.bmp may have been cut.'],
+    },
+  ])
+})
