@@ -122,9 +122,10 @@ export function openMediaFile<Facts>(
     orDrop(async () => {
       const mediaType = file === undefined ? mediaTypeSoFar() : ''
       if (mediaType === undefined) return undefined
-      const kept = await (file ?? (await open(mediaType))).commitDamaged()
+      const written = file ?? (await open(mediaType))
+      const kept = await written.commitDamaged()
       file = undefined
-      return kept.path
+      return written.isDirect ? undefined : kept.path
     })
   const mediaTypeSoFar = () => {
     try {

@@ -116,6 +116,13 @@ test('an image whose header cannot be read is damaged too', async () => {
   })
 })
 
+test('what went to a device is kept nowhere', async () => {
+  const half = pngBytes().subarray(0, -8)
+  await expect(save(temporaryFolder(), half, { pathFor: () => '/dev/null' })).rejects.toThrow(
+    /^The gateway sent a damaged image: the PNG data ends too early\.$/,
+  )
+})
+
 test('what has begun can be given up as damaged, and begun again', async () => {
   const folder = temporaryFolder()
   const open = () =>
