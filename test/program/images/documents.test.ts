@@ -203,7 +203,7 @@ test('--sidecar writes how each image was made', async () => {
   const { request_id, response, files } = JSON.parse(out) as Json
   const { revised_prompt, ...output } = files[1]
   expect(JSON.parse(studio.read('x-2.png.json').toString())).toEqual({
-    version: 1,
+    version: 2,
     generator: expect.stringMatching(/^modelgate \d/),
     time: '2026-01-01T00:00:00.000Z',
     command: 'image edit',
