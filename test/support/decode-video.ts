@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import type { Planes } from '../../src/sandbox/videos/film/planes.ts'
+import type { Planes } from '../../src/sandbox/videos/film/macroblock.ts'
 
 /** Whether ffmpeg is installed, which tests of what a decoder sees need. */
 export const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0
@@ -23,7 +23,7 @@ export function decodeVideo(video: Uint8Array, width: number, height: number): B
 }
 
 /**
- * How near a decoded picture is to what was drawn, in decibels (PSNR); above 40 nobody sees a difference.
+ * How near a decoded picture is to what was drawn, in decibels (PSNR); at 40 hardly anybody sees a difference.
  * @param offset first column of the drawn planes that the picture shows
  */
 export function likeness(

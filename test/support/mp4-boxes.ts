@@ -1,5 +1,5 @@
 /** A box of an MP4, its content as bytes and, where it is one of the known containers, as boxes. */
-export interface Mp4Box {
+interface Mp4Box {
   readonly type: string
   readonly content: Buffer
   readonly boxes: readonly Mp4Box[]
@@ -8,7 +8,7 @@ export interface Mp4Box {
 const containers = new Set(['moov', 'trak', 'mdia', 'minf', 'dinf', 'stbl'])
 
 /** Reads the boxes of a file; throws where their sizes do not add up. */
-export function mp4Boxes(bytes: Buffer): Mp4Box[] {
+function mp4Boxes(bytes: Buffer): Mp4Box[] {
   const boxes: Mp4Box[] = []
   for (let at = 0; at < bytes.length;) {
     const size = bytes.readUInt32BE(at)
@@ -22,7 +22,7 @@ export function mp4Boxes(bytes: Buffer): Mp4Box[] {
 }
 
 /** The box at a path: `moov/trak/tkhd`. */
-export function boxAt(boxes: readonly Mp4Box[], path: string): Mp4Box {
+function boxAt(boxes: readonly Mp4Box[], path: string): Mp4Box {
   const [first, ...rest] = path.split('/')
   const found = boxes.find(({ type }) => type === first)
   if (found === undefined) throw new Error(`No box ${path}`)
@@ -47,6 +47,7 @@ export function mp4Facts(bytes: Buffer) {
       media.readUInt32BE(16) / media.readUInt32BE(12),
     ],
     frames: count,
+    hasSyncTable: boxAt(boxes, 'moov/trak/mdia/minf/stbl').boxes.some(({ type }) => type === 'stss'),
     frameSizes: Array.from({ length: count }, (_, index) => sizes.readUInt32BE(12 + index * 4)),
     start: box('moov/trak/mdia/minf/stbl/stco').readUInt32BE(8),
     dataStart: bytes.length - boxAt(boxes, 'mdat').content.length,

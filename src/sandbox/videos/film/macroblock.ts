@@ -1,190 +1,263 @@
 import type { BitWriter } from './bit-writer.ts'
 import { chromaDcContext, writeBlock } from './cavlc.ts'
-import type { CountMap } from './count-map.ts'
-import type { Plane, Planes } from './planes.ts'
-import { modes, modesFor, predict } from './predict.ts'
-import type { Mode, Surround } from './predict.ts'
-import {
-  quantised,
-  quantisedDc,
-  restore,
-  restoreDc,
-  scaled,
-  scaledChromaDc,
-  transform,
-  transformChromaDc,
-  transformDc,
-  zigzag,
-} from './transform.ts'
 
-/** A macroblock's place: in macroblocks of the picture, and in pixels of the scene. */
-export interface Place {
-  readonly column: number
-  readonly row: number
-  /** First column of the scene that the picture shows. */
-  readonly offset: number
+/** One component of a picture. */
+export interface Plane {
+  readonly width: number
+  readonly samples: Uint8Array
 }
 
-/** Blocks of luma in the order in which they are written, by their places in rows. */
-const blockOrder = [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15] as const
-
-const foretold = new Int32Array(256)
-const best = new Int32Array(256)
-
-/** A plane's share of a macroblock on its way into the stream. */
-interface Residual {
-  readonly mode: Mode
-  /** Levels of each block's 15 AC coefficients, in zigzag order from 1; place 0 is not used. */
-  readonly levels: Int32Array
-  /** Levels of the DC values: in zigzag order for luma, in rows for chroma. */
-  readonly dc: Int32Array
-  readonly hasAc: boolean
-  readonly hasDc: boolean
+/** A picture as video has it: brightness, and two components of colour at half the width and height. */
+export interface Planes {
+  readonly luma: Plane
+  readonly chroma: readonly [blue: Plane, red: Plane]
 }
 
 /**
- * Codes a macroblock from its surroundings in the same picture (`I_16x16`), and paints what a decoder will see.
- * @param firstType 0 in an I slice, 5 in a P slice: where the types of such macroblocks begin
+ * Quantiser parameters (H.264, clause 8.5) of brightness: coarse enough for small files and fine enough that nobody sees
+ * it in a moving picture, and one whose steps are a quarter as large. That of colour is 6 less, which halves its steps.
  */
-export function writeIntra(
-  out: BitWriter,
-  scene: Planes,
-  picture: Planes,
-  counts: CountMap,
-  place: Place,
-  firstType: number,
+export const quantiser = { usual: 34, fine: 22, chromaOffset: -6 } as const
+
+/** Steps of AC levels by their place in a block, and the factors by which a decoder takes levels back. */
+const scales = { even: [64, 256], odd: [156, 400], mixed: [100, 320] } as const
+const scaleAt = Array.from({ length: 16 }, (_, at) => {
+  const [isOddRow, isOddColumn] = [(at >> 2) % 2 === 1, at % 2 === 1]
+  return scales[isOddRow === isOddColumn ? (isOddRow ? 'odd' : 'even') : 'mixed']
+})
+const steps = Int32Array.from(scaleAt, ([step]) => step)
+const factors = Int32Array.from(scaleAt, ([, factor]) => factor)
+
+/** Places of a block in the order in which coefficients are written. */
+const zigzag = Uint8Array.of(0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15)
+/** What a macroblock leaves for the one on its right: for four rows of blocks of brightness, two of blue, two of red. */
+export interface Edge {
+  /** The prediction: mean of the last column of samples, as a decoder has it; one for all of brightness. */
+  readonly means: number[]
+  /** How many AC coefficients the last block has; -1 where there is none. */
+  readonly counts: number[]
+}
+
+/** On the left of a row there is nothing, and the prediction is middle grey. */
+export const rowStart: Edge = {
+  means: [128, 128, 128, 128, 128, 128, 128, 128],
+  counts: [-1, -1, -1, -1, -1, -1, -1, -1],
+}
+
+/** One component of the macroblock in hand. Macroblocks are coded one after the other: one of each will do for all. */
+interface Component {
+  /** Blocks in a row, and rows of blocks. */
+  readonly size: 2 | 4
+  /** Its first row in an edge. */
+  readonly row: number
+  /** Blocks in the order in which they are written, by their places in rows. */
+  readonly order: readonly number[]
+  /** Block by block, what the transform makes of the samples; then what a decoder takes the levels back to. */
+  readonly coefficients: Int32Array
+  /** AC levels in zigzag order, from 1 in every block. */
+  readonly levels: Int32Array
+  /** DC levels of the blocks, and what a decoder takes them back to. */
+  readonly dc: Int32Array
+  readonly restored: Int32Array
+  /** Numbers of AC coefficients, each row after that of the last block of the macroblock on the left. */
+  readonly counts: Int8Array
+}
+
+function component(size: 2 | 4, row: number, order: readonly number[]): Component {
+  const blocks = size * size
+  const [coefficients, levels] = [new Int32Array(blocks * 16), new Int32Array(blocks * 16)]
+  const [dc, restored] = [new Int32Array(blocks), new Int32Array(blocks)]
+  return { size, row, order, coefficients, levels, dc, restored, counts: new Int8Array(blocks + size) }
+}
+
+const luma = component(4, 0, [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15])
+const blue = component(2, 4, [0, 1, 2, 3])
+const red = component(2, 6, [0, 1, 2, 3])
+const zigzagDc = new Int32Array(16)
+
+/** Where a macroblock stands. */
+interface Place {
+  /** First column of the scene that it shows; even. */
+  readonly x: number
+  readonly row: number
+  readonly left: Edge
+  /**
+   * The edge that the next macroblock was coded for. This one is coded finely enough to leave its means, though what is
+   * on its left is another.
+   */
+  readonly wanted?: Edge
+  /** Quantiser in relation to that of the macroblock on the left, or of the slice. */
+  readonly deltaQuantiser?: number
+}
+
+/**
+ * Codes a macroblock as `I_16x16`, predicted by the mean of the column on its left alone: every row is a slice of its own.
+ * @returns what it leaves for the one on its right
+ */
+export function writeMacroblock(out: BitWriter, scene: Planes, place: Place): Edge {
+  const edge: Edge = { means: [0, 0, 0, 0, 0, 0, 0, 0], counts: [0, 0, 0, 0, 0, 0, 0, 0] }
+  const hasAc = code(luma, scene.luma, place, edge)
+  const hasBlue = code(blue, scene.chroma[0], place, edge)
+  const hasRed = code(red, scene.chroma[1], place, edge)
+  const pattern = hasBlue || hasRed ? 2 : hasLevels(blue.dc) || hasLevels(red.dc) ? 1 : 0
+  // 3 is prediction by the mean; then come what there is of chroma, and whether there is AC of luma.
+  out.unsigned(3 + 4 * pattern + (hasAc ? 12 : 0))
+  out.unsigned(0) // intra_chroma_pred_mode: by the mean too
+  out.signed(place.deltaQuantiser ?? 0)
+  for (let at = 0; at < 16; at++) zigzagDc[at] = luma.dc[zigzag[at]!]!
+  writeBlock(out, zigzagDc, 0, 16, context(luma, 0))
+  if (hasAc) writeAc(out, luma)
+  if (pattern > 0) for (const { dc } of [blue, red]) writeBlock(out, dc, 0, 4, chromaDcContext)
+  if (pattern > 1) for (const part of [blue, red]) writeAc(out, part)
+  return edge
+}
+
+function hasLevels(levels: Int32Array): boolean {
+  return levels.some((level) => level !== 0)
+}
+
+function writeAc(out: BitWriter, part: Component): void {
+  for (const block of part.order) writeBlock(out, part.levels, block * 16 + 1, 15, context(part, block))
+}
+
+/** `nC`: the mean of the counts of the blocks on the left and above (clause 9.2.1); above the slice there are none. */
+function context({ size, counts }: Component, block: number): number {
+  const at = block + Math.floor(block / size) + 1
+  const left = counts[at - 1]!
+  if (block < size) return Math.max(0, left)
+  const above = counts[at - size - 1]!
+  return left < 0 ? above : (left + above + 1) >> 1
+}
+
+/** Finds the levels of a component, and its part of the edge. @returns whether there are any AC levels */
+function code(part: Component, { samples, width }: Plane, place: Place, edge: Edge): boolean {
+  const { size, coefficients, levels, dc, counts } = part
+  const { left, wanted } = place
+  const x = (place.x * size) / 4
+  const coarseness = (size / 2) * (wanted === undefined ? 1 : 0.25)
+  let total = 0
+  for (let line = 0; line < size; line++) {
+    counts[line * (size + 1)] = left.counts[part.row + line]!
+    for (let column = 0; column < size; column++) {
+      const block = line * size + column
+      const first = block * 16
+      transform(coefficients, first, samples, ((place.row * size + line) * width + column) * 4 + x, width)
+      dc[block] = coefficients[first]! - left.means[part.row + line]! * 16
+      const count = quantise(coefficients, levels, first, coarseness)
+      counts[line * (size + 1) + column + 1] = count
+      total += count
+    }
+    edge.counts[part.row + line] = counts[line * (size + 1) + size]!
+  }
+  // The DC values are transformed once more. A level of theirs is so many steps of a sample.
+  const sampleStep = wanted === undefined ? 2 : 0.5
+  hadamard(dc, size)
+  for (let at = 0; at < dc.length; at++) dc[at] = Math.round(dc[at]! / (16 * size * size * sampleStep))
+  findMeans(part, left, sampleStep, edge)
+  while (wanted !== undefined) {
+    const upper = wanted.means[part.row]! - edge.means[part.row]!
+    const lower = wanted.means[part.row + size - 1]! - edge.means[part.row + size - 1]!
+    if (upper === 0 && lower === 0) break
+    dc[0]! += upper + lower
+    dc[2]! += upper - lower
+    findMeans(part, left, sampleStep, edge)
+  }
+  return total > 0
+}
+
+/** Takes the AC coefficients of a block to levels and back. @returns how many are not 0 */
+function quantise(coefficients: Int32Array, levels: Int32Array, first: number, coarseness: number): number {
+  let count = 0
+  for (let at = 1; at < 16; at++) {
+    const place = first + zigzag[at]!
+    const step = steps[zigzag[at]!]! * coarseness
+    // What is smaller than two thirds of a step is left out.
+    const size = Math.abs(coefficients[place]!) * 3
+    const level =
+      size < 2 * step ? 0 : Math.floor((size + step) / (3 * step)) * Math.sign(coefficients[place]!)
+    levels[first + at] = level
+    coefficients[place] = level * factors[zigzag[at]!]! * coarseness
+    if (level !== 0) count++
+  }
+  return count
+}
+
+/** Finds the means of the last column as a decoder has it. */
+function findMeans(
+  { size, row, dc, restored, coefficients }: Component,
+  left: Edge,
+  sampleStep: number,
+  edge: Edge,
 ): void {
-  const surround: Surround = { hasTop: place.row > 0, hasLeft: place.column > 0 }
-  const luma = codePlane(scene.luma, picture.luma, place, 16, modesFor(surround), surround)
-  const blueModes = modesFor(surround)
-  const blue = codePlane(scene.chroma[0], picture.chroma[0], place, 8, blueModes, surround)
-  // Both planes of colour share one mode.
-  const red = codePlane(scene.chroma[1], picture.chroma[1], place, 8, [blue.mode], surround)
-  const chromaPattern = blue.hasAc || red.hasAc ? 2 : blue.hasDc || red.hasDc ? 1 : 0
-  out.unsigned(firstType + 1 + luma.mode + 4 * chromaPattern + (luma.hasAc ? 12 : 0))
-  out.unsigned(chromaModes[blue.mode])
-  out.signed(0)
-  const { column, row } = place
-  writeBlock(out, luma.dc, 0, 16, counts.luma.around(column * 4, row * 4))
-  for (const block of blockOrder) {
-    const [x, y] = [column * 4 + (block & 3), row * 4 + (block >> 2)]
-    const context = counts.luma.around(x, y)
-    counts.luma.set(x, y, luma.hasAc ? writeBlock(out, luma.levels, block * 16 + 1, 15, context) : 0)
+  restored.set(dc)
+  hadamard(restored, size)
+  let whole = 0
+  for (let line = 0; line < size; line++) {
+    const block = line * size + size - 1
+    coefficients[block * 16] = 64 * (restored[block]! * sampleStep + left.means[row + line]!)
+    const sum = lastColumn(coefficients, block * 16)
+    edge.means[row + line] = (sum + 2) >> 2
+    whole += sum
   }
-  if (chromaPattern > 0) for (const { dc } of [blue, red]) writeBlock(out, dc, 0, 4, chromaDcContext)
-  for (const [index, { levels }] of [blue, red].entries()) {
-    const map = counts.chroma[index]!
-    for (let block = 0; block < 4; block++) {
-      const [x, y] = [column * 2 + (block & 1), row * 2 + (block >> 1)]
-      const context = map.around(x, y)
-      map.set(x, y, chromaPattern === 2 ? writeBlock(out, levels, block * 16 + 1, 15, context) : 0)
-    }
+  if (size === 4) edge.means.fill((whole + 8) >> 4, 0, 4)
+}
+
+/** The transform of 4 by 4 samples (clause 8.5.6). */
+function transform(to: Int32Array, first: number, samples: Uint8Array, from: number, width: number): void {
+  for (let y = 0; y < 4; y++) {
+    const at = from + y * width
+    butterfly(to, first + y * 4, 1, samples[at]!, samples[at + 1]!, samples[at + 2]!, samples[at + 3]!)
+  }
+  for (let at = first; at < first + 4; at++) {
+    butterfly(to, at, 4, to[at]!, to[at + 4]!, to[at + 8]!, to[at + 12]!)
   }
 }
 
-/** The bit stream numbers the modes of chroma in another order. */
-const chromaModes: Readonly<Record<Mode, number>> = {
-  [modes.dc]: 0,
-  [modes.horizontal]: 1,
-  [modes.vertical]: 2,
-  [modes.plane]: 3,
+function butterfly(
+  to: Int32Array,
+  at: number,
+  step: number,
+  a: number,
+  b: number,
+  c: number,
+  d: number,
+): void {
+  const [outerSum, innerSum, outer, inner] = [a + d, b + c, a - d, b - c]
+  to[at] = outerSum + innerSum
+  to[at + step] = 2 * outer + inner
+  to[at + 2 * step] = outerSum - innerSum
+  to[at + 3 * step] = outer - 2 * inner
 }
 
-function codePlane(
-  scene: Plane,
-  picture: Plane,
-  { column, row, offset }: Place,
-  size: 16 | 8,
-  allowed: readonly Mode[],
-  surround: Surround,
-): Residual {
-  const source = row * size * scene.width + column * size + (size === 16 ? offset : offset / 2)
-  const target = row * size * picture.width + column * size
-  const mode = chooseMode(scene, source, picture, target, size, allowed, surround)
-  const perRow = size / 4
-  const blocks = perRow * perRow
-  const coefficients = new Int32Array(size * size)
-  for (let block = 0; block < blocks; block++) {
-    const [left, top] = [(block % perRow) * 4, Math.floor(block / perRow) * 4]
-    for (let at = 0; at < 16; at++) {
-      const [x, y] = [left + (at & 3), top + (at >> 2)]
-      coefficients[block * 16 + at] = scene.samples[source + y * scene.width + x]! - best[y * size + x]!
-    }
-    transform(coefficients, block * 16)
+/** Sums and differences of a square of values: but for a factor its own inverse. */
+function hadamard(values: Int32Array, size: 2 | 4): void {
+  for (let at = 0; at < size; at++) sumsAndDifferences(values, at * size, 1, size)
+  for (let at = 0; at < size; at++) sumsAndDifferences(values, at, size, size)
+}
+
+function sumsAndDifferences(values: Int32Array, at: number, step: number, size: 2 | 4): void {
+  const a = values[at]!
+  const b = values[at + step]!
+  const c = size === 2 ? 0 : values[at + 2 * step]!
+  const d = size === 2 ? 0 : values[at + 3 * step]!
+  values[at] = a + b + c + d
+  values[at + step] = size === 2 ? a - b : a + b - c - d
+  if (size === 2) return
+  values[at + 2 * step] = a - b - c + d
+  values[at + 3 * step] = a - b + c - d
+}
+
+/** The sum of the last column of a block as a decoder has it (the inverse transform, clause 8.5.12). */
+function lastColumn(coefficients: Int32Array, first: number): number {
+  const end = (row: number) => {
+    const at = first + row * 4
+    return coefficients[at]! - coefficients[at + 1]! + coefficients[at + 2]! - (coefficients[at + 3]! >> 1)
   }
-  const dc = Int32Array.from({ length: blocks }, (_, block) => coefficients[block * 16]!)
-  const dcLevels = size === 16 ? codeLumaDc(dc) : codeChromaDc(dc)
-  const levels = new Int32Array(size * size)
-  let hasAc = false
-  for (let block = 0; block < blocks; block++) {
-    const first = block * 16
-    for (let at = 1; at < 16; at++) {
-      const from = zigzag[at]!
-      const level = quantised(coefficients[first + from]!, from)
-      levels[first + at] = level
-      coefficients[first + from] = scaled(level, from)
-      if (level !== 0) hasAc = true
-    }
-    coefficients[first] = dc[block]!
-    restore(coefficients, first)
-  }
-  paint(picture, target, size, coefficients)
-  return { mode, levels, dc: dcLevels, hasAc, hasDc: dcLevels.some((level) => level !== 0) }
+  const [a, b, c, d] = [end(0), end(1), end(2), end(3)]
+  const [sum, difference, low, high] = [a + c, a - c, (b >> 1) - d, b + (d >> 1)]
+  return sample(sum + high) + sample(difference + low) + sample(difference - low) + sample(sum - high)
 }
 
-/** Leaves the foretold samples of the mode that comes nearest in `best`. */
-function chooseMode(
-  scene: Plane,
-  source: number,
-  picture: Plane,
-  target: number,
-  size: 16 | 8,
-  allowed: readonly Mode[],
-  surround: Surround,
-): Mode {
-  let chosen = allowed[0]!
-  let least = Infinity
-  for (const mode of allowed) {
-    predict(picture, target, size, mode, surround, foretold)
-    let distance = 0
-    for (let y = 0; y < size; y++) {
-      for (let x = 0; x < size; x++) {
-        distance += Math.abs(scene.samples[source + y * scene.width + x]! - foretold[y * size + x]!)
-      }
-    }
-    if (distance >= least) continue
-    least = distance
-    chosen = mode
-    best.set(foretold)
-  }
-  return chosen
-}
-
-/** Replaces the DC values by what a decoder makes of them. @returns their levels, in zigzag order */
-function codeLumaDc(dc: Int32Array): Int32Array {
-  transformDc(dc)
-  for (let at = 0; at < 16; at++) dc[at] = quantisedDc(dc[at]!)
-  const levels = Int32Array.from(zigzag, (place) => dc[place]!)
-  restoreDc(dc)
-  return levels
-}
-
-function codeChromaDc(dc: Int32Array): Int32Array {
-  transformChromaDc(dc, 0)
-  const levels = dc.map(quantisedDc)
-  dc.set(levels)
-  transformChromaDc(dc, 0)
-  for (let at = 0; at < 4; at++) dc[at] = scaledChromaDc(dc[at]!)
-  return levels
-}
-
-function paint({ samples, width }: Plane, at: number, size: 16 | 8, differences: Int32Array): void {
-  const perRow = size / 4
-  for (let y = 0; y < size; y++) {
-    for (let x = 0; x < size; x++) {
-      const block = (y >> 2) * perRow + (x >> 2)
-      const value = best[y * size + x]! + differences[block * 16 + (y & 3) * 4 + (x & 3)]!
-      samples[at + y * width + x] = value < 0 ? 0 : value > 255 ? 255 : value
-    }
-  }
+function sample(value: number): number {
+  return Math.min(255, Math.max(0, (value + 32) >> 6))
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createBitWriter, nalUnit } from '../../../../src/sandbox/videos/film/bit-writer.ts'
-import * as codes from '../../../../src/sandbox/videos/film/cavlc-codes.ts'
+import * as codes from '../../../../src/sandbox/videos/film/cavlc.ts'
 
 function bitsOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('')
@@ -11,25 +11,30 @@ test('Exp-Golomb codes are those of the standard (table 9-2)', () => {
   const out = createBitWriter()
   for (let value = 0; value < 9; value++) out.unsigned(value)
   const first = ['1', '010', '011', '00100', '00101', '00110', '00111', '0001000', '0001001']
-  expect(bitsOf(out.finish()).startsWith(`${first.join('')}1`)).toBe(true)
+  expect(bitsOf(out.bytes()).startsWith(first.join(''))).toBe(true)
   const signed = createBitWriter()
   for (const value of [0, 1, -1, 2, -2]) signed.signed(value)
-  expect(bitsOf(signed.finish())).toMatch(/^101001100100001011/)
+  expect(bitsOf(signed.bytes())).toMatch(/^10100110010000101/)
 })
 
-test('what is written is what can be read, whatever its length', () => {
-  const values = fc.array(fc.tuple(fc.nat(2 ** 25 - 1), fc.integer({ min: 1, max: 25 })), { maxLength: 4000 })
+test('what is written is what can be read, and copied from any bit to any other', () => {
+  const values = fc.array(fc.tuple(fc.nat(2 ** 24 - 1), fc.integer({ min: 1, max: 24 })), { maxLength: 4000 })
   fc.assert(
-    fc.property(values, (list) => {
+    fc.property(values, fc.nat(), fc.nat(), fc.nat(7), (list, one, other, shift) => {
       const out = createBitWriter()
       let expected = ''
       for (const [value, length] of list) {
         out.bits(value, length)
         expected += (value % 2 ** length).toString(2).padStart(length, '0')
       }
-      const written = bitsOf(out.finish())
-      expect(written.slice(0, expected.length + 1)).toBe(`${expected}1`)
-      expect(written.slice(expected.length + 1)).toMatch(/^0{0,7}$/)
+      expect(out.length).toBe(expected.length)
+      expect(bitsOf(out.bytes()).slice(0, expected.length)).toBe(expected)
+      expect(bitsOf(out.bytes()).slice(expected.length)).toMatch(/^0{0,7}$/)
+      const [from, to] = [one, other].map((at) => at % (expected.length + 1)).sort((a, b) => a - b)
+      const copy = createBitWriter()
+      copy.bits(0, shift)
+      copy.copy(out, from!, to!)
+      expect(bitsOf(copy.bytes()).slice(shift, copy.length)).toBe(expected.slice(from, to))
     }),
     { numRuns: 50 },
   )
@@ -39,7 +44,9 @@ test('no unit looks as if another one began in it, and its payload can be had ba
   const payloads = fc.uint8Array({ max: 4, maxLength: 200 })
   fc.assert(
     fc.property(payloads, (payload) => {
-      const unit = nalUnit(0x65, payload)
+      const out = createBitWriter()
+      for (const byte of payload) out.bits(byte, 8)
+      const unit = nalUnit(0x65, out)
       expect(Buffer.from(unit).toString('hex')).not.toMatch(/^(..)*0000(00|01|02)/)
       const restored: number[] = []
       let zeros = 0
@@ -51,7 +58,8 @@ test('no unit looks as if another one began in it, and its payload can be had ba
         restored.push(byte)
         zeros = byte === 0 ? zeros + 1 : 0
       }
-      expect(restored).toEqual([...payload])
+      // The payload ends with a one.
+      expect(restored).toEqual([...payload, 0x80])
     }),
     { numRuns: 2000 },
   )
