@@ -76,16 +76,14 @@ export interface Disc {
   readonly opacity?: number
   /** How much of the radius fades away: 0, the default, is a sharp edge; 1 a glow. */
   readonly softness?: number
-  /** Width in units of a ring that is painted instead of the whole disc. */
-  readonly ring?: number
   /** Height as a share of the width; 1 when left out. */
   readonly flatness?: number
 }
 
-/** Paints a disc, a ring or a glow. */
+/** Paints a disc or a glow. */
 export function paintDisc(canvas: Canvas, disc: Disc): void {
   const { width, height, unit } = canvas
-  const { opacity = 1, softness = 0, flatness = 1, ring } = disc
+  const { opacity = 1, softness = 0, flatness = 1 } = disc
   const radius = disc.radius * unit
   const [centreX, centreY] = [disc.x * width, disc.y * height]
   const [top, bottom] = [centreY - radius * flatness - 1, centreY + radius * flatness + 1]
@@ -100,9 +98,8 @@ export function paintDisc(canvas: Canvas, disc: Disc): void {
       const distance = Math.hypot(x + 0.5 - centreX, (y + 0.5 - centreY) / flatness)
       const inside = Math.min(1, (radius + 0.5 - distance) / fade)
       if (inside <= 0) continue
-      const hole = ring === undefined ? 0 : Math.min(1, Math.max(0, radius - ring * unit + 0.5 - distance))
       const smooth = softness === 0 ? inside : inside * inside * (3 - 2 * inside)
-      cover(canvas, y * width + x, disc.colour, smooth * (1 - hole) * opacity)
+      cover(canvas, y * width + x, disc.colour, smooth * opacity)
     }
   }
 }

@@ -8,7 +8,6 @@ import type { Colour } from './colour.ts'
 import { paintHills } from './hills.ts'
 import { paintLayers } from './layers.ts'
 import { paletteFor } from './palette.ts'
-import { paintRounds } from './rounds.ts'
 import { paintSea } from './sea.ts'
 
 export interface SceneOrder {
@@ -30,10 +29,9 @@ const scenes: readonly { readonly words: RegExp; paint(canvas: Canvas, brief: Br
     paint: paintSea,
   },
   {
-    words: /\b(abstract|circles?|discs?|balls?|geometric|logo|icon|balloons?|planets?)\b/,
-    paint: paintRounds,
+    words: /\b(waves?|dunes?|desert|paper|silk|layers?|stripes?|abstract|geometric|logo|icon)\b/,
+    paint: paintLayers,
   },
-  { words: /\b(waves?|dunes?|desert|paper|silk|layers?|stripes?)\b/, paint: paintLayers },
 ]
 
 /** How far pixels stray from smooth slopes: the texture of fine pictures. */
