@@ -45,7 +45,7 @@ export interface SandboxRequest {
 /** What every endpoint knows about the sandbox it belongs to. */
 export interface Surroundings {
   readonly seed: number
-  /** Pictures are drawn from the prompt, or are of one colour. */
+  /** Pictures and videos are drawn from the prompt, or are of one colour. */
   readonly media: 'scenes' | 'flat'
   readonly clock: Clock
 }

@@ -25,7 +25,7 @@ export interface SandboxOptions {
   readonly faults?: readonly FaultRule[]
   /** Where video jobs are kept, so that they outlive this sandbox; made when it is needed. Memory when left out. */
   readonly folder?: string | undefined
-  /** `flat` serves pictures of one colour, which take no time to make: for tests. `scenes` when left out. */
+  /** `flat` serves pictures and videos of one colour, which take no time to make: for tests. `scenes` when left out. */
   readonly media?: 'scenes' | 'flat'
   readonly clock: Clock
   /** Called with one line for every request, when its reply is over. Holds no key and no prompt. */

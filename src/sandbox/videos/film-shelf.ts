@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { encodeWebp } from '../../files/codecs.ts'
 import type { ServedBytes } from '../http/serve-bytes.ts'
+import type { Surroundings } from '../request.ts'
 import type { Film } from './film-plan.ts'
 
 /** Videos kept for the next part that is asked for; drawing one again takes a second or two. */
@@ -16,9 +17,14 @@ export interface FilmShelf {
   still(film: Film): Promise<ServedBytes>
 }
 
-/** @param signal ends what is being drawn */
-export function createFilmShelf(signal: AbortSignal): FilmShelf {
+/**
+ * @param signal ends what is being drawn
+ * @param media `flat` for videos of one colour
+ */
+export function createFilmShelf(signal: AbortSignal, media: Surroundings['media']): FilmShelf {
   const drawn = new Map<string, Promise<ServedBytes>>()
+  const draw = ({ drawFilm, flatFilm }: Awaited<ReturnType<typeof drawing>>, film: Film) =>
+    media === 'flat' ? flatFilm(film) : drawFilm(film, signal)
   let last: Promise<unknown> = Promise.resolve()
   const inTurn = (draw: () => Promise<ServedBytes>) => {
     const mine = last.then(draw, draw)
@@ -39,7 +45,7 @@ export function createFilmShelf(signal: AbortSignal): FilmShelf {
   return {
     video: (film) =>
       take(`video ${JSON.stringify(film)}`, async () =>
-        served(await (await drawing()).drawFilm(film, signal), 'video/mp4'),
+        served(await draw(await drawing(), film), 'video/mp4'),
       ),
     still: (film) =>
       take(`still ${JSON.stringify(film)}`, async () =>

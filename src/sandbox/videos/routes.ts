@@ -34,7 +34,7 @@ export function addVideoRoutes(
     clock,
     media,
     jobs: createJobStore(clock, folder),
-    films: createFilmShelf(signal),
+    films: createFilmShelf(signal, media),
     pacing: pacingOf(latency),
   }
   addVideos(app, serve, works)

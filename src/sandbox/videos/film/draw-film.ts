@@ -5,6 +5,7 @@ import { drawScene, sceneColours } from '../../images/scene/draw-scene.ts'
 import { seededRandom } from '../../seeded-random.ts'
 import type { Film } from '../film-plan.ts'
 import { createEncoder, pictureSet, sequenceSet } from './encoder.ts'
+import type { Format } from './encoder.ts'
 import type { Plane, Planes } from './macroblock.ts'
 import { mp4File } from './mp4.ts'
 
@@ -26,8 +27,7 @@ const mostPixels = 5_000_000
  * @throws the reason of the signal once it is aborted
  */
 export async function drawFilm(film: Film, signal?: AbortSignal): Promise<Uint8Array> {
-  const { width, height } = film
-  const format = { width, height, columns: Math.ceil(width / 16), rows: Math.ceil(height / 16) }
+  const format = formatOf(film)
   const scene = planesOf(filmScene(film), format.rows * 16)
   const encode = createEncoder(scene, format)
   const pictures: Uint8Array[][] = []
@@ -36,6 +36,35 @@ export async function drawFilm(film: Film, signal?: AbortSignal): Promise<Uint8A
     signal?.throwIfAborted()
     pictures.push(await encode(offset, nextTurn))
   }
+  return filmFile(format, pictures)
+}
+
+/** A video of one colour, whose pictures are coded only once: for tests of all that is around a video. */
+export async function flatFilm(film: Film): Promise<Uint8Array> {
+  const format = formatOf(film)
+  const light = 32 + Math.floor(seededRandom(film.seed, ...film.prompts)() * 192)
+  const plane = (width: number, height: number, sample: number): Plane => ({
+    width,
+    samples: new Uint8Array(width * height).fill(sample),
+  })
+  const [width, height] = [format.columns * 16, format.rows * 16]
+  const colour = plane(width / 2, height / 2, 128)
+  const encode = createEncoder({ luma: plane(width, height, light), chroma: [colour, colour] }, format)
+  // Two pictures one after the other have to differ in their numbers.
+  const pictures = [await encode(0), await encode(0)]
+  const frames = film.seconds * framesPerSecond
+  return filmFile(
+    format,
+    Array.from({ length: frames }, (_, frame) => pictures[frame % 2]!),
+  )
+}
+
+function formatOf({ width, height }: Film): Format {
+  return { width, height, columns: Math.ceil(width / 16), rows: Math.ceil(height / 16) }
+}
+
+function filmFile(format: Format, pictures: readonly (readonly Uint8Array[])[]): Uint8Array {
+  const { width, height } = format
   const sets = { sequenceSet: sequenceSet(format), pictureSet: pictureSet() }
   return mp4File({ width, height, framesPerSecond, ...sets }, pictures)
 }

@@ -4,6 +4,7 @@ import {
   drawFilm,
   drawStill,
   filmScene,
+  flatFilm,
   panOffsets,
   planesOf,
 } from '../../../../src/sandbox/videos/film/draw-film.ts'
@@ -90,6 +91,23 @@ test.skipIf(!hasFfmpeg)('ffprobe tells what was asked for (needs ffmpeg)', async
   })
   expect([Number(streams[0].duration), Number(format.duration)]).toEqual([3, 3])
 })
+
+test.skipIf(!hasFfmpeg)(
+  'a flat film has the size and the length asked for, in one colour (needs ffmpeg)',
+  async () => {
+    const bytes = Buffer.from(await flatFilm(film({ width: 720, height: 1280, seconds: 3 })))
+    expect(mp4Facts(bytes)).toMatchObject({ width: 720, height: 1280, seconds: [3, 3], frames: 72 })
+    const frames = decodeVideo(bytes, 720, 1280)
+    expect(frames).toHaveLength(72)
+    for (const frame of [frames[0]!, frames[71]!]) {
+      const luma = frame.subarray(0, 720 * 1280)
+      expect(luma.every((sample) => sample === luma[0])).toBe(true)
+      expect(frame.subarray(720 * 1280).every((sample) => sample === 128)).toBe(true)
+    }
+    const other = await flatFilm(film({ width: 720, height: 1280, seconds: 3, seed: 'y' }))
+    expect(bytes.equals(other)).toBe(false)
+  },
+)
 
 test('the same film is the same file; seed, prompt and changes each make another', async () => {
   const films = [
