@@ -9,9 +9,12 @@ export { until } from './until.ts'
 /** Parsed JSON that a test looks into. */
 export type Json = ReturnType<typeof JSON.parse>
 
-/** A sandbox for one test; closed when the test ends. */
+/**
+ * A sandbox for one test; closed when the test ends. Its pictures and videos are of one colour, which is quick: a test that
+ * looks at them asks for `media: 'scenes'`.
+ */
 export async function runningSandbox(options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
-  const sandbox = await startSandbox({ clock: systemClock, ...options })
+  const sandbox = await startSandbox({ clock: systemClock, media: 'flat', ...options })
   onTestFinished(() => sandbox.close())
   return sandbox
 }

@@ -19,7 +19,7 @@ test('one image: its path on standard output, what it is on standard error', asy
 })
 
 test('several images: numbered, and each another one', async () => {
-  const sandbox = await runningSandbox()
+  const sandbox = await runningSandbox({ media: 'scenes' })
   const studio = studioAt(sandbox)
   const { code, out } = await studio.run(['create', ...quick, '-n', '3', '-o', 'kite.png', 'A red kite'])
   expect([code, out]).toEqual([0, 'kite-1.png\nkite-2.png\nkite-3.png\n'])
@@ -66,7 +66,7 @@ test.each([
 })
 
 test.each(['png', 'webp'])('a transparent background is one, in %s', async (format) => {
-  const studio = studioAt(await runningSandbox())
+  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
   const words = ['--background', 'transparent', '--output-format', format, '-o', 'x']
   expect((await studio.run(['create', ...quick, ...words, 'A red kite'])).code).toBe(0)
   expect(studio.info('x')).toMatchObject({ format, hasAlpha: true })
@@ -77,7 +77,7 @@ test.each(['png', 'webp'])('a transparent background is one, in %s', async (form
 })
 
 test('stronger compression makes smaller files', async () => {
-  const studio = studioAt(await runningSandbox())
+  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
   for (const percent of ['10', '90']) {
     const words = ['--output-format', 'jpeg', '--output-compression', percent, '-o', `${percent}.jpg`]
     expect((await studio.run(['create', ...quick, ...words, 'A red kite'])).code).toBe(0)
@@ -86,7 +86,7 @@ test('stronger compression makes smaller files', async () => {
 })
 
 test('the same prompt looks the same, another one does not', async () => {
-  const studio = studioAt(await runningSandbox())
+  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
   for (const [name, prompt] of [
     ['a.png', 'A red kite'],
     ['b.png', 'A red kite'],

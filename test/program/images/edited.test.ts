@@ -8,11 +8,11 @@ import { largestDifference, maskPng, meanDifference, testImages } from '../../su
 import { quick, studioAt, type Studio } from './image-run.ts'
 
 /** A studio with pictures of model A's own size, so that nothing is scaled. */
-async function editStudio(): Promise<{
+async function editStudio(media: 'scenes' | 'flat' = 'flat'): Promise<{
   studio: Studio
   sandbox: Awaited<ReturnType<typeof runningSandbox>>
 }> {
-  const sandbox = await runningSandbox()
+  const sandbox = await runningSandbox({ media })
   const studio = studioAt(sandbox)
   const { png, jpeg, webp } = await testImages(1024)
   writeFiles(studio.cwd, { 'in.png': png, 'in.jpg': jpeg, 'in.webp': webp, 'mask.png': await maskPng(1024) })
@@ -20,7 +20,7 @@ async function editStudio(): Promise<{
 }
 
 test('an edit changes what the mask opens, and nothing else', async () => {
-  const { studio, sandbox } = await editStudio()
+  const { studio, sandbox } = await editStudio('scenes')
   const words = ['edit', ...quick, '--image', 'in.png', '--mask', 'mask.png', '-o', 'out.png', 'A red kite']
   expect(await studio.run(words)).toMatchObject({ code: 0, out: 'out.png\n' })
   const [before, after] = [await studio.pixels('in.png'), await studio.pixels('out.png')]
@@ -31,7 +31,7 @@ test('an edit changes what the mask opens, and nothing else', async () => {
 })
 
 test('an edit without a mask keeps the picture recognisable', async () => {
-  const { studio } = await editStudio()
+  const { studio } = await editStudio('scenes')
   const words = ['edit', ...quick, '--image', 'in.jpg', '-o', 'out.png', 'A red kite']
   expect((await studio.run(words)).code).toBe(0)
   const [before, after] = [await studio.pixels('in.jpg'), await studio.pixels('out.png')]
@@ -41,7 +41,7 @@ test('an edit without a mask keeps the picture recognisable', async () => {
 })
 
 test('several images of all types are sent in their order, and the first is edited', async () => {
-  const { studio, sandbox } = await editStudio()
+  const { studio, sandbox } = await editStudio('scenes')
   const images = ['--image', 'in.png', '--image', 'in.webp', '--image', 'in.jpg']
   const { code, out } = await studio.run([
     'edit',

@@ -57,10 +57,10 @@ const cases: readonly Case[] = [
     edit: { exit: 6, attempts: 3 },
   },
   { fault: { action: 'reset', at: 'after-headers' }, exit: 7, created: 1, attempts: 1 },
-  { fault: { action: 'reset', at: 20_000 }, exit: 7, created: 1, attempts: 1 },
-  { fault: { action: 'close', at: 20_000 }, exit: 7, created: 1, attempts: 1, kept: true },
-  { fault: { action: 'cut', at: 20_000 }, exit: 7, created: 1, attempts: 1, kept: true },
-  { fault: { action: 'cut', at: 20_000 }, words: stream, exit: 7, created: 1, attempts: 1 },
+  { fault: { action: 'reset', at: 2_000 }, exit: 7, created: 1, attempts: 1 },
+  { fault: { action: 'close', at: 2_000 }, exit: 7, created: 1, attempts: 1, kept: true },
+  { fault: { action: 'cut', at: 2_000 }, exit: 7, created: 1, attempts: 1, kept: true },
+  { fault: { action: 'cut', at: 2_000 }, words: stream, exit: 7, created: 1, attempts: 1 },
   { fault: { action: 'reset' }, words: stream, exit: 7, created: 1, attempts: 1 },
   { fault: { action: 'reset', at: 'before-terminal' }, words: stream, exit: 7, created: 1, attempts: 1 },
   {
@@ -162,8 +162,8 @@ test('an image that is sent twice is saved twice, with a word', async () => {
 
 test.each([
   ['before its head', { action: 'stall', at: 'after-headers' }, base64, 60_000],
-  ['in the image', { action: 'stall', at: 20_000 }, base64, 60_000],
-  ['in a stream', { action: 'stall', at: 20_000 }, stream, 60_000],
+  ['in the image', { action: 'stall', at: 2_000 }, base64, 60_000],
+  ['in a stream', { action: 'stall', at: 2_000 }, stream, 60_000],
   ['with nothing but comments', { action: 'comments-only', ms: 1 }, stream, 300_000],
 ] as const)('a reply that falls silent %s: 7, after the limit', async (_, fault, words, limit) => {
   const sandbox = await runningSandbox({ faults: [{ ...fault, endpoint: 'image-generations' }] })

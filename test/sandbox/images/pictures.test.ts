@@ -13,11 +13,12 @@ import {
   testPicture,
 } from '../../support/test-images.ts'
 
+const scenes = { media: 'scenes' } as const
 const modelA = { model: 'image-model-a', prompt: 'hills at dusk', quality: 'low' }
 const plain = { model: 'my-own', prompt: 'hills at dusk', size: '256x256', response_format: 'b64_json' }
 
 async function firstOf(body: Json, seed = 1) {
-  const sandbox = await runningSandbox({ seed })
+  const sandbox = await runningSandbox({ ...scenes, seed })
   const { json } = await create(sandbox, body)
   return pixelsOf(json.data[0])
 }
@@ -31,7 +32,7 @@ describe('the size asked for', () => {
   })
 
   test.each(sizes[1]!.filter((size) => size !== 'auto'))('%s when edited', async (size) => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const { json } = await edit(sandbox, { ...plain, size }, [part((await testImages(40, 30)).png)])
     const { width, height } = await pixelsOf(json.data[0])
     expect(`${width}x${height}`).toBe(size)
@@ -43,7 +44,7 @@ describe('the size asked for', () => {
     [40, 90, '1024x1536'],
     [70, 64, '1024x1024'],
   ])('auto, for a source of %d x %d', async (width, height, size) => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const { png } = await testImages(width, height)
     for (const asked of [{ size: 'auto' }, {}]) {
       const { json } = await edit(sandbox, { ...modelA, ...asked }, [part(png)])
@@ -62,7 +63,7 @@ test.each(['png', 'jpeg', 'webp'])('the format asked for: %s', async (format) =>
 })
 
 test.each(['jpeg', 'webp'])('output_compression is the quality that is left of a %s', async (format) => {
-  const sandbox = await runningSandbox()
+  const sandbox = await runningSandbox(scenes)
   const lengths: number[] = []
   for (const output_compression of [0, 50, 100]) {
     const { json } = await create(sandbox, { ...plain, output_format: format, output_compression })
@@ -73,7 +74,7 @@ test.each(['jpeg', 'webp'])('output_compression is the quality that is left of a
 })
 
 test('quality is detail: finer pictures of the same scene take more bytes', async () => {
-  const sandbox = await runningSandbox()
+  const sandbox = await runningSandbox(scenes)
   const replies: Json[] = []
   for (const quality of ['low', 'medium', 'high']) {
     replies.push((await create(sandbox, { ...plain, quality })).json)
@@ -87,7 +88,7 @@ test('quality is detail: finer pictures of the same scene take more bytes', asyn
 })
 
 test('the same prompt and seed give the same bytes; another of either, and every image of several, look different', async () => {
-  const sandbox = await runningSandbox()
+  const sandbox = await runningSandbox(scenes)
   const [first, again, other] = [
     await create(sandbox, { ...plain, n: 3 }),
     await create(sandbox, { ...plain, n: 3 }),
@@ -110,7 +111,7 @@ test('natural is quieter in its colours than vivid', async () => {
 })
 
 test.each(['png', 'webp'])('a transparent background is alpha in the %s itself', async (output_format) => {
-  const sandbox = await runningSandbox()
+  const sandbox = await runningSandbox(scenes)
   const { json } = await create(sandbox, { ...modelA, background: 'transparent', output_format })
   expect(json.background).toBe('transparent')
   const { data, width, height } = await pixelsOf(json.data[0])
@@ -134,7 +135,7 @@ describe('an edit', () => {
   const isOpen = (x: number, y: number) => Math.abs(x / side - 0.5) < 0.25 && Math.abs(y / side - 0.5) < 0.25
 
   test('with a mask changes what the mask opens and no other pixel', async () => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const { json } = await edit(sandbox, { ...plain, size }, [part(png), part(mask, 'mask')])
     const edited = await pixelsOf(json.data[0])
     const source = testPicture(side, side)
@@ -143,14 +144,14 @@ describe('an edit', () => {
   })
 
   test('with a mask that is nowhere fully transparent changes nothing', async () => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const closed = await encodePng(testPicture(side, side, () => 1))
     const { json } = await edit(sandbox, { ...plain, size }, [part(png), part(closed, 'mask')])
     expect(largestDifference(await pixelsOf(json.data[0]), testPicture(side, side))).toBe(0)
   })
 
   test('of the same sources is the same, of others another', async () => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const ask = async (prompt: string, files = [part(png), part(mask, 'mask')]) =>
       (await edit(sandbox, { ...plain, prompt, size }, files)).json.data[0].b64_json
     const first = await ask('a lake')
@@ -160,7 +161,7 @@ describe('an edit', () => {
   })
 
   test('keeps to the mask when the result has another size', async () => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const { json } = await edit(sandbox, { ...plain, size: '512x512' }, [part(png), part(mask, 'mask')])
     const edited = await pixelsOf(json.data[0])
     const untouched = await edit(sandbox, { ...plain, size: '512x512' }, [
@@ -174,7 +175,7 @@ describe('an edit', () => {
   })
 
   test('without a mask changes the whole image and leaves its shapes; high fidelity changes less', async () => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const source = testPicture(side, side)
     const differences: number[] = []
     for (const input_fidelity of ['low', 'high']) {
@@ -187,7 +188,7 @@ describe('an edit', () => {
   })
 
   test('keeps the transparency of its source, unless an opaque background is asked for', async () => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const cut = await encodePng(testPicture(side, side, (x) => (x < 50 ? 0 : 255)))
     const { json } = await edit(sandbox, { ...plain, size }, [part(cut)])
     expect([json.background, (await pixelsOf(json.data[0])).data[3]]).toEqual(['transparent', 0])
@@ -199,7 +200,7 @@ describe('an edit', () => {
   })
 
   test('takes JPEG and WebP sources', async () => {
-    const sandbox = await runningSandbox()
+    const sandbox = await runningSandbox(scenes)
     const files = await testImages(32)
     for (const format of ['jpeg', 'webp'] as const) {
       const { status } = await edit(sandbox, { ...plain, size }, [

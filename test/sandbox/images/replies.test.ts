@@ -76,11 +76,15 @@ test('moderation and user are taken', async () => {
   expect(status).toBe(200)
 })
 
+const scenes = { media: 'scenes' } as const
 const streams: readonly (readonly [string, (body: Json) => Promise<Answer>])[] = [
-  ['image_generation', async (body) => create(await runningSandbox(), { ...modelA, stream: true, ...body })],
+  [
+    'image_generation',
+    async (body) => create(await runningSandbox(scenes), { ...modelA, stream: true, ...body }),
+  ],
   [
     'image_edit',
-    async (body) => edit(await runningSandbox(), { ...modelA, stream: true, ...body }, [part(png)]),
+    async (body) => edit(await runningSandbox(scenes), { ...modelA, stream: true, ...body }, [part(png)]),
   ],
 ]
 

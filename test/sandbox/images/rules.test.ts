@@ -119,8 +119,7 @@ function defined(body: Json): Json {
 
 /** Plays all rows and lists those that did not end as they should, so that one failure tells all of them. */
 async function surprisesOf(ask: Ask, rows: readonly Row[]): Promise<string[]> {
-  // The rules are what is tried here, not the pictures.
-  const sandbox = await runningSandbox({ media: 'flat' })
+  const sandbox = await runningSandbox()
   const surprises: string[] = []
   for (const { name, body, refused } of rows) {
     const before = sandbox.created()
@@ -161,14 +160,14 @@ describe.each(endpoints)('%s', (_, endpoint, ask) => {
 })
 
 test('the second legacy model makes images and does not edit them', async () => {
-  const sandbox = await runningSandbox({ media: 'flat' })
+  const sandbox = await runningSandbox()
   expect((await create(sandbox, { model: 'dall-e-3', prompt: 'a dot' })).status).toBe(200)
   const { status, json } = await edit(sandbox, { model: 'dall-e-3', prompt: 'a dot' }, [part(source)])
   expect([status, json.error.param]).toEqual([400, 'model'])
 })
 
 test('public ids have the rules of their families', async () => {
-  const sandbox = await runningSandbox({ media: 'flat' })
+  const sandbox = await runningSandbox()
   const url = { prompt: 'a dot', response_format: 'url' }
   const { json } = await create(sandbox, { ...url, model: 'gpt-image-1' })
   expect(json.error).toMatchObject({ param: 'response_format', code: 'unknown_parameter' })
