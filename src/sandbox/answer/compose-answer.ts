@@ -3,7 +3,6 @@ import { sampleOf } from '../schema/sample.ts'
 import type { Random } from '../seeded-random.ts'
 import { seededRandom } from '../seeded-random.ts'
 import type { Answer, AnswerPart, Ending, PlannedCall, Question } from './answer.ts'
-import { tinyPng } from './tiny-png.ts'
 import { tokensOf } from './tokens.ts'
 import { wordsAsked, writeText } from './write-text.ts'
 
@@ -16,13 +15,14 @@ const shortLimit = 24
 
 /**
  * Decides what to say. The same question has the same answer.
+ * @param image goes with a text, in base64
  * @throws RequestProblem when the budget of the request is spent
  */
-export function composeAnswer(question: Question, budget: Budget): Answer {
+export function composeAnswer(question: Question, budget: Budget, image?: string): Answer {
   const random = seededRandom(...question.seed, question.prompt)
   const limit = limitOf(question)
   const thoughts = question.thinks ? tokensOf(thoughtsAbout(question)) : []
-  const visible = question.scenario === 'failure' ? [] : visibleParts(question, random, budget)
+  const visible = question.scenario === 'failure' ? [] : visibleParts(question, random, budget, image)
   const shown = cut(thoughts, limit)
   const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
   return {
@@ -56,7 +56,7 @@ function thoughtsAbout({ calls }: Question): string {
   return `[sandbox] The request was read to its end. The plan is to ${plan}.`
 }
 
-function visibleParts(question: Question, random: Random, budget: Budget): AnswerPart[] {
+function visibleParts(question: Question, random: Random, budget: Budget, image?: string): AnswerPart[] {
   const { scenario, calls } = question
   if (scenario === 'empty') return []
   if (scenario === 'refusal')
@@ -64,7 +64,7 @@ function visibleParts(question: Question, random: Random, budget: Budget): Answe
   if (calls.length > 0) return calls.map((call) => callPart(call, random, budget))
   const words = wordsOf(question, random, budget)
   const text = textPart('text', upToStop(words, question.stopSequences))
-  return question.wantsImage ? [text, { kind: 'image', base64: tinyPng(random).toString('base64') }] : [text]
+  return image === undefined ? [text] : [text, { kind: 'image', base64: image }]
 }
 
 function wordsOf(question: Question, random: Random, budget: Budget): string {

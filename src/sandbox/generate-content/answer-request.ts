@@ -1,11 +1,13 @@
-import type { Answer } from '../answer/answer.ts'
+import type { Answer, Question } from '../answer/answer.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
+import { encodePng } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/change-frames.ts'
 import { envelope } from '../http/envelope.ts'
 import { assertValid, RequestProblem } from '../http/problem.ts'
 import { jsonReply } from '../http/reply.ts'
 import type { Frame, Reply } from '../http/reply.ts'
+import { drawScene } from '../images/scene/draw-scene.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import type { JsonObject } from '../json-value.ts'
 import { textModel } from '../models.ts'
@@ -27,12 +29,12 @@ const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.
  * and `:generateContent` as one document.
  * @throws RequestProblem
  */
-export function answerGenerateContent(
+export async function answerGenerateContent(
   request: SandboxRequest,
   modelId: string,
   streams: boolean,
   { seed }: Surroundings,
-): Reply {
+): Promise<Reply> {
   const { body, budget } = request
   assertValid(generateContentEndpoint, body)
   const model = textModel(modelId)
@@ -53,9 +55,12 @@ export function answerGenerateContent(
   const config = objectOf(body['generationConfig'])
   const count = numberOf(config['candidateCount']) ?? 1
   for (let candidate = 0; candidate < count; candidate++) budget.spendOn(facts.categories)
-  const answers = Array.from({ length: count }, (_, index) =>
-    withoutHiddenThoughts(composeAnswer({ ...question, seed: [...question.seed, index] }, budget), config),
-  )
+  const answers: Answer[] = []
+  for (let index = 0; index < count; index++) {
+    const candidate = { ...question, seed: [...question.seed, index] }
+    const image = question.wantsImage ? await drawImage(candidate) : undefined
+    answers.push(withoutHiddenThoughts(composeAnswer(candidate, budget, image), config))
+  }
   const chunks = question.scenario === 'block' ? [blockedChunk(facts)] : chunksOf(answers, facts)
   if (!streams || request.ignoresStream) {
     if (question.scenario === 'error') throw breakOffProblem
@@ -89,4 +94,10 @@ function withoutHiddenThoughts(answer: Answer, config: JsonObject): Answer {
 function breakOffFrames(asEvents: boolean): readonly Frame[] {
   const error = JSON.stringify(envelope('google', breakOffProblem), null, 2)
   return [{ text: asEvents ? `${error}\n` : `,\n${error}\n]`, pause: 'token', role: 'terminal' }]
+}
+
+/** A small PNG of the prompt, in base64. */
+async function drawImage({ seed, prompt }: Question): Promise<string> {
+  const scene = drawScene({ seed, prompt, width: 64, height: 64, detail: 1, isVivid: true })
+  return Buffer.from(await encodePng(scene)).toString('base64')
 }
