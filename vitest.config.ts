@@ -5,11 +5,16 @@ const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.
   version: string
 }
 
+const slow = 'test/**/*.slow.test.ts'
+
 export default defineConfig({
   define: { __VERSION__: JSON.stringify(version) },
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/bench/**'],
+    projects: [
+      { extends: true, test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [slow] } },
+      // Loops of kills, and whole films: `npm run test:slow`.
+      { extends: true, test: { name: 'slow', include: [slow] } },
+    ],
     pool: 'forks',
     // Many tests start processes of their own: more workers than this would only wait for each other.
     maxWorkers: 2,

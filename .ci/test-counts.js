@@ -1,9 +1,9 @@
-// Prints "N passed, N failed" from the JSON report of the test runner, and before it each failure once more:
+// Prints "N passed, N failed" from the JSON reports of the test runner, and before it each failure once more:
 // what the runner said of it stands hundreds of lines above. Runs on any Node.
 import { readFileSync } from 'node:fs'
 
-const report = read(process.argv[2])
-const tests = report.testResults.flatMap((file) =>
+const files = process.argv.slice(2).flatMap((path) => read(path).testResults)
+const tests = files.flatMap((file) =>
   file.assertionResults.map((test) => ({ ...test, name: `${file.name}: ${test.fullName}` })),
 )
 // One that has passed after all, in a second try, has failed once.
@@ -12,9 +12,7 @@ const passed = tests.filter((test) => test.status === 'passed' && !isFailed(test
 const failed = tests.filter(isFailed)
 const skipped = tests.filter((test) => test.status !== 'passed' && !isFailed(test))
 // A file that could not even be loaded has failed without a single test.
-const broken = report.testResults.filter(
-  (file) => file.status === 'failed' && file.assertionResults.length === 0,
-)
+const broken = files.filter((file) => file.status === 'failed' && file.assertionResults.length === 0)
 
 for (const { name } of skipped) console.log(`SKIPPED: ${name}`)
 if (skipped.length > 0) console.log()
