@@ -1,4 +1,7 @@
 import type { Scenario } from './answer/scenario.ts'
+import { familyOf } from '../contract/families.ts'
+import type { Endpoint } from '../contract/field.ts'
+import { RequestProblem } from './http/problem.ts'
 
 /** A text model of the sandbox. Any other name is served like `sandbox-text`. */
 export interface SandboxModel {
@@ -40,3 +43,18 @@ export function textModel(id: string): SandboxModel {
 
 /** The video models of the sandbox, for operations and videos. Any other name is served like it. */
 export const videoModels = [{ id: 'sandbox-video', about: 'draws a short video of every prompt' }] as const
+
+/**
+ * A model of a family that the specification does not name for the endpoint is turned down; a model of no known
+ * family is served by the rules for every model.
+ * @throws RequestProblem 400
+ */
+export function assertServed({ families = {} }: Endpoint, model: string): void {
+  const family = familyOf(model)
+  if (family === undefined || families[family] !== undefined) return
+  throw new RequestProblem(
+    400,
+    `Invalid 'model': must be of ${Object.keys(families).join(', ')}, not ${model}.`,
+    { param: 'model', code: 'invalid_value' },
+  )
+}

@@ -43,7 +43,7 @@ export interface SandboxRequest {
 }
 
 /** What every endpoint knows about the sandbox it belongs to. */
-export interface Surroundings {
+export interface SandboxContext {
   readonly seed: number
   /** Pictures and videos are drawn from the prompt, or are of one colour. */
   readonly media: 'scenes' | 'flat'

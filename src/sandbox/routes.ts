@@ -5,20 +5,17 @@ import { assertLocal } from './http/guard.ts'
 import type { Exchanges, Handler } from './http/handler.ts'
 import { RequestProblem } from './http/problem.ts'
 import { jsonReply } from './http/reply.ts'
-import { createImages } from './images/create-images.ts'
-import { editImages } from './images/edit-images.ts'
-import { createImageStore } from './images/image-store.ts'
-import { readForm } from './images/read-form.ts'
-import type { KeepImage } from './images/reply-with-images.ts'
-import { serveImage } from './images/serve-image.ts'
+import { createImages, editImages } from './images/endpoints.ts'
+import { createImageStore, serveImage } from './images/image-store.ts'
+import { readForm } from './images/form.ts'
+import type { KeepImage } from './images/reply.ts'
 import { modelCatalog, modelList } from './list-models.ts'
 import { createResponse } from './responses/create-response.ts'
 import { cancelResponse, deleteResponse, getResponse } from './responses/look-up.ts'
 import { createResponseStore } from './responses/response-store.ts'
-import { originOf, pathPart } from './serve.ts'
-import type { App, Call, Serve } from './serve.ts'
+import { originOf, pathPart, type App, type Call, type Serve } from './serve.ts'
 import { addVideoRoutes, operationHandler } from './videos/routes.ts'
-import type { VideoWorks } from './videos/works.ts'
+import type { VideoService } from './videos/service.ts'
 
 /** Tells the server adapter that the reply has been written to Node's own response. */
 const alreadySent = () => new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
@@ -37,8 +34,8 @@ export function addRoutes(app: App, shared: Exchanges, folder: string | undefine
     return alreadySent()
   }
 
-  const works = addVideoRoutes(app, shared, serve, folder)
-  const act = serve((call) => actionHandler(call, shared, works))
+  const service = addVideoRoutes(app, shared, serve, folder)
+  const act = serve((call) => actionHandler(call, shared, service))
   app.post('/v1beta/models/:action', act)
   app.post('/v1/models/:action', act)
   app.get(
@@ -119,11 +116,11 @@ function addImageRoutes(app: App, shared: Exchanges, serve: Serve): void {
 }
 
 /** `{model}:{method}`: the model's name may hold colons itself. */
-function actionHandler(call: Call, shared: Exchanges, works: VideoWorks): Handler | undefined {
+function actionHandler(call: Call, shared: Exchanges, service: VideoService): Handler | undefined {
   const action = pathPart(call, 'action')
   const colon = action.lastIndexOf(':')
   const [model, method] = [action.slice(0, colon), action.slice(colon + 1)]
-  if (model !== '' && method === 'predictLongRunning') return operationHandler(model, works)
+  if (model !== '' && method === 'predictLongRunning') return operationHandler(model, service)
   if (model === '' || (method !== 'streamGenerateContent' && method !== 'generateContent')) return undefined
   const streams = method === 'streamGenerateContent'
   return {

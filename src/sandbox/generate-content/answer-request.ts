@@ -11,7 +11,7 @@ import { drawScene } from '../images/scene/draw-scene.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
 import type { JsonObject } from '../json-value.ts'
 import { textModel } from '../models.ts'
-import type { SandboxRequest, Surroundings } from '../request.ts'
+import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { blockedChunk, chunksOf } from './chunks.ts'
 import type { ReplyFacts } from './chunks.ts'
@@ -33,7 +33,7 @@ export async function answerGenerateContent(
   request: SandboxRequest,
   modelId: string,
   streams: boolean,
-  { seed }: Surroundings,
+  { seed }: SandboxContext,
 ): Promise<Reply> {
   const { body, budget } = request
   assertValid(generateContentEndpoint, body)

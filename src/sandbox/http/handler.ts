@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { EndpointName } from '../endpoint-name.ts'
 import type { FaultChooser } from '../faults/choose.ts'
 import type { Ledger, RequestRecord } from '../ledger.ts'
-import type { RequestContent, SandboxRequest, Surroundings } from '../request.ts'
+import type { RequestContent, SandboxRequest, SandboxContext } from '../request.ts'
 import type { LatencyProfile } from './pacing.ts'
 import type { Reply } from './reply.ts'
 
@@ -19,7 +19,7 @@ export interface Handler {
 }
 
 /** What all exchanges of a sandbox share. */
-export interface Exchanges extends Surroundings {
+export interface Exchanges extends SandboxContext {
   readonly latency: LatencyProfile
   readonly faults: FaultChooser
   readonly ledger: Ledger

@@ -3,16 +3,18 @@ import type { Clock } from '../../context.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { RequestProblem } from '../http/problem.ts'
-import type { ServedBytes } from '../http/serve-bytes.ts'
+import { type ServedBytes, serveBytes } from '../http/serve-bytes.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { EncodedPicture } from './painter.ts'
+import type { EncodedPicture } from './reply.ts'
+import type { Reply } from '../http/reply.ts'
+import type { SandboxRequest } from '../request.ts'
 
 /** Result images take at most so much memory; beyond it the oldest are forgotten. */
 const maxStoredBytes = 256 * 1024 * 1024
 const maxStored = 10_000
 
 /** The images that can be fetched by their address, for 60 minutes of the sandbox's clock. */
-export interface ImageStore {
+interface ImageStore {
   /** Keeps an image and returns its address below the sandbox's own: path and query. */
   keep(id: string, picture: EncodedPicture): string
   /** @throws RequestProblem 403 for an address that expired or is not signed, 404 for one not known */
@@ -47,4 +49,12 @@ export function createImageStore(clock: Clock, seed: number): ImageStore {
       return image
     },
   }
+}
+
+/**
+ * `GET /sandbox/images/{file}`: an image, or a part of it.
+ * @throws RequestProblem 403 or 404 as the store says, 416
+ */
+export function serveImage(request: SandboxRequest, file: string, store: ImageStore): Reply {
+  return serveBytes(request, 'image', store.find(file, request.query))
 }

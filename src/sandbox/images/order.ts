@@ -1,16 +1,13 @@
-import { familyOf } from '../../contract/families.ts'
-import type { FamilyId } from '../../contract/families.ts'
-import type { JsonObject } from '../json-value.ts'
-import { numberOf, textOf } from '../json-value.ts'
-import { scenarioHeader } from '../request.ts'
-import type { SandboxRequest } from '../request.ts'
-import { scenarioOf, scenarios } from '../answer/scenario.ts'
-import type { Scenario } from '../answer/scenario.ts'
-import type { Size } from './pixels/fit.ts'
-import type { Detail } from './scene/brief.ts'
+import { familyOf, type FamilyId } from '../../contract/families.ts'
+import { type JsonObject, numberOf, textOf } from '../json-value.ts'
+import { scenarioHeader, type SandboxRequest } from '../request.ts'
+import { scenarioOf, scenarios, type Scenario } from '../answer/scenario.ts'
+import type { Size } from './pixels.ts'
+import type { Detail } from './scene/palette.ts'
+import { countTokens } from '../answer/tokens.ts'
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp'
-export type Quality = 'low' | 'medium' | 'high'
+type Quality = 'low' | 'medium' | 'high'
 
 /** What a valid request of either image endpoint asks for, with the defaults filled in. */
 export interface ImageOrder {
@@ -86,4 +83,53 @@ function wordOf(body: JsonObject, name: string, otherwise: string): string {
 function sizeOf(word: string): Size | undefined {
   const [, width, height] = /^(\d+)x(\d+)$/.exec(word) ?? []
   return width === undefined ? undefined : { width: Number(width), height: Number(height) }
+}
+
+/** Tokens of one image by quality and shape, as the public service counts them (wire facts, section "Images"). */
+const imageTokens = {
+  low: { square: 272, portrait: 408, landscape: 400 },
+  medium: { square: 1056, portrait: 1584, landscape: 1568 },
+  high: { square: 4160, portrait: 6240, landscape: 6208 },
+} as const
+const partialTokens = 100
+
+/** Of a source image: so many, and more for every tile, once its shorter side is scaled to the tile's. */
+const sourceTokens = { base: 65, tile: 129, side: 512 } as const
+const fidelityTokens = { square: 4160, other: 6240 } as const
+
+/**
+ * Usage of a whole request, for model A only. All numbers add up.
+ * @param sources dimensions of the source images; they count more with high input fidelity
+ */
+export function usageOf(
+  { prompt, quality, partials, streams }: ImageOrder,
+  size: Size,
+  images: number,
+  { sources = [] as readonly Size[], isFaithful = false } = {},
+): object {
+  const text = Math.max(1, countTokens(prompt))
+  const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isFaithful), 0)
+  const output = images * (imageTokens[quality][shapeOf(size)] + (streams ? partials * partialTokens : 0))
+  return {
+    input_tokens: text + image,
+    input_tokens_details: { image_tokens: image, text_tokens: text },
+    output_tokens: output,
+    output_tokens_details: { image_tokens: output, text_tokens: 0 },
+    total_tokens: text + image + output,
+  }
+}
+
+function shapeOf({ width, height }: Size): 'square' | 'portrait' | 'landscape' {
+  if (width === height) return 'square'
+  return width < height ? 'portrait' : 'landscape'
+}
+
+function tokensOfSource({ width, height }: Size, isFaithful: boolean): number {
+  const scale = sourceTokens.side / Math.min(width, height)
+  const tiles = [width, height].reduce(
+    (product, side) => product * Math.ceil((side * scale) / sourceTokens.side),
+    1,
+  )
+  const extra = isFaithful ? (width === height ? fidelityTokens.square : fidelityTokens.other) : 0
+  return sourceTokens.base + sourceTokens.tile * tiles + extra
 }

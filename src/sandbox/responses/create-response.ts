@@ -8,7 +8,7 @@ import type { Reply } from '../http/reply.ts'
 import type { JsonObject } from '../json-value.ts'
 import { isObject, objectOf, textOf } from '../json-value.ts'
 import { textModel, textModels } from '../models.ts'
-import type { SandboxRequest, Surroundings } from '../request.ts'
+import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { fitContext } from './fit-context.ts'
 import { countItem, inputItems } from './items.ts'
@@ -32,7 +32,7 @@ const costOfLogprob = 20
 export function createResponse(
   request: SandboxRequest,
   store: ResponseStore,
-  { seed, clock }: Surroundings,
+  { seed, clock }: SandboxContext,
 ): Reply {
   const { body, budget } = request
   assertValid(responsesEndpoint, body)

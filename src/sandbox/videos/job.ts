@@ -1,5 +1,42 @@
-import type { Film } from './film-plan.ts'
-import type { VideoScenario } from './scenario.ts'
+import { askedFor } from '../answer/scenario.ts'
+import { RequestProblem } from '../http/problem.ts'
+import { scenarioHeader, type SandboxRequest } from '../request.ts'
+
+/** A video before it is drawn: all that decides its pixels. */
+export interface Film {
+  /** The first prompt, and the changes of the remixes on top of it. */
+  readonly prompts: readonly [string, ...string[]]
+  /** What makes it repeatable, beside the prompts. */
+  readonly seed: string
+  readonly width: number
+  readonly height: number
+  readonly seconds: number
+}
+
+/** The longest video; the specification sets no limit, a stand-in should. */
+export const longestFilmSeconds = 60
+
+/** The size word of the Video object, which has one for each way up (specification, resource Video). */
+export function sizeWord({ width, height }: Film): string {
+  return known.has(`${width}x${height}`) ? `${width}x${height}` : width > height ? '1280x720' : '720x1280'
+}
+
+const known = new Set(['1280x720', '720x1280', '1792x1024', '1024x1792'])
+
+/** Of a prompt, so much decides the picture: a job stays small on the disk whatever is asked. */
+const decisiveLength = 2000
+/** Remixes of remixes keep so many of their changes. */
+const mostChanges = 8
+
+/** The prompts of a video that is made from nothing but its own. */
+export function firstPrompt(prompt: string): Film['prompts'] {
+  return [prompt.slice(0, decisiveLength)]
+}
+
+/** The prompts of a remix. */
+export function withChange([first, ...changes]: Film['prompts'], prompt: string): Film['prompts'] {
+  return [first, ...[...changes, prompt.slice(0, decisiveLength)].slice(-mostChanges)]
+}
 
 /** A job as it is kept: what was asked and when. Its state follows from the clock. */
 export interface VideoJob {
@@ -31,7 +68,85 @@ export function fileIdOf({ id }: VideoJob, index: number): string {
 }
 
 /** The job and the place of the video that a file id names; undefined for what names none. */
-export function placeOfFile(fileId: string): { readonly id: string; readonly index: number } | undefined {
+export function parseFileId(fileId: string): { readonly id: string; readonly index: number } | undefined {
   const [, id, index] = /^([\da-z]+)f(\d+)$/.exec(fileId) ?? []
   return id === undefined ? undefined : { id, index: Number(index) }
+}
+
+/** A completed video that is always there, so that a newcomer has something to remix. */
+export const sourceVideoId = 'video_sandbox_source'
+
+const completedAt = Date.UTC(2026, 0, 1)
+
+export const sourceVideo: VideoJob = {
+  id: sourceVideoId,
+  kind: 'video',
+  model: 'sandbox-video',
+  prompt: 'a paper boat on a calm sea at sunset',
+  createdAt: completedAt - 4000,
+  pendingMs: 1000,
+  runningMs: 3000,
+  scenario: null,
+  films: [
+    {
+      prompts: ['a paper boat on a calm sea at sunset'],
+      seed: sourceVideoId,
+      width: 1280,
+      height: 720,
+      seconds: 4,
+    },
+  ],
+  remixedFrom: null,
+}
+
+/** What can be asked of a video job besides a good end: by header, by a word of the prompt, by the model's name. */
+export const videoScenarios = [
+  // Turned down at once.
+  'refusal',
+  'block',
+  // The job ends as failed, with an error object.
+  'failure',
+  'error',
+  // The result is withheld: all of it, or the last video of several.
+  'filtered',
+  'fewer',
+  // Completed, with nothing in it.
+  'empty',
+  // Completed, and the result has expired at once.
+  'expired',
+  // In progress for good.
+  'stuck',
+  // The progress goes back and forth, and so does the state.
+  'backwards',
+  // A state that no document knows, and then completion.
+  'unknown',
+  // States in other words and letter cases, progress as text, times in milliseconds.
+  'spelling',
+  // HTTP status 202 while the job runs.
+  'accepted',
+] as const
+type VideoScenario = (typeof videoScenarios)[number]
+
+/**
+ * The scenario that a request for a video asks for.
+ * @throws RequestProblem 400 when it is a refusal
+ */
+export function videoScenarioOf(
+  request: SandboxRequest,
+  prompt: string,
+  model: string,
+): VideoScenario | null {
+  const ofModel = videoScenarios.find((scenario) => model === `sandbox-${scenario}`)
+  const scenario = askedFor(videoScenarios, scenarioHeader(request), prompt) ?? ofModel ?? null
+  if (scenario !== 'refusal' && scenario !== 'block') return scenario
+  throw new RequestProblem(400, '[sandbox] The request was rejected by the safety system.', {
+    type: 'video_generation_user_error',
+    code: 'moderation_blocked',
+  })
+}
+
+/** Videos that the scenario leaves of those made. */
+export function shownFilms({ scenario, films }: VideoJob): number {
+  if (scenario === 'filtered' || scenario === 'empty') return 0
+  return scenario === 'fewer' ? films.length - 1 : films.length
 }

@@ -4,20 +4,15 @@ import type { Fields } from '../../contract/field.ts'
 import { videoRemixEndpoint } from '../../contract/videos.ts'
 import type { Exchanges, Handler } from '../http/handler.ts'
 import { readJsonBody } from '../http/read-body.ts'
-import { readForm } from '../images/read-form.ts'
+import { readForm } from '../images/form.ts'
 import type { RequestContent } from '../request.ts'
-import { originOf, pathPart } from '../serve.ts'
-import type { App, Call, Serve } from '../serve.ts'
-import { createOperation } from './create-operation.ts'
-import { createVideo } from './create-video.ts'
-import { createFilmShelf } from './film-shelf.ts'
+import { originOf, pathPart, type App, type Call, type Serve } from '../serve.ts'
+import { createOperation, lookUpOperation } from './operation-endpoints.ts'
+import { createVideo, deleteVideo, getVideo, listVideos, remixVideo } from './video-endpoints.ts'
+import { createFilmCache, type VideoService } from './service.ts'
 import { createJobStore } from './job-store.ts'
-import { lookUpOperation } from './look-up-operation.ts'
-import { deleteVideo, getVideo, listVideos } from './look-up-video.ts'
-import { remixVideo } from './remix-video.ts'
-import { redirectToFile, serveContent, serveFile } from './serve-video.ts'
-import { pacingOf } from './timeline.ts'
-import type { VideoWorks } from './works.ts'
+import { redirectToFile, serveContent, serveFile } from './content.ts'
+import { pacingOf } from './job-state.ts'
 
 /**
  * Puts the video endpoints on their paths.
@@ -28,31 +23,31 @@ export function addVideoRoutes(
   { seed, clock, media, latency, signal }: Exchanges,
   serve: Serve,
   folder: string | undefined,
-): VideoWorks {
-  const works: VideoWorks = {
+): VideoService {
+  const service: VideoService = {
     seed,
     clock,
     media,
     jobs: createJobStore(clock, folder),
-    films: createFilmShelf(signal, media),
+    films: createFilmCache(signal, media),
     pacing: pacingOf(latency),
   }
-  addVideos(app, serve, works)
+  addVideos(app, serve, service)
   // Google's own client asks below `/v1` since its version 3.
-  for (const version of ['v1beta', 'v1']) addGoogleRoutes(app, serve, works, version)
-  return works
+  for (const version of ['v1beta', 'v1']) addGoogleRoutes(app, serve, service, version)
+  return service
 }
 
 /** `POST /v1beta/models/{model}:predictLongRunning` */
-export function operationHandler(model: string, works: VideoWorks): Handler {
+export function operationHandler(model: string, service: VideoService): Handler {
   return {
     endpoint: 'video-operations',
     model,
-    answer: (request) => createOperation(request, model, works),
+    answer: (request) => createOperation(request, model, service),
   }
 }
 
-function addGoogleRoutes(app: App, serve: Serve, works: VideoWorks, version: string): void {
+function addGoogleRoutes(app: App, serve: Serve, service: VideoService, version: string): void {
   app.get(
     `/${version}/models/:model/operations/:id`,
     serve((call) => {
@@ -60,7 +55,7 @@ function addGoogleRoutes(app: App, serve: Serve, works: VideoWorks, version: str
       return {
         endpoint: 'operation-lookup',
         model,
-        answer: () => lookUpOperation(model, pathPart(call, 'id'), originOf(call), works),
+        answer: () => lookUpOperation(model, pathPart(call, 'id'), originOf(call), service),
       }
     }),
   )
@@ -71,42 +66,42 @@ function addGoogleRoutes(app: App, serve: Serve, works: VideoWorks, version: str
   app.get(
     `/${version}/files/:file`,
     serve((call) =>
-      fileHandler(call, (fileId) => (request) => redirectToFile(request, version, fileId, works)),
+      fileHandler(call, (fileId) => (request) => redirectToFile(request, version, fileId, service)),
     ),
   )
   app.get(
     `/download/${version}/files/:file`,
-    serve((call) => fileHandler(call, (fileId) => (request) => serveFile(request, fileId, works))),
+    serve((call) => fileHandler(call, (fileId) => (request) => serveFile(request, fileId, service))),
   )
 }
 
-function addVideos(app: App, serve: Serve, works: VideoWorks): void {
+function addVideos(app: App, serve: Serve, service: VideoService): void {
   const idOf = (call: Call) => pathPart(call, 'id')
   app.post(
     '/v1/videos',
     serve(() => ({
       endpoint: 'video-create',
       readContent: jsonOrForm(videoCreateEndpoint.fields),
-      answer: (request) => createVideo(request, works),
+      answer: (request) => createVideo(request, service),
     })),
   )
   app.get(
     '/v1/videos',
-    serve(() => ({ endpoint: 'video-lookup', answer: (request) => listVideos(request, works) })),
+    serve(() => ({ endpoint: 'video-lookup', answer: (request) => listVideos(request, service) })),
   )
   app.get(
     '/v1/videos/:id',
-    serve((call) => ({ endpoint: 'video-lookup', answer: () => getVideo(idOf(call), works) })),
+    serve((call) => ({ endpoint: 'video-lookup', answer: () => getVideo(idOf(call), service) })),
   )
   app.delete(
     '/v1/videos/:id',
-    serve((call) => ({ endpoint: 'video-lookup', answer: () => deleteVideo(idOf(call), works) })),
+    serve((call) => ({ endpoint: 'video-lookup', answer: () => deleteVideo(idOf(call), service) })),
   )
   app.get(
     '/v1/videos/:id/content',
     serve((call) => ({
       endpoint: 'video-content',
-      answer: (request) => serveContent(request, idOf(call), works),
+      answer: (request) => serveContent(request, idOf(call), service),
     })),
   )
   app.post(
@@ -114,7 +109,7 @@ function addVideos(app: App, serve: Serve, works: VideoWorks): void {
     serve((call) => ({
       endpoint: 'video-remix',
       readContent: jsonOrForm(videoRemixEndpoint.fields),
-      answer: (request) => remixVideo(request, idOf(call), works),
+      answer: (request) => remixVideo(request, idOf(call), service),
     })),
   )
 }

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { decodeImage } from '../../../src/files/codecs.ts'
 import { videoStateOf } from '../../../src/contract/video-state.ts'
-import { pacingOf } from '../../../src/sandbox/videos/timeline.ts'
+import { pacingOf } from '../../../src/sandbox/videos/job-state.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { mp4Facts } from '../../support/mp4-boxes.ts'
-import { call, runningSandbox } from '../../support/running-sandbox.ts'
-import type { Json } from '../../support/running-sandbox.ts'
+import { call, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 import { afterwards, fetchBytes, jobMs, makeVideo, operate, remix } from '../../support/video-calls.ts'
 

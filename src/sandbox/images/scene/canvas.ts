@@ -1,5 +1,6 @@
 import type { Pixels } from '../../../files/codecs.ts'
-import type { Colour } from './colour.ts'
+import type { Colour } from './palette.ts'
+import type { Random } from '../../seeded-random.ts'
 
 /** A picture while it is painted: three numbers a pixel, finer than bytes, so that slopes of colour have no steps. */
 export interface Canvas {
@@ -31,7 +32,7 @@ export function paintRows(canvas: Canvas, colourAt: (down: number) => Colour): v
   }
 }
 
-export interface Slope {
+interface Slope {
   /** Height of the edge at a column: 0 is the top of the picture, 1 its bottom. `across` is 0 to 1. */
   edgeAt(across: number): number
   /** The colour at a depth below the edge, in heights of the picture. */
@@ -65,7 +66,7 @@ export function paintBelow(canvas: Canvas, { edgeAt, colourAt, shadow }: Slope):
   }
 }
 
-export interface Disc {
+interface Disc {
   /** Centre: shares of width and height. */
   readonly x: number
   readonly y: number
@@ -138,4 +139,35 @@ export function developed({ width, height, values }: Canvas, grain: number): Pix
     data[pixel * 4 + 3] = 255
   }
   return { data, width, height }
+}
+
+/** A smooth line of chance around 0, between about -1 and 1. */
+type Line = (place: number) => number
+
+const samples = 256
+
+/**
+ * A ragged line such as a ridge: several smooth lines on top of each other, each twice as fine and half as high.
+ * The coarse ones stay the same when finer ones are added.
+ * @param octaves how many
+ */
+export function raggedLine(random: Random, octaves: number): Line {
+  const heights = Array.from({ length: samples }, () => random() * 2 - 1)
+  const start = random() * samples
+  const smooth = (place: number) => {
+    const floor = Math.floor(place)
+    const share = place - floor
+    const from = heights[((floor % samples) + samples) % samples]!
+    const to = heights[(((floor + 1) % samples) + samples) % samples]!
+    return from + (to - from) * share * share * (3 - 2 * share)
+  }
+  return (place) => {
+    let sum = 0
+    let weight = 1
+    for (let octave = 0; octave < octaves; octave++) {
+      sum += smooth(start + place * 2 ** octave + octave * 37.3) * weight
+      weight /= 2
+    }
+    return sum / 1.6
+  }
 }

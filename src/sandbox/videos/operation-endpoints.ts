@@ -4,23 +4,27 @@ import {
   videoOperationEndpoint,
   videoResolutions,
 } from '../../contract/videos.ts'
-import { assertValid } from '../http/problem.ts'
+import { assertValid, RequestProblem } from '../http/problem.ts'
 import { jsonType } from '../http/envelope.ts'
-import { jsonReply } from '../http/reply.ts'
-import type { Reply } from '../http/reply.ts'
-import { numberOf, objectOf, objectsOf, textOf } from '../json-value.ts'
-import type { JsonObject } from '../json-value.ts'
+import { jsonReply, type Reply } from '../http/reply.ts'
+import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
-import { firstPrompt, longestFilmSeconds } from './film-plan.ts'
-import type { Film } from './film-plan.ts'
-import { operationName } from './job.ts'
+import {
+  firstPrompt,
+  longestFilmSeconds,
+  type Film,
+  operationName,
+  videoScenarioOf,
+  fileIdOf,
+  shownFilms,
+  type VideoJob,
+} from './job.ts'
 import { checkImageObject, invalidField } from './reference-image.ts'
-import { videoScenarioOf } from './scenario.ts'
-import { newId, pollHint, startJob } from './works.ts'
-import type { VideoWorks } from './works.ts'
+import { newId, pollHint, startJob, type VideoService } from './service.ts'
+import { jobStateAt } from './job-state.ts'
 
 /** What the parameters say where they say nothing. */
-const usual = { seconds: 8, ratio: '16:9', resolution: '720p', count: 1 } as const
+const defaults = { seconds: 8, ratio: '16:9', resolution: '720p', count: 1 } as const
 
 /** Videos of all instances together; the specification sets no limit, a stand-in should. */
 const maxFilms = 16
@@ -32,14 +36,14 @@ const maxFilms = 16
 export async function createOperation(
   request: SandboxRequest,
   model: string,
-  works: VideoWorks,
+  service: VideoService,
 ): Promise<Reply> {
   const { body } = request
   assertValid(videoOperationEndpoint, body)
   const instances = objectsOf(body['instances'])
   const parameters = objectOf(body['parameters'])
   const shape = readShape(parameters)
-  const count = numberOf(parameters['sampleCount']) ?? usual.count
+  const count = numberOf(parameters['sampleCount']) ?? defaults.count
   if (instances.length * count > maxFilms) {
     throw invalidField('instances', `must ask for at most ${maxFilms} videos in the sandbox`)
   }
@@ -48,7 +52,7 @@ export async function createOperation(
     marks.push(await checkInstance(instance, `instances[${index}]`))
   }
   const prompts = instances.map((instance) => textOf(instance['prompt']))
-  const id = newId(20, request, works)
+  const id = newId(20, request, service)
   const seed = numberOf(parameters['seed']) ?? id
   const job = await startJob(
     {
@@ -61,18 +65,18 @@ export async function createOperation(
       films: prompts.flatMap((prompt, index) =>
         Array.from({ length: count }, (_, sample): Film => ({
           prompts: firstPrompt(prompt),
-          seed: JSON.stringify([works.seed, seed, index, sample, ...marks[index]!]),
+          seed: JSON.stringify([service.seed, seed, index, sample, ...marks[index]!]),
           ...shape,
         })),
       ),
       remixedFrom: null,
     },
-    works,
+    service,
   )
   return jsonReply(
     { name: operationName(job) },
     {
-      headers: { 'content-type': jsonType('google'), ...pollHint(job, works) },
+      headers: { 'content-type': jsonType('google'), ...pollHint(job, service) },
       pretty: true,
       creates: true,
       pause: 'first',
@@ -81,24 +85,24 @@ export async function createOperation(
 }
 
 function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'seconds'> {
-  const seconds = numberOf(parameters['durationSeconds']) ?? usual.seconds
+  const seconds = numberOf(parameters['durationSeconds']) ?? defaults.seconds
   if (seconds > longestFilmSeconds) {
     throw invalidField(
       'parameters.durationSeconds',
       `must be at most ${longestFilmSeconds} in the sandbox, not ${seconds}`,
     )
   }
-  const resolution = textOf(parameters['resolution']) || usual.resolution
+  const resolution = textOf(parameters['resolution']) || defaults.resolution
   const sides = Object.hasOwn(videoResolutions, resolution) ? videoResolutions[resolution]! : undefined
   if (sides === undefined) {
     throw invalidField('parameters.resolution', `must be one of ${Object.keys(videoResolutions).join(', ')}`)
   }
-  const ratio = textOf(parameters['aspectRatio']) || usual.ratio
+  const ratio = textOf(parameters['aspectRatio']) || defaults.ratio
   if (!videoAspectRatios.some((known) => known === ratio)) {
     throw invalidField('parameters.aspectRatio', `must be ${videoAspectRatios.join(' or ')}`)
   }
   const [long, short] = sides
-  return ratio === usual.ratio
+  return ratio === defaults.ratio
     ? { width: long, height: short, seconds }
     : { width: short, height: long, seconds }
 }
@@ -115,4 +119,68 @@ async function checkInstance(instance: JsonObject, field: string): Promise<numbe
     marks.push(await checkImageObject(reference['image'], `${field}.referenceImages[${index}].image`))
   }
   return marks
+}
+
+const responseType = 'type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse'
+
+/** gRPC's number for an internal error (google/rpc/code.proto). */
+const internalError = 13
+
+/**
+ * `GET /v1beta/models/{model}/operations/{id}`: the name alone while it runs, `done` with samples, with reasons why
+ * there are none, or with an error (wire facts, section 7).
+ * @param origin what the addresses of the videos begin with: `http://127.0.0.1:PORT`
+ * @throws RequestProblem 404
+ */
+export async function lookUpOperation(
+  model: string,
+  id: string,
+  origin: string,
+  service: VideoService,
+): Promise<Reply> {
+  const job = await service.jobs.find(id)
+  if (job?.kind !== 'operation' || job.model !== model) {
+    throw new RequestProblem(404, `The operation models/${model}/operations/${id} was not found.`)
+  }
+  const { state } = jobStateAt(job, service.clock.now())
+  const isRunning = state === 'pending' || state === 'in_progress'
+  const hint = isRunning ? pollHint(job, service) : {}
+  const reply = jsonReply(
+    {
+      name: operationName(job),
+      ...(state === 'failed' && failed),
+      ...(state === 'completed' && done(job, origin)),
+    },
+    { headers: { 'content-type': jsonType('google'), ...hint }, pretty: true },
+  )
+  return job.scenario === 'accepted' && isRunning ? { ...reply, status: 202 } : reply
+}
+
+const failed = {
+  done: true,
+  error: { code: internalError, message: '[sandbox] The video could not be generated.', details: [] },
+}
+
+function done(job: VideoJob, origin: string): object {
+  const shown = shownFilms(job)
+  const samples = Array.from({ length: shown }, (_, index) => ({
+    video: { uri: `${origin}/v1beta/files/${fileIdOf(job, index)}:download?alt=media` },
+  }))
+  const withheld = job.scenario === 'empty' ? 0 : job.films.length - shown
+  return {
+    done: true,
+    response: {
+      '@type': responseType,
+      generateVideoResponse: {
+        ...(shown > 0 && { generatedSamples: samples }),
+        ...(withheld > 0 && {
+          raiMediaFilteredCount: withheld,
+          raiMediaFilteredReasons: Array.from(
+            { length: withheld },
+            () => '[sandbox] The video was withheld by the safety system. You have not been charged for it.',
+          ),
+        }),
+      },
+    },
+  }
 }

@@ -1,29 +1,30 @@
 import { jsonType } from '../http/envelope.ts'
 import { RequestProblem } from '../http/problem.ts'
 import { serveBytes } from '../http/serve-bytes.ts'
-import { jsonReply } from '../http/reply.ts'
-import type { Reply } from '../http/reply.ts'
+import { jsonReply, type Reply } from '../http/reply.ts'
 import type { SandboxRequest } from '../request.ts'
-import { placeOfFile } from './job.ts'
-import { findVideo } from './look-up-video.ts'
-import { shownFilms } from './look-up-operation.ts'
+import { parseFileId, sourceVideoId, shownFilms } from './job.ts'
+import { findVideo } from './video-endpoints.ts'
 import { invalidField } from './reference-image.ts'
-import { sourceVideoId } from './source-video.ts'
-import { standingOf } from './timeline.ts'
-import type { VideoWorks } from './works.ts'
+import { jobStateAt } from './job-state.ts'
+import type { VideoService } from './service.ts'
 
 /**
  * `GET /v1/videos/{id}/content`: the video, or a still of it with `variant=thumbnail`.
  * @throws RequestProblem 400 before completion, 404, 410 after expiry, 416
  */
-export async function serveContent(request: SandboxRequest, id: string, works: VideoWorks): Promise<Reply> {
-  const job = await findVideo(id, works)
+export async function serveContent(
+  request: SandboxRequest,
+  id: string,
+  service: VideoService,
+): Promise<Reply> {
+  const job = await findVideo(id, service)
   const variant = request.query.get('variant') ?? 'video'
   if (variant !== 'video' && variant !== 'thumbnail') {
     throw invalidField('variant', 'must be video or thumbnail in the sandbox')
   }
-  const now = works.clock.now()
-  const { state, expiresAt = Infinity } = standingOf(job, now)
+  const now = service.clock.now()
+  const { state, expiresAt = Infinity } = jobStateAt(job, now)
   if (state !== 'completed') {
     throw new RequestProblem(400, `Video is not ready yet: it is ${state}.`, {
       param: 'video_id',
@@ -43,8 +44,8 @@ export async function serveContent(request: SandboxRequest, id: string, works: V
   if (shownFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
   const film = job.films[0]!
   return variant === 'video'
-    ? serveBytes(request, 'video', await works.films.video(film))
-    : serveBytes(request, 'thumbnail', await works.films.still(film))
+    ? serveBytes(request, 'video', await service.films.video(film))
+    : serveBytes(request, 'thumbnail', await service.films.still(film))
 }
 
 /**
@@ -55,9 +56,9 @@ export async function redirectToFile(
   request: SandboxRequest,
   version: string,
   fileId: string,
-  works: VideoWorks,
+  service: VideoService,
 ): Promise<Reply> {
-  await findFile(fileId, works)
+  await findFile(fileId, service)
   const location = `/download/${version}/files/${fileId}:download?${searchOf(request)}`
   const reply = jsonReply(
     { error: { code: 302, message: 'Unknown Error.', status: 'UNKNOWN' } },
@@ -70,15 +71,19 @@ export async function redirectToFile(
  * `GET /download/v1beta/files/{file}:download`: the video of a sample.
  * @throws RequestProblem 404 for what is not there, or not any more; 416
  */
-export async function serveFile(request: SandboxRequest, fileId: string, works: VideoWorks): Promise<Reply> {
-  return serveBytes(request, 'video', await works.films.video(await findFile(fileId, works)))
+export async function serveFile(
+  request: SandboxRequest,
+  fileId: string,
+  service: VideoService,
+): Promise<Reply> {
+  return serveBytes(request, 'video', await service.films.video(await findFile(fileId, service)))
 }
 
-async function findFile(fileId: string, { jobs, clock }: VideoWorks) {
-  const place = placeOfFile(fileId)
+async function findFile(fileId: string, { jobs, clock }: VideoService) {
+  const place = parseFileId(fileId)
   const job = place && (await jobs.find(place.id))
   if (place === undefined || job?.kind !== 'operation') throw missing(fileId)
-  const { state, expiresAt = Infinity } = standingOf(job, clock.now())
+  const { state, expiresAt = Infinity } = jobStateAt(job, clock.now())
   if (state !== 'completed' || clock.now() >= expiresAt || place.index >= shownFilms(job))
     throw missing(fileId)
   return job.films[place.index]!

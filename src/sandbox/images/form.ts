@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import type { Fields } from '../../contract/field.ts'
+import type { Fields, Field } from '../../contract/field.ts'
 import { maskLimits, sourceLimits } from '../../contract/image-files.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
 import { RequestProblem } from '../http/problem.ts'
 import type { RequestContent, UploadedFile } from '../request.ts'
-import { formValues } from './form-values.ts'
+import type { JsonObject } from '../json-value.ts'
 
 /** The largest form: 1 GiB, more than all the files that any model takes. */
 const maxFormBytes = 1024 ** 3
@@ -102,4 +102,24 @@ function unreadable(message: string): RequestProblem {
 
 function refused(field: string, problem: string): RequestProblem {
   return new RequestProblem(400, `Invalid '${field}': ${problem}.`, { param: field, code: 'invalid_value' })
+}
+
+/**
+ * A form sends everything as text: the values of a request body, as the endpoint's table has their types.
+ * What does not read as its type stays text, for the check to refuse.
+ */
+function formValues(texts: ReadonlyMap<string, string>, fields: Fields): JsonObject {
+  return Object.fromEntries(
+    Array.from(texts, ([name, text]) => [
+      name,
+      Object.hasOwn(fields, name) ? valueOf(text, fields[name]!) : text,
+    ]),
+  )
+}
+
+function valueOf(text: string, { type }: Field): unknown {
+  const isNumber = type === 'integer' || type === 'number'
+  if (isNumber && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
 }

@@ -1,7 +1,7 @@
 import type { VideoState } from '../../contract/videos.ts'
 import { videoLifetimeMinutes } from '../../contract/video-create.ts'
 import type { LatencyProfile } from '../http/pacing.ts'
-import type { VideoJob } from './job.ts'
+import { type VideoJob, sizeWord, sourceVideoId } from './job.ts'
 
 /** How long a job waits and runs, and how soon it should be asked for again; milliseconds. */
 export interface Pacing {
@@ -22,7 +22,7 @@ export function pacingOf(latency: LatencyProfile): Pacing {
 }
 
 /** Where a job stands at a moment. */
-export interface Standing {
+interface JobState {
   readonly state: VideoState
   /** 0 to 100. */
   readonly progress: number
@@ -32,7 +32,7 @@ export interface Standing {
 }
 
 /** The state of a job follows from the clock alone, so that every process tells the same. */
-export function standingOf(job: VideoJob, now: number): Standing {
+export function jobStateAt(job: VideoJob, now: number): JobState {
   const { createdAt, pendingMs, runningMs, scenario } = job
   const ran = now - createdAt - pendingMs
   if (ran < 0) return running('pending', 0)
@@ -49,7 +49,7 @@ export function standingOf(job: VideoJob, now: number): Standing {
 }
 
 /** Milliseconds since 1970 after which nobody will ask for a job any more: a day after its result expired. */
-export function forgottenAt({ createdAt, pendingMs, runningMs }: VideoJob): number {
+export function forgetAt({ createdAt, pendingMs, runningMs }: VideoJob): number {
   return createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
 }
 
@@ -58,7 +58,7 @@ function isFailure({ scenario, kind }: VideoJob): boolean {
   return scenario === 'failure' || scenario === 'error' || (scenario === 'filtered' && kind === 'video')
 }
 
-function backAndForth(share: number): Standing {
+function backAndForth(share: number): JobState {
   const [state, progress] = (
     [
       ['in_progress', 60],
@@ -71,6 +71,69 @@ function backAndForth(share: number): Standing {
   return running(state, progress)
 }
 
-function running(state: VideoState, progress: number): Standing {
+function running(state: VideoState, progress: number): JobState {
   return { state, progress, completedAt: undefined, expiresAt: undefined }
+}
+
+/** Words of other gateways for the states (quirk 18). */
+const otherWords = {
+  pending: 'NOT_START',
+  in_progress: 'Processing',
+  completed: 'SUCCESS',
+  failed: 'FAILURE',
+}
+
+/** The Video object: every field of the specification, times and error null until they are set. */
+export function videoObject(job: VideoJob, now: number): object {
+  const { id, model, prompt, films, scenario, remixedFrom } = job
+  const { state, progress, completedAt, expiresAt } = jobStateAt(job, now)
+  const film = films[0]!
+  const isOver = state === 'completed' || state === 'failed'
+  return {
+    id,
+    object: 'video',
+    created_at: unixSeconds(job.createdAt),
+    completed_at: completedAt === undefined ? null : unixSeconds(completedAt),
+    model,
+    status: scenario === 'unknown' && state === 'in_progress' ? 'warming_up' : state,
+    progress,
+    expires_at: expiryOf(id, expiresAt, now),
+    prompt,
+    seconds: String(film.seconds),
+    size: sizeWord(film),
+    remixed_from_video_id: remixedFrom,
+    error: state === 'failed' ? errorOf(job) : null,
+    ...(scenario === 'spelling' && {
+      status: otherWords[state],
+      progress: `${progress}%`,
+      seconds: film.seconds,
+      created_at: job.createdAt,
+      // Set while running as well: there it is the time of the last change.
+      completed_at: isOver ? completedAt : now,
+    }),
+  }
+}
+
+/** The built-in video never expires: its result can be had for another hour at any time. */
+function expiryOf(id: string, expiresAt: number | undefined, now: number): number | null {
+  if (id === sourceVideoId) return unixSeconds(now) + videoLifetimeMinutes * 60
+  return expiresAt === undefined ? null : unixSeconds(expiresAt)
+}
+
+function errorOf({ scenario }: VideoJob): object {
+  return scenario === 'filtered'
+    ? {
+        code: 'moderation_blocked',
+        message: '[sandbox] The video was withheld by the safety system.',
+        type: 'video_generation_user_error',
+      }
+    : {
+        code: 'video_generation_failed',
+        message: '[sandbox] The video could not be generated.',
+        type: 'server_error',
+      }
+}
+
+function unixSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000)
 }

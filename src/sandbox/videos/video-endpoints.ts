@@ -1,0 +1,207 @@
+import { videoCreateEndpoint, videoListLimit } from '../../contract/video-create.ts'
+import { assertServed, videoModels } from '../models.ts'
+import { assertValid, RequestProblem } from '../http/problem.ts'
+import { jsonReply, type Reply } from '../http/reply.ts'
+import { textOf } from '../json-value.ts'
+import type { SandboxRequest } from '../request.ts'
+import {
+  firstPrompt,
+  longestFilmSeconds,
+  videoScenarioOf,
+  sizeWord,
+  withChange,
+  type VideoJob,
+  sourceVideoId,
+  shownFilms,
+} from './job.ts'
+import { checkImage, invalidField } from './reference-image.ts'
+import { videoObject, jobStateAt } from './job-state.ts'
+import { newId, pollHint, startJob, type VideoService } from './service.ts'
+import { videoRemixEndpoint } from '../../contract/videos.ts'
+
+/** What the public service makes where the request says nothing. */
+const defaults = { seconds: '4', size: '720x1280' } as const
+
+/**
+ * `POST /v1/videos`: a video from a prompt (wire facts, "Videos").
+ * @throws RequestProblem 400
+ */
+export async function createVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
+  const { body } = request
+  const model = textOf(body['model']) || videoModels[0].id
+  assertServed(videoCreateEndpoint, model)
+  assertValid(videoCreateEndpoint, body)
+  const seconds = readSeconds(body['seconds'])
+  const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
+  const mark = await checkReference(request)
+  const prompt = textOf(body['prompt'])
+  const id = `video_${newId(48, request, service)}`
+  const job = await startJob(
+    {
+      id,
+      kind: 'video',
+      model,
+      prompt,
+      scenario: videoScenarioOf(request, prompt, model),
+      films: [
+        {
+          prompts: firstPrompt(prompt),
+          seed: JSON.stringify([service.seed, id, mark]),
+          width,
+          height,
+          seconds,
+        },
+      ],
+      remixedFrom: null,
+    },
+    service,
+  )
+  return jsonReply(videoObject(job, service.clock.now()), {
+    headers: pollHint(job, service),
+    creates: true,
+    pause: 'first',
+  })
+}
+
+function readSeconds(value: unknown): number {
+  const text = String(value ?? defaults.seconds)
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (seconds >= 1 && seconds <= longestFilmSeconds) return seconds
+  throw invalidField('seconds', `must be a whole number from 1 to ${longestFilmSeconds} in the sandbox`)
+}
+
+/** The image that the video starts from, as a file of the form. */
+async function checkReference({ files, body }: SandboxRequest): Promise<number> {
+  const foreign = files.find(({ field }) => field !== 'input_reference')
+  if (foreign !== undefined) throw invalidField(foreign.field, 'is not a file of this request')
+  if (files.length > 1) throw invalidField('input_reference', 'must be one file')
+  if (body['input_reference'] !== undefined) {
+    throw invalidField(
+      'input_reference',
+      'must be a file of a form in the sandbox, which fetches no addresses',
+    )
+  }
+  const file = files[0]
+  return file === undefined ? 0 : checkImage(file.head, 'input_reference', file.declaredType)
+}
+
+/**
+ * Endpoint 3: a new video from a completed one, which an operation may have made. Same length, same size.
+ * @throws RequestProblem 400 with the state of a source that is not completed, 404
+ */
+export async function remixVideo(
+  request: SandboxRequest,
+  sourceId: string,
+  service: VideoService,
+): Promise<Reply> {
+  const { body } = request
+  const model = textOf(body['model'])
+  assertServed(videoRemixEndpoint, model)
+  assertValid(videoRemixEndpoint, body)
+  const source = await findVideo(sourceId, service)
+  const { state } = jobStateAt(source, service.clock.now())
+  if (state !== 'completed') {
+    throw invalidSource(`The video ${source.id} is not completed: it is ${state}.`, 'video_not_completed')
+  }
+  if (shownFilms(source) === 0)
+    throw invalidSource(`The operation ${source.id} has no video.`, 'video_missing')
+  const film = source.films[0]!
+  const [width, height] = sizeWord(film).split('x').map(Number) as [number, number]
+  const prompt = textOf(body['prompt'])
+  const job = await startJob(
+    {
+      id: `video_${newId(48, request, service)}`,
+      kind: 'video',
+      model,
+      prompt,
+      scenario: videoScenarioOf(request, prompt, model),
+      films: [{ ...film, prompts: withChange(film.prompts, prompt), width, height }],
+      remixedFrom: source.id,
+    },
+    service,
+  )
+  return jsonReply(videoObject(job, service.clock.now()), {
+    headers: pollHint(job, service),
+    creates: true,
+    pause: 'first',
+  })
+}
+
+function invalidSource(message: string, code: string): RequestProblem {
+  return new RequestProblem(400, message, { param: 'video_id', code })
+}
+
+/**
+ * The job of a video's id, of an operation's, or of an operation's whole name.
+ * @throws RequestProblem 404
+ */
+export async function findVideo(id: string, { jobs }: VideoService): Promise<VideoJob> {
+  const job = await jobs.find(id.split('/').at(-1)!)
+  if (job !== undefined) return job
+  throw new RequestProblem(404, `Video with id '${id.slice(0, 200)}' not found.`, {
+    param: 'video_id',
+    code: 'video_not_found',
+  })
+}
+
+/**
+ * Endpoint 5. Operations can be looked up as well, as gateways have it that cannot be asked for them (quirk 26).
+ * @throws RequestProblem 404
+ */
+export async function getVideo(id: string, service: VideoService): Promise<Reply> {
+  const job = await findVideo(id, service)
+  const now = service.clock.now()
+  const { state } = jobStateAt(job, now)
+  const isRunning = state === 'pending' || state === 'in_progress'
+  const reply = jsonReply(videoObject(job, now), {
+    headers: isRunning ? pollHint(job, service) : {},
+  })
+  return job.scenario === 'accepted' && isRunning ? { ...reply, status: 202 } : reply
+}
+
+/**
+ * `DELETE /v1/videos/{id}`.
+ * @throws RequestProblem 400 for the built-in video and for one that is still running, 404
+ */
+export async function deleteVideo(id: string, service: VideoService): Promise<Reply> {
+  const job = await findVideo(id, service)
+  if (job.id === sourceVideoId) throw invalidVideo('The built-in video of the sandbox cannot be deleted.')
+  const { state } = jobStateAt(job, service.clock.now())
+  if (state === 'pending' || state === 'in_progress') throw invalidVideo(`The video is still ${state}.`)
+  await service.jobs.remove(job.id)
+  return jsonReply({ id: job.id, object: 'video.deleted', deleted: true })
+}
+
+/**
+ * `GET /v1/videos`: videos and remixes, newest first unless `order=asc`.
+ * @throws RequestProblem 400
+ */
+export async function listVideos({ query }: SandboxRequest, service: VideoService): Promise<Reply> {
+  const limit = readLimit(query.get('limit'))
+  const order = query.get('order') ?? 'desc'
+  if (order !== 'asc' && order !== 'desc') throw invalidField('order', 'must be asc or desc')
+  const oldestFirst = (await service.jobs.list()).filter(({ kind }) => kind === 'video')
+  const jobs = order === 'asc' ? oldestFirst : oldestFirst.toReversed()
+  const after = query.get('after')
+  const start = after === null ? 0 : jobs.findIndex(({ id }) => id === after) + 1
+  if (after !== null && start === 0) throw invalidField('after', 'must be the id of a video')
+  const page = jobs.slice(start, start + limit)
+  return jsonReply({
+    object: 'list',
+    data: page.map((job) => videoObject(job, service.clock.now())),
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+    has_more: start + page.length < jobs.length,
+  })
+}
+
+function readLimit(text: string | null): number {
+  if (text === null) return videoListLimit.usual
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
+  if (limit <= videoListLimit.most) return limit
+  throw invalidField('limit', `must be from 0 to ${videoListLimit.most}`)
+}
+
+function invalidVideo(message: string): RequestProblem {
+  return new RequestProblem(400, message, { param: 'video_id', code: 'invalid_value' })
+}
