@@ -49,7 +49,7 @@ function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** How the code names a WebAssembly file of a package: see src/files/wasm-module.ts, which looks for it beside itself. */
+/** How the code names a WebAssembly file of a package: see src/files/codecs.ts, which looks for it beside itself. */
 const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
 export const bundle: BuildOptions = {
@@ -76,12 +76,12 @@ export const bundle: BuildOptions = {
         { name: 'start', test: /src\/(program|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/(open-gateway|contract-flags|validate-body|text-prompt|choose-model|check-before-asking|problem-list|dry-run)|output\/create-output|gateway\/reply-error)\.ts$/,
+          test: /src\/(commands\/shared\/(open-gateway|contract-flags|validate-body|text-prompt|choose-model|problem-list|dry-run)|output\/create-output|gateway\/events\/reader-errors)\.ts$/,
           priority: 2,
         },
         {
           name: 'text',
-          test: /src\/(commands\/shared\/(begin-text-request|send-text|answer-schema)|contract\/(generate-content|responses)|gateway\/(growing-text|json-pattern|responses\/usage))\.ts$/,
+          test: /src\/(commands\/shared\/(begin-text-request|send-text|answer-schema)|contract\/(generate-content|responses)|files\/growing-text|gateway\/(events\/fast-path|responses\/usage))\.ts$/,
           priority: 1,
         },
       ],

@@ -1,6 +1,5 @@
 import { homedir } from 'node:os'
-import { isOutputClosed } from './context/closed-output.ts'
-import { isRegularFile, writeToFile } from './context/file-output.ts'
+import { isOutputClosed, isRegularFile, writeToFile } from './context/standard-output.ts'
 import { obeySignals } from './context/signals.ts'
 import { createInput, type Input } from './context/standard-input.ts'
 import { FileError, OutputClosed } from './errors.ts'

@@ -1,11 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import { UsageError } from './errors.ts'
-import { addCommonOptions } from './commands/shared/common-options.ts'
-import { addExamples, type Example } from './commands/shared/examples.ts'
-import { helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
+import { addCommonOptions, refuseCommonOptions } from './commands/shared/common-options.ts'
+import { addExamples, type Example, helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/shared/load-command.ts'
-import { refuseCommonOptions } from './commands/shared/refuse-common-options.ts'
 
 /** Gives a command its arguments, options and action. */
 export type Register = (command: Command, context: Context) => void

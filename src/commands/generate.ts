@@ -4,22 +4,24 @@ import type { Context } from '../context.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { createContentDecoder } from '../gateway/generate-content/decoder.ts'
 import { modelSegment } from '../gateway/url.ts'
-import { addMessage, readHistory } from './generate/contents.ts'
-import { addSafety, readSafety } from './generate/safety.ts'
-import { applyAnswerSchema } from './generate/schema.ts'
-import { contentToolForms, readContentTool } from './generate/tools.ts'
+import {
+  addMessage,
+  readHistory,
+  addSafety,
+  readSafety,
+  applyAnswerSchema,
+  contentToolForms,
+  readContentTool,
+} from './generate/body.ts'
 import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
-import { explainCommon, strictMeanings } from './shared/common-meaning.ts'
-import { addExamples, type Example } from './shared/examples.ts'
-import { collect } from './shared/common-options.ts'
-import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
-import { createProblemList, type ProblemList } from './shared/problem-list.ts'
+import { explainCommon, strictMeanings, collect } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { addContractFlags, flagsOf, type RivalFlags } from './shared/contract-flags.ts'
+import { createProblemList, type ProblemList, allInputs } from './shared/problem-list.ts'
 import { appendEntries, applySets, isSet, type Body } from './shared/request-body.ts'
-import type { RivalFlags } from './shared/rival-flags.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
 import { chooseModel } from './shared/choose-model.ts'
-import { parseTextFlag } from './shared/text-value.ts'
-import { allInputs } from './shared/throw-problems.ts'
+import { parseTextFlag } from './shared/flag-value.ts'
 import { validateBody } from './shared/validate-body.ts'
 
 interface GenerateOptions extends TextOptions {

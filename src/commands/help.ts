@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError, exitCodes } from '../errors.ts'
 import { nearestName } from '../contract/nearest-name.ts'
-import { environmentTopic } from './help/environment.ts'
-import { exitCodesTopic } from './help/exit-codes.ts'
 import type { LoadCommand } from './shared/load-command.ts'
-import { suggestWords } from './shared/suggested-words.ts'
+import { suggestWords } from './shared/common-options.ts'
+import { settingTable } from '../config/setting-table.ts'
+import { formatExamples, type Example, formatRows, wrap } from './shared/help-layout.ts'
 
 /** Help that belongs to no command. */
 const topics: Readonly<Record<string, (columns: number) => string>> = {
@@ -53,4 +53,61 @@ function unknownTopic(name: string, ownName: string | undefined, names: readonly
           : `There is help on ${names.map((other) => `${given}${other}`).join(', ')}.`,
     },
   )
+}
+
+/** Variables that are read besides those of the settings. */
+const others: readonly (readonly [string, string])[] = [
+  ['MODELGATE_API_KEY', 'the key'],
+  ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
+  ['MODELGATE_STATE_DIR', 'folder of job records and rescued results'],
+  ['HTTPS_PROXY, HTTP_PROXY', 'proxies, by the scheme of the address'],
+  ['ALL_PROXY, NO_PROXY', 'the proxy for both, and hosts that need none'],
+  ['NODE_EXTRA_CA_CERTS', 'further certificate authorities (PEM file)'],
+  ['NO_COLOR, FORCE_COLOR, TERM=dumb', 'colours on a terminal'],
+  ['CI', 'never ask'],
+  ['XDG_CONFIG_HOME', 'where the user file lives'],
+  ['XDG_STATE_HOME', 'where job records and rescued results live'],
+]
+
+const examples: readonly Example[] = [
+  ['export MODELGATE_BASE_URL=https://HOST'],
+  ['export MODELGATE_API_KEY=... MODELGATE_TEXT_MODEL=ID'],
+  ['modelgate generate "Hello"'],
+]
+
+/** Every variable that is read, each with the setting it stands for. */
+export function environmentRows(): (readonly [string, string])[] {
+  const settings = Object.values(settingTable).flatMap(({ env, file }) =>
+    env === undefined ? [] : [[env, `setting ${file}`] as const],
+  )
+  return [...settings, ...others]
+}
+
+/** `modelgate help environment`. */
+export function environmentTopic(columns: number): string {
+  return `${wrap('Environment variables, below flags and above files:', columns)}
+
+${formatRows(environmentRows(), columns)}
+
+${wrap('Order: flag, environment, project file, user file, default.', columns)}
+
+${formatExamples(examples, columns)}`
+}
+
+/** `modelgate help exit-codes`: the table of src/errors.ts. */
+export function exitCodesTopic(columns: number): string {
+  const below = ' '.repeat(7)
+  const rows = Object.values(exitCodes).map(({ code, meaning, advice }) => {
+    const line = wrap(`  ${String(code).padStart(3)}  ${meaning}`, columns, below)
+    return advice === '' ? line : `${line}\n${wrap(`${below}-> ${advice}`, columns, below)}`
+  })
+  const note =
+    'New codes may be added: treat an unknown code as failure. An HTTP status is never an exit code.'
+  return `How modelgate ends:
+
+${rows.join('\n')}
+
+${wrap(note, columns)}
+
+${formatExamples([['modelgate generate -m MODEL "Hello" || echo "exit code $?"']], columns)}`
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { registerImageCreate } from './image/create.ts'
 import { registerImageEdit } from './image/edit.ts'
-import { addExamples, type Example } from './shared/examples.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
 
 const imageExamples: readonly Example[] = [
   ['modelgate image create --sandbox -o boat.png "A paper boat"'],

@@ -2,10 +2,14 @@ import type { Command } from 'commander'
 import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/sandbox.ts'
-import { readFaults } from './sandbox/faults.ts'
-import { parseLatency, parsePort, parseSeed } from './sandbox/settings.ts'
-import { addExamples, type Example } from './shared/examples.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
 import { createProblemList } from './shared/problem-list.ts'
+import { badPorts } from '../config/base-url.ts'
+import { UsageError, ModelgateError } from '../errors.ts'
+import { parseYaml } from '../config/parse-config.ts'
+import { decodeText, invalidTextClause, readInputFile } from '../files/input-file.ts'
+import { shownPath } from '../files/file-error.ts'
+import type { FaultRule } from '../sandbox/faults/rule.ts'
 
 interface SandboxFlags {
   port?: string
@@ -93,4 +97,55 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   } finally {
     await sandbox.close()
   }
+}
+
+/** @throws UsageError for anything but a port that HTTP clients connect to, or 0 for any */
+export function parsePort(value = '0'): number {
+  const port = wholeNumber('--port', value, 65_535)
+  if (port !== 0 && badPorts.has(port)) {
+    throw new UsageError(
+      `--port ${port} belongs to another protocol: HTTP clients refuse to connect to it.`,
+      {
+        code: 'bad_port',
+        hint: 'Choose a port above 1024, such as 8080, or leave --port out.',
+      },
+    )
+  }
+  return port
+}
+
+/** @throws UsageError */
+export function parseSeed(value = '1'): number {
+  return wholeNumber('--seed', value, Number.MAX_SAFE_INTEGER)
+}
+
+/** @throws UsageError for anything but `none`, `natural` and milliseconds */
+export function parseLatency(value = 'natural'): LatencyProfile {
+  if (value === 'none' || value === 'natural') return value
+  if (/^\d{1,6}$/.test(value)) return Number(value)
+  throw new UsageError(`--latency must be none, natural or a number of milliseconds, not "${value}".`)
+}
+
+function wholeNumber(flag: string, value: string, most: number): number {
+  const number = /^\d{1,16}$/.test(value) ? Number(value) : NaN
+  if (number <= most) return number
+  throw new UsageError(`${flag} must be a whole number from 0 to ${most}, not "${value}".`)
+}
+
+const maxBytes = 1024 * 1024
+
+/**
+ * Reads fault rules from a YAML or JSON file (JSON is YAML too): a list, or an object with the list under `faults`.
+ * @throws FileError when the file cannot be read, UsageError with every problem of what it holds
+ */
+export async function readFaults(context: Context, path: string): Promise<FaultRule[]> {
+  const bytes = await readInputFile(context, path, { maxBytes })
+  if (bytes instanceof ModelgateError) throw bytes
+  const source = shownPath(path)
+  const { text, invalid } = decodeText(bytes)
+  if (text === undefined) throw new UsageError(`--faults: ${source} ${invalidTextClause(invalid)}.`)
+  const value = await parseYaml(path, text)
+  const { parseFaultRules } = await import('../sandbox/faults/rule.ts')
+  const isWrapped = typeof value === 'object' && value !== null && 'faults' in value
+  return parseFaultRules(isWrapped ? value.faults : value, source)
 }

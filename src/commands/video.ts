@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { addExamples, type Example } from './shared/examples.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
 import { registerVideoGenerate } from './video/generate.ts'
 import { registerVideoList } from './video/list.ts'
 import { registerVideoRemix } from './video/remix.ts'

@@ -1,12 +1,15 @@
 import type { Context } from '../context.ts'
-import { ModelgateError } from '../errors.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
 import { credentialsPath, storedKey } from './credentials.ts'
 import { userFilePath } from './find-config-file.ts'
-import { checkKey } from './key-check.ts'
-import { runKeyCommand } from './key-command.ts'
-import { readKeyFile } from './key-file.ts'
 import type { Level } from './layer.ts'
 import type { Settings } from './settings.ts'
+import { maxKeyBytes } from '../contract/limits.ts'
+import { readInputFile } from '../files/input-file.ts'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { sep } from 'node:path'
+import { homeFolder } from './paths.ts'
 
 export interface ApiKey {
   readonly value: string
@@ -92,5 +95,121 @@ function keyMissing(context: Context, profile: string): ModelgateError {
     hint:
       `Set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in ` +
       `${userFilePath(context)}. With --sandbox no key is needed.`,
+  })
+}
+
+/**
+ * Refuses what cannot be sent as a bearer token. The message says what is wrong and where, never the key.
+ * @throws UsageError `key_invalid`; ModelgateError `key_missing` (exit 3) for an empty one, as of a secret that did not arrive
+ */
+export function checkKey(key: string, source: string): void {
+  if (key === '') {
+    throw new ModelgateError('key', 'key_missing', `The API key (${source}) is empty.`, {
+      phase: 'config',
+      billed: 'no',
+      hint: 'Set it there, or remove what names it. With --sandbox no key is needed.',
+    })
+  }
+  const problem = problemOf(key)
+  if (problem === undefined) return
+  throw new UsageError(`The API key (${source}) ${problem}.`, {
+    phase: 'config',
+    code: 'key_invalid',
+    hint: 'Give the key alone, in one line, as the gateway issued it. It has not been sent.',
+  })
+}
+
+function problemOf(key: string): string | undefined {
+  if (key.length > maxKeyBytes) return `is longer than ${maxKeyBytes} characters`
+  if (/[\r\n]/.test(key)) return 'contains a newline'
+  if (/\s/.test(key)) return 'contains white space'
+  if (/[\u0000-\u001f\u007f]/.test(key)) return 'contains a control character'
+  if (/[^\u0021-\u007e]/.test(key)) return 'contains a character that is not ASCII'
+  return undefined
+}
+
+/**
+ * The key in a file or a pipe, without the white space around it.
+ * @throws UsageError when it holds far more than a key, is missing or a device; FileError when it cannot be read
+ */
+async function readKeyFile(context: Context, path: string, source: string): Promise<string> {
+  const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
+  if (!(bytes instanceof ModelgateError)) return trimKey(bytes)
+  // A secret that did not arrive is reported by whoever looks at the key.
+  if (bytes.code === 'empty_file') return ''
+  const { exit, message, facts } = bytes
+  throw new ModelgateError(exit, 'config_invalid', `The key file (${source}): ${message}`, {
+    ...facts,
+    phase: 'config',
+  })
+}
+
+/** What a file or a command wrote, without a byte order mark and without the white space around it. */
+function trimKey(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes).trim()
+}
+
+const limitMs = 10_000
+
+/**
+ * Runs the user's own command through the platform's shell and takes what it prints as the key.
+ * It starts in the home directory, so that nothing in the working directory can stand in for a program it names.
+ * Neither the command nor what it prints is ever part of a message.
+ *
+ * @throws UsageError `key_command_failed` when it fails, prints too much or takes longer than 10 seconds;
+ *   the signal's reason when aborted
+ */
+export async function runKeyCommand(context: Context, command: string, source: string): Promise<string> {
+  const { spawn } = await import('node:child_process')
+  const home = homeFolder(context)
+  const child = spawn(command, {
+    shell: true,
+    cwd: home !== undefined && existsSync(home) ? home : sep,
+    env: { ...context.env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    windowsHide: true,
+  })
+  const failure = (problem: string, cause?: unknown) =>
+    new UsageError(`The command that should print the API key (${source}) ${problem}.`, {
+      phase: 'config',
+      code: 'key_command_failed',
+      hint: 'Run it by hand in your home directory to see why.',
+      cause,
+    })
+  return finished(context, child, failure)
+}
+
+function finished(
+  { clock, signal }: Context,
+  child: ChildProcess,
+  failure: (problem: string, cause?: unknown) => UsageError,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const end = (settle: () => void) => {
+      timer.cancel()
+      signal.removeEventListener('abort', onAbort)
+      // The shell's own children may live on; nothing of ours waits for them.
+      child.kill()
+      child.stdout?.destroy()
+      child.unref()
+      settle()
+    }
+    const fail = (problem: string, cause?: unknown) => end(() => reject(failure(problem, cause)))
+    const onAbort = () => end(() => reject(signal.reason as Error))
+    const timer = clock.timer(limitMs, () => fail(`took longer than ${limitMs / 1000} seconds`))
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) return onAbort()
+    child.stdout?.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > maxKeyBytes) fail('printed far more than a key')
+    })
+    child.on('error', (error) => fail('could not be started', error))
+    child.on('close', (code, killedBy) => {
+      if (code !== 0) fail(killedBy === null ? `ended with exit code ${code}` : `was ended by ${killedBy}`)
+      else end(() => resolve(trimKey(Buffer.concat(chunks))))
+    })
   })
 }

@@ -3,9 +3,7 @@ import type { Context } from '../context.ts'
 import { homeFolder } from './paths.ts'
 import type { Problem } from './problem.ts'
 import { parseValue, type Kind } from './setting-kind.ts'
-import { flagName, settingNames, settingTable } from './setting-table.ts'
-import type { SettingName } from './setting-table.ts'
-import type { SettingFlags } from './setting-flags.ts'
+import { flagName, settingNames, settingTable, type SettingName, type SettingFlags } from './setting-table.ts'
 
 /** Where a value comes from; the first of these that has one wins. */
 export type Level = 'flag' | 'environment' | 'project' | 'user' | 'default'

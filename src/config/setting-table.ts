@@ -1,7 +1,6 @@
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../contract/limits.ts'
 import * as kind from './setting-kind.ts'
 import type { Kind } from './setting-kind.ts'
-import type { SettingFlags } from './setting-flags.ts'
 
 /** What the program is told by its surroundings. Times are in seconds. */
 export interface SettingValues {
@@ -244,4 +243,28 @@ export const settingNames = Object.keys(settingTable) as SettingName[]
 /** As a user types it: `baseUrl` is `--base-url`. */
 export function flagName(flag: keyof SettingFlags): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** What the command line says. Times are in seconds; numbers may still be text. */
+export interface SettingFlags {
+  readonly profile?: string | undefined
+  readonly baseUrl?: string | undefined
+  readonly apiKeyFile?: string | undefined
+  /** The model of this command, whatever its kind. */
+  readonly model?: string | undefined
+  readonly timeout?: string | number | undefined
+  readonly connectTimeout?: string | number | undefined
+  readonly firstByteTimeout?: string | number | undefined
+  readonly idleTimeout?: string | number | undefined
+  readonly progressTimeout?: string | number | undefined
+  readonly pollInterval?: string | number | undefined
+  readonly maxRetries?: string | number | undefined
+  readonly retry?: string | undefined
+  readonly caFile?: string | undefined
+  readonly allowHttp?: boolean | undefined
+  readonly outputDir?: string | undefined
+  readonly quiet?: boolean | undefined
+  readonly noStdin?: boolean | undefined
+  /** The built-in gateway is used: then no base URL is, and none is checked. */
+  readonly sandbox?: boolean | undefined
 }

@@ -6,12 +6,16 @@ import { findProjectFile, findUserFile, userFilePath } from './find-config-file.
 import { environmentLayer, flagLayer, type Found, type Layer, type Level } from './layer.ts'
 import { homeFolder } from './paths.ts'
 import { collecting, quoted, throwProblems, type Problem } from './problem.ts'
-import { settingNames, settingTable } from './setting-table.ts'
-import type { SettingName, SettingValues } from './setting-table.ts'
-import type { SettingFlags } from './setting-flags.ts'
+import {
+  settingNames,
+  settingTable,
+  type SettingName,
+  type SettingValues,
+  type SettingFlags,
+} from './setting-table.ts'
 import { requireInside, requireNoMore, requireTrust } from './trust.ts'
 
-export type { SettingFlags } from './setting-flags.ts'
+export type { SettingFlags } from './setting-table.ts'
 
 export interface Setting<Value> {
   readonly value: Value

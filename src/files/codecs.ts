@@ -1,5 +1,8 @@
 import { ContractError } from '../errors.ts'
-import { wasmModule } from './wasm-module.ts'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename } from 'node:path'
 
 /** A picture as rows of RGBA pixels from the top left, alpha not multiplied in. */
 export interface Pixels {
@@ -137,4 +140,26 @@ async function encodeWith(factory: Factory<Encoder>, path: string, pixels: Pixel
   const encoded = encoder.encode(pixels.data, pixels.width, pixels.height, options)
   if (encoded === null) throw new Error(`${path} gave nothing.`)
   return encoded
+}
+
+const compiled = new Map<string, Promise<WebAssembly.Module>>()
+
+/**
+ * The compiled WebAssembly module of a package: from beside the bundle, where the build puts it, or from the
+ * installed package when the source is run. Compiled once.
+ * @param path as one imports it: `@jsquash/png/codec/pkg/squoosh_png_bg.wasm`
+ */
+function wasmModule(path: string): Promise<WebAssembly.Module> {
+  let module = compiled.get(path)
+  if (module === undefined) {
+    module = compile(path)
+    compiled.set(path, module)
+  }
+  return module
+}
+
+async function compile(path: string): Promise<WebAssembly.Module> {
+  const beside = new URL(basename(path), import.meta.url)
+  const file = existsSync(beside) ? beside : createRequire(import.meta.url).resolve(path)
+  return WebAssembly.compile(await readFile(file))
 }

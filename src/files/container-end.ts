@@ -1,7 +1,6 @@
 import { pushInto, skip, take, type PushedSteps, type Steps } from './byte-steps.ts'
-import type { ImageFormat } from './image-info.ts'
+import { type ImageFormat, isFrame } from './image-info.ts'
 import { damaged, short, unknownContainer, whole, type ContainerReader, type Integrity } from './integrity.ts'
-import { isFrame } from './jpeg-info.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
 const readers: Readonly<Record<ImageFormat, () => ContainerReader>> = { png, jpeg, webp, gif }

@@ -1,3 +1,5 @@
+import { basename, extname } from 'node:path'
+
 // Longer names are refused by some systems once a suffix and a folder are added.
 const maxBytes = 120
 
@@ -35,4 +37,97 @@ export function cutBytes(text: string, bytes: number): string {
     end += character.length
   }
   return text.slice(0, end)
+}
+
+/** Names that would reach an object's prototype in careless code. No field of any gateway and no setting is called so. */
+export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** The longest name that file systems take, in bytes. */
+const longestName = 255
+
+/** `hero.png` becomes `hero-2.png`; a name that would get too long is cut before the number. */
+export function numberedName(name: string, number: number): string {
+  const extension = extname(name)
+  const ending = `-${number}${extension}`
+  const stem = name.slice(0, name.length - extension.length)
+  return cutBytes(stem, longestName - Buffer.byteLength(ending)) + ending
+}
+
+/** `hero.png` becomes `hero.damaged.png`: what came of it is not whole. A name that would get too long is cut. */
+export function damagedName(name: string): string {
+  const ending = `.damaged${extname(name)}`
+  const stem = name.slice(0, name.length - extname(name).length)
+  return cutBytes(stem, longestName - Buffer.byteLength(ending)) + ending
+}
+
+/** As `numberedName`, for a path, whose folder stays as it is written. */
+export function numberedPath(path: string, number: number): string {
+  const name = basename(path)
+  return path.slice(0, path.lastIndexOf(name)) + numberedName(name, number)
+}
+
+/** `out/hero.png` becomes `out/hero-partial-0.png`. Never cut: the end of the name may be what tells images apart. */
+export function partialPath(path: string, partial: number): string {
+  const extension = extname(path)
+  return `${path.slice(0, path.length - extension.length)}-partial-${partial}${extension}`
+}
+
+/** Extensions by media type. Where several extensions mean one type, the first is the one to write. */
+const extensions: Readonly<Record<string, readonly string[]>> = {
+  'image/png': ['png'],
+  'image/jpeg': ['jpg', 'jpeg', 'jpe'],
+  'image/gif': ['gif'],
+  'image/webp': ['webp'],
+  'image/avif': ['avif'],
+  'image/heic': ['heic'],
+  'image/heif': ['heif'],
+  'image/bmp': ['bmp'],
+  'image/tiff': ['tif', 'tiff'],
+  'image/svg+xml': ['svg'],
+  'video/mp4': ['mp4', 'm4v'],
+  'video/webm': ['webm'],
+  'video/quicktime': ['mov', 'qt'],
+  'video/x-matroska': ['mkv'],
+  'video/x-msvideo': ['avi'],
+  'video/mpeg': ['mpg', 'mpeg'],
+  'audio/mpeg': ['mp3'],
+  'audio/mp4': ['m4a'],
+  'audio/aac': ['aac'],
+  'audio/wav': ['wav'],
+  'audio/ogg': ['ogg', 'oga', 'opus'],
+  'audio/flac': ['flac'],
+  'application/pdf': ['pdf'],
+  'application/zip': ['zip'],
+  'application/gzip': ['gz'],
+  'application/json': ['json'],
+  'text/plain': ['txt', 'text', 'log', 'md'],
+  'text/html': ['html', 'htm'],
+  'text/csv': ['csv'],
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': ['docx'],
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': ['xlsx'],
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': ['pptx'],
+  'application/vnd.oasis.opendocument.text': ['odt'],
+  'application/epub+zip': ['epub'],
+}
+
+const mediaTypes = new Map(
+  Object.entries(extensions).flatMap(([mediaType, names]) => names.map((name) => [name, mediaType] as const)),
+)
+
+/** The extension to save a media type under, without the dot; parameters are ignored; `bin` when it is unknown. */
+export function extensionOf(mediaType: string): string {
+  const plain = mediaType.split(';', 1)[0]!.trim().toLowerCase()
+  return Object.hasOwn(extensions, plain) ? extensions[plain]![0]! : 'bin'
+}
+
+/** What a file name promises: a guess, only for what cannot be looked into (a URL). */
+export function mediaTypeOfName(name: string): string | undefined {
+  return mediaTypes.get(/\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? '')
+}
+
+/** Office documents and e-books are zip files: their bytes say no more, so here the name may. */
+export function refineZip(mediaType: string, name: string): string {
+  const promised = mediaTypeOfName(name)
+  const isContainer = promised !== undefined && /openxml|opendocument|epub/.test(promised)
+  return mediaType === 'application/zip' && isContainer ? promised : mediaType
 }

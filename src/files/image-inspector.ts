@@ -3,8 +3,7 @@ import { readContainer, readOtherContainer } from './container-end.ts'
 import { imageFormatOf, imageInfoHeadBytes, readImageInfo } from './image-info.ts'
 import { damaged, type ContainerReader } from './integrity.ts'
 import type { MediaInspector, MediaKind } from './media-file.ts'
-import { sniffMediaType } from './media-type.ts'
-import { describeContent } from './wrong-content.ts'
+import { sniffMediaType, describeContent } from './media-type.ts'
 
 /** What is told of an image. */
 export interface ImageFacts {

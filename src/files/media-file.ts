@@ -3,9 +3,8 @@ import type { Context } from '../context.ts'
 import { ContractError } from '../errors.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
-import { extensionOf } from './file-extension.ts'
+import { extensionOf, numberedName } from './file-name.ts'
 import type { Integrity } from './integrity.ts'
-import { numberedName } from './numbered-name.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 
 /** Images or videos: how they are told from other content, checked and described. */

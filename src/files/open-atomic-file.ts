@@ -1,10 +1,14 @@
-import type { Context } from '../context.ts'
-import { ModelgateError } from '../errors.ts'
+import { type Context, sleep } from '../context.ts'
+import { ModelgateError, FileError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
-import { openDirectly } from './direct-file.ts'
-import { openRescueFile } from './rescue-file.ts'
-import { openTemporary, type TemporaryOptions } from './temporary-file.ts'
+import { openTemporary, type TemporaryOptions, digestWriter } from './temporary-file.ts'
 import { findTarget } from './write-target.ts'
+import { constants } from 'node:fs'
+import { open, type FileHandle, realpath } from 'node:fs/promises'
+import { systemCode, writeError, shownPath } from './file-error.ts'
+import { basename, join } from 'node:path'
+import { cutBytes, numberedName } from './file-name.ts'
+import { makeFolder } from './jobs/job-folder.ts'
 
 export interface WriteOptions {
   /** Replace an existing file. */
@@ -73,4 +77,122 @@ export async function openResultFile(
     if (!(error instanceof ModelgateError) || (error.exit !== 'io' && error.exit !== 'usage')) throw error
     return await openRescueFile(context, options.rescueFolder, path, error)
   }
+}
+
+/** How often a named pipe is asked whether its reader has come. */
+const readerPollMs = 50
+
+/** Opens a pipe or device. Waits for the reader of a named pipe, as a shell does; Ctrl-C ends that. */
+async function openDirectly(context: Context, path: string, location: string): Promise<AtomicFile> {
+  const handle = await openForReader(context, path, location)
+  const writer = digestWriter(handle)
+  let closed = false
+  const close = async () => {
+    if (!closed) await handle.close()
+    closed = true
+  }
+  const refused = async (error: unknown) => {
+    await close().catch(() => {})
+    return writeError(error, path)
+  }
+  const commit = async () => {
+    await close().catch(async (error: unknown) => {
+      throw await refused(error)
+    })
+    return { path, ...writer.finish() }
+  }
+  return {
+    isDirect: true,
+    async write(chunk) {
+      await writer.write(chunk).catch(async (error: unknown) => {
+        throw await refused(error)
+      })
+    },
+    commit,
+    commitDamaged: commit,
+    discard: () => close().catch(() => {}),
+  }
+}
+
+async function openForReader(context: Context, path: string, location: string): Promise<FileHandle> {
+  const nonblocking = constants.O_NONBLOCK ?? 0
+  for (;;) {
+    try {
+      // Opening a named pipe would otherwise block a thread, and with it the end of the program, until a reader comes.
+      const probe = await open(location, constants.O_WRONLY | nonblocking)
+      try {
+        return await open(location, constants.O_WRONLY)
+      } finally {
+        await probe.close()
+      }
+    } catch (error) {
+      if (systemCode(error) !== 'ENXIO') throw writeError(error, path)
+      await sleep(context.clock, readerPollMs, context.signal)
+    }
+  }
+}
+
+/** The longest part of a name that is kept, so that time and number still fit into 255 bytes. */
+const longestName = 200
+
+/**
+ * Opens a file in the rescue folder for a result that was paid for and cannot be written to `path`. Only the user may
+ * read it; its name is the time and the name that the result was to have.
+ * @param folder undefined when the machine has no place for one
+ * @param reason why it cannot be written where it belongs
+ * @throws FileError with the code of `reason`, which tells that the rescue failed as well; so do the file's own methods
+ */
+export async function openRescueFile(
+  context: Context,
+  folder: string | undefined,
+  path: string,
+  reason: ModelgateError,
+): Promise<AtomicFile> {
+  const attempt = async <Value>(step: () => Promise<Value>): Promise<Value> => {
+    try {
+      return await step()
+    } catch (error) {
+      throw notRescued(reason, error instanceof ModelgateError ? error : writeError(error, folder ?? ''))
+    }
+  }
+  const file = await attempt(async () => {
+    if (folder === undefined) throw noFolder()
+    await makeFolder(folder)
+    const time = new Date(context.clock.now()).toISOString().replaceAll(/[-:]|\.\d+Z$/g, '')
+    const name = `${time}-${cutBytes(basename(path), longestName)}`
+    const target = { kind: 'file', folder: await realpath(folder), name, mode: 0o600, force: false } as const
+    const spareName = (count: number) => numberedName(name, count)
+    return await openTemporary(context, join(folder, name), target, { spareName })
+  })
+  return {
+    isDirect: false,
+    write: (chunk) => attempt(() => file.write(chunk)),
+    async commit() {
+      const written = await attempt(() => file.commit())
+      return { ...written, rescued: rescued(reason, written.path) }
+    },
+    commitDamaged: () => attempt(() => file.commitDamaged()),
+    discard: () => file.discard(),
+  }
+}
+
+function rescued({ code, message, facts }: ModelgateError, path: string): FileError {
+  return new FileError(code, `${message} It is kept in ${shownPath(path, Infinity)} instead.`, {
+    ...facts,
+    phase: 'output',
+    billed: 'yes',
+    rescued: [path],
+  })
+}
+
+function notRescued({ code, message, facts }: ModelgateError, failure: ModelgateError): FileError {
+  return new FileError(code, `${message} It could not be rescued either: ${failure.message}`, {
+    ...facts,
+    phase: 'output',
+    billed: 'yes',
+  })
+}
+
+function noFolder(): FileError {
+  return new FileError('no_state_folder', 'There is no folder for it, because no home folder is known.')
 }

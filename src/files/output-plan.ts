@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, resolve, basename, dirname } from 'node:path'
 import type { Context } from '../context.ts'
-import type { ModelgateError } from '../errors.ts'
-import { nameProblems } from './output-name-problems.ts'
-import { placeProblems } from './output-place-problems.ts'
-import { numberedPath, partialPath } from './numbered-name.ts'
-import { literalTemplate, parseTemplate, slugOf } from './output-template.ts'
-import type { OutputKind } from './output-template.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import { numberedPath, partialPath, isDeviceName } from './file-name.ts'
+import {
+  literalTemplate,
+  parseTemplate,
+  slugOf,
+  type OutputKind,
+  templateTokens,
+  type OutputTemplate,
+} from './output-template.ts'
 import { sidecarPath } from './sidecar.ts'
+import { openAtomicFile } from './open-atomic-file.ts'
+import { findTarget } from './write-target.ts'
 
 export interface OutputRequest {
   /** What `-o` says: a name, a folder (`DIR/` or one that exists), a template, or `-`. */
@@ -45,7 +51,7 @@ export interface OutputPlan {
   check(expected?: ExpectedFiles): Promise<readonly ModelgateError[]>
 }
 
-export interface PlannedImage {
+interface PlannedImage {
   /** From 1. */
   readonly index: number
   /** Without the dot. */
@@ -56,7 +62,7 @@ export interface PlannedImage {
   readonly partial?: number | undefined
 }
 
-export interface ExpectedFiles {
+interface ExpectedFiles {
   /** The extension that the images will most likely have; `png`, for videos `mp4`, unless given. */
   readonly extension?: string
   /** Records are written beside the images. */
@@ -117,5 +123,120 @@ function folderOf(context: Context, output: string): string | undefined {
     return isFolder ? literalTemplate(output) : undefined
   } catch {
     return undefined
+  }
+}
+
+interface NamedOutput {
+  /** The name as it was given, tokens and all. */
+  readonly text: string
+  readonly template: OutputTemplate
+  readonly kind: OutputKind
+  readonly count: number
+  /** The user named a file rather than a folder. */
+  readonly isNamed: boolean
+}
+
+/** What is wrong with a name before anything is looked up: one problem each, none when it is fine. */
+function nameProblems(context: Context, { text, template, kind, count, isNamed }: NamedOutput): UsageError[] {
+  const { tokens, unknown } = template
+  const shown = JSON.stringify(text)
+  const problems: UsageError[] = []
+  const add = (code: string, message: string, hint?: string) =>
+    problems.push(new UsageError(message, hint === undefined ? { code } : { code, hint }))
+
+  if (text === '-') {
+    if (count > 1) {
+      const hint = `Ask for one ${kind}, or name a folder: -o DIR/`
+      add(`one_${kind}_only`, `-o - takes one ${kind}, and ${count} are asked for.`, hint)
+    }
+    return problems
+  }
+  if (text === '' || /[\0-\x1f\x7f]/.test(text)) {
+    add('bad_file_name', `-o ${shown} is not a file name.`)
+  }
+  if (unknown.length > 0) {
+    const known = templateTokens.map((token) => `{${token}}`).join(' ')
+    add(
+      'unknown_token',
+      `-o ${shown}: ${unknown.join(', ')} means nothing in a file name.`,
+      `Use ${known}, or {{ and }} for the braces themselves.`,
+    )
+  }
+  if (isNamed && count > 1 && tokens.size > 0 && !tokens.has('index')) {
+    add(
+      'names_collide',
+      `-o ${shown} gives all ${count} ${kind}s the same name.`,
+      'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
+    )
+  }
+  if (text.slice(0, text.length - basename(text).length).includes('{id}')) {
+    add(
+      'id_in_folder',
+      `-o ${shown}: {id} is known only after the ${kind}s are made, so no folder can have it.`,
+    )
+  }
+  const refused = context.platform === 'win32' ? windowsProblem(text) : undefined
+  if (refused !== undefined) add('bad_file_name', `-o ${shown}: Windows has no files named ${refused}.`)
+  return problems
+}
+
+/** The first part of a path that Windows would refuse, or take for something else. */
+function windowsProblem(text: string): string | undefined {
+  const parts = text.replace(/^[a-z]:/i, '').split(/[/\\]/)
+  const isRefused = (part: string) =>
+    /[<>:"|?*]/.test(part) || isDeviceName(part) || (/[. ]$/.test(part) && !/^\.\.?$/.test(part))
+  const found = parts.find(isRefused)
+  return found === undefined ? undefined : JSON.stringify(found)
+}
+
+interface PlannedFile {
+  readonly path: string
+  /** A name that is taken is no problem: another will be found. */
+  readonly mayBeTaken: boolean
+}
+
+/** What would keep files from being written: each that exists, and for each folder the first other trouble. */
+async function placeProblems(
+  context: Context,
+  files: readonly PlannedFile[],
+  force: boolean,
+): Promise<ModelgateError[]> {
+  const problems: ModelgateError[] = []
+  /** Folders that were written to, or could not be, by whether their trouble has been told. */
+  const folders = new Map<string, boolean>()
+  for (const { path, mayBeTaken } of files) {
+    const folder = dirname(path)
+    const problem = folders.has(folder)
+      ? await problemOf(() => findTarget(context, path, force, mayBeTaken))
+      : await problemOf(() => tryToWrite(context, path, force, mayBeTaken))
+    const isOnlyTaken = problem?.code === 'file_exists'
+    const isTold = folders.get(folder) === true
+    if (problem !== undefined && (isOnlyTaken || !isTold)) problems.push(problem)
+    if (!isOnlyTaken) folders.set(folder, isTold || problem !== undefined)
+  }
+  return problems
+}
+
+/** Creates a temporary file and removes it: only that shows whether a folder can be written. */
+async function tryToWrite(
+  context: Context,
+  path: string,
+  force: boolean,
+  mayBeTaken: boolean,
+): Promise<void> {
+  const target = await findTarget(context, path, force, mayBeTaken)
+  // Opening a named pipe would wait for its reader.
+  if (target.kind === 'stream') return
+  const file = await openAtomicFile(context, path, { force, spareName: String })
+  await file.discard()
+}
+
+async function problemOf(step: () => Promise<unknown>): Promise<ModelgateError | undefined> {
+  try {
+    await step()
+    return undefined
+  } catch (error) {
+    if (error instanceof ModelgateError) return error
+    throw error
   }
 }

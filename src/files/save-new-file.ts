@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
 import type { WrittenFile } from './atomic-file.ts'
-import { extensionOf } from './file-extension.ts'
-import { numberedName } from './numbered-name.ts'
+import { extensionOf, numberedName } from './file-name.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 
 export interface NewFile extends Partial<Rescue> {

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
-import { numberedName } from './numbered-name.ts'
+import { numberedName } from './file-name.ts'
 import type { ImageFacts } from './image-inspector.ts'
 import type { SavedMedia } from './media-file.ts'
 

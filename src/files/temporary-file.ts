@@ -1,19 +1,13 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { open, unlink } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { open, unlink, type FileHandle, lstat, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Context } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
-import { digestWriter } from './digest-writer.ts'
 import { systemCode, writeError } from './file-error.ts'
-import { cutBytes } from './file-name.ts'
-import { damagedName, numberedName } from './numbered-name.ts'
-import { placeFile } from './place-file.ts'
-import { removeLeftovers } from './remove-leftovers.ts'
-import { createFileSync } from './sync-file.ts'
-import type { FileTarget } from './write-target.ts'
+import { cutBytes, damagedName, numberedName } from './file-name.ts'
+import { placeFile, type FileTarget } from './write-target.ts'
 
 export interface TemporaryOptions {
   /** Other names for the file when its own is taken, counted from 2. */
@@ -149,5 +143,104 @@ function chmod(handle: FileHandle, mode: number): Promise<void> {
 function ignore(...codes: readonly string[]) {
   return (error: unknown) => {
     if (!codes.includes(systemCode(error) ?? '')) throw error
+  }
+}
+
+/** Counts and hashes what it writes. */
+interface DigestWriter {
+  write(chunk: Uint8Array | string): Promise<void>
+  /** Bytes that have been written whole so far. */
+  readonly bytes: number
+  /** Bytes so far and their SHA-256. The last call. */
+  finish(): { readonly bytes: number; readonly sha256: string }
+}
+
+/** Writes to an open file from its current position on, whole chunks in the order of the calls. */
+export function digestWriter(handle: FileHandle): DigestWriter {
+  const hash = createHash('sha256')
+  let bytes = 0
+  return {
+    async write(chunk) {
+      const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+      const written = writeWhole(handle, data)
+      // Meanwhile: the system writes in a thread of its own.
+      hash.update(data)
+      await written
+      bytes += data.length
+    },
+    get bytes() {
+      return bytes
+    },
+    finish: () => ({ bytes, sha256: hash.digest('hex') }),
+  }
+}
+
+/** The system may take less than it is given. */
+async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
+  for (let at = 0; at < data.length;) {
+    const { bytesWritten } = await handle.write(data, at, data.length - at)
+    at += bytesWritten
+  }
+}
+
+/** So many bytes are left to the system before it is told to bring them to the disk. */
+const unsyncedBytes = 4 * 1024 * 1024
+
+/** Brings a file to the disk while it is being written: its end then waits only for the last part. */
+interface FileSync {
+  /** Tells how much has been written. Waits for nothing. */
+  wrote(bytes: number): void
+  /**
+   * Waits until all that was written is on the disk.
+   * @throws the error of the system, also one that an earlier part met
+   */
+  finish(): Promise<void>
+}
+
+export function createFileSync(handle: FileHandle): FileSync {
+  let unsynced = 0
+  let running: Promise<void> | undefined
+  let failure: unknown
+
+  return {
+    wrote(bytes) {
+      unsynced += bytes
+      if (unsynced < unsyncedBytes || running !== undefined) return
+      unsynced = 0
+      running = handle
+        .datasync()
+        // The system tells of a failure only once.
+        .catch((error: unknown) => void (failure ??= error))
+        .finally(() => (running = undefined))
+    },
+    async finish() {
+      await running
+      if (failure !== undefined && !isUnable(failure)) throw failure
+      await handle.sync().catch((error: unknown) => {
+        if (!isUnable(error)) throw error
+      })
+    },
+  }
+}
+
+/** Not every file system, and not every kind of file, can be told. */
+function isUnable(error: unknown): boolean {
+  return ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')
+}
+
+const leftoverAgeMs = 24 * 60 * 60 * 1000
+
+/**
+ * Removes temporary files that a killed process left in a folder more than 24 hours ago. Best effort: never throws.
+ * @param now milliseconds since 1970
+ */
+export async function removeLeftovers(folder: string, now: number): Promise<void> {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) {
+    if (!/^\..+\.[0-9a-f]{16}\.mgpart$/.test(name)) continue
+    const path = join(folder, name)
+    const found = await lstat(path).catch(() => undefined)
+    // Every write renews the time, so a file of a living process is not that old.
+    if (found?.isFile() && now - found.mtimeMs > leftoverAgeMs) await unlink(path).catch(() => {})
   }
 }

@@ -1,8 +1,7 @@
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../contract/text-event.ts'
 import type { WrittenFile } from './atomic-file.ts'
-import { openAtomicFile } from './open-atomic-file.ts'
-import type { Rescue, WriteOptions } from './open-atomic-file.ts'
+import { openAtomicFile, type Rescue, type WriteOptions } from './open-atomic-file.ts'
 
 /** Text on its way into a file that appears whole or not at all. */
 export interface TextFile {

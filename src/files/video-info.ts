@@ -2,10 +2,14 @@ import { ContractError } from '../errors.ts'
 import { unknownContainer } from './integrity.ts'
 import { createMatroskaReader } from './matroska-info.ts'
 import type { MediaInspector, MediaKind } from './media-file.ts'
-import { sniffMediaType } from './media-type.ts'
+import { sniffMediaType, describeContent } from './media-type.ts'
 import { createMp4Reader } from './mp4-info.ts'
 import type { VideoReader, VideoShape } from './video-shape.ts'
-import { describeContent } from './wrong-content.ts'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Context } from '../context.ts'
+import type { SavedVideo } from '../contract/video-event.ts'
 
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi'
 
@@ -89,4 +93,32 @@ function oldQuickTime(start: Buffer): VideoFormat | undefined {
 
 function notAVideo(start: Buffer): ContractError {
   return new ContractError('not_a_video', `The gateway sent ${describeContent(start)} in place of a video.`)
+}
+
+/**
+ * A video that is there already, as it was described when it was saved; undefined for anything else, for a damaged one,
+ * and for none. `verified` tells what its container alone does.
+ */
+export async function describeVideoFile(
+  { cwd }: Pick<Context, 'cwd'>,
+  path: string,
+): Promise<SavedVideo | undefined> {
+  const inspector = videoKind.createInspector()
+  const hash = createHash('sha256')
+  let bytes = 0
+  try {
+    for await (const chunk of createReadStream(resolve(cwd, path), {
+      highWaterMark: 1 << 20,
+    }) as AsyncIterable<Buffer>) {
+      inspector.add(chunk)
+      hash.update(chunk)
+      bytes += chunk.length
+    }
+    const { mediaType, facts, integrity } = inspector.inspect()
+    if (integrity.damage !== undefined) return undefined
+    const verified = integrity.state === 'whole'
+    return { ...facts, path, bytes, sha256: hash.digest('hex'), mime_type: mediaType, verified }
+  } catch {
+    return undefined
+  }
 }

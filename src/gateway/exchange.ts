@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici'
 import { expectLongWork, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
-import { openConnection, type ConnectionOptions } from './connection.ts'
+import { openConnection, type ConnectionOptions, createReadMemory } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
-import { createReadMemory } from './read-memory.ts'
-import { watchUpload } from './upload-progress.ts'
 import { createWatchdog } from './watchdog.ts'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
+import { isObject, numberOf, objectOf } from './json-access.ts'
 
 /** The limits of one exchange in milliseconds; undefined means no limit. */
 export interface TimeLimits {
@@ -45,7 +46,7 @@ export interface Reply {
   close(): void
 }
 
-export interface ExchangeOptions extends ConnectionOptions {
+interface ExchangeOptions extends ConnectionOptions {
   readonly clock: Clock
   readonly limits: TimeLimits
   readonly signal: AbortSignal
@@ -238,4 +239,46 @@ function plainHeaders(headers: Readonly<Record<string, string | string[] | undef
     if (value !== undefined) plain[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value
   }
   return plain
+}
+
+/** How the sending of one request goes on below the chunks: a slow line takes minutes for a single one. */
+interface UploadProgress {
+  /** Whether the system has taken bytes since the last call. */
+  hasMoved(): boolean
+  /** To be called when nothing is sent any more. */
+  end(): void
+}
+
+/** Documented by undici ("Diagnostics Channel Support"); told of every request, through a proxy, too. */
+const channel = 'undici:client:sendHeaders'
+
+/** @param body what was given to undici as the body: the request is known by it */
+function watchUpload(body: unknown): UploadProgress {
+  let socket: Socket | undefined
+  let before: number | null = null
+  const onHeaders = (message: unknown) => {
+    const sent = message as { readonly request: { readonly body: unknown }; readonly socket: Socket }
+    if (sent.request.body === body) socket = sent.socket
+  }
+  subscribe(channel, onHeaders)
+  return {
+    hasMoved() {
+      const now = unsentBytes(socket)
+      const moved = before !== null && now !== before
+      before = now
+      return moved
+    },
+    end: () => void unsubscribe(channel, onHeaders),
+  }
+}
+
+/**
+ * Bytes that the system has not taken yet. A socket tells only of whole chunks; the handle that it writes to, and the
+ * lowest of several (TLS, a tunnel), tells of bytes: Node's own `socket.setTimeout` goes by that, too.
+ * Null where a Node does not tell: then only whole chunks count.
+ */
+function unsentBytes(socket: Socket | undefined): number | null {
+  let handle = objectOf(objectOf(socket)['_handle'])
+  while (isObject(handle['_parent'])) handle = handle['_parent']
+  return numberOf(handle['writeQueueSize'])
 }

@@ -2,13 +2,20 @@ import { sleep, type Clock } from '../context.ts'
 import { ContractError, FileError, ModelgateError } from '../errors.ts'
 import { DeadlinePassed, ExchangeError, phaseOf } from './exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody } from './exchange.ts'
-import { afterFailure, Failure, judgeFailure } from './failure.ts'
+import {
+  afterFailure,
+  Failure,
+  judgeFailure,
+  longestWaitS,
+  mayRepeatAnswered,
+  mayRepeatBroken,
+  waitBefore,
+  type RetryPolicy,
+} from './retry.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
-import { mostRedirects, sameOriginTarget } from './redirect.ts'
-import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from './retry.ts'
+import { mostRedirects, sameOriginTarget } from './url.ts'
 import { checkUsage, requestIdOf, statusError, type RequestKind } from './status-error.ts'
 import { createTrace, type Trace } from './trace.ts'
-import { startTotalLimit } from './total-limit.ts'
 
 /** An error body is read up to this size, for at most this long (fault C27). */
 const errorBodyBytes = 1_048_576
@@ -206,4 +213,59 @@ export async function readErrorText(reply: Reply, clock: Clock): Promise<string>
     reply.close()
   }
   return text
+}
+
+/** The limit on a request with all its retries and its whole body. */
+interface TotalLimit {
+  /** Aborted by the command's own signal, or with a DeadlinePassed. */
+  readonly signal: AbortSignal
+  /** Keeps the limit until the reply's body has been read. */
+  guard(reply: GatewayReply): GatewayReply
+  end(): void
+}
+
+/** Starts the clock of `--timeout`; without it there is no total limit. */
+export function startTotalLimit({
+  clock,
+  signal,
+  limits,
+}: Pick<Gateway, 'clock' | 'signal' | 'limits'>): TotalLimit {
+  const { total = Infinity, deadline = Infinity } = limits
+  const left = deadline - clock.monotonic()
+  if (total === Infinity && left === Infinity) return { signal, guard: (reply) => reply, end() {} }
+  const controller = new AbortController()
+  const onAbort = () => controller.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  const message =
+    left < total
+      ? 'The time for the whole command is over (--timeout).'
+      : `The request took longer than ${total / 1000} s (--timeout).`
+  const timer = clock.timer(Math.max(0, Math.min(total, left)), () => {
+    controller.abort(new DeadlinePassed(message))
+  })
+  const end = () => {
+    timer.cancel()
+    signal.removeEventListener('abort', onAbort)
+  }
+  return {
+    signal: controller.signal,
+    guard: (reply) => ({
+      ...reply,
+      body: endAfter(reply.body, end),
+      close() {
+        end()
+        reply.close()
+      },
+    }),
+    end,
+  }
+}
+
+async function* endAfter(body: AsyncIterable<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } finally {
+    end()
+  }
 }

@@ -1,5 +1,5 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
-import type { Skimmer } from './events/skimmer.ts'
+import type { Skimmer } from './events/fast-path.ts'
 import type { FinishReason, TextEvent, TextResult } from '../contract/text-event.ts'
 
 /**

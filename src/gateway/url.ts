@@ -1,4 +1,6 @@
 import { UsageError } from '../errors.ts'
+import type { Reply } from './exchange.ts'
+import type { Clock } from '../context.ts'
 
 /**
  * One segment of a path, percent-encoded.
@@ -41,4 +43,29 @@ export function endpointUrl(baseUrl: URL, path: string, query: Readonly<Record<s
   url.pathname = baseUrl.pathname.replace(/\/+$/, '') + path
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
   return url
+}
+
+/** Statuses that lead to another address. */
+export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** A request that only reads is led on so often within the gateway (fault C3). */
+export const mostRedirects = 3
+
+/** Where a reply leads, as long as that is the same origin: nothing else may get the key. */
+export function sameOriginTarget({ status, headers }: Reply, from: URL): URL | undefined {
+  const location: string | undefined = redirectStatuses.has(status) ? headers['location'] : undefined
+  const target = location === undefined ? null : URL.parse(location, from)
+  return target?.origin === from.origin ? target : undefined
+}
+
+/**
+ * A new `Idempotency-Key`: a UUID of version 7, from the time and 74 random bits.
+ * It has to be unique, not secret; loading node:crypto for it would take a tenth of a whole request.
+ */
+export function mintIdempotencyKey(clock: Clock): string {
+  const time = Math.floor(clock.now()).toString(16).padStart(12, '0').slice(-12)
+  const random = (digits: number) =>
+    Array.from({ length: digits }, () => Math.floor(clock.random() * 16).toString(16)).join('')
+  const variant = '89ab'[Math.floor(clock.random() * 4)]
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random(3)}-${variant}${random(3)}-${random(12)}`
 }

@@ -1,7 +1,7 @@
 import type { JobSummary } from '../contract/video-event.ts'
 import { otherWord, stateText } from '../contract/video-state.ts'
-import { sanitise } from './sanitise.ts'
-import { roughTime } from './waiting/amounts.ts'
+import { sanitise } from './gate.ts'
+import { roughTime } from './job-progress.ts'
 
 export interface TableView {
   /** Unix seconds. */

@@ -1,16 +1,13 @@
 import type { Sink } from '../context.ts'
-import { OutputClosed } from '../errors.ts'
-import type { OutputDocument } from '../contract/output-event.ts'
-import { checkDocumentDepth, withoutDeepParts } from './depth.ts'
-import { errorDocument } from './error-document.ts'
-import { documentText } from './json-text.ts'
-import type { Gate } from './gate.ts'
-import type { Notices } from './notices.ts'
+import { OutputClosed, type ModelgateError } from '../errors.ts'
+import type { OutputDocument, OutputEvent, ErrorDocument } from '../contract/output-event.ts'
+import { checkDocumentDepth, withoutDeepParts, checkEventDepth } from './depth.ts'
+import { type Gate, sanitiseJson } from './gate.ts'
+import { type Notices, usageOf, billedOf } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
-import { usageOf } from './usage.ts'
 
-export interface JsonOutputParts {
+interface JsonOutputParts {
   readonly screen: Screen
   readonly notices: Notices
   readonly stdout: Sink
@@ -49,4 +46,134 @@ function hasContent(document: OutputDocument): boolean {
   if (!('text' in document)) return document.files.length + document.links.length > 0
   const texts = [document.text, document.reasoning, document.refusal]
   return [...texts, document.candidates, document.tool_calls, document.files].some((part) => part.length > 0)
+}
+
+interface JsonLinesOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly gate: Gate
+}
+
+/**
+ * `--jsonl`: every event is a line, `start` the first; exactly one line, `end` or `error`, is the last.
+ * Events of the reply are written by `flush`, together; those that precede a wait at once.
+ */
+export function createJsonLinesOutput({
+  screen,
+  notices,
+  stdout,
+  stderr,
+  gate,
+}: JsonLinesOutputParts): Output {
+  let pending = ''
+  const deltas = gate.documents()
+  let started = false
+  let closed = false
+  const beforeStart: OutputEvent[] = []
+
+  const write = () => {
+    screen.text(pending)
+    pending = ''
+  }
+  const add = (event: OutputEvent) => {
+    checkEventDepth(event)
+    const line = documentLine(event, stdout)
+    if (deltaEvents.has(event.type)) return void (pending += deltas.push(line).join(''))
+    pending += deltas.end().join('')
+    if (!commandEvents.has(event.type)) return void (pending += gate.document(line))
+    pending += gate.json(line)
+    write()
+  }
+  const last = (line: string) => {
+    if (!closed) pending += deltas.end().join('') + gate.document(line)
+    closed = true
+    write()
+  }
+  return {
+    event(event) {
+      notices.event(event)
+      if (closed) return
+      if (!started && event.type !== 'start') {
+        beforeStart.push(event)
+        return
+      }
+      started = true
+      add(event)
+      for (const earlier of beforeStart.splice(0)) add(earlier)
+    },
+    raw() {},
+    async flush() {
+      write()
+      await screen.settle()
+    },
+    async end(document) {
+      checkDocumentDepth(document)
+      last(documentLine({ type: 'end', ...document }, stdout))
+      notices.end(usageOf(document))
+      await screen.close()
+    },
+    async error(error) {
+      if (error instanceof OutputClosed) return screen.closeAfterError()
+      last(gate.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))
+      // Where standard output has gone or is full, the failure is told on the other stream.
+      await screen.close().catch(() => {
+        screen.json(documentText(errorDocument(error), stderr))
+      })
+    },
+  }
+}
+
+/** The pieces of texts, in which a secret may be split. */
+const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
+  'text-delta',
+  'reasoning-delta',
+  'refusal-delta',
+  'tool-delta',
+])
+
+/** The program's own words, which may quote the gateway; a wait may follow each. */
+const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
+  'start',
+  'file-save',
+  'retry-wait',
+  'warning-add',
+  'job-create',
+  'job-progress',
+  'poll-fail',
+  'download-progress',
+  'video-save',
+  'video-fail',
+])
+
+/** A document as it is printed: indented and safe to show on a terminal, on one line elsewhere. No newline at the end. */
+function documentText(document: unknown, sink: Sink): string {
+  return sink.isTerminal ? sanitiseJson(JSON.stringify(document, undefined, 2)) : JSON.stringify(document)
+}
+
+/** A document as one line of `--jsonl`, with its newline. */
+function documentLine(document: unknown, sink: Sink): string {
+  const json = JSON.stringify(document)
+  return `${sink.isTerminal ? sanitiseJson(json) : json}\n`
+}
+
+/** The error as `--json` and `--jsonl` print it. */
+export function errorDocument(error: ModelgateError): ErrorDocument {
+  const { facts } = error
+  return {
+    error: {
+      code: error.code,
+      exit_code: error.exitCode,
+      phase: facts.phase ?? null,
+      http_status: facts.httpStatus ?? null,
+      request_id: facts.requestId ?? null,
+      retry_after_s: facts.retryAfterS ?? null,
+      billed: billedOf(error),
+      message: error.message,
+      hint: facts.hint ?? null,
+      remote_id: facts.remoteId ?? null,
+      rescued: facts.rescued ?? [],
+    },
+  }
 }

@@ -1,11 +1,9 @@
 import { OutputClosed } from '../errors.ts'
 import type { Sink } from '../context.ts'
-import type { Gate } from './gate.ts'
-import type { Notices } from './notices.ts'
+import { type Gate, sanitise } from './gate.ts'
+import { type Notices, usageOf } from './notices.ts'
 import type { Output } from './output.ts'
-import { sanitise } from './sanitise.ts'
 import type { Screen } from './screen.ts'
-import { usageOf } from './usage.ts'
 
 export interface RawOutputParts {
   readonly screen: Screen

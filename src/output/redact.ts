@@ -1,9 +1,7 @@
-import { formsOf } from './redact/forms.ts'
-import { hideJsonSpans, hideSpans } from './redact/hide-spans.ts'
+import { formsOf, createWordRedactor, redactStrings } from './redact/forms.ts'
+import { hideJsonSpans, hideSpans } from './redact/spans.ts'
 import { createMatcher } from './redact/matcher.ts'
-import { createPieceStream, type PieceStream } from './redact/piece-stream.ts'
-import { createTextStream, type TextStream } from './redact/text-stream.ts'
-import { createWordRedactor, redactStrings } from './redact/words.ts'
+import { createPieceStream, type PieceStream, createTextStream, type TextStream } from './redact/streams.ts'
 
 type Redactor = (text: string) => string
 

@@ -1,9 +1,9 @@
 import type { Context } from '../context.ts'
 import { FileError, ModelgateError } from '../errors.ts'
 import type { AtomicFile } from '../files/atomic-file.ts'
-import { createCandidateText } from './candidate-text.ts'
+import { createCandidateText } from './text-output.ts'
 import type { Output } from './output.ts'
-import type { PieceStream } from './redact/piece-stream.ts'
+import type { PieceStream } from './redact/streams.ts'
 
 export interface TextRescue {
   /** The rescue folder; undefined when the machine has no place for one. */
@@ -31,7 +31,7 @@ export function rescueText(context: Context, other: Output, rescue: TextRescue):
   const goOn = async (error: unknown) => {
     if (!(error instanceof FileError) || failure !== undefined) throw error
     failure = error
-    const { openRescueFile } = await import('../files/rescue-file.ts')
+    const { openRescueFile } = await import('../files/open-atomic-file.ts')
     file = await openRescueFile(context, rescue.folder, rescue.name, error)
     await file.write(before + recent)
   }

@@ -1,10 +1,7 @@
-import type { Context } from '../context.ts'
+import type { Context, Timer } from '../context.ts'
 import type { Gate } from './gate.ts'
-import type { LiveLine } from './live-line.ts'
-import { createProgress } from './progress.ts'
-import { loadStyles } from './styles.ts'
-import type { TextStream } from './redact/text-stream.ts'
-import type { Styles, Tone } from './styles.ts'
+import { loadStyles, type Styles, type Tone, type StyleLoader, inCi } from './styles.ts'
+import type { TextStream } from './redact/streams.ts'
 
 /**
  * Both output streams as one person may see them: on one terminal, where the text on standard output and
@@ -150,5 +147,116 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
     },
     close,
     closeAfterError: () => close().catch(() => {}),
+  }
+}
+
+/** What a line shows at the moment, at most `width` characters wide. */
+export type LiveLine = (width: number, styles: Styles) => string
+
+/** Between two looks at what there is to draw, in milliseconds. */
+const pace = 200
+/** News is drawn at once, but not more often than this. */
+const shortestPace = 100
+
+interface LiveLineDrawer {
+  /** Draws the line in place, now and again as it changes, until `stop`. */
+  show(line: LiveLine): void
+  /** Takes the line off the screen. */
+  stop(): void
+}
+
+/**
+ * The cursor is left at the start of the line: there the `^C` of a terminal is drawn over as well,
+ * and a line that a narrower window has wrapped is below the cursor, where it can be erased.
+ * @param styles loaded when the first line is shown
+ */
+function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLineDrawer {
+  let current: LiveLine | undefined
+  let timer: Timer | undefined
+  let drawn = ''
+  let drawnAt = 0
+
+  const draw = () => {
+    timer?.cancel()
+    timer = clock.timer(pace, draw)
+    // What a slow terminal has not taken yet would be out of date when it is seen.
+    if (current === undefined || stderr.needsDrain) return
+    const text = current(stderr.columns - 1, styles.current!)
+    if (text !== drawn) stderr.write(`\r${text}\u001b[J\r`)
+    drawn = text
+    drawnAt = clock.monotonic()
+  }
+  return {
+    show(line) {
+      const isNew = line !== current
+      current = line
+      if (isNew || clock.monotonic() - drawnAt >= shortestPace) draw()
+    },
+    stop() {
+      timer?.cancel()
+      timer = undefined
+      current = undefined
+      if (drawn !== '') stderr.write('\r\u001b[J')
+      drawn = ''
+    },
+  }
+}
+
+/** A sign of life while nothing else is on the screen. */
+interface Progress {
+  /** Shows the text if nothing stops it within 300 ms, or a line that changes at once. */
+  start(text: string | LiveLine): void
+  stop(): void
+}
+
+const patience = 300
+
+/** A spinner or a line on standard error, where that is a terminal that can move its cursor; elsewhere nothing at all. */
+function createProgress(context: Context, styles: StyleLoader): Progress | undefined {
+  const { stream, isTerminal } = context.stderr
+  // In a terminal without width the spinner would clear lines for ever.
+  if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || inCi(context.env)) return undefined
+
+  const live = createLiveLine(context, styles)
+  let timer: Timer | undefined
+  let spinner: { stop(): unknown } | undefined
+  // Counts starts and stops, so that a spinner whose library loads too late is not started.
+  let turn = 0
+
+  const spin = async (text: string, ownTurn: number) => {
+    const { default: ora } = await import('ora')
+    if (turn !== ownTurn) return
+    spinner = ora({
+      text,
+      stream,
+      color: context.env.NO_COLOR ? false : 'cyan',
+      isEnabled: true,
+      // Standard input may hold a pipe, and a hidden cursor would stay hidden after a kill.
+      discardStdin: false,
+      hideCursor: false,
+    }).start()
+  }
+  const stopSpinner = () => {
+    turn++
+    timer?.cancel()
+    timer = undefined
+    spinner?.stop()
+    spinner = undefined
+  }
+  const stop = () => {
+    stopSpinner()
+    live.stop()
+  }
+  context.signal.addEventListener('abort', stop, { once: true })
+  return {
+    start(text) {
+      if (context.signal.aborted) return
+      stopSpinner()
+      if (typeof text !== 'string') return live.show(text)
+      live.stop()
+      const ownTurn = turn
+      timer = context.clock.timer(patience, () => void spin(text, ownTurn))
+    },
+    stop,
   }
 }

@@ -1,5 +1,4 @@
-import type { EndpointName } from './endpoint-name.ts'
-import type { FaultAction } from './faults/actions.ts'
+import type { EndpointName, FaultAction } from './faults/rule.ts'
 
 /** A request the sandbox received. */
 export interface RequestRecord {

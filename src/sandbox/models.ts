@@ -1,7 +1,8 @@
-import type { Scenario } from './answer/scenario.ts'
-import { familyOf } from '../contract/families.ts'
+import type { Scenario } from './answer/answer.ts'
+import { familyOf, families } from '../contract/families.ts'
 import type { Endpoint } from '../contract/field.ts'
 import { RequestProblem } from './http/problem.ts'
+import type { JsonObject } from './json-value.ts'
 
 /** A text model of the sandbox. Any other name is served like `sandbox-text`. */
 export interface SandboxModel {
@@ -57,4 +58,40 @@ export function assertServed({ families = {} }: Endpoint, model: string): void {
     `Invalid 'model': must be of ${Object.keys(families).join(', ')}, not ${model}.`,
     { param: 'model', code: 'invalid_value' },
   )
+}
+
+const mediaModels = families.map(({ id }) => id)
+
+/** `GET /v1/models` in OpenAI's shape. */
+export function modelList(): JsonObject {
+  return {
+    object: 'list',
+    data: [...[...textModels, ...videoModels].map(({ id }) => id), ...mediaModels].map((id) => ({
+      id,
+      object: 'model',
+      created: 0,
+      owned_by: 'sandbox',
+    })),
+  }
+}
+
+/** `GET /v1beta/models` in Google's shape. */
+export function modelCatalog(): JsonObject {
+  return {
+    models: [
+      ...textModels.map(({ id, about, contextWindow }) => ({
+        ...describe(id, about),
+        inputTokenLimit: contextWindow,
+        supportedGenerationMethods: ['generateContent'],
+      })),
+      ...videoModels.map(({ id, about }) => ({
+        ...describe(id, about),
+        supportedGenerationMethods: ['predictLongRunning'],
+      })),
+    ],
+  }
+}
+
+function describe(id: string, about: string): JsonObject {
+  return { name: `models/${id}`, displayName: id, description: about }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { runKeyCommand } from '../../src/config/key-command.ts'
+import { runKeyCommand } from '../../src/config/key.ts'
 import { Interrupted } from '../../src/errors.ts'
 import { configPlace, failureOf } from '../support/config-place.ts'
 import { until } from '../support/until.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decodeImage, encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
-import type { Pixels } from '../../src/files/codecs.ts'
+import { decodeImage, encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../src/files/codecs.ts'
 import { sniffMediaType } from '../../src/files/media-type.ts'
 
 /** A slope of colours whose alpha falls from left to right. */

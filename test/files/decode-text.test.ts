@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeText, invalidTextClause } from '../../src/files/decode-text.ts'
+import { decodeText, invalidTextClause } from '../../src/files/input-file.ts'
 
 test.each<[string, string, Uint8Array]>([
   ['UTF-8', 'aä😀\0', Buffer.from('aä😀\0')],

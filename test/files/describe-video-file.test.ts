@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { describeVideoFile } from '../../src/files/describe-video-file.ts'
+import { describeVideoFile, videoKind } from '../../src/files/video-info.ts'
 import { openMediaFile } from '../../src/files/media-file.ts'
-import { videoKind } from '../../src/files/video-info.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 import { mp4Bytes, webmBytes } from '../support/video-bytes.ts'

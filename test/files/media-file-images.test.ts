@@ -7,8 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
 import { imageKind } from '../../src/files/image-inspector.ts'
-import { openMediaFile } from '../../src/files/media-file.ts'
-import type { MediaFileOptions } from '../../src/files/media-file.ts'
+import { openMediaFile, type MediaFileOptions } from '../../src/files/media-file.ts'
 import { streamMedia } from '../../src/files/stream-media.ts'
 import {
   gifBytes,

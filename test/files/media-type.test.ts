@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
-import { extensionOf, mediaTypeOfName, refineZip } from '../../src/files/file-extension.ts'
+import { extensionOf, mediaTypeOfName, refineZip } from '../../src/files/file-name.ts'
 import { sniffMediaType } from '../../src/files/media-type.ts'
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1')

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
 import { readError } from '../../src/files/file-error.ts'
-import { describeInputFile, readInputFile } from '../../src/files/read-input-file.ts'
+import { describeInputFile, readInputFile } from '../../src/files/input-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 

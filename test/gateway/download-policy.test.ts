@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { addressClass } from '../../src/gateway/download/address-class.ts'
-import { createUrlPolicy, type Network } from '../../src/gateway/download/url-policy.ts'
+import { addressClass, createUrlPolicy, type Network } from '../../src/gateway/download/url-policy.ts'
 import { ContractError } from '../../src/errors.ts'
 
 const publicGateway = 'https://gateway.test'

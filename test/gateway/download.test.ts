@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FileError, ModelgateError } from '../../src/errors.ts'
-import { download, type DownloadOptions } from '../../src/gateway/download.ts'
+import { download, type DownloadOptions } from '../../src/gateway/download/download.ts'
 import type { Gateway } from '../../src/gateway/gateway.ts'
 import type { Network } from '../../src/gateway/download/url-policy.ts'
 import { closedPort, localServer, type LocalServer } from '../support/local-server.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mintIdempotencyKey } from '../../src/gateway/idempotency-key.ts'
+import { mintIdempotencyKey } from '../../src/gateway/url.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 
 test('a key is a UUID of version 7: the time, then a random digit at every place that is left', () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { ModelgateError } from '../../src/errors.ts'
-import { FileError } from '../../src/errors.ts'
+import { ModelgateError, FileError } from '../../src/errors.ts'
 import { jsonBody, sendRequest } from '../../src/gateway/send-request.ts'
 import type { RequestBody } from '../../src/gateway/exchange.ts'
 import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'

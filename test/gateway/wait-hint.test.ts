@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { waitHint } from '../../src/gateway/wait-hint.ts'
+import { waitHint } from '../../src/gateway/status-error.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const date = (seconds: number) => new Date(now + seconds * 1000).toUTCString()

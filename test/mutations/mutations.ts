@@ -12,7 +12,7 @@ export interface Mutation {
 export const mutations: readonly Mutation[] = [
   {
     name: 'idempotency-digits-alike',
-    file: 'src/gateway/idempotency-key.ts',
+    file: 'src/gateway/url.ts',
     before: `Array.from({ length: digits }, () => Math.floor(clock.random() * 16).toString(16)).join('')`,
     after: `Math.floor(clock.random() * 16).toString(16).repeat(digits)`,
     tests: ['test/gateway/idempotency-key.test.ts'],
@@ -33,14 +33,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'place-opens-what-is-there',
-    file: 'src/files/place-file.ts',
+    file: 'src/files/write-target.ts',
     before: `await open(final, 'wx')`,
     after: `await open(final, 'w')`,
     tests: ['test/files/atomic-file-faults.test.ts'],
   },
   {
     name: 'place-without-reservation',
-    file: 'src/files/place-file.ts',
+    file: 'src/files/write-target.ts',
     before: `return await reserveAndReplace(context, temporary, final)`,
     after: `return await replace(context, temporary, final)`,
     tests: ['test/files/atomic-file-faults.test.ts'],
@@ -89,7 +89,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'saved-video-not-looked-at',
-    file: 'src/commands/video/standing-videos.ts',
+    file: 'src/commands/video/already-saved.ts',
     before: `found?.sha256 !== video.sha256`,
     after: `found?.bytes !== video.bytes`,
     tests: ['test/program/videos/saved-earlier.test.ts'],
@@ -110,7 +110,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sandbox-http-origin',
-    file: 'src/sandbox/http/guard.ts',
+    file: 'src/sandbox/http/decide.ts',
     before: `headers.origin !== undefined`,
     after: `headers.origin?.startsWith('https:')`,
     tests: ['test/sandbox/hostile.test.ts'],
@@ -145,7 +145,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'polling-certificate',
-    file: 'src/gateway/videos/look-up-failures.ts',
+    file: 'src/gateway/videos/look-up-job.ts',
     before: `  'not_sent_certificate',\n`,
     after: ``,
     tests: ['test/gateway/videos/wait-for-job.test.ts'],
@@ -201,21 +201,21 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'all-of-exclusive-minimum',
-    file: 'src/sandbox/schema/flatten.ts',
+    file: 'src/sandbox/schema/sample.ts',
     before: `'minimum', 'exclusiveMinimum', 'minLength'`,
     after: `'minimum', 'minLength'`,
     tests: ['test/sandbox/schema/sample.test.ts'],
   },
   {
     name: 'all-of-exclusive-maximum',
-    file: 'src/sandbox/schema/flatten.ts',
+    file: 'src/sandbox/schema/sample.ts',
     before: `'maximum', 'exclusiveMaximum', 'maxLength'`,
     after: `'maximum', 'maxLength'`,
     tests: ['test/sandbox/schema/sample.test.ts'],
   },
   {
     name: 'all-of-two-minimums',
-    file: 'src/sandbox/schema/flatten.ts',
+    file: 'src/sandbox/schema/sample.ts',
     before: `Math.max(least, most)`,
     after: `Math.min(least, most)`,
     tests: ['test/sandbox/schema/sample.test.ts'],
@@ -229,7 +229,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sample-open-bound-as-true',
-    file: 'src/sandbox/schema/sample-number.ts',
+    file: 'src/sandbox/schema/sample.ts',
     before: `schema[exclusive] === true ? bound + nudge(schema, step) : bound`,
     after: `schema[exclusive] === true ? bound : bound`,
     tests: ['test/sandbox/schema/sample.test.ts'],

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
-import { Interrupted, ModelgateError, UsageError } from '../../src/errors.ts'
-import type { Billed, ErrorFacts, ExitName } from '../../src/errors.ts'
-import { errorDocument } from '../../src/output/error-document.ts'
+import {
+  Interrupted,
+  ModelgateError,
+  UsageError,
+  type Billed,
+  type ErrorFacts,
+  type ExitName,
+} from '../../src/errors.ts'
+import { errorDocument } from '../../src/output/json-output.ts'
 import { reportError } from '../../src/output/report-error.ts'
 import { testContext } from '../support/test-context.ts'
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { GenerationError } from '../../src/errors.ts'
-import type { ErrorFacts } from '../../src/errors.ts'
+import { GenerationError, type ErrorFacts } from '../../src/errors.ts'
 import type { OutputEvent } from '../../src/contract/output-event.ts'
 import { createGate } from '../../src/output/gate.ts'
 import { createOutput } from '../../src/output/create-output.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noticeOf } from '../../src/output/notice.ts'
+import { noticeOf } from '../../src/output/notices.ts'
 
 const retry = { type: 'retry-wait', attempt: 1, attempts_left: 2, wait_s: 0.42 } as const
 

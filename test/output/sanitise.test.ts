@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createOutput } from '../../src/output/create-output.ts'
-import { sanitise, sanitiseJson } from '../../src/output/sanitise.ts'
+import { sanitise, sanitiseJson } from '../../src/output/gate.ts'
 import { sampleDocument, textDelta } from '../support/output-samples.ts'
 import { terminalAttacks } from '../support/terminal-attacks.ts'
 import { testContext } from '../support/test-context.ts'

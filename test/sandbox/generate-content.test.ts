@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeImage } from '../../src/files/codecs.ts'
-import { call, eventsOf, generate, runningSandbox } from '../support/running-sandbox.ts'
-import type { Json } from '../support/running-sandbox.ts'
+import { call, eventsOf, generate, runningSandbox, type Json } from '../support/running-sandbox.ts'
 
 const weather = {
   name: 'get_weather',

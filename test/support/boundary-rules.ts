@@ -49,7 +49,7 @@ const contextOnly = [
 ]
 
 /** Lines of a file, above which it has more than one concern. */
-const maxLines = 250
+const maxLines = 400
 
 /**
  * What is wrong with the place of one file in the whole, one sentence each.

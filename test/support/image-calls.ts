@@ -1,9 +1,7 @@
-import { decodeImage } from '../../src/files/codecs.ts'
-import type { Pixels } from '../../src/files/codecs.ts'
+import { decodeImage, type Pixels } from '../../src/files/codecs.ts'
 import { sniffMediaType } from '../../src/files/media-type.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { call } from './running-sandbox.ts'
-import type { Answer, Json } from './running-sandbox.ts'
+import { call, type Answer, type Json } from './running-sandbox.ts'
 
 /** Asks for images. */
 export function create(sandbox: Sandbox, body: Json, headers: Json = {}): Promise<Answer> {

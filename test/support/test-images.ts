@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
-import type { Pixels } from '../../src/files/codecs.ts'
+import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../src/files/codecs.ts'
 
 /** A picture in which every pixel differs from its neighbours, opaque unless the alpha is told. */
 export function testPicture(

@@ -1,6 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
-import { collect } from '../shared/common-options.ts'
-import { wordsFor } from '../shared/suggested-words.ts'
+import { collect, wordsFor } from '../shared/common-options.ts'
 
 /** What may follow an option, or stand as an argument. */
 export interface Value {

@@ -5,15 +5,14 @@ import type { ImageFailure, ImageLink, SavedImage } from '../../contract/image-e
 import type { SavedFile } from '../../contract/text-event.ts'
 import { rescueFolder } from '../../config/paths.ts'
 import { maxImages } from '../../contract/images.ts'
-import type { FileError, ModelgateError } from '../../errors.ts'
+import { type FileError, ModelgateError } from '../../errors.ts'
 import { imageKind, type ImageFacts } from '../../files/image-inspector.ts'
 import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../../files/media-file.ts'
 import { streamMedia } from '../../files/stream-media.ts'
 import type { DownloadSink } from '../../gateway/download/transfer.ts'
 import type { ImageReceiver, ImageWriter } from '../../gateway/images/image-receiver.ts'
 import type { Output } from '../../output/output.ts'
-import type { Preview } from '../../output/preview/preview.ts'
-import { dispensable } from './dispensable.ts'
+import type { Preview } from '../../output/preview/drawing.ts'
 import type { ImageOptions } from './image-options.ts'
 import type { ImageRequest } from './image-request.ts'
 
@@ -52,12 +51,12 @@ export interface Album extends ImageReceiver {
 }
 
 /** A writer that can look at what has come, so that a download can be tried again. */
-export interface DownloadWriter extends Omit<ImageWriter, 'done'>, DownloadSink {
+interface DownloadWriter extends Omit<ImageWriter, 'done'>, DownloadSink {
   /** @param isFramed whether the transport told where the content ends */
   done(isFramed?: boolean): Promise<void>
 }
 
-export interface AlbumParts {
+interface AlbumParts {
   readonly context: Context
   readonly options: ImageOptions
   readonly request: ImageRequest
@@ -243,5 +242,35 @@ function asWriter(
     ...file,
     ...(restart === undefined ? {} : { restart }),
     done: async (isFramed) => saved(await done(isFramed)),
+  }
+}
+
+/**
+ * A writer for what is worth less than what comes after it: a preview that the disk does not take keeps no image from
+ * coming. What the image itself has wrong is still told.
+ * @param failed is told, once, why nothing is written
+ */
+function dispensable(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
+  let isGivenUp = false
+  const attempt = async (step: () => Promise<void>) => {
+    if (isGivenUp) return
+    try {
+      await step()
+    } catch (error) {
+      const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
+      if (!isLocal) throw error
+      isGivenUp = true
+      await writer.drop()
+      failed(error)
+    }
+  }
+  return {
+    write: (bytes) => attempt(() => writer.write(bytes)),
+    done: () => attempt(() => writer.done()),
+    async keepDamaged() {
+      await writer.drop()
+      return undefined
+    },
+    drop: () => writer.drop(),
   }
 }

@@ -1,12 +1,11 @@
 import type { Command } from 'commander'
 import type { Context } from '../../context.ts'
 import { imageCreateEndpoint as endpoint } from '../../contract/images.ts'
-import { chooseModel } from '../shared/choose-model.ts'
+import { chooseModel, modelOfBody } from '../shared/choose-model.ts'
 import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
-import { addExamples, type Example } from '../shared/examples.ts'
+import { addExamples, type Example } from '../shared/help-layout.ts'
 import { addImageOptions, type ImageOptions } from './image-options.ts'
 import { buildImageRequest } from './image-request.ts'
-import { modelOfBody } from '../shared/model-of-body.ts'
 import { sendImages } from './send-images.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */

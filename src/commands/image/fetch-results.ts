@@ -1,5 +1,5 @@
 import { asModelgateError, Interrupted, ModelgateError } from '../../errors.ts'
-import { download } from '../../gateway/download.ts'
+import { download } from '../../gateway/download/download.ts'
 import { keepDamaged } from '../../gateway/keep-damaged.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Album, FoundLink } from './album.ts'

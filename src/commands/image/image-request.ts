@@ -1,23 +1,24 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
+import { UsageError, FileError, ModelgateError } from '../../errors.ts'
 import { familyOf } from '../../contract/families.ts'
 import { mostPlannedNames } from '../../contract/limits.ts'
 import type { Endpoint } from '../../contract/field.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
-import { checkBeforeAsking } from '../shared/check-before-asking.ts'
+import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { applyContractFlags, type ContractFlag } from '../shared/contract-flags.ts'
 import { configuredBaseUrl, readSettings } from '../shared/open-gateway.ts'
 import { createProblemList, type ProblemList } from '../shared/problem-list.ts'
 import { applySets, isSet, startBody, type Body } from '../shared/request-body.ts'
-import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { validateBody } from '../shared/validate-body.ts'
-import { combinationProblems } from './check-combination.ts'
-import { modelProblems } from '../shared/check-model.ts'
-import { sourceProblems } from './check-sources.ts'
-import { previewModes, type ImageOptions, type PreviewMode } from './image-options.ts'
-import { existingProblems, missingImages, type ExistingImage } from './missing-images.ts'
-import type { ImageSource } from './source.ts'
+import { combinationProblems, previewModes, type ImageOptions, type PreviewMode } from './image-options.ts'
+import { modelProblems } from '../shared/choose-model.ts'
+import { sourceProblems, type ImageSource } from './sources.ts'
+import { createReadStream, existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { imageKind } from '../../files/image-inspector.ts'
+import { sniffMediaType } from '../../files/media-type.ts'
+import { describeInputFile } from '../../files/input-file.ts'
 
 /** A request for images, ready to be sent. */
 export interface ImageRequest {
@@ -39,7 +40,7 @@ export interface ImageRequest {
 }
 
 /** What the two image commands do differently. */
-export interface ImageCommand {
+interface ImageCommand {
   readonly command: ImageRequest['command']
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]
@@ -169,4 +170,62 @@ function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
 
 function throwAll(problems: readonly string[]): void {
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}
+
+/** An image that is there already. */
+export interface ExistingImage {
+  /** From 1. */
+  readonly index: number
+  readonly path: string
+}
+
+/** Which images of a plan are there already, and which are still to be made (`--skip-existing`). */
+function missingImages(
+  context: Context,
+  plan: OutputPlan,
+  count: number,
+  extension: string,
+): { wanted: number[]; existing: ExistingImage[] } {
+  const wanted: number[] = []
+  const existing: ExistingImage[] = []
+  for (let index = 1; index <= count; index++) {
+    const path = plan.pathFor({ index, extension })
+    if (existsSync(resolve(context.cwd, path))) existing.push({ index, path })
+    else wanted.push(index)
+  }
+  return { wanted, existing }
+}
+
+/**
+ * What is there and is no image, which no run of this command left there. To make it would be to overwrite it; to skip
+ * it, to say that all is well.
+ */
+async function existingProblems(context: Context, existing: readonly ExistingImage[]): Promise<FileError[]> {
+  const problems = existing.map(async ({ path }) => {
+    const found = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
+    if (found instanceof ModelgateError) return [problem(found.code, found.message)]
+    const isImage = sniffMediaType(found.head)?.startsWith('image/')
+    if (!isImage) return [problem('not_an_image', `${JSON.stringify(path)} is no image.`)]
+    const damage = await damageOf(context, path)
+    return damage === undefined
+      ? []
+      : [problem('damaged_image', `${JSON.stringify(path)} is damaged: ${damage}.`)]
+  })
+  return (await Promise.all(problems)).flat()
+}
+
+/** What is wrong with an image, as the end of a sentence. */
+async function damageOf(context: Context, path: string): Promise<string | undefined> {
+  const inspector = imageKind.createInspector()
+  for await (const chunk of createReadStream(resolve(context.cwd, path)) as AsyncIterable<Buffer>) {
+    inspector.add(chunk)
+  }
+  return inspector.inspect().integrity.damage
+}
+
+function problem(code: string, message: string): FileError {
+  return new FileError(code, message, {
+    phase: 'input',
+    hint: '--skip-existing takes it for an image that was made. Remove it, or choose another name.',
+  })
 }

@@ -1,19 +1,22 @@
 import type { Context } from '../../context.ts'
 import { Ended, FileError, GenerationError, ModelgateError, asModelgateError } from '../../errors.ts'
-import { absoluteUrl } from '../../gateway/download/absolute-url.ts'
+import { absoluteUrl } from '../../gateway/download/download.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { receiveImages, type ImageReceiver, type ImageReply } from '../../gateway/images/receive-images.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
 import { cameAndAsked } from '../shared/came-and-asked.ts'
-import { withBilling } from '../shared/with-billing.ts'
+import { withBilling } from '../shared/open-gateway.ts'
 import { createAlbum, type Album } from './album.ts'
 import { fetchResults, stoppedError } from './fetch-results.ts'
 import type { ImageOptions } from './image-options.ts'
 import { createImageReport, type ImageReport } from './image-report.ts'
 import type { ImageRequest } from './image-request.ts'
-import { digestSources, writeSidecars } from './write-sidecars.ts'
+import { createHash } from 'node:crypto'
+import type { SavedImage } from '../../contract/image-event.ts'
+import { writeSidecar, type InputDigest } from '../../files/sidecar.ts'
+import type { ImageSource } from './sources.ts'
 
 /** A request on its way, and where what comes of it is told. */
 export interface Sending {
@@ -179,4 +182,55 @@ function judge(
     throw new GenerationError('fewer_images', message, { billed: 'yes' })
   }
   report.warn(message)
+}
+
+interface SidecarFacts {
+  readonly requestId: string | null
+  readonly usage: unknown
+  readonly inputs: readonly InputDigest[]
+  readonly force: boolean
+  readonly warn: (message: string) => void
+  /** Takes secrets out of the JSON that is written. */
+  readonly clean: (json: string) => string
+}
+
+/** What the pictures that go along are. To be asked before the images come: these may replace them. */
+function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
+  return Promise.all([...images, ...(mask === undefined ? [] : [mask])].map(digest))
+}
+
+/**
+ * Writes how each image was made beside it (`--sidecar`): enough to make it again, and to know it again. A record that
+ * cannot be written is a warning: the image is there.
+ */
+async function writeSidecars(
+  context: Context,
+  request: ImageRequest,
+  files: readonly SavedImage[],
+  { requestId, usage, inputs, force, warn, clean }: SidecarFacts,
+): Promise<void> {
+  const { prompt: _, model: __, ...parameters } = request.body
+  for (const { revised_prompt, ...output } of files) {
+    const record = {
+      command: request.command,
+      model: request.model,
+      prompt: request.prompt,
+      revised_prompt,
+      parameters,
+      request_id: requestId,
+      usage: usage ?? null,
+      inputs,
+      output,
+    }
+    await writeSidecar(context, record, { force, clean }).catch((error: unknown) => {
+      if (!(error instanceof ModelgateError)) throw error
+      warn(`The record of ${output.path} is not kept: ${error.message}`)
+    })
+  }
+}
+
+async function digest(source: ImageSource): Promise<InputDigest> {
+  const hash = createHash('sha256')
+  for await (const chunk of source.open()) hash.update(chunk)
+  return { field: source.flag.slice(2), path: source.label, bytes: source.bytes, sha256: hash.digest('hex') }
 }

@@ -6,8 +6,7 @@ import type { SavedImage } from '../../contract/image-event.ts'
 import { outputVersion } from '../../contract/output-event.ts'
 import { imageKind } from '../../files/image-inspector.ts'
 import type { Output } from '../../output/output.ts'
-import type { ImageRequest } from './image-request.ts'
-import type { ExistingImage } from './missing-images.ts'
+import type { ImageRequest, ExistingImage } from './image-request.ts'
 
 /** Every image is there already (`--skip-existing`): reports them as if they had just been made, and sends nothing. */
 export async function reportExisting(context: Context, request: ImageRequest, output: Output): Promise<void> {

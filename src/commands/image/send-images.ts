@@ -2,21 +2,21 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { Ended, asModelgateError } from '../../errors.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
-import { mintIdempotencyKey } from '../../gateway/idempotency-key.ts'
+import { mintIdempotencyKey, endpointUrl } from '../../gateway/url.ts'
 import type { GatewayRequest } from '../../gateway/gateway.ts'
-import { brokenError, sendRequest } from '../../gateway/send-request.ts'
-import { endpointUrl } from '../../gateway/url.ts'
+import { brokenError, sendRequest, jsonBody } from '../../gateway/send-request.ts'
 import { createOutput } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
-import { isDryRun, printRequest } from '../shared/dry-run.ts'
-import { openGateway } from '../shared/open-gateway.ts'
-import { withBilling } from '../shared/with-billing.ts'
+import { isDryRun, printRequest, type ShownPart } from '../shared/dry-run.ts'
+import { openGateway, withBilling } from '../shared/open-gateway.ts'
 import type { ImageOptions } from './image-options.ts'
 import type { ImageRequest } from './image-request.ts'
 import { receiveIntoFiles, type Sending } from './receive-into-files.ts'
 import { reportExisting } from './report-existing.ts'
-import { createUpload, withProgress } from './upload.ts'
+import type { RequestBody } from '../../gateway/exchange.ts'
+import { multipartBody } from '../../gateway/multipart.ts'
+import type { ImageSource } from './sources.ts'
 
 /** Uploads shorter than this need no progress. */
 const progressFromBytes = 1_000_000
@@ -90,5 +90,59 @@ async function passOn({ stdout }: Context, { gateway, gate, hasSent, wire, outpu
     const known = withBilling(asModelgateError(broken, gateway.trace !== undefined), hasSent())
     await output.error(known)
     throw new Ended(known)
+  }
+}
+
+/** The body of an image request as it is sent, and as a dry run shows it. */
+interface Upload extends Required<Pick<GatewayRequest, 'body' | 'contentType'>> {
+  readonly shown: { readonly body: unknown } | { readonly parts: readonly ShownPart[] }
+}
+
+/** JSON for a creation, multipart for an edit (specification, endpoints 4 and 6). */
+function createUpload({ command, body, images, mask }: ImageRequest): Upload {
+  if (command === 'image create') {
+    return { body: jsonBody(body), contentType: 'application/json', shown: { body } }
+  }
+  // One picture is `image`, several are `image[]` (wire facts, "Images").
+  const name = images.length === 1 ? 'image' : 'image[]'
+  const files: [string, ImageSource][] = [
+    ...images.map((image): [string, ImageSource] => [name, image]),
+    ...(mask === undefined ? [] : [['mask', mask] as [string, ImageSource]]),
+  ]
+  const fields = Object.entries(body)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([field, value]) => ({
+      name: field,
+      value: typeof value === 'object' ? JSON.stringify(value) : String(value),
+    }))
+  const parts = files.map(([field, source]) => ({
+    name: field,
+    fileName: source.fileName,
+    mediaType: source.mediaType,
+    size: source.bytes,
+    open: source.open,
+  }))
+  const shownFiles = files.map(([field, source]) => ({
+    name: field,
+    path: source.label,
+    file_name: source.fileName,
+    media_type: source.mediaType,
+    bytes: source.bytes,
+  }))
+  return { ...multipartBody([...fields, ...parts]), shown: { parts: [...fields, ...shownFiles] } }
+}
+
+/** Counts what has been handed over. A request that is sent again starts anew. */
+function withProgress(body: RequestBody, report: (sent: number, total: number) => void): RequestBody {
+  return {
+    length: body.length,
+    async *chunks() {
+      let sent = 0
+      for await (const chunk of body.chunks()) {
+        yield chunk
+        sent += chunk.length
+        report(sent, body.length)
+      }
+    },
   }
 }

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import type { Context, Timer } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import { parseJsonFileFlag } from './json-value.ts'
+import { parseJsonFileFlag } from './flag-value.ts'
 import type { SchemaMessage } from './schema-worker.ts'
 
 /** The schema of `--schema`, and the check of an answer against it. */

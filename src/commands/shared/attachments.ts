@@ -2,9 +2,9 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import { extensionOf, mediaTypeOfName, refineZip } from '../../files/file-extension.ts'
+import { extensionOf, mediaTypeOfName, refineZip } from '../../files/file-name.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
-import { readInputFile } from '../../files/read-input-file.ts'
+import { readInputFile } from '../../files/input-file.ts'
 import { readStandardInputBytes } from './standard-input.ts'
 
 /** A file whose bytes go into the request. */

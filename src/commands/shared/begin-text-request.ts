@@ -2,15 +2,12 @@ import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import { readAttachment, type Attachment } from './attachments.ts'
-import { checkBeforeAsking } from './check-before-asking.ts'
+import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from './text-prompt.ts'
 import type { CommonOptions } from './common-options.ts'
-import { applyContractFlags, type ContractFlag } from './contract-flags.ts'
+import { applyContractFlags, type ContractFlag, refuseRivals, type RivalFlags } from './contract-flags.ts'
 import { configuredBaseUrl, readSettings } from './open-gateway.ts'
-import type { ProblemList } from './problem-list.ts'
+import { type ProblemList, allInputs } from './problem-list.ts'
 import { startBody, type Body } from './request-body.ts'
-import { refuseRivals, type RivalFlags } from './rival-flags.ts'
-import { checkTextPrompt, readTextPrompt } from './text-prompt.ts'
-import { allInputs } from './throw-problems.ts'
 
 /** The options that both text commands have. */
 export interface TextOptions extends CommonOptions {

@@ -1,9 +1,12 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { Settings } from '../../config/settings.ts'
-import { askText, canAsk } from './ask.ts'
+import { askText, canAsk } from './text-prompt.ts'
 import type { CommonOptions } from './common-options.ts'
 import type { ProblemList } from './problem-list.ts'
+import type { FamilyId } from '../../contract/families.ts'
+import type { Endpoint } from '../../contract/field.ts'
+import { isSet, type Body } from './request-body.ts'
 
 /** The kinds of model that a command may need: where they are configured, and what the sandbox advertises. */
 const kinds = {
@@ -63,4 +66,21 @@ export async function chooseModel(
     code: 'model_missing',
     hint: `Name one with -m, ${env}, or ${file} in the configuration.`,
   })
+}
+
+/** What is wrong with a model: it is of a family that the specification does not name for the endpoint. */
+export function modelProblems(
+  { families = {} }: Endpoint,
+  model: string,
+  family: FamilyId | undefined,
+): string[] {
+  if (family === undefined || families[family] !== undefined) return []
+  const served = Object.keys(families).join(', ')
+  return [`-m ${JSON.stringify(model)} is of ${family}; this command takes models of ${served}.`]
+}
+
+/** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */
+export function modelOfBody({ model }: Body, options: CommonOptions): string | undefined {
+  const isOverridden = options.model !== undefined && !isSet(options, 'model')
+  return typeof model === 'string' && model !== '' && !isOverridden ? model : undefined
 }

@@ -1,6 +1,6 @@
-import { Option, type Command } from 'commander'
+import { Option, type Command, type Argument } from 'commander'
 import { defaultMaxRetries, defaultSeconds } from '../../contract/limits.ts'
-import { suggestWords } from './suggested-words.ts'
+import { UsageError } from '../../errors.ts'
 
 /** The options that every command understands, before or after its name. Numbers are still text: they are checked with all other settings. */
 export interface CommonOptions {
@@ -104,4 +104,98 @@ export function addCommonOptions(program: Command): void {
 /** Collects a repeatable option. */
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
+}
+
+const meanings = new WeakMap<Command, Readonly<Record<string, string>>>()
+const refusals = new WeakMap<Command, ReadonlySet<string>>()
+
+/** What `--strict` is about. */
+export const strictMeanings = {
+  text: { strict: 'treat an answer cut by the token limit as a failure' },
+  images: { strict: 'treat missing images as a failure' },
+  videos: { strict: 'treat missing videos as a failure' },
+  videosIfWaiting: { strict: 'with --wait, treat missing videos as a failure' },
+} as const
+
+/**
+ * Says in the help of a command what options of every command mean to this one.
+ * @param meaning by the options' names, as commander keeps them
+ */
+export function explainCommon(command: Command, meaning: Readonly<Record<string, string>>): void {
+  meanings.set(command, meaning)
+}
+
+/** Leaves options of every command out of the help of one that refuses them. */
+function hideCommon(command: Command, refused: ReadonlySet<string>): void {
+  refusals.set(command, refused)
+}
+
+/** What the option means to the command; undefined where it is the same for all. */
+export function meaningOf(command: Command, option: Option): string | undefined {
+  return meanings.get(command)?.[option.attributeName()]
+}
+
+/** Whether the help of the command leaves the option out. */
+export function isHidden(command: Command, option: Option): boolean {
+  return refusals.get(command)?.has(option.attributeName()) ?? false
+}
+
+/** Common options that change nothing for the worse where no request is sent: less or more to read, no questions. */
+const harmless: ReadonlySet<string> = new Set(['quiet', 'debug', 'input', 'stdin'])
+
+/**
+ * The common options are declared on the program, so the parser takes them for every command. One that sends no
+ * request cannot obey most of them.
+ * @param command the command that was called
+ * @param refused the names of the options that it cannot obey, as commander keeps them; all but the harmless ones
+ *   where it sends no request
+ * @throws UsageError that names each option that was given in vain
+ */
+export function refuseCommonOptions(command: Command, refused?: ReadonlySet<string>): void {
+  const program = programOf(command)
+  const inVain = program.options.filter((option) => {
+    const name = option.attributeName()
+    const isRefused = refused === undefined ? !harmless.has(name) : refused.has(name)
+    return isRefused && program.getOptionValueSource(name) === 'cli'
+  })
+  if (inVain.length === 0) return
+  const name = wordsOf(command)
+  const reason = refused === undefined ? ', which sends no request' : ''
+  const problems = inVain.map(({ long }) => `${long} means nothing to ${name}${reason}.`)
+  throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
+}
+
+/** Has a command refuse some of the common options, which its help does not offer. */
+export function refuseSome(command: Command, refused: ReadonlySet<string>): void {
+  hideCommon(command, refused)
+  command.hook('preAction', () => refuseCommonOptions(command, refused))
+}
+
+function programOf(command: Command): Command {
+  return command.parent === null ? command : programOf(command.parent)
+}
+
+/** The words that call a command, without the program's own. */
+function wordsOf(command: Command): string {
+  const { parent } = command
+  return parent === null || parent.parent === null ? command.name() : `${wordsOf(parent)} ${command.name()}`
+}
+
+const suggestions = new WeakMap<Argument | Option, readonly string[]>()
+
+/**
+ * Remembers the words that a value may be, for completion. Unlike commander's choices they are not enforced:
+ * the contract's own check does that, with all other problems.
+ */
+export function suggestWords<T extends Argument | Option>(
+  target: T,
+  words: readonly string[] | undefined,
+): T {
+  if (words !== undefined) suggestions.set(target, words)
+  return target
+}
+
+/** The words that are offered for a value: its choices, or what was suggested; none when anything goes. */
+export function wordsFor(target: Argument | Option): readonly string[] {
+  return target.argChoices ?? suggestions.get(target) ?? []
 }

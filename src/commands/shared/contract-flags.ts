@@ -1,11 +1,11 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../../context.ts'
 import { flagName, type Field, type Fields } from '../../contract/field.ts'
-import { collect } from './common-options.ts'
-import { fieldValue, isList } from './field-value.ts'
+import { collect, suggestWords } from './common-options.ts'
 import type { ProblemList } from './problem-list.ts'
 import { setField } from './request-body.ts'
-import { suggestWords } from './suggested-words.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import { readFlagValue, jsonOf, parseJsonFlag, parseTextFlag } from './flag-value.ts'
 
 /** A flag that sets one field of the request body. */
 export interface ContractFlag {
@@ -66,7 +66,7 @@ export async function applyContractFlags(
 }
 
 /** The name under which commander keeps a flag's value. */
-export function attribute(name: string): string {
+function attribute(name: string): string {
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
@@ -100,4 +100,71 @@ function describe({ field, default: own }: ContractFlag): string {
 /** A field of one letter is a short option as well: `-n`. */
 function spelled(name: string): string {
   return name.length === 1 ? `-${name}, --${name}` : `--${name}`
+}
+
+/**
+ * What the flag of a field puts into the body.
+ * @param given as commander keeps it: a text, the texts of a repeated flag, or a boolean
+ * @throws UsageError, FileError as `parseJsonFlag` does
+ */
+async function fieldValue(context: Context, flag: string, field: Field, given: unknown): Promise<unknown> {
+  if (typeof given === 'boolean') return given
+  const texts = Array.isArray(given) ? (given as string[]) : [given as string]
+  const text = texts[0]!
+  if (field.nullable && texts.length === 1 && text === 'null') return null
+  if (isList(field)) return listOf(context, flag, texts)
+  const types: readonly string[] = typeof field.type === 'string' ? [field.type] : field.type
+  if (types.includes('number') || types.includes('integer')) return numberOf(text)
+  if (!types.includes('string')) return parseJsonFlag(context, flag, text)
+  return types.length === 1 ? text : textOrJson(context, flag, text)
+}
+
+/** Lists of plain texts are given by repeating the flag. */
+function isList(field: Field): boolean {
+  return field.type === 'array' && field.items?.type === 'string'
+}
+
+const looksLikeJson = /^\s*[[{]/
+
+/** Where both text and JSON are allowed, JSON shows itself by its first character, in a file as well. */
+async function textOrJson(context: Context, flag: string, text: string): Promise<unknown> {
+  if (!text.startsWith('@')) {
+    return looksLikeJson.test(text) ? parseJsonFlag(context, flag, text) : parseTextFlag(context, flag, text)
+  }
+  const value = await readFlagValue(context, flag, text)
+  return looksLikeJson.test(value.text) ? jsonOf(value) : value.text
+}
+
+async function listOf(context: Context, flag: string, texts: readonly string[]): Promise<unknown> {
+  const [text = ''] = texts
+  if (texts.length > 1 || !/^\s*[[@]/.test(text)) return texts
+  try {
+    return await parseJsonFlag(context, flag, text)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    const { exit, code, message, facts } = error
+    const hint = `To send the text itself, write it as a list: ${flag} '${JSON.stringify([text])}'`
+    throw new ModelgateError(exit, code, message, { ...facts, hint })
+  }
+}
+
+/** What is no number stays text, and the check against the contract says so with all other problems. */
+function numberOf(text: string): unknown {
+  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
+}
+
+/** Two flags, with their dashes, of which one would silently take the place of the other. */
+export type RivalFlags = readonly [one: string, other: string]
+
+/**
+ * Refuses a call that gives both flags of a pair.
+ * @param options of the command alone, as commander keeps them
+ * @throws UsageError `conflicting_option` naming every such pair
+ */
+export function refuseRivals(options: Readonly<Record<string, unknown>>, pairs: readonly RivalFlags[]): void {
+  const isGiven = (flag: string) => options[attribute(flag.slice(2))] !== undefined
+  const problems = pairs
+    .filter(([one, other]) => isGiven(one) && isGiven(other))
+    .map(([one, other]) => `${one} and ${other} exclude each other: give only one of them.`)
+  if (problems.length > 0) throw new UsageError(problems, { code: 'conflicting_option' })
 }

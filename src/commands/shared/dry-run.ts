@@ -2,8 +2,7 @@ import type { Context } from '../../context.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
 import { hideHeader } from '../../gateway/trace.ts'
-import type { Gate } from '../../output/gate.ts'
-import { sanitise, sanitiseJson } from '../../output/sanitise.ts'
+import { type Gate, sanitise, sanitiseJson } from '../../output/gate.ts'
 import type { CommonOptions } from './common-options.ts'
 
 /** Whether the request is to be shown instead of sent. */

@@ -1,12 +1,14 @@
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import { decodeText, invalidTextClause } from '../../files/decode-text.ts'
+import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { readInputFile } from '../../files/read-input-file.ts'
 import { readStandardInputText } from './standard-input.ts'
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { parseJson } from '../../files/parse-json.ts'
 
 /** The text of a flag's value and a name for where it stood. */
-export interface FlagValue {
+interface FlagValue {
   readonly text: string
   /** Starts a message: `--tools`, `--tools: "a.json"`, `--tools: standard input`. */
   readonly place: string
@@ -39,4 +41,68 @@ export async function readFlagValue(context: Context, flag: string, value: strin
 /** The same error with the flag in front of its message. */
 function ofFlag(flag: string, { exit, code, message, facts }: ModelgateError): ModelgateError {
   return new ModelgateError(exit, code, `${flag}: ${message}`, facts)
+}
+
+/**
+ * The value of a flag that takes JSON: inline, `@file` or `@-`.
+ * A key `__proto__` in it is an ordinary own key; never copy the value with `Object.assign`.
+ * @param flag with its dashes: `--tools`
+ * @throws UsageError `invalid_json` with line and column; UsageError and FileError as `readFlagValue` does
+ */
+export async function parseJsonFlag(context: Context, flag: string, value: string): Promise<unknown> {
+  const read = await readFlagValue(context, flag, value)
+  if (!read.isInline) return jsonOf(read)
+  const looksLikeFile = !/^\s*[[{"]/.test(value) && (await isFile(resolve(context.cwd, value)))
+  return jsonOf(read, looksLikeFile ? fileHint(flag, value) : fileHint(flag, 'FILE'))
+}
+
+/**
+ * As `parseJsonFlag`, for a flag whose JSON is an object or a list and mostly stands in a file: text that starts with
+ * neither a bracket nor `@` is the name of that file.
+ */
+export async function parseJsonFileFlag(context: Context, flag: string, value: string): Promise<unknown> {
+  return parseJsonFlag(context, flag, /^\s*[[{@]/.test(value) ? value : `@${value}`)
+}
+
+/** What the text of a flag says as JSON. @throws UsageError `invalid_json` with line and column */
+export function jsonOf({ text, place }: FlagValue, hint?: string): unknown {
+  const { value, problem } = parseJson(text)
+  if (problem === undefined) return value
+  throw new UsageError(`${place} ${problem}.`, {
+    code: 'invalid_json',
+    ...(hint === undefined ? {} : { hint }),
+  })
+}
+
+const fileHint = (flag: string, file: string) => `To read JSON from a file: ${flag} @${file}`
+
+async function isFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
+
+/**
+ * The value of a text flag (`--system`, `--instructions`) or a prompt: the text itself, or with a leading `@` the
+ * content of that file (`@notes.txt`) or of standard input (`@-`). `\@` starts a text with a real `@`.
+ * Nothing is guessed: text that starts with `@` and names no file is an error that tells about the escape.
+ * @throws UsageError, FileError as `readFlagValue` does
+ */
+export async function parseTextFlag(context: Context, flag: string, value: string): Promise<string> {
+  if (value.startsWith(String.raw`\@`)) return value.slice(1)
+  try {
+    const { text } = await readFlagValue(context, flag, value)
+    return text
+  } catch (error) {
+    throw error instanceof ModelgateError && notAFileName.has(error.code) ? withEscape(error, value) : error
+  }
+}
+
+// What the system says of a text that was never meant to be a path.
+const notAFileName = new Set(['not_found', 'name_too_long', 'not_a_folder', 'bad_file_name'])
+
+function withEscape({ exit, code, message, facts }: ModelgateError, value: string): ModelgateError {
+  const hint = `Text that starts with "@" names a file. To send the text itself, write it as '\\${value.slice(0, 20)}${value.length > 20 ? '…' : ''}'.`
+  return new ModelgateError(exit, code, message, { ...facts, hint })
 }

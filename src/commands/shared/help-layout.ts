@@ -1,8 +1,9 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
-import { isHidden, meaningOf } from './common-meaning.ts'
+import { isHidden, meaningOf } from './common-options.ts'
+import type { Context } from '../../context.ts'
 
 /** A term and what it means: a line of help, or several where it is narrow. */
-export type HelpRow = readonly [term: string, about: string]
+type HelpRow = readonly [term: string, about: string]
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const widest = 100
@@ -104,4 +105,38 @@ export function wrap(line: string, columns: number, hanging = ''): string {
     rest = hanging + rest.slice(at).trimStart()
   }
   return [...lines, rest].join('\n')
+}
+
+/** A command line to paste, and what it does where that is not plain. */
+export type Example = readonly [line: string, about?: string]
+
+/** Puts examples in front of a command's help. */
+export function addExamples(command: Command, context: Context, examples: readonly Example[]): void {
+  command.addHelpText('before', () => formatExamples(examples, context.stdout.columns))
+}
+
+/** Examples that can be pasted at any width: what does not fit goes on in the next line, after a backslash. */
+export function formatExamples(examples: readonly Example[], columns: number): string {
+  const lines = examples.map(([line, about]) => [`  $ ${line}`, about] as const)
+  const aboutAt = Math.max(...lines.map(([line, about]) => (about === undefined ? 0 : line.length))) + 2
+  const isBeside = lines.every(([, about = '']) => aboutAt + about.length <= columns)
+  const blocks = lines.map(([line, about]) => {
+    if (about === undefined) return continued(line, columns)
+    return isBeside ? line.padEnd(aboutAt) + about : `  # ${about}\n${continued(line, columns)}`
+  })
+  return ['Examples:', ...blocks, ''].join('\n')
+}
+
+/** Breaks between words, never inside quotes. */
+function continued(line: string, columns: number): string {
+  const words = line.trimStart().match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? []
+  const lines = ['  ']
+  for (const [index, word] of words.entries()) {
+    const joined = `${lines.at(-1)}${index === 0 ? '' : ' '}${word}`
+    // Room for the backslash, except at the very end.
+    const room = index === words.length - 1 ? columns : columns - 2
+    if (joined.length <= room || index < 2) lines[lines.length - 1] = joined
+    else lines.push(`      ${word}`)
+  }
+  return lines.join(' \\\n')
 }

@@ -1,21 +1,21 @@
 import type { Context } from '../../context.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
+import { ModelgateError, UsageError, Ended, asModelgateError } from '../../errors.ts'
 import { defaultSeconds } from '../../contract/limits.ts'
 import { sandboxFolder } from '../../config/paths.ts'
 import { resolveKey } from '../../config/key.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { describeInputFile, readInputFile } from '../../files/read-input-file.ts'
+import { describeInputFile, readInputFile } from '../../files/input-file.ts'
 import { proxiesFrom } from '../../gateway/connection.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
-import { claimStandardInput, isStandardInputClaimed } from './claim-input.ts'
+import { claimStandardInput, isStandardInputClaimed } from './standard-input.ts'
 import type { CommonOptions } from './common-options.ts'
 import { isDryRun } from './dry-run.ts'
 
 /** Where a command's requests go, and what must be closed when it is done. */
-export interface OpenGateway {
+interface OpenGateway {
   readonly gateway: Gateway
   /** What everything but results goes through on its way out; it knows the key. */
   readonly gate: Gate
@@ -170,4 +170,16 @@ async function readExtraCertificates(context: Context): Promise<void> {
   if (file.content === undefined) return
   const { rootCertificates, setDefaultCACertificates } = await import('node:tls')
   setDefaultCACertificates([...rootCertificates, file.content.toString('utf8')])
+}
+
+/**
+ * A bug, as whoever was about to send a request knows it: it cannot have cost anything before the request went out.
+ * Other errors know that themselves.
+ */
+export function withBilling(error: ModelgateError, hasSent: boolean): ModelgateError
+export function withBilling(error: unknown, hasSent: boolean, debug: boolean): unknown
+export function withBilling(error: unknown, hasSent: boolean, debug = false): unknown {
+  if (error instanceof Ended) return error
+  const known = asModelgateError(error, debug)
+  return known.exit === 'bug' ? known.supplying({ billed: hasSent ? 'maybe' : 'no' }) : known
 }

@@ -1,9 +1,10 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { CommonOptions } from './common-options.ts'
-import { parseJsonFlag } from './json-value.ts'
+import { parseJsonFlag } from './flag-value.ts'
 import type { ProblemList } from './problem-list.ts'
-import { parseSet, setPath } from './set-path.ts'
+import { dangerousNames } from '../../files/file-name.ts'
+import { parseJson } from '../../files/parse-json.ts'
 
 export type Body = Record<string, unknown>
 
@@ -57,4 +58,125 @@ export function isSet(options: CommonOptions, field: string): boolean {
       return false
     }
   })
+}
+
+/** One `--set`: where in the request body, and what. */
+interface Setting {
+  /** At least one name or index. */
+  readonly path: readonly string[]
+  readonly value: unknown
+}
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+const mostNames = 64
+
+/**
+ * Reads `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` stand for the character itself.
+ * The value must be JSON, so that `"5"` and `5` stay different things; a bare word is refused with the quoted form
+ * as the hint.
+ * @throws UsageError `invalid_set`
+ */
+export function parseSet(text: string): Setting {
+  const end = pathEnd(text)
+  if (end === -1) throw invalid(`${shown(text)} has no "="`, `Write --set path.to.field=JSON.`)
+  const path = splitPath(text.slice(0, end))
+  const { value, problem } = parseJson(text.slice(end + 1))
+  if (problem !== undefined)
+    throw invalid(`the value of ${shown(text.slice(0, end))} ${problem}`, quoted(text, end))
+  return { path, value }
+}
+
+/**
+ * The body with one value set; the given body is not changed. Missing objects are created. A number indexes an array
+ * that is there, or starts one when it is 0; the index after the last appends.
+ * @throws UsageError `invalid_set` when the path leads through a text, a number or past the end of an array
+ */
+export function setPath(body: JsonObject, path: readonly string[], value: unknown): JsonObject {
+  return setIn(body, path, 0, value) as JsonObject
+}
+
+function setIn(container: unknown, path: readonly string[], depth: number, value: unknown): unknown {
+  const name = path[depth]
+  if (name === undefined) return value
+  refuseName(name)
+  const inside = (current: unknown) => setIn(current, path, depth + 1, value)
+  if (Array.isArray(container) || (isMissing(container) && name === '0')) {
+    const entries = (container ?? []) as unknown[]
+    const index = arrayIndex(name, entries.length, path.slice(0, depth + 1))
+    return entries.toSpliced(index, 1, inside(entries[index]))
+  }
+  if (!isMissing(container) && typeof container !== 'object') {
+    throw invalid(`${shown(path.slice(0, depth).join('.'))} is neither an object nor an array`)
+  }
+  const fields = (container ?? {}) as JsonObject
+  return { ...fields, [name]: inside(Object.hasOwn(fields, name) ? fields[name] : undefined) }
+}
+
+function refuseName(name: string): void {
+  if (dangerousNames.has(name)) throw invalid(`the name "${name}" is not allowed`)
+}
+
+const isMissing = (container: unknown) => container === undefined || container === null
+
+function arrayIndex(name: string, length: number, path: readonly string[]): number {
+  const index = /^(?:0|[1-9][0-9]*)$/.test(name) ? Number(name) : -1
+  if (index >= 0 && index <= length) return index
+  const field = shown(path.slice(0, -1).join('.'))
+  throw invalid(`${field} is an array of ${length}, so its index is 0 to ${length}, not ${shown(name)}`)
+}
+
+/** Where the first "=" without a backslash stands. */
+function pathEnd(text: string): number {
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '=') return at
+  }
+  return -1
+}
+
+function splitPath(text: string): string[] {
+  const names: string[] = []
+  let name = ''
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '.') {
+      names.push(name)
+      name = ''
+    } else if (text[at] === '[' || text[at] === ']') throw brackets(text)
+    else name += text[at] === '\\' ? (text[++at] ?? '\\') : text[at]
+  }
+  names.push(name)
+  if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
+  if (names.length > mostNames)
+    throw invalid(`the path has ${names.length} names, at most ${mostNames} are allowed`)
+  names.forEach(refuseName)
+  return names
+}
+
+/** Other programs write indices so; here such a name would become a field of its own. */
+function brackets(text: string): UsageError {
+  const dotted = text
+    .replaceAll('[]', '[0]')
+    .replaceAll(/\[["']?([^\]"']*)["']?\]/g, '.$1')
+    .replaceAll(/[[\]"']|^\./g, '')
+  return invalid(
+    `${shown(text)} has brackets in its path`,
+    `Write --set '${dotted}=…': a number is an index. \\[ and \\] stand for brackets in a name.`,
+  )
+}
+
+/** The word as JSON text, ready to be pasted; nothing for what is no single word. */
+function quoted(text: string, end: number): string | undefined {
+  const word = text.slice(end + 1)
+  return /^[\w .:/-]{1,40}$/.test(word)
+    ? `Text needs quotes: --set '${text.slice(0, end)}="${word}"'`
+    : undefined
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 37)}…` : text)
+}
+
+function invalid(clause: string, hint?: string): UsageError {
+  return new UsageError(`--set: ${clause}.`, { code: 'invalid_set', ...(hint === undefined ? {} : { hint }) })
 }

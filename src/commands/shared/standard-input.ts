@@ -1,9 +1,7 @@
-import type { Context, InputKind } from '../../context.ts'
+import type { Context, InputKind, Input } from '../../context.ts'
 import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
-import { consumeInput, type SilenceStep } from '../../files/consume-input.ts'
-import { decodeText, invalidTextClause } from '../../files/decode-text.ts'
-import { claimStandardInput, isStandardInputClaimed } from './claim-input.ts'
+import { consumeInput, type SilenceStep, decodeText, invalidTextClause } from '../../files/input-file.ts'
 
 export interface PromptSource {
   /** The words of the command line, joined; `-` alone means standard input. */
@@ -138,4 +136,30 @@ const waysOut =
 function joined(piped: string, argument: string): string {
   const gap = piped.endsWith('\n\n') ? '' : piped.endsWith('\n') ? '\n' : '\n\n'
   return `${piped}${gap}${argument}`
+}
+
+const claims = new WeakMap<Input, string>()
+
+/**
+ * Reserves standard input, which can be read only once, for one reader.
+ * @param reader as the user wrote it: `-`, `--tools @-`, `-a -`
+ * @throws UsageError `stdin_claimed` that names both readers
+ */
+export function claimStandardInput({ stdin }: Context, reader: string): void {
+  const earlier = claims.get(stdin)
+  if (earlier !== undefined) {
+    throw new UsageError(`Standard input can be read only once, but ${both(earlier, reader)}.`, {
+      code: 'stdin_claimed',
+      hint: 'Put one of them in a file: @FILE.',
+    })
+  }
+  claims.set(stdin, reader)
+}
+
+export function isStandardInputClaimed({ stdin }: Context): boolean {
+  return claims.has(stdin)
+}
+
+function both(earlier: string, reader: string): string {
+  return earlier === reader ? `${reader} is given twice` : `both ${earlier} and ${reader} want it`
 }

@@ -4,13 +4,12 @@ import { UsageError } from '../../errors.ts'
 import { videoOperationEndpoint as endpoint } from '../../contract/videos.ts'
 import { collect } from '../shared/common-options.ts'
 import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
-import { addExamples, type Example } from '../shared/examples.ts'
+import { addExamples, type Example } from '../shared/help-layout.ts'
 import type { Body } from '../shared/request-body.ts'
-import { instancesOf, videosOf } from './count-videos.ts'
+import { instancesOf, videosOf, buildVideoRequest } from './video-request.ts'
 import { readImagery, type Imagery, type ImageryOptions } from './imagery.ts'
 import { startJob } from './start-job.ts'
 import { addStartOptions, type VideoOptions } from './video-options.ts'
-import { buildVideoRequest } from './video-request.ts'
 
 type GenerateOptions = VideoOptions & ImageryOptions
 

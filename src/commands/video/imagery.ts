@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
-import { readInputFile } from '../../files/read-input-file.ts'
+import { readInputFile } from '../../files/input-file.ts'
 import { readStandardInputBytes } from '../shared/standard-input.ts'
-import { allInputs } from '../shared/throw-problems.ts'
+import { allInputs } from '../shared/problem-list.ts'
 
 /** An image inside an instance (wire facts, section 7). */
 interface InlineImage {

@@ -1,15 +1,17 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { Ended, asModelgateError, type ModelgateError } from '../../errors.ts'
-import type { StoredJob } from '../../files/jobs/stored-job.ts'
+import type { StoredJob } from '../../files/jobs/job-store.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { JobReport } from '../../gateway/videos/job-report.ts'
+import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { createOutput } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { resumeFlags } from './jobs.ts'
 import type { VideoOptions } from './video-options.ts'
 import { createVideoReport, type VideoReport } from './video-report.ts'
+import type { OutputPlan } from '../../files/output-plan.ts'
+import type { Job } from '../../gateway/videos/look-up-job.ts'
 
 /** What the steps of a command about one job share. */
 export interface JobSession {
@@ -100,4 +102,16 @@ export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] 
     request_id: requestId,
     error: failure === undefined ? null : { code: failure.code ?? 'failed', message: failure.message },
   }
+}
+
+/** A job that is waited for, and where its videos go. */
+export interface Pursuit {
+  readonly job: Job
+  readonly stored: StoredJob | undefined
+  readonly plan: OutputPlan
+  readonly force: boolean
+  /** What is known already, so that it is not asked for at once. */
+  readonly first?: JobReport | undefined
+  /** When the wait ends (`--timeout`), in milliseconds of the monotonic clock. */
+  readonly deadlineMs: number | undefined
 }

@@ -4,20 +4,22 @@ import type { Context } from '../../context.ts'
 import { unknownJobDays } from '../../contract/limits.ts'
 import { outputVersion } from '../../contract/output-event.ts'
 import { videoStates } from '../../contract/videos.ts'
-import { UsageError } from '../../errors.ts'
+import { UsageError, asModelgateError } from '../../errors.ts'
 import { summaryOf, type JobRecord } from '../../files/jobs/job-record.ts'
-import type { StoredJob } from '../../files/jobs/stored-job.ts'
+import type { StoredJob } from '../../files/jobs/job-store.ts'
 import { createOutput } from '../../output/create-output.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import { isExpired, jobTable } from '../../output/job-table.ts'
 import type { Output } from '../../output/output.ts'
-import type { CommonOptions } from '../shared/common-options.ts'
-import { addExamples, type Example } from '../shared/examples.ts'
+import { type CommonOptions, refuseSome } from '../shared/common-options.ts'
+import { addExamples, type Example } from '../shared/help-layout.ts'
 import { openGateway, readSettings } from '../shared/open-gateway.ts'
-import { refuseSome } from '../shared/refuse-common-options.ts'
 import { createProblemList } from '../shared/problem-list.ts'
 import { openJobs } from './jobs.ts'
-import { refreshJobs } from './refresh-jobs.ts'
+import { hasEnded } from '../../contract/video-state.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
+import { changeOf } from './job-session.ts'
 
 interface ListOptions extends CommonOptions {
   limit?: string
@@ -79,7 +81,7 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
   const now = context.clock.now() / 1000
   const chosen = jobs
     .filter(({ record }) => options.state === undefined || record.state === options.state)
-    .filter(({ record }) => !options.prune || isOver(record, now))
+    .filter(({ record }) => !options.prune || isPrunable(record, now))
     .slice(0, limit)
   if (options.prune && !options.dryRun) await store.forget(chosen)
   await show(context, options, settings!, { chosen, warnings, gate, now })
@@ -126,7 +128,7 @@ function tellCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: n
 }
 
 /** Whether nothing is lost with the record: no result is left to be fetched, and none is to come. */
-function isOver(record: JobRecord, now: number): boolean {
+function isPrunable(record: JobRecord, now: number): boolean {
   const { state, files, checked_at, created_at } = record
   if (state === 'failed' || isExpired(record, now)) return true
   if (state === 'completed') return files.length > 0
@@ -142,4 +144,81 @@ function parseLimit(text: string | undefined): number | undefined {
 function checkState(state: string | undefined): void {
   if (state === undefined || listedStates.includes(state)) return
   throw new UsageError(`--state ${JSON.stringify(state)} is none of ${listedStates.join(', ')}.`)
+}
+
+/** So many jobs are asked for at once. */
+const atOnce = 4
+
+interface Refresh {
+  readonly options: CommonOptions
+  readonly settings: Settings
+  readonly open: () => Promise<{ readonly gateway: Gateway; close(): Promise<void> }>
+  readonly warn: (message: string) => void
+}
+
+/**
+ * Looks up every job that has not ended, and puts on record what comes. A look-up that fails is a warning.
+ * @throws the reason of the signal; what opening the gateway throws, unless there is nothing to look up
+ */
+async function refreshJobs(jobs: readonly StoredJob[], refresh: Refresh): Promise<void> {
+  const { open, warn } = refresh
+  const waiting = placed(
+    jobs.filter(({ record }) => record.id !== null && !hasJobEnded(record)),
+    refresh,
+  )
+  if (waiting.length === 0) return
+  const { gateway, close } = await open()
+  const rest = waiting.values()
+  const work = async () => {
+    for (const job of rest) await refreshJob(gateway, job, warn)
+  }
+  try {
+    await Promise.all(Array.from({ length: atOnce }, work))
+  } finally {
+    await close()
+  }
+}
+
+/** The jobs of the gateway that is asked; a job of another is only told of. */
+function placed(jobs: readonly StoredJob[], { options, settings, warn }: Refresh): StoredJob[] {
+  const inSandbox = jobs.filter(({ record }) => record.is_sandbox)
+  const outside = jobs.filter(({ record }) => !record.is_sandbox)
+  if (options.sandbox) {
+    if (outside.length > 0) warn(`${counted(outside)} not in the sandbox, and not looked up with --sandbox.`)
+    return inSandbox
+  }
+  if (inSandbox.length > 0) {
+    const them = inSandbox.length === 1 ? 'it' : 'them'
+    warn(`${counted(inSandbox)} in the sandbox: add --sandbox to look ${them} up.`)
+  }
+  const configured = settings.baseUrl.value
+  const here = configured?.origin
+  const elsewhere = outside.filter(({ record }) => here !== undefined && originOf(record) !== here)
+  for (const place of new Set(elsewhere.map(({ record }) => originOf(record)))) {
+    const there = elsewhere.filter(({ record }) => originOf(record) === place)
+    warn(`${counted(there)} at ${place}, and not looked up at ${here}.`)
+  }
+  return outside.filter((job) => !elsewhere.includes(job))
+}
+
+async function refreshJob(gateway: Gateway, job: StoredJob, warn: (message: string) => void): Promise<void> {
+  const { id, kind } = job.record
+  try {
+    await job.update(changeOf(await lookUpJob(gateway, { id: id!, kind })))
+  } catch (error) {
+    if (gateway.signal.aborted) throw error
+    warn(`${id}: ${asModelgateError(error, gateway.trace !== undefined).message}`)
+  }
+}
+
+function hasJobEnded({ state }: StoredJob['record']): boolean {
+  return state !== 'unknown' && hasEnded(state)
+}
+
+function originOf({ base_url }: StoredJob['record']): string {
+  return URL.parse(base_url)?.origin ?? 'an unknown address'
+}
+
+function counted({ length }: readonly StoredJob[]): string {
+  return length === 1 ? '1 job is' : `${length} jobs are`
 }

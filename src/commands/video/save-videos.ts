@@ -6,23 +6,24 @@ import { mostPlannedNames } from '../../contract/limits.ts'
 import { maxVideoSamples } from '../../contract/videos.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../../errors.ts'
-import { describeVideoFile } from '../../files/describe-video-file.ts'
+import { describeVideoFile, videoKind } from '../../files/video-info.ts'
 import { openMediaFile, unverifiedNote } from '../../files/media-file.ts'
 import { streamMedia } from '../../files/stream-media.ts'
-import { videoKind } from '../../files/video-info.ts'
 import { keepDamaged } from '../../gateway/keep-damaged.ts'
-import { createVideoFetcher, type VideoFetcher } from '../../gateway/videos/fetch-video.ts'
-import { withFacts } from '../../gateway/videos/job-errors.ts'
+import {
+  createVideoFetcher,
+  type VideoFetcher,
+  type FetchVideoOptions,
+} from '../../gateway/videos/fetch-video.ts'
+import { withFacts } from '../../gateway/videos/start-job.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
-import type { JobReport } from '../../gateway/videos/job-report.ts'
+import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { resultPlaces } from '../../gateway/videos/result-places.ts'
-import type { Pursuit } from './pursuit.ts'
+import { type Pursuit, keepRecord, type JobSession } from './job-session.ts'
 import { cameAndAsked } from '../shared/came-and-asked.ts'
-import { videosOf } from './count-videos.ts'
-import { createDownloadMeter } from './download-meter.ts'
-import { keepRecord, type JobSession } from './job-session.ts'
+import { videosOf } from './video-request.ts'
 import { someMissing, tellHeldBack } from './missing-videos.ts'
-import { savedBefore } from './saved-before.ts'
+import { savedBefore } from './already-saved.ts'
 
 /**
  * Saves every video of a completed job at once: their addresses live only for a while. One that cannot be had does not
@@ -167,4 +168,24 @@ function withResume(error: ModelgateError, id: string, resume: string): Modelgat
     remoteId: id,
     ...(hint === undefined ? {} : { hint }),
   })
+}
+
+/** Between two reports of one download, in milliseconds: every piece from the network would be too many. */
+const pauseMs = 500
+
+/**
+ * Tells how far downloads have come: at once for each video, then every half second, and at its end.
+ * @param current which video is being downloaded, from 1
+ */
+function createDownloadMeter(
+  { context, report }: JobSession,
+  current: () => number,
+): NonNullable<FetchVideoOptions['onProgress']> {
+  let told = { index: 0, at: -Infinity }
+  return ({ received, total }) => {
+    const [index, at] = [current(), context.clock.monotonic()]
+    if (index === told.index && at - told.at < pauseMs && received !== total) return
+    told = { index, at }
+    report.output.event({ type: 'download-progress', index, received, total })
+  }
 }

@@ -3,24 +3,26 @@ import type { Context } from '../../context.ts'
 import { stateText } from '../../contract/video-state.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
-import type { StoredJob } from '../../files/jobs/stored-job.ts'
+import type { StoredJob } from '../../files/jobs/job-store.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
-import { mintIdempotencyKey } from '../../gateway/idempotency-key.ts'
-import { createOperation, operationRequest } from '../../gateway/videos/create-operation.ts'
+import { mintIdempotencyKey } from '../../gateway/url.ts'
+import {
+  createOperation,
+  operationRequest,
+  remixRequest,
+  remixVideo,
+  type JobOrder,
+} from '../../gateway/videos/start-job.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
-import { remixRequest, remixVideo } from '../../gateway/videos/remix-video.ts'
-import type { JobOrder } from '../../gateway/videos/start-job.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
 import { isDryRun, printRequest } from '../shared/dry-run.ts'
-import { openGateway } from '../shared/open-gateway.ts'
-import { withBilling } from '../shared/with-billing.ts'
+import { openGateway, withBilling } from '../shared/open-gateway.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { failed, followJob } from './follow-job.ts'
-import { isWaitedFor } from './is-waited-for.ts'
+import { isWaitedFor, type VideoOptions } from './video-options.ts'
 import { findJob, openJobs, resumeFlags, withCleanIds, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
-import type { VideoOptions } from './video-options.ts'
 import type { VideoRequest } from './video-request.ts'
 
 /**

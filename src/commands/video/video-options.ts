@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander'
-import type { CommonOptions } from '../shared/common-options.ts'
-import { explainCommon, strictMeanings } from '../shared/common-meaning.ts'
+import { type CommonOptions, explainCommon, strictMeanings } from '../shared/common-options.ts'
 import { pollSeconds } from '../../contract/videos.ts'
+import type { Context } from '../../context.ts'
+import { canAsk } from '../shared/text-prompt.ts'
 
 /** The options of the commands that follow a job, beside the fields of their requests. */
 export interface VideoOptions extends CommonOptions {
@@ -68,4 +69,28 @@ function following(): Option[] {
 
 function addAll(command: Command, options: readonly Option[]): void {
   for (const option of options) command.addOption(option.helpGroup('Job:'))
+}
+
+/**
+ * Which flags of one call contradict each other, each contradiction a sentence that names both.
+ * @param waits whether the video is waited for and saved
+ */
+export function combinationProblems(
+  { stdout }: Pick<Context, 'stdout'>,
+  { output, json, jsonl, raw }: VideoOptions,
+  waits: boolean,
+): string[] {
+  if (output !== '-') return []
+  if (!waits) return ['-o - writes the video itself, so it needs --wait; without it only an id is printed.']
+  const flags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
+  const documents = Object.entries(flags).filter(([, isGiven]) => isGiven)
+  if (documents.length === 0 && stdout.isTerminal) {
+    return ['-o - would write the bytes of a video to the terminal.']
+  }
+  return documents.map(([flag]) => `-o - and ${flag} would both write to standard output.`)
+}
+
+/** Whether a command that starts a job waits for it: as `--wait` says, else only for a person at a terminal. */
+export function isWaitedFor(context: Context, { wait }: VideoOptions): boolean {
+  return wait ?? (canAsk(context, false) && context.stdout.isTerminal)
 }

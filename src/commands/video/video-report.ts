@@ -1,7 +1,7 @@
 import type { SavedVideo, VideoDocument, VideoFailure } from '../../contract/video-event.ts'
 import { outputVersion } from '../../contract/output-event.ts'
 import type { ModelgateError } from '../../errors.ts'
-import type { JobReport } from '../../gateway/videos/job-report.ts'
+import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import type { Output } from '../../output/output.ts'
 
 /** What can be told of a job, by the gateway or by the record; the gateway's own object is not always on record. */

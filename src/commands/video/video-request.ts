@@ -6,19 +6,15 @@ import type { Endpoint } from '../../contract/field.ts'
 import type { JobKind } from '../../contract/video-event.ts'
 import { planOutputs, type OutputPlan } from '../../files/output-plan.ts'
 import { bareModel, modelSegment } from '../../gateway/url.ts'
-import { modelProblems } from '../shared/check-model.ts'
-import { checkBeforeAsking } from '../shared/check-before-asking.ts'
-import { chooseModel } from '../shared/choose-model.ts'
+import { modelProblems, chooseModel, modelOfBody } from '../shared/choose-model.ts'
+import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { applyContractFlags, type ContractFlag } from '../shared/contract-flags.ts'
 import { configuredBaseUrl, readSettings } from '../shared/open-gateway.ts'
-import { modelOfBody } from '../shared/model-of-body.ts'
 import { createProblemList, type ProblemList } from '../shared/problem-list.ts'
 import { applySets, isSet, startBody, type Body } from '../shared/request-body.ts'
-import { checkTextPrompt, readTextPrompt } from '../shared/text-prompt.ts'
 import { validateBody } from '../shared/validate-body.ts'
-import { combinationProblems } from './check-combination.ts'
-import { isWaitedFor } from './is-waited-for.ts'
-import type { VideoOptions } from './video-options.ts'
+import { combinationProblems, isWaitedFor, type VideoOptions } from './video-options.ts'
+import { mostPlannedNames } from '../../contract/limits.ts'
 
 /** A job to be started, ready to be sent. */
 export interface VideoRequest {
@@ -35,10 +31,10 @@ export interface VideoRequest {
 }
 
 /** Where the videos of a job go. */
-export type VideoPlace = Parameters<typeof planOutputs>[1]
+type VideoPlace = Parameters<typeof planOutputs>[1]
 
 /** What the two commands that start a job do differently. */
-export interface VideoCommand {
+interface VideoCommand {
   readonly command: VideoRequest['command']
   readonly kind: JobKind
   readonly endpoint: Endpoint
@@ -147,4 +143,22 @@ function promptOf({ prompt, instances }: Body): string {
 
 function throwAll(problems: readonly string[]): void {
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}
+
+/** How many videos a request asks for; what `--no-validate` lets through need not be a number at all. */
+export function videosOf(request: unknown): number {
+  if (!isBody(request)) return 1
+  const { parameters } = request
+  const samples = isBody(parameters) ? parameters['sampleCount'] : undefined
+  const each = typeof samples === 'number' && samples >= 1 ? Math.floor(samples) : 1
+  return Math.max(1, Math.min(each * instancesOf(request).length, mostPlannedNames))
+}
+
+/** The orders of an operation as far as they are objects; what else stands there is left to the check. */
+export function instancesOf({ instances }: Body): Body[] {
+  return Array.isArray(instances) ? instances.filter(isBody) : []
+}
+
+function isBody(value: unknown): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

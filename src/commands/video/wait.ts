@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../../context.ts'
-import { addExamples, type Example } from '../shared/examples.ts'
-import { refuseSome } from '../shared/refuse-common-options.ts'
+import { addExamples, type Example } from '../shared/help-layout.ts'
+import { refuseSome } from '../shared/common-options.ts'
 import { lookAtJob } from './look-at-job.ts'
 import { addWaitingOptions, meaninglessToLooks, type VideoOptions } from './video-options.ts'
 

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { open, readFile, readdir, rename, rmdir, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { open, readFile, readdir, rename, rmdir, unlink, mkdir, stat } from 'node:fs/promises'
+import { join, dirname } from 'node:path'
 import { systemCode } from '../file-error.ts'
-import { removeLeftovers } from '../remove-leftovers.ts'
-import { decodeRecord } from './decode-record.ts'
-import { mergeRecords, type JobRecord } from './job-record.ts'
-import { openReplyLog, type ReplyLog } from './reply-log.ts'
+import { removeLeftovers } from '../temporary-file.ts'
+import { decodeRecord, mergeRecords, type JobRecord } from './job-record.ts'
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 
 /** What stands in the folder of a job. */
 export interface FoundRecord {
@@ -157,4 +156,77 @@ function byNumber(one: string, other: string): number {
 
 function numberOf(name: string): number {
   return Number(versionName.exec(name)?.[1])
+}
+
+/** Only for the user whose folder it is. */
+const mode = 0o700
+
+/**
+ * Makes a folder that only the user may read, and those above it. The recursive mkdir of Node never ends where the
+ * system says "no such file" although the parent is there, as `/proc` and folders that are mounted on demand do.
+ * @throws the error of the system
+ */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await makeOne(path)
+  } catch (error) {
+    const above = dirname(path)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error
+    await makeFolder(above)
+    await makeOne(path)
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode })
+  } catch (error) {
+    // Some file systems that cannot be written say so before they say that the folder is there.
+    const found = await stat(path).catch(() => undefined)
+    if (!found?.isDirectory()) throw error
+  }
+}
+
+/** The beginning of a reply, on disk as it comes: whoever is killed before it is read has not lost the job's id. */
+export interface ReplyLog {
+  /** The bytes are on the disk when it returns. Never throws: a disk that fails must not fail the job. */
+  add(bytes: Uint8Array): void
+  close(): void
+}
+
+/** The id of a job stands near the beginning of a reply. */
+const mostBytes = 16_384
+
+/**
+ * Creates the file, which only the user may read.
+ * @param clean takes secrets out of what is written
+ * @throws the error of the system
+ */
+function openReplyLog(path: string, clean: (text: string) => string): ReplyLog {
+  const descriptor = openSync(path, 'wx', 0o600)
+  let beginning = Buffer.alloc(0)
+  let nextSync = 1
+  let isOpen = true
+  const close = () => {
+    if (isOpen) closeSync(descriptor)
+    isOpen = false
+  }
+  return {
+    add(bytes) {
+      if (!isOpen || beginning.length >= mostBytes) return
+      beginning = Buffer.concat([beginning, bytes.subarray(0, mostBytes - beginning.length)])
+      try {
+        // All of it again, because a secret may come in two pieces.
+        const text = Buffer.from(clean(beginning.toString()))
+        writeSync(descriptor, text, 0, text.length, 0)
+        ftruncateSync(descriptor, text.length)
+        if (beginning.length < nextSync) return
+        fdatasyncSync(descriptor)
+        nextSync = beginning.length * 2
+      } catch {
+        close()
+      }
+    },
+    close,
+  }
 }

@@ -1,12 +1,13 @@
 import { hasEnded } from '../../contract/video-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../contract/video-event.ts'
-import type { VideoState } from '../../contract/videos.ts'
+import { type VideoState, videoStates } from '../../contract/videos.ts'
+import { parseJson } from '../parse-json.ts'
 
 /** Grows when a field is added; fields never go away. */
 const recordVersion = 2
 
 /** Where the videos of a job go, as the command that started it was told. */
-export interface JobOutput {
+interface JobOutput {
   /** What `-o` said. */
   readonly output: string | null
   /** The folder for files that `-o` does not name (`output_dir`). */
@@ -54,7 +55,7 @@ export interface JobProgress {
 }
 
 /** What a job has led to, so that it can be told again when the gateway has forgotten the job. */
-export interface JobResult {
+interface JobResult {
   /** The gateway's own object; media in it are not kept. */
   readonly reply: unknown
   /** In the order of their numbers, with absolute paths. */
@@ -177,4 +178,86 @@ function withoutMedia(value: unknown): unknown {
 
 function isMedia(text: string): boolean {
   return /^\s*data:[^,]*,/i.test(text) || (text.length > longestWord && /^[\w+/=-]+$/.test(text))
+}
+
+type Check = (value: unknown) => boolean
+
+const isText: Check = (value) => typeof value === 'string'
+const isTruth: Check = (value) => typeof value === 'boolean'
+const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value)
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value)
+const isOneOf =
+  (words: readonly string[]): Check =>
+  (value) =>
+    words.includes(value as string)
+const hasFields =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isObject(value) && wrongField(checks, value) === undefined
+
+const isVideo = hasFields({
+  path: isText,
+  bytes: isNumber,
+  sha256: isText,
+  mime_type: isText,
+  format: isText,
+  width: orNull(isNumber),
+  height: orNull(isNumber),
+  seconds: orNull(isNumber),
+})
+const isResult = hasFields({
+  reply: (value) => value !== undefined,
+  videos: (value) => Array.isArray(value) && value.length > 0 && value.every(isVideo),
+})
+
+const fields: Readonly<Record<Exclude<keyof JobRecord, 'result'>, Check>> = {
+  version: (value) => Number.isInteger(value) && (value as number) >= 1,
+  id: orNull(isText),
+  kind: isOneOf(['video', 'operation']),
+  command: isText,
+  model: isText,
+  prompt: isText,
+  base_url: isText,
+  is_sandbox: isTruth,
+  request: (value) => value !== undefined,
+  idempotency_key: isText,
+  created_at: isNumber,
+  checked_at: orNull(isNumber),
+  state: isOneOf([...videoStates, 'unknown']),
+  status: orNull(isText),
+  progress: orNull(isNumber),
+  expires_at: orNull(isNumber),
+  files: (value) => Array.isArray(value) && value.every(isText),
+  output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isTruth, cwd: isText }),
+  request_id: orNull(isText),
+  error: orNull(hasFields({ code: isText, message: isText })),
+}
+
+type DecodedRecord =
+  | { readonly record: JobRecord; readonly problem?: never }
+  | { readonly problem: string; readonly record?: never }
+
+/** Reads a record as it was written, with fields that this version does not know. The problem is a clause. */
+export function decodeRecord(text: string): DecodedRecord {
+  const { value, problem } = parseJson(text)
+  if (problem !== undefined) return { problem }
+  if (!isObject(value)) return { problem: 'is no JSON object' }
+  const wrong = wrongField(Object.hasOwn(value, 'result') ? { ...fields, result: isResult } : fields, value)
+  return wrong === undefined
+    ? { record: value as unknown as JobRecord }
+    : { problem: `has no usable "${wrong}"` }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function wrongField(
+  checks: Readonly<Record<string, Check>>,
+  value: Readonly<Record<string, unknown>>,
+): string | undefined {
+  return Object.keys(checks).find((name) => !Object.hasOwn(value, name) || !checks[name]!(value[name]))
 }

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../context.ts'
-import { FileError } from '../../errors.ts'
+import { FileError, UsageError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
-import { makeFolder } from '../make-folder.ts'
-import { findJob } from './find-job.ts'
 import {
+  makeFolder,
   createReplyLog,
   readJobFolder,
   readReply,
@@ -15,13 +14,20 @@ import {
   tidyJobFolder,
   writeVersion,
   type FoundRecord,
+  type ReplyLog,
 } from './job-folder.ts'
 import type { JobKind } from '../../contract/video-event.ts'
-import { mergeRecords, newRecord, recordedChange } from './job-record.ts'
-import type { JobRecord, NewJob } from './job-record.ts'
-import type { StoredJob } from './stored-job.ts'
+import {
+  mergeRecords,
+  newRecord,
+  recordedChange,
+  type JobRecord,
+  type NewJob,
+  type JobProgress,
+} from './job-record.ts'
+import { lastSegment } from '../../contract/last-segment.ts'
 
-export interface JobList {
+interface JobList {
   /** Newest first. */
   readonly jobs: readonly StoredJob[]
   /** Records that cannot be read, one sentence each. */
@@ -57,7 +63,7 @@ const folders = new WeakMap<StoredJob, string>()
 /** So many folders are read at once. */
 const atOnce = 64
 
-export interface JobStoreOptions {
+interface JobStoreOptions {
   /** Takes secrets out of the JSON that is written. */
   readonly clean?: (json: string) => string
   /** Finds the id of a job in the reply to its creation, or in the beginning of that. */
@@ -204,4 +210,57 @@ function noFolder(): FileError {
   return new FileError('no_state_folder', 'There is no folder for job records: no home folder is known.', {
     hint: 'Set MODELGATE_STATE_DIR to a folder that can be written.',
   })
+}
+
+/** A shorter beginning is more likely a slip than an id. */
+const shortestPrefix = 4
+
+/** So many ids are named when several fit. */
+const mostCandidates = 10
+
+/**
+ * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either; or by its
+ * idempotency key, which is all that is known of some.
+ * @param jobs newest first; of several with the same id the first is taken
+ * @throws UsageError `ambiguous_id`
+ */
+function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
+  const key = text.replace(/^key:/, '')
+  const keyed = jobs.find(({ record }) => record.idempotency_key === key)
+  if (keyed !== undefined) return keyed
+  const known = jobs.flatMap((job) => (job.record.id === null ? [] : [{ job, id: job.record.id }]))
+  const exact =
+    known.find(({ id }) => id === text) ?? known.find(({ id }) => text !== '' && lastSegment(id) === text)
+  if (exact !== undefined || text.length < shortestPrefix) return exact?.job
+  const fitting = known.filter(({ id }) => id.startsWith(text) || lastSegment(id).startsWith(text))
+  const ids = [...new Set(fitting.map(({ id }) => id))]
+  if (ids.length > 1) throw ambiguous(text, ids)
+  return fitting[0]?.job
+}
+
+function ambiguous(text: string, ids: readonly string[]): UsageError {
+  const more = ids.length > mostCandidates ? [`  and ${ids.length - mostCandidates} more`] : []
+  const lines = [...ids.slice(0, mostCandidates).map((id) => `  ${id}`), ...more]
+  return new UsageError(`${ids.length} jobs have ids that begin with ${text}:\n${lines.join('\n')}`, {
+    code: 'ambiguous_id',
+    hint: 'Give more of the id.',
+  })
+}
+
+/** A job that is on record. */
+export interface StoredJob {
+  /** As it was read or written last by this process. */
+  readonly record: JobRecord
+  /**
+   * Adds what has been learned to what is on disk by now: a saved file, an id and an end are never taken back.
+   * `checked_at` becomes the present time with every state, unless it is given. May be called again at once.
+   * @throws FileError
+   */
+  update(change: Partial<JobProgress>): Promise<void>
+  /**
+   * Opens the file for what comes of the gateway's reply. It goes once the job's id is on record; until then whoever
+   * opens the store finds the id in it.
+   * @throws FileError
+   */
+  openReplyLog(): Promise<ReplyLog>
 }

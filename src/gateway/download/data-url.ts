@@ -1,5 +1,5 @@
 import { ContractError } from '../../errors.ts'
-import { downloadTooLarge, emptyDownload } from './transfer-errors.ts'
+import { downloadTooLarge, emptyDownload } from './transfer.ts'
 import { createBase64Decoder } from '../images/base64-decoder.ts'
 
 /**

@@ -1,7 +1,7 @@
-import type { Citation, TextResult, ToolCall } from '../../contract/text-event.ts'
+import type { Citation, TextResult, ToolCall, FinishReason } from '../../contract/text-event.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
-import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
-import { isErrorEvent, replyError } from '../reply-error.ts'
+import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../json-access.ts'
+import { isErrorEvent, replyError } from '../events/reader-errors.ts'
 import {
   finishError,
   notUnderstood,
@@ -10,12 +10,13 @@ import {
   type DecoderOptions,
   type TextDecoder,
 } from '../text-decoder.ts'
-import { finishReasonOf } from './finish-reason.ts'
-import { citationsOf } from './citations.ts'
-import { createChunkMerger } from './merge-chunks.ts'
-import { createPartialArguments, type PartialArguments } from './partial-arguments.ts'
-import { createReplyFacts } from './reply-facts.ts'
-import { createTextSkimmer } from './skim-text.ts'
+import {
+  createChunkMerger,
+  createPartialArguments,
+  type PartialArguments,
+  createReplyFacts,
+  createTextSkimmer,
+} from './chunks.ts'
 
 interface CandidateState {
   readonly text: GrowingText
@@ -247,4 +248,60 @@ function jsonOf(value: unknown): string {
   } catch {
     return ''
   }
+}
+
+/** The sources that a candidate names, as citations or as the ground of its answer. */
+function citationsOf(candidate: JsonObject): Citation[] {
+  const metadata = objectOf(candidate['citationMetadata'])
+  // Vertex spells it `citations`.
+  const cited = objectsOf(metadata['citationSources'] ?? metadata['citations'])
+  const grounds = objectsOf(objectOf(candidate['groundingMetadata'])['groundingChunks'])
+  return [
+    ...cited,
+    ...grounds.map((chunk) => {
+      const { uri, title } = objectOf(chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps'])
+      return { uri, title }
+    }),
+  ]
+    .map(readSource)
+    .filter(({ url, title }) => url !== null || title !== null)
+}
+
+function readSource(source: JsonObject): Citation {
+  return {
+    url: stringOf(source['uri']) ?? null,
+    title: stringOf(source['title']) ?? null,
+    start: countOf(source['startIndex']),
+    end: countOf(source['endIndex']),
+  }
+}
+
+/** finishReason values in use (wire facts, section 1, Enums) in the program's own vocabulary. */
+const reasons: Readonly<Record<string, FinishReason>> = {
+  STOP: 'stop',
+  MAX_TOKENS: 'length',
+  SAFETY: 'content_filter',
+  RECITATION: 'content_filter',
+  BLOCKLIST: 'content_filter',
+  PROHIBITED_CONTENT: 'content_filter',
+  SPII: 'content_filter',
+  IMAGE_SAFETY: 'content_filter',
+  IMAGE_PROHIBITED_CONTENT: 'content_filter',
+  IMAGE_RECITATION: 'content_filter',
+  MODEL_ARMOR: 'content_filter',
+  LANGUAGE: 'other',
+  OTHER: 'other',
+  MALFORMED_FUNCTION_CALL: 'error',
+  UNEXPECTED_TOOL_CALL: 'error',
+  TOO_MANY_TOOL_CALLS: 'error',
+  MISSING_THOUGHT_SIGNATURE: 'error',
+  MALFORMED_RESPONSE: 'error',
+  IMAGE_OTHER: 'other',
+  NO_IMAGE: 'other',
+}
+
+/** A gateway's word for the end as one of ours; words never seen are `unknown`, which is no failure by itself. */
+function finishReasonOf(raw: string, calledTools: boolean): FinishReason {
+  const reason = Object.hasOwn(reasons, raw) ? reasons[raw]! : 'unknown'
+  return reason === 'stop' && calledTools ? 'tool_calls' : reason
 }

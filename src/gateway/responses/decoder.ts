@@ -1,7 +1,7 @@
 import type { ModelgateError } from '../../errors.ts'
-import type { TextResult } from '../../contract/text-event.ts'
+import type { TextResult, FinishReason } from '../../contract/text-event.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
-import { isErrorEvent, replyError } from '../reply-error.ts'
+import { isErrorEvent, replyError } from '../events/reader-errors.ts'
 import {
   finishError,
   notUnderstood,
@@ -11,11 +11,9 @@ import {
   type DecoderOptions,
   type TextDecoder,
 } from '../text-decoder.ts'
-import { responseFinishReason } from './finish-reason.ts'
-import { createDeltaSkimmer } from './skim-delta.ts'
-import { answerText, contentParts, isAnswer } from './content-parts.ts'
-import { createTranscript } from './transcript.ts'
+import { answerText, contentParts, isAnswer, createTranscript } from './transcript.ts'
 import { readResponseUsage } from './usage.ts'
+import { type Skimmer, jsonPattern, unescapeJson } from '../events/fast-path.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire facts, section 2). */
 export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {
@@ -197,4 +195,54 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
 /** The official client takes an event of any type with an `error` of its own for a failure (wire facts, section 2). */
 function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
+}
+
+/** What is known of a response when it has ended, or has not. */
+interface ResponseEnd {
+  readonly failed: boolean
+  readonly ended: boolean
+  /** `status` of the response object. */
+  readonly status: string | undefined
+  /** `incomplete_details.reason`, else the status. */
+  readonly reason: string | null
+  readonly refusedOnly: boolean
+  readonly calledTools: boolean
+}
+
+/** Why a response ended, from its status (specification, "States and transitions") in the program's own vocabulary. */
+function responseFinishReason(end: ResponseEnd): FinishReason {
+  const { status } = end
+  if (end.failed) return 'error'
+  if (!end.ended) return 'unknown'
+  if (status === 'cancelled') return 'cancelled'
+  if (status === 'incomplete') return end.reason === 'content_filter' ? 'content_filter' : 'length'
+  if (end.refusedOnly) return 'refusal'
+  // `complete` was recorded, too.
+  if (status !== 'completed' && status !== 'complete' && status !== undefined) return 'unknown'
+  return end.calledTools ? 'tool_calls' : 'stop'
+}
+
+const { characters, plainValue } = jsonPattern
+/** The fields that come along and say nothing here; with any other, the event is left to the parser. */
+const others = String.raw`(?:, ?"(?:item_id|content_index|sequence_number|logprobs|obfuscation)": ?${plainValue})*`
+const delta = String.raw`, ?"delta": ?"(${characters})"`
+const index = String.raw`, ?"output_index": ?(0|[1-9]\d{0,2})`
+
+/**
+ * The usual forms of a text delta: one flat object, its fields in the order of the documentation or of the alphabet
+ * (both recorded), with or without a space after colons and commas.
+ * The whole text is matched, so that what is not JSON never passes.
+ */
+const textDelta =
+  String.raw`\{"type": ?"response\.output_text\.delta"${others}` +
+  String.raw`(?:${index}${others}${delta}|${delta}${others}${index})${others}\}`
+
+/** Reads text deltas without parsing them as JSON: nearly all events of a long answer are of this one form. */
+function createDeltaSkimmer(take: (outputIndex: number, delta: string) => void): Skimmer {
+  return {
+    pattern: textDelta,
+    take([, indexBefore, deltaAfter, deltaBefore, indexAfter]) {
+      take(Number(indexBefore ?? indexAfter), unescapeJson(deltaAfter ?? deltaBefore!))
+    },
+  }
 }

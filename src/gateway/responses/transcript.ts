@@ -2,14 +2,11 @@ import type { Citation, TextEvent, ToolCall } from '../../contract/text-event.ts
 import { maxMessageCharacters } from '../../contract/limits.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { tooLarge } from '../events/reader-errors.ts'
-import { objectsOf, stringOf, type JsonObject } from '../json-access.ts'
-import { readCitation } from './citation.ts'
-import { answerText, contentParts, isAnswer } from './content-parts.ts'
-import { summariseItem } from './item-summary.ts'
-import { readToolCall } from './tool-call.ts'
+import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../json-access.ts'
+import { outputItemKinds } from '../../contract/responses.ts'
 
 /** What was already shown of one output item: characters of each kind. */
-export interface ItemState {
+interface ItemState {
   name: string
   text: number
   refusal: number
@@ -23,7 +20,7 @@ export interface ItemState {
 }
 
 /** What has been shown of a response so far, and the means to show more, each thing once. */
-export interface Transcript {
+interface Transcript {
   readonly text: GrowingText
   readonly refusal: GrowingText
   readonly reasoning: GrowingText
@@ -205,4 +202,105 @@ const untouched = () => ({
 /** Whether an item that comes whole at the same position as another is that one again. */
 function isSameItem(one: JsonObject, other: JsonObject): boolean {
   return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
+}
+
+/** An annotation of a text (url, file or container file citation); undefined for what cites nothing. */
+function readCitation(annotation: unknown): Citation | undefined {
+  if (!isObject(annotation)) return undefined
+  const url = stringOf(annotation['url']) ?? null
+  const title =
+    stringOf(annotation['title']) ??
+    stringOf(annotation['filename']) ??
+    stringOf(annotation['file_id']) ??
+    null
+  if (url === null && title === null) return undefined
+  return { url, title, start: countOf(annotation['start_index']), end: countOf(annotation['end_index']) }
+}
+
+/** One line that says what an output item is; kinds never seen are named by their `type`. */
+function summariseItem(item: JsonObject): string {
+  const type = stringOf(item['type']) ?? 'item'
+  const name = Object.hasOwn(outputItemKinds, type) ? outputItemKinds[type]! : type
+  const details = detailsOf(type, item)
+  const status = stringOf(item['status'])
+  const state = status === undefined || status === 'completed' ? '' : ` (${status})`
+  return details === '' ? `${name}${state}` : `${name}: ${details}${state}`
+}
+
+function detailsOf(type: string, item: JsonObject): string {
+  const action = objectOf(item['action'])
+  switch (type) {
+    case 'web_search_call':
+      return searchText(action) ?? stringOf(action['url']) ?? ''
+    case 'file_search_call':
+      return strings(item['queries']).join('; ')
+    case 'code_interpreter_call':
+      return stringOf(item['code'])?.split('\n', 1)[0] ?? ''
+    case 'local_shell_call':
+      return strings(action['command']).join(' ')
+    case 'shell_call':
+      return strings(action['commands']).join('; ')
+    case 'computer_call':
+      return stringOf(action['type']) ?? ''
+    case 'mcp_list_tools':
+      return `${stringOf(item['server_label']) ?? ''} offers ${objectsOf(item['tools']).length} tools`.trim()
+    case 'mcp_call':
+    case 'mcp_approval_request':
+      return [stringOf(item['server_label']), stringOf(item['name'])].filter(Boolean).join('.')
+    case 'custom_tool_call':
+      return stringOf(item['name']) ?? ''
+    default:
+      return ''
+  }
+}
+
+function searchText(action: JsonObject): string | undefined {
+  const queries = strings(action['queries'])
+  return queries.length > 0 ? queries.join('; ') : stringOf(action['query'])
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : []
+}
+
+/**
+ * A call of one of the caller's own tools (function or custom); undefined for every other kind of item.
+ * @param streamed the arguments as they came in pieces, for an item that leaves them out
+ */
+function readToolCall(item: JsonObject, streamed = ''): ToolCall | undefined {
+  const type = item['type']
+  if (type !== 'function_call' && type !== 'custom_tool_call') return undefined
+  const given = type === 'function_call' ? item['arguments'] : item['input']
+  const text = stringOf(given) || streamed
+  return {
+    id: stringOf(item['call_id']) ?? stringOf(item['id']) ?? null,
+    name: stringOf(item['name']) ?? '',
+    arguments: isObject(given) ? given : type === 'function_call' ? parseArguments(text) : text,
+  }
+}
+
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Whether an output item holds words of the assistant: some leave the type out, and some repeat the question. */
+export function isAnswer({ type, role, content }: JsonObject): boolean {
+  const isMessage = type === 'message' || (type === undefined && content !== undefined)
+  return isMessage && (typeof role !== 'string' || role === 'assistant')
+}
+
+/** The content of a message; plain text, as messages of the input may have it, is one part. */
+export function contentParts({ content }: JsonObject): readonly JsonObject[] {
+  return typeof content === 'string' ? [{ type: 'output_text', text: content }] : objectsOf(content)
+}
+
+const otherWords = new Set<unknown>(['refusal', 'reasoning_text', 'summary_text', 'input_text'])
+
+/** The part's share of the answer. */
+export function answerText(part: JsonObject): string {
+  return otherWords.has(part['type']) ? '' : (stringOf(part['text']) ?? '')
 }

@@ -1,15 +1,14 @@
 import { maxVideoBytes } from '../../contract/limits.ts'
-import { ModelgateError } from '../../errors.ts'
-import { createDownload, type Download, type DownloadOptions } from '../download.ts'
+import { ModelgateError, ContractError } from '../../errors.ts'
+import { createDownload, type Download, type DownloadOptions } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
 import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl } from '../url.ts'
-import type { JobReport } from './job-report.ts'
-import { refuseText } from './refuse-text.ts'
-import { nowhereServed, relayedFile, wantsKey } from './relayed-file.ts'
+import type { JobReport } from './job-fields.ts'
 import { resultPlaces, type ResultPlace, type ResultSample } from './result-places.ts'
+import { readErrorBody } from '../error-body.ts'
 
-export interface FetchedVideo {
+interface FetchedVideo {
   readonly bytes: number
   /** As the gateway declares it; empty when it does not. */
   readonly contentType: string
@@ -179,5 +178,85 @@ function nowhere(): ModelgateError {
     phase: 'result',
     billed: 'yes',
     hint: 'Look at what it says with --json.',
+  })
+}
+
+/** As much of a text is read as its message may need. */
+const longestText = 65_536
+
+const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)
+
+/**
+ * Passes on content that may be a video. What begins as JSON or HTML is read instead, for its message.
+ * No container of videos begins with white space, a brace or an angle bracket (fault F17).
+ * @throws ContractError `not_a_video`
+ */
+async function* refuseText(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const blanks: Uint8Array[] = []
+  const decoder = new TextDecoder()
+  let kind: 'unknown' | 'video' | 'text' = 'unknown'
+  let text = ''
+  for await (const chunk of body) {
+    if (kind === 'unknown') {
+      const first = chunk.find((byte) => !isBlank(byte))
+      if (first === undefined && blanks.length < 100) {
+        // The memory of a chunk is used again.
+        blanks.push(Buffer.from(chunk))
+        continue
+      }
+      kind = first !== undefined && '{[<'.includes(String.fromCharCode(first)) ? 'text' : 'video'
+      if (kind === 'video') yield* blanks
+    }
+    if (kind === 'video') yield chunk
+    else {
+      text += decoder.decode(chunk, { stream: true })
+      if (text.length > longestText) break
+    }
+  }
+  if (kind === 'text') throw notAVideo(text)
+  if (kind === 'unknown') yield* blanks
+}
+
+function notAVideo(text: string): ContractError {
+  const { message } = readErrorBody(text)
+  const said = message === undefined ? (/^\s*</.test(text) ? 'an HTML page' : 'JSON') : `this: ${message}`
+  return new ContractError('not_a_video', `In place of the video came ${said}`, { phase: 'result' })
+}
+
+/** A file of the service that many gateways pass operations on to (wire facts, section 7, "Download"). */
+const filePath = /\/v1[a-z]*\/files\/[^/]+$/
+
+/**
+ * Where the gateway itself may have a file whose address it has passed on unchanged: there the service wants its own
+ * key, which nobody but the gateway has (wire facts, section 7). Undefined for any other address.
+ */
+function relayedFile(baseUrl: URL, address: string): URL | undefined {
+  const url = URL.parse(address.trim())
+  if (url === null || url.origin === baseUrl.origin) return undefined
+  const path = filePath.exec(url.pathname)?.[0]
+  // Whatever else the query holds is meant for the service.
+  return path === undefined ? undefined : endpointUrl(baseUrl, path, { alt: 'media' })
+}
+
+/** Whether an address was refused in a way that a key might have helped. */
+function wantsKey(error: unknown): error is ModelgateError {
+  if (!(error instanceof ModelgateError) || error.code !== 'url_expired') return false
+  return error.facts.httpStatus === 401 || error.facts.httpStatus === 403
+}
+
+/** Neither the service nor the gateway in its place has handed over the file: the second may do so later. */
+function nowhereServed(
+  { facts }: ModelgateError,
+  error: ModelgateError,
+  { asked, own }: { readonly asked: string; readonly own: URL },
+): ModelgateError {
+  const { host } = new URL(asked)
+  const message = `${host} does not serve the video without a key of its own (HTTP ${facts.httpStatus}), and ${own.host} does not serve it in its place: ${error.message}`
+  if (error.exit === 'later' || error.exit === 'notSent') {
+    return new ModelgateError(error.exit, error.code, message, error.facts)
+  }
+  return new ModelgateError('rejected', 'url_expired', message, {
+    ...facts,
+    hint: 'The gateway names an address that only its own key opens: ask whoever runs it where the video is.',
   })
 }

@@ -4,12 +4,16 @@ import { ContractError, UsageError } from '../../errors.ts'
 import { readErrorValue } from '../error-body.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../json-access.ts'
-import { replyError } from '../reply-error.ts'
+import { replyError } from '../events/reader-errors.ts'
 import { longestWaitS } from '../retry.ts'
 import { pathSegment } from '../url.ts'
-import { waitHint } from '../wait-hint.ts'
-import { failureIn, filteredIn, filteredSentence, hasError, type JobFailure } from './job-failure.ts'
+import { waitHint } from '../status-error.ts'
 import {
+  failureIn,
+  filteredIn,
+  filteredSentence,
+  hasError,
+  type JobFailure,
   idOf,
   idsIn,
   isDone,
@@ -19,11 +23,10 @@ import {
   timeIn,
   videoIdIn,
   wordIn,
+  type JobReport,
 } from './job-fields.ts'
-import type { JobReport } from './job-report.ts'
-import { isSameJob } from './same-job.ts'
-import { checkOperationName, modelInName } from './operation-name.ts'
 import { holdsVideo } from './result-places.ts'
+import { lastSegment } from '../../contract/last-segment.ts'
 
 /** What was asked: a job by its id, or a new one. */
 export interface AskedJob {
@@ -189,4 +192,67 @@ function otherJob(asked: string, found: string): ContractError {
     `The gateway was asked for ${JSON.stringify(asked.slice(0, 200))} and answered for ${JSON.stringify(found.slice(0, 200))}.`,
     { remoteId: asked },
   )
+}
+
+/**
+ * Whether an id that the gateway gave stands for the job that was asked for (fault F7). A video is called as it was
+ * asked for. An operation goes by several names: relays put another collection before its last segment, or make an id
+ * of a video of the whole name, in base64 (quirk 21).
+ */
+function isSameJob(kind: JobKind, asked: string, found: string): boolean {
+  if (found === asked || decoded(found) === asked) return true
+  if (kind === 'video') return false
+  const last = lastSegment(asked)
+  if (lastSegment(found) === last || lastSegment(decoded(found)) === last) return true
+  const name = Buffer.from(found.replace(/^(video|task)_/, ''), 'base64url').toString()
+  return name.split(/[/:;,]/).includes(last)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * The path that asks for an operation: its name below `/v1beta`, the slashes kept, each segment checked and encoded.
+ * The name is never used as an address (fault F10).
+ * @throws UsageError `bad_operation_name`
+ */
+export function operationPath(name: string): string {
+  const segments = name.split('/')
+  const isAddress = /[\\?#]|:\/\//.test(name) || (segments.length > 1 && isHost(segments[0]!))
+  if (isAddress || segments.includes('')) {
+    throw new UsageError(`${JSON.stringify(name.slice(0, 200))} is not the name of an operation.`, {
+      code: 'bad_operation_name',
+    })
+  }
+  return `/v1beta/${segments.map((segment) => pathSegment(segment, 'a part of the name of an operation')).join('/')}`
+}
+
+/**
+ * The same check for a name that the gateway sent.
+ * @throws ContractError `bad_operation_name`
+ */
+function checkOperationName(name: string): void {
+  try {
+    operationPath(name)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw new ContractError('bad_operation_name', `The gateway named an operation so: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+/** The model that stands in a name such as `models/<model>/operations/<id>`. */
+export function modelInName(name: string): string | null {
+  return /(?:^|\/)models\/([^/]+)\//.exec(name)?.[1] ?? null
+}
+
+/** A host, perhaps with a port or a user name: no collection of resources is called so. */
+function isHost(segment: string): boolean {
+  return /[:@.[\]]/.test(segment)
 }

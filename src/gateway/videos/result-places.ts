@@ -1,7 +1,6 @@
 import { lastSegment } from '../../contract/last-segment.ts'
 import { isObject, stringOf, type JsonObject } from '../json-access.ts'
-import { jobObject, videoIdIn } from './job-fields.ts'
-import type { JobReport } from './job-report.ts'
+import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 
 /** Where a video can be had. */
 export type ResultPlace =

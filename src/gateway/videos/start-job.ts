@@ -1,12 +1,12 @@
 import type { JobKind } from '../../contract/video-event.ts'
-import { ModelgateError } from '../../errors.ts'
+import { ModelgateError, Interrupted, type ErrorFacts } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { jsonBody, sendRequest } from '../send-request.ts'
-import { endpointUrl } from '../url.ts'
-import { withFacts } from './job-errors.ts'
+import { endpointUrl, modelSegment, pathSegment } from '../url.ts'
 import { readJobReply } from './job-reply.ts'
 import { readJob } from './read-job.ts'
-import type { JobReport } from './job-report.ts'
+import type { JobReport } from './job-fields.ts'
+import { videoOperationEndpoint, videoRemixEndpoint } from '../../contract/videos.ts'
 
 /** What a request for a job needs to be sent. */
 export interface JobOrder {
@@ -16,7 +16,7 @@ export interface JobOrder {
 }
 
 /** A request that starts a job, which is not sent again once it may have been billed. */
-export function jobRequest(
+function jobRequest(
   { baseUrl }: Pick<Gateway, 'baseUrl'>,
   path: string,
   { body, idempotencyKey }: JobOrder,
@@ -37,7 +37,7 @@ export function jobRequest(
  * @throws ModelgateError; where a job may exist although nobody knows its id, the message says so, and the hint tells
  *   the idempotency key that it was asked for with (fault F9)
  */
-export async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
+async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
   try {
     const reply = await sendRequest(gateway, request)
     const { value, text } = await readJobReply(gateway, reply, request.kind)
@@ -53,4 +53,54 @@ function tellOfLostJob(error: unknown, key: string | undefined): unknown {
   const sent = key === undefined ? undefined : `The idempotency key of the request is ${key}.`
   const hint = [error.facts.hint, sent].filter((line) => line !== undefined).join(' ')
   return withFacts(error, { hint }, `${error.message} A job may exist.`)
+}
+
+/**
+ * The request for a long-running operation (endpoint 7).
+ * @throws UsageError for a model that cannot stand in a path
+ */
+export function operationRequest(
+  gateway: Pick<Gateway, 'baseUrl'>,
+  model: string,
+  order: JobOrder,
+): GatewayRequest {
+  return jobRequest(gateway, videoOperationEndpoint.path.replace('{model}', modelSegment(model)), order)
+}
+
+/**
+ * Starts a long-running operation. Most gateways answer with its name and nothing else; a relay that answers with a
+ * Video has made one.
+ * @throws ModelgateError; exit 7 where a job may exist (fault F9)
+ */
+export function createOperation(gateway: Gateway, request: GatewayRequest): Promise<JobReport> {
+  return startJob(gateway, request, 'operation')
+}
+
+/**
+ * The request for a remix of a video (endpoint 3).
+ * @throws UsageError for an id that cannot stand in a path
+ */
+export function remixRequest(
+  gateway: Pick<Gateway, 'baseUrl'>,
+  videoId: string,
+  order: JobOrder,
+): GatewayRequest {
+  const segment = pathSegment(videoId, 'the id of a video')
+  return jobRequest(gateway, videoRemixEndpoint.path.replace('{video_id}', segment), order)
+}
+
+/**
+ * Starts a remix.
+ * @throws ModelgateError; exit 7 where a job may exist (fault F9)
+ */
+export function remixVideo(gateway: Gateway, request: GatewayRequest): Promise<JobReport> {
+  return startJob(gateway, request, 'video')
+}
+
+/** The same error, with more to tell; a signal stays one. */
+export function withFacts(error: ModelgateError, facts: ErrorFacts, message = error.message): ModelgateError {
+  const all = { ...error.facts, ...facts }
+  return error instanceof Interrupted
+    ? new Interrupted(error.exit as 'interrupt', all)
+    : new ModelgateError(error.exit, error.code, message, all)
 }

@@ -1,13 +1,20 @@
 import { hasEnded, stateText } from '../../contract/video-state.ts'
-import { appearance } from '../../contract/videos.ts'
+import { appearance, pollSeconds } from '../../contract/videos.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { withFacts } from './job-errors.ts'
-import { createLookUpFailures, gaveUp, mayPass } from './look-up-failures.ts'
-import { createJobLookUp, isUnknownJob, mayAppear, type Job } from './look-up-job.ts'
-import { createPollWaits } from './poll-waits.ts'
-import type { JobReport } from './job-report.ts'
+import { withFacts } from './start-job.ts'
+import {
+  createLookUpFailures,
+  gaveUp,
+  mayPass,
+  createJobLookUp,
+  isUnknownJob,
+  mayAppear,
+  type Job,
+} from './look-up-job.ts'
+import type { JobReport } from './job-fields.ts'
+import { longestWaitS } from '../retry.ts'
 
 /** A look-up that failed, which says nothing about the job. */
 export interface FailedLookUp {
@@ -164,4 +171,28 @@ function runningError(job: Job, latest: JobReport | undefined, elapsedMs: number
   const state = latest === undefined ? 'running, for all that is known,' : stateText(latest)
   const message = `The job ${job.id} is still ${state} after ${Math.round(elapsedMs / 1000)} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
+}
+
+/** The waits between look-ups, in milliseconds (fault F6). */
+interface PollWaits {
+  /**
+   * The next one: what the gateway asks for, else longer each time up to the longest, give or take a tenth, so that
+   * many programs do not ask at the same moment.
+   * @param askedMs what the gateway asks for; nothing but a positive number counts
+   */
+  next(askedMs: number | undefined, random: number): number
+}
+
+/** @param firstS the first wait in seconds (`--poll-interval`) */
+function createPollWaits(firstS: number = pollSeconds.first): PollWaits {
+  let waitS = Math.max(pollSeconds.shortest, firstS)
+  const longest = Math.max(waitS, pollSeconds.longest)
+  return {
+    next(askedMs, random) {
+      const usual = Math.max(pollSeconds.shortest, waitS * (0.9 + random / 5))
+      waitS = Math.min(longest, waitS * pollSeconds.growth)
+      if (askedMs === undefined || !(askedMs > 0)) return usual * 1000
+      return Math.min(longestWaitS * 1000, Math.max(pollSeconds.shortest * 1000, askedMs))
+    },
+  }
 }

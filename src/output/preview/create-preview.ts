@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts'
-import { inCi } from '../in-ci.ts'
-import type { Preview, PreviewMode } from './preview.ts'
+import { inCi } from '../styles.ts'
+import type { Preview, PreviewMode } from './drawing.ts'
 
 export interface PreviewOptions {
   readonly mode: PreviewMode
@@ -30,7 +30,7 @@ export function createPreview(context: Context, options: PreviewOptions): Previe
       try {
         const picture = await (await drawing()).draw(bytes)
         if (picture === undefined) return
-        const { sanitise } = await import('../sanitise.ts')
+        const { sanitise } = await import('../gate.ts')
         const line = caption === undefined ? '' : `${sanitise(caption.replaceAll(/\s+/g, ' '))}\n`
         context.stderr.write(picture + line)
         await context.stderr.drain()

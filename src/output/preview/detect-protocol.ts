@@ -1,4 +1,5 @@
 import type { Context } from '../../context.ts'
+import { execFile } from 'node:child_process'
 
 /** How a picture gets onto a terminal. */
 export type Protocol = 'kitty' | 'iterm' | 'sixel' | 'blocks'
@@ -39,4 +40,47 @@ const terminals: readonly Terminal[] = [
 /** The best protocol of the terminal that the environment describes. */
 export function detectProtocol(env: Environment): Protocol {
   return terminals.find(({ matches }) => matches(env))?.protocol ?? 'blocks'
+}
+
+/** What tmux tells about itself and about the terminal around it. */
+interface TmuxFacts {
+  /** Whether sequences wrapped for the outer terminal get there. */
+  readonly passesThrough: boolean
+  /** The protocol of the outer terminal, as far as it can be used through tmux. */
+  readonly protocol: Protocol
+}
+
+const question = '#{allow-passthrough}\n#{client_termname}\n#{client_termtype}'
+
+/**
+ * Asks the tmux that this runs in, since the environment knows the terminal in which tmux was started rather than the
+ * one it is attached to now. Passing through is allowed unless the option `allow-passthrough` is off, its default;
+ * versions before 3.3 have no such option and always pass through. No answer means no.
+ */
+export async function askTmux(context: Context): Promise<TmuxFacts> {
+  const answer = await new Promise<string>((resolve) => {
+    const options = { env: context.env, timeout: 1000, signal: context.signal }
+    execFile('tmux', ['display-message', '-p', question], options, (error, stdout) => {
+      resolve(error === null ? stdout : '0')
+    })
+  })
+  return readTmuxAnswer(answer)
+}
+
+/** @param answer the lines that `question` yields: an option, the `TERM` of the outer terminal, and its name */
+export function readTmuxAnswer(answer: string): TmuxFacts {
+  const [option = '', TERM = '', type = ''] = answer.split('\n')
+  const [name = ''] = type.split(/[ (]/)
+  const program = { iTerm2: 'iTerm.app', tmux: undefined }[name] ?? name
+  const protocol = detectProtocol({ TERM, TERM_PROGRAM: program === 'kitty' ? undefined : program })
+  return {
+    passesThrough: option !== '0' && option !== 'off',
+    // What sixel draws, tmux would draw over.
+    protocol: protocol === 'sixel' ? 'blocks' : protocol,
+  }
+}
+
+/** Wraps a control sequence so that tmux hands it to the terminal around it. */
+export function throughTmux(sequence: string): string {
+  return `\x1bPtmux;${sequence.replaceAll('\x1b', '\x1b\x1b')}\x1b\\`
 }

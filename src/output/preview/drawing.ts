@@ -1,19 +1,33 @@
 import type { Context } from '../../context.ts'
-import { decodeImage, encodePng } from '../../files/codecs.ts'
-import type { Pixels } from '../../files/codecs.ts'
-import { readImageInfo } from '../../files/image-info.ts'
-import type { ImageInfo } from '../../files/image-info.ts'
-import type { PreviewMode } from './preview.ts'
-import { detectProtocol } from './detect-protocol.ts'
-import type { Protocol } from './detect-protocol.ts'
-import { cellAspect, fitPicture, previewRoom } from './fit-picture.ts'
-import type { FittedSize } from './fit-picture.ts'
-import { halfBlocks } from './half-blocks.ts'
-import { itermPicture, itermThroughTmux } from './iterm.ts'
-import { kittyPicture, kittyPlaceholders } from './kitty.ts'
-import { scaleToCells } from './scale-picture.ts'
-import { sixelPicture } from './sixel.ts'
-import { askTmux, throughTmux } from './tmux.ts'
+import { decodeImage, encodePng, type Pixels } from '../../files/codecs.ts'
+import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
+import { detectProtocol, type Protocol, askTmux, throughTmux } from './detect-protocol.ts'
+import { cellAspect, fitPicture, previewRoom, type FittedSize, scaleToCells } from './fit-picture.ts'
+import {
+  halfBlocks,
+  itermPicture,
+  itermThroughTmux,
+  kittyPicture,
+  kittyPlaceholders,
+  sixelPicture,
+} from './protocols.ts'
+
+/** `auto` takes the best that the terminal has. */
+export type PreviewMode = 'auto' | 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'off'
+
+export interface PreviewImage {
+  readonly bytes: Uint8Array
+  /** As declared; the bytes decide. */
+  readonly mediaType: string
+  /** One line below the picture. */
+  readonly caption?: string
+}
+
+/** Shows pictures on the terminal. */
+export interface Preview {
+  /** Never throws: what cannot be shown is skipped, and the first time that is said. */
+  show(image: PreviewImage): Promise<void>
+}
 
 /** Turns images into what a terminal shows. */
 export interface Drawing {

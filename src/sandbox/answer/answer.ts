@@ -1,4 +1,4 @@
-import type { Scenario } from './scenario.ts'
+import type { Budget } from '../budget.ts'
 
 /** A tool the sandbox decided to call. */
 export interface PlannedCall {
@@ -53,4 +53,63 @@ export interface Answer {
   readonly thoughtTokens: number
   /** Tokens of the visible parts. */
   readonly visibleTokens: number
+}
+
+/** What can be asked of the sandbox besides a plain answer. */
+export const scenarios = [
+  'refusal',
+  'block',
+  'length',
+  'failure',
+  'error',
+  'empty',
+  'long',
+  // Images only: one image fewer than asked for; the final image before its partial ones.
+  'fewer',
+  'early',
+] as const
+export type Scenario = (typeof scenarios)[number]
+
+/**
+ * The scenario a request asks for: by the header `x-sandbox-scenario`, by a word of the prompt such as
+ * `sandbox:refusal`, or by the model's name.
+ */
+export function scenarioOf(
+  header: string | undefined,
+  prompt: string,
+  ofModel: Scenario | undefined,
+): Scenario | undefined {
+  return askedFor(scenarios, header, prompt) ?? ofModel
+}
+
+/** The scenario of a list that the header or a word of the prompt asks for. */
+export function askedFor<Name extends string>(
+  names: readonly Name[],
+  header: string | undefined,
+  prompt: string,
+): Name | undefined {
+  const asked = header ?? /\bsandbox:([a-z]+)\b/.exec(prompt)?.[1]
+  return names.find((name) => name === asked)
+}
+
+/** So many characters of a prompt are searched at the cost of one. */
+const searchedAtOnce = 20
+
+/**
+ * Whether a prompt names a tool.
+ * @throws RequestProblem when the budget is spent: both may be long, and the tools many
+ */
+export function isNamed(tool: string, prompt: string, budget: Budget): boolean {
+  budget.spend(1 + prompt.length / searchedAtOnce)
+  return tool !== '' && prompt.includes(tool)
+}
+
+/** Cuts text into the pieces the sandbox calls tokens and streams one by one; joined, they are the text again. */
+export function tokensOf(text: string): string[] {
+  return text.match(/\s*\S{1,10}|\s+/gu) ?? []
+}
+
+/** A cheap count for input of any size: a token for every four characters, as public practice estimates. */
+export function countTokens(text: string): number {
+  return Math.ceil(text.length / 4)
 }

@@ -1,7 +1,6 @@
-import type { EndpointName } from '../endpoint-name.ts'
+import type { EndpointName, FaultRule } from './rule.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { seededRandom } from '../seeded-random.ts'
-import type { FaultRule } from './rule.ts'
 
 /** Idempotency keys whose attempts are counted. */
 const keptKeys = 10_000

@@ -1,7 +1,5 @@
-import { envelope, jsonType, problemReply } from '../http/envelope.ts'
-import type { Family } from '../http/envelope.ts'
-import { RequestProblem } from '../http/problem.ts'
-import type { Reply } from '../http/reply.ts'
+import { envelope, jsonType, problemReply, type Family, RequestProblem } from '../http/problem.ts'
+import type { Reply, Frame, Frames } from '../http/reply.ts'
 import type { FaultRule } from './rule.ts'
 
 const messages: Readonly<Record<number, string>> = {
@@ -64,5 +62,109 @@ function wholeReply(status: number, contentType: string, text: string): Reply {
     isWhole: true,
     creates: false,
     breakOff: () => [],
+  }
+}
+
+/** Which event is struck when the rule does not say. */
+export const usualEvent = 3
+
+/** The frames of a reply as the fault lets them through. */
+export function changeFrames(reply: Reply, fault: FaultRule): Frames {
+  const { frames } = reply
+  switch (fault.action) {
+    case 'empty':
+      return []
+    case 'malformed':
+      return malformed(frames, fault.event ?? usualEvent)
+    case 'drop-terminal':
+      return mapFrames(frames, (frame) => (frame.role === 'terminal' ? [] : [frame]))
+    case 'duplicate-terminal':
+      return mapFrames(frames, (frame) => (frame.role === 'terminal' ? [frame, frame] : [frame]))
+    case 'late-event':
+      return lateEvent(frames)
+    case 'comments':
+      return mapFrames(frames, (frame) => (frame.role === 'closing' ? [frame] : [comment('none'), frame]))
+    case 'comments-only':
+      return forever(comment(fault.ms ?? 1000))
+    case 'error-event':
+      return brokenOff(frames, fault.event ?? usualEvent, reply.breakOff)
+    case 'done-marker':
+      return followed(frames, { text: 'data: [DONE]\n\n', pause: 'none', role: 'closing' })
+    case 'line-endings':
+      return withLineEndings(frames, fault.value)
+    case 'bom':
+      return withMark(frames)
+    case 'no-blank-line':
+      return mapFrames(frames, (frame) =>
+        frame.role === 'terminal' ? [{ ...frame, text: frame.text.replace(/[\r\n]+$/, '') }] : [frame],
+      )
+    default:
+      return frames
+  }
+}
+
+function comment(pause: Frame['pause']): Frame {
+  return { text: ': keep-alive\n\n', pause, role: 'event' }
+}
+
+async function* mapFrames(frames: Frames, map: (frame: Frame) => readonly Frame[]): AsyncGenerator<Frame> {
+  for await (const frame of frames) yield* map(frame)
+}
+
+async function* followed(frames: Frames, last: Frame): AsyncGenerator<Frame> {
+  yield* frames
+  yield last
+}
+
+function* forever(frame: Frame): Generator<Frame> {
+  for (;;) yield frame
+}
+
+/** The event loses its last brace; a stream shorter than that loses it in its last event. */
+async function* malformed(frames: Frames, event: number): AsyncGenerator<Frame> {
+  let index = 0
+  for await (const frame of frames) {
+    index++
+    const isStruck = index === event || (frame.role === 'terminal' && index < event)
+    yield isStruck ? { ...frame, text: frame.text.replace(/\}(?=[^}]*$)/, '') } : frame
+  }
+}
+
+async function* lateEvent(frames: Frames): AsyncGenerator<Frame> {
+  let earlier: Frame | undefined
+  for await (const frame of frames) {
+    yield frame
+    if (frame.role === 'terminal') yield { ...(earlier ?? frame), role: 'closing' }
+    earlier = frame
+  }
+}
+
+/** Breaks off before an event with what the service writes then. */
+export async function* brokenOff(
+  frames: Frames,
+  event: number,
+  breakOff: Reply['breakOff'],
+): AsyncGenerator<Frame> {
+  let sent = 0
+  for await (const frame of frames) {
+    if (sent + 1 === event || frame.role !== 'event') break
+    sent++
+    yield frame
+  }
+  yield* breakOff(sent)
+}
+
+const endings: Readonly<Record<string, string>> = { lf: '\n', crlf: '\r\n', cr: '\r' }
+
+function withLineEndings(frames: Frames, name = 'cr'): Frames {
+  const ending = endings[name.toLowerCase()] ?? '\r'
+  return mapFrames(frames, (frame) => [{ ...frame, text: frame.text.replace(/\r\n|\n/g, ending) }])
+}
+
+async function* withMark(frames: Frames): AsyncGenerator<Frame> {
+  let mark = '\uFEFF'
+  for await (const frame of frames) {
+    yield { ...frame, text: mark + frame.text }
+    mark = ''
   }
 }

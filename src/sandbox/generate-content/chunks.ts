@@ -1,8 +1,7 @@
 import type { Answer, AnswerPart } from '../answer/answer.ts'
-import type { JsonObject } from '../json-value.ts'
-import type { Pause } from '../http/pacing.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
+import type { Pause, Frame } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
-import { usageOf } from './usage.ts'
 
 /** One candidate's share of a chunk. */
 interface Delta {
@@ -11,7 +10,7 @@ interface Delta {
   readonly isThought: boolean
 }
 
-export interface Chunk {
+interface Chunk {
   readonly body: JsonObject
   readonly pause: Pause
   readonly isLast: boolean
@@ -124,5 +123,66 @@ function candidateOf(
     index,
     ...(safetyRatings.length > 0 && { safetyRatings }),
     tokenCount: visibleTokens,
+  }
+}
+
+/** `data:` lines that end in CRLF, without event names and without `[DONE]` (wire facts, section 1, "Framing"). */
+export function* eventFrames(chunks: Iterable<Chunk>): Generator<Frame> {
+  for (const { body, pause, isLast } of chunks) {
+    yield { text: `data: ${JSON.stringify(body)}\r\n\r\n`, pause, role: isLast ? 'terminal' : 'event' }
+  }
+}
+
+/** One pretty-printed JSON array, as the service sends it when `alt=sse` was not asked for. */
+export function* arrayFrames(chunks: Iterable<Chunk>): Generator<Frame> {
+  let lead = '['
+  for (const { body, pause, isLast } of chunks) {
+    yield { text: `${lead}${JSON.stringify(body, null, 2)}\n`, pause, role: isLast ? 'terminal' : 'event' }
+    lead = ',\n'
+  }
+  yield { text: ']', pause: 'none', role: 'closing' }
+}
+
+/** The chunks of a stream as the one document that `:generateContent` answers with. */
+export function mergeChunks(chunks: Iterable<Chunk>): JsonObject {
+  const candidates: JsonObject[] = []
+  let last: JsonObject = {}
+  for (const { body } of chunks) {
+    last = body
+    for (const candidate of objectsOf(body['candidates'])) {
+      const index = Number(candidate['index'])
+      const parts = [...partsOf(candidates[index]), ...partsOf(candidate)]
+      const content = parts.length === 0 ? { role: 'model' } : { parts: joinTexts(parts), role: 'model' }
+      candidates[index] = { ...candidate, content }
+    }
+  }
+  return candidates.length === 0 ? last : { ...last, candidates }
+}
+
+function partsOf(candidate: JsonObject | undefined): readonly JsonObject[] {
+  return objectsOf(objectOf(candidate?.['content'])['parts'])
+}
+
+/** Neighbouring texts become one, thoughts apart from the answer. */
+function joinTexts(parts: readonly JsonObject[]): JsonObject[] {
+  const joined: JsonObject[] = []
+  for (const part of parts) {
+    const before = joined.at(-1)
+    const isMore =
+      part['text'] !== undefined && before?.['text'] !== undefined && before['thought'] === part['thought']
+    if (isMore) joined[joined.length - 1] = { ...before, text: textOf(before['text']) + textOf(part['text']) }
+    else joined.push(part)
+  }
+  return joined
+}
+
+/** Token counts that add up: prompt, visible and thought tokens are the total (wire facts, section 1). */
+function usageOf(prompt: number, visible: number, thoughts: number): JsonObject {
+  return {
+    promptTokenCount: prompt,
+    candidatesTokenCount: visible,
+    totalTokenCount: prompt + visible + thoughts,
+    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
   }
 }

@@ -1,19 +1,67 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http'
+import type { NamedRule, FaultTarget } from '../faults/choose.ts'
+import { seededRandom } from '../seeded-random.ts'
+import { deliver } from './deliver.ts'
+import type { Exchanges, Handler } from './handler.ts'
+import { paceOf, type Reply } from './reply.ts'
 import { createBudget } from '../budget.ts'
-import type { FaultTarget, NamedRule } from '../faults/choose.ts'
 import { replaceReply } from '../faults/replace-reply.ts'
 import { textOf } from '../json-value.ts'
 import type { RequestEntry } from '../ledger.ts'
 import type { RequestContent, SandboxRequest } from '../request.ts'
-import { authenticate } from './authenticate.ts'
-import { familyOf, problemReply } from './envelope.ts'
-import { assertLocal } from './guard.ts'
-import type { Exchanges, Handler } from './handler.ts'
-import { RequestProblem } from './problem.ts'
+import { familyOf, problemReply, RequestProblem, type Family } from './problem.ts'
 import { readJsonBody } from './read-body.ts'
-import type { Reply } from './reply.ts'
 
-export interface Arrival {
+/**
+ * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
+ * @param handler undefined where no endpoint lives: 404 in the family's envelope
+ */
+export async function exchange(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  handler: Handler | undefined,
+  shared: Exchanges,
+): Promise<void> {
+  const { path, query } = locate(incoming)
+  const { ledger, seed, clock } = shared
+  const method = incoming.method ?? 'GET'
+  const entry = ledger.open(method, path)
+  const number = shared.nextNumber()
+  const left = new AbortController()
+  outgoing.once('close', () => left.abort())
+  const line = {
+    outgoing,
+    clock,
+    pace: paceOf(shared.latency, seededRandom(seed, 'pace', number)),
+    signal: AbortSignal.any([left.signal, shared.signal]),
+  }
+  const arrival = { incoming, path, query, number, handler, entry, signal: line.signal }
+  const { reply, fault } = await decide(arrival, shared)
+  if (fault !== undefined) ledger.noteFault({ id: fault.id, action: fault.action, method, path })
+  const created = handler !== undefined && (fault?.accepted ?? countsAsCreation(reply, fault))
+  if (created) ledger.countCreation(handler.endpoint)
+  entry.update({ created, fault: fault?.id })
+  await deliver(line, reply, fault)
+  const record = entry.update({ status: outgoing.headersSent ? outgoing.statusCode : undefined })
+  shared.onRequest?.(record)
+}
+
+/** Of a path, so much is remembered. No endpoint has a longer one. */
+const longestPath = 2048
+
+/** Path and query apart: a query may hold a key and is neither kept nor logged. */
+function locate({ url = '/' }: IncomingMessage): { readonly path: string; readonly query: URLSearchParams } {
+  const at = url.indexOf('?')
+  const path = (at === -1 ? url : url.slice(0, at)).slice(0, longestPath).replace(/[^\x21-\x7e]/g, '?')
+  return { path, query: new URLSearchParams(at === -1 ? '' : url.slice(at + 1)) }
+}
+
+/** A request counts once it is accepted for generation, whatever becomes of its reply afterwards. */
+function countsAsCreation(reply: Reply, fault: NamedRule | undefined): boolean {
+  return reply.creates && fault?.at !== 'before-body'
+}
+
+interface Arrival {
   readonly incoming: IncomingMessage
   readonly path: string
   readonly query: URLSearchParams
@@ -24,14 +72,14 @@ export interface Arrival {
   readonly signal: AbortSignal
 }
 
-export interface Decision {
+interface Decision {
   readonly reply: Reply
   /** The fault to play on the reply. */
   readonly fault: NamedRule | undefined
 }
 
 /** What to answer: guard, key, early fault, body, fault, endpoint, in this order. Never rejects. */
-export async function decide(arrival: Arrival, shared: Exchanges): Promise<Decision> {
+async function decide(arrival: Arrival, shared: Exchanges): Promise<Decision> {
   const { path, query } = arrival
   const family = familyOf(path)
   let struck: NamedRule | undefined
@@ -121,4 +169,53 @@ const nothing: Reply = {
   isWhole: true,
   creates: false,
   breakOff: () => [],
+}
+
+/** The one key that is refused, so that a refusal can be tried. */
+const refusedKey = 'invalid'
+
+/**
+ * Accepts any key but `invalid`. The specification asks for `Authorization: Bearer`; Google's own clients send
+ * `x-goog-api-key` or `?key=` and are served as well. Keys are compared and forgotten, never kept or echoed.
+ * @throws RequestProblem 401
+ */
+function authenticate(headers: IncomingHttpHeaders, query: URLSearchParams, family: Family): void {
+  const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  const google = family === 'google' ? (headers['x-goog-api-key'] ?? query.get('key')) : undefined
+  const key = bearer ?? (google || undefined)
+  if (key === undefined) {
+    throw new RequestProblem(
+      401,
+      'You did not provide an API key. Send it as "Authorization: Bearer API_KEY".',
+      refusal('CREDENTIALS_MISSING'),
+    )
+  }
+  if (key === refusedKey) {
+    throw new RequestProblem(401, 'Incorrect API key provided.', {
+      ...refusal('API_KEY_INVALID'),
+      code: 'invalid_api_key',
+    })
+  }
+}
+
+function refusal(reason: string) {
+  return {
+    headers: { 'www-authenticate': 'Bearer realm="modelgate sandbox"' },
+    details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'modelgate.sandbox' }],
+  }
+}
+
+/**
+ * Keeps web pages out: a page of another site could reach a server on loopback by itself (`Origin`)
+ * or by a host name that resolves to it (DNS rebinding, `Host`). No reply carries CORS headers either.
+ * @throws RequestProblem 403
+ */
+export function assertLocal(headers: IncomingHttpHeaders): void {
+  if (headers.origin !== undefined) {
+    throw new RequestProblem(403, 'The sandbox does not answer web pages (the request has an Origin header).')
+  }
+  const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase()
+  if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
+    throw new RequestProblem(403, 'The sandbox answers only as 127.0.0.1 or localhost.')
+  }
 }

@@ -1,14 +1,19 @@
 import { sleep } from '../../context.ts'
-import { changeFrames } from '../faults/change-frames.ts'
-import { breakingPoint } from '../faults/breaking-point.ts'
-import { interruptionOf, isBeforeHeaders, strike } from '../faults/interruption.ts'
-import type { Interruption } from '../faults/interruption.ts'
-import { rawReplyOf } from '../faults/raw-reply.ts'
+import { changeFrames } from '../faults/replace-reply.ts'
+import {
+  breakingPoint,
+  interruptionOf,
+  isBeforeHeaders,
+  strike,
+  type Interruption,
+  rawReplyOf,
+  flush,
+  write,
+  writeThrough,
+  type Line,
+} from '../faults/interruption.ts'
 import type { FaultRule } from '../faults/rule.ts'
-import { flush, write, writeThrough } from './line.ts'
-import type { Line } from './line.ts'
-import { allFrames, frameBytes } from './reply.ts'
-import type { Frame, Frames, Reply } from './reply.ts'
+import { allFrames, frameBytes, type Frame, type Frames, type Reply } from './reply.ts'
 
 /**
  * Puts a reply on the wire, paced, and plays a fault on the way.

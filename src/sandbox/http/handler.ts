@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http'
-import type { EndpointName } from '../endpoint-name.ts'
+import type { EndpointName } from '../faults/rule.ts'
 import type { FaultChooser } from '../faults/choose.ts'
 import type { Ledger, RequestRecord } from '../ledger.ts'
 import type { RequestContent, SandboxRequest, SandboxContext } from '../request.ts'
-import type { LatencyProfile } from './pacing.ts'
-import type { Reply } from './reply.ts'
+import type { LatencyProfile, Reply } from './reply.ts'
 
 /** One endpoint as the exchange sees it. */
 export interface Handler {

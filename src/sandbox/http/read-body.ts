@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
-import type { JsonObject } from '../json-value.ts'
-import { isObject } from '../json-value.ts'
+import { type JsonObject, isObject } from '../json-value.ts'
 import type { RequestContent } from '../request.ts'
 import { createJsonMeter } from './json-meter.ts'
 import { RequestProblem } from './problem.ts'

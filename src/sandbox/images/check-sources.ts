@@ -1,8 +1,6 @@
 import type { FamilyId } from '../../contract/families.ts'
-import { maskLimits, sourceLimits } from '../../contract/image-files.ts'
-import type { SourceLimits } from '../../contract/image-files.ts'
-import { readImageInfo } from '../../files/image-info.ts'
-import type { ImageInfo } from '../../files/image-info.ts'
+import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/image-files.ts'
+import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
 import { RequestProblem } from '../http/problem.ts'
 import type { UploadedFile } from '../request.ts'
 

@@ -1,10 +1,9 @@
 import { familyOf, type FamilyId } from '../../contract/families.ts'
 import { type JsonObject, numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
-import { scenarioOf, scenarios, type Scenario } from '../answer/scenario.ts'
+import { scenarioOf, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
 import type { Size } from './pixels.ts'
 import type { Detail } from './scene/palette.ts'
-import { countTokens } from '../answer/tokens.ts'
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp'
 type Quality = 'low' | 'medium' | 'high'

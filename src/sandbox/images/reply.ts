@@ -1,10 +1,9 @@
 import type { ImageOrder, ImageFormat } from './order.ts'
 import { type Size, hasTransparency, onWhite, soften } from './pixels.ts'
-import { brokenOff } from '../faults/change-frames.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { brokenOff } from '../faults/replace-reply.ts'
+import { RequestProblem, envelope } from '../http/problem.ts'
 import { jsonReply, type Reply, type Frame } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
-import { envelope } from '../http/envelope.ts'
 import { nextTurn } from '../../context.ts'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
 

@@ -1,23 +1,18 @@
 import { responsesEndpoint } from '../../contract/responses.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
 import type { Budget } from '../budget.ts'
-import { countTokens } from '../answer/tokens.ts'
+import { countTokens } from '../answer/answer.ts'
 import { assertValid, RequestProblem } from '../http/problem.ts'
-import { jsonReply } from '../http/reply.ts'
-import type { Reply } from '../http/reply.ts'
-import type { JsonObject } from '../json-value.ts'
-import { isObject, objectOf, textOf } from '../json-value.ts'
+import { jsonReply, type Reply } from '../http/reply.ts'
+import { type JsonObject, isObject, objectOf, textOf } from '../json-value.ts'
 import { textModel, textModels } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
-import { fitContext } from './fit-context.ts'
-import { countItem, inputItems } from './items.ts'
+import { countItem, inputItems, readQuestion } from './read-question.ts'
 import { asksForLogprobs, topLogprobs } from './output-items.ts'
-import { planResponse } from './plan-response.ts'
-import type { ResponsePlan } from './plan-response.ts'
-import { readQuestion } from './read-question.ts'
+import { planResponse, type ResponsePlan } from './plan-response.ts'
 import { breakOffEvents, eventFrames, responseEvents } from './response-events.ts'
-import type { ResponseStore } from './response-store.ts'
+import type { ResponseStore, StoredResponse } from './response-store.ts'
 
 /** Public practice: cached input is counted in steps of so many tokens. */
 const cacheStep = 128
@@ -78,7 +73,7 @@ function payForLogprobs(body: JsonObject, tokens: number, budget: Budget): void 
 }
 
 /** The stream of a response, from its start or behind a sequence number. */
-export function streamReply(plan: ResponsePlan, after = -1): Reply {
+function streamReply(plan: ResponsePlan, after = -1): Reply {
   const obfuscates = objectOf(plan.body['stream_options'])['include_obfuscation'] !== false
   const options = { obfuscates, seed: plan.id, after }
   return {
@@ -143,4 +138,67 @@ function conversationId({ conversation }: JsonObject): string | undefined {
 
 function countTools(tools: unknown): number {
   return tools === undefined ? 0 : countTokens(JSON.stringify(tools))
+}
+
+/**
+ * Makes the input fit the context window: with `truncation: auto` items are dropped from the start of the
+ * conversation (specification, endpoint 2, Rules), the last one is always kept.
+ * @param fixed tokens of instructions and tools, which are never dropped
+ * @throws RequestProblem 400 when it does not fit (specification, Errors)
+ */
+function fitContext(
+  items: readonly JsonObject[],
+  fixed: number,
+  window: number,
+  truncation: unknown,
+): { readonly items: readonly JsonObject[]; readonly tokens: number } {
+  const sizes = items.map(countItem)
+  let tokens = sizes.reduce((sum, size) => sum + size, fixed)
+  let dropped = 0
+  if (truncation === 'auto') {
+    while (tokens > window && dropped < items.length - 1) tokens -= sizes[dropped++]!
+  }
+  if (tokens > window) {
+    throw new RequestProblem(
+      400,
+      `Your input exceeds the context window of this model: ${tokens} tokens, and it reads ${window}.`,
+      { param: 'input', code: 'context_length_exceeded' },
+    )
+  }
+  return { items: items.slice(dropped), tokens }
+}
+
+/** `GET /v1/responses/{id}`, with `?stream=true&starting_after=N` the rest of its stream. */
+export function getResponse({ query }: SandboxRequest, id: string, store: ResponseStore): Reply {
+  const { plan } = stored(id, store)
+  if (query.get('stream') !== 'true') return jsonReply(store.current(id))
+  const after = Number(query.get('starting_after') ?? -1)
+  if (!Number.isInteger(after)) {
+    throw new RequestProblem(400, "Invalid 'starting_after': must be a whole number.", {
+      param: 'starting_after',
+    })
+  }
+  return { ...streamReply(plan, after), creates: false }
+}
+
+/** `POST /v1/responses/{id}/cancel`: for background responses; one that has ended stays as it is. */
+export function cancelResponse(id: string, store: ResponseStore): Reply {
+  if (stored(id, store).plan.body['background'] !== true) {
+    throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
+  }
+  store.cancel(id)
+  return jsonReply(store.current(id))
+}
+
+/** `DELETE /v1/responses/{id}` */
+export function deleteResponse(id: string, store: ResponseStore): Reply {
+  stored(id, store)
+  store.remove(id)
+  return jsonReply({ id, object: 'response', deleted: true })
+}
+
+function stored(id: string, store: ResponseStore): StoredResponse {
+  const found = store.find(id)
+  if (found === undefined) throw new RequestProblem(404, `Response with id '${id}' not found.`)
+  return found
 }

@@ -1,6 +1,5 @@
 import type { Answer, AnswerPart, PlannedCall } from '../answer/answer.ts'
-import type { JsonObject } from '../json-value.ts'
-import { listOf, numberOf } from '../json-value.ts'
+import { type JsonObject, listOf, numberOf } from '../json-value.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
 
 /** An output item as it is when done, and the pieces in which it arrives. */

@@ -1,10 +1,7 @@
 import type { Budget } from '../budget.ts'
-import type { JsonObject } from '../json-value.ts'
-import { numberOf, textOf } from '../json-value.ts'
-import type { Random } from '../seeded-random.ts'
-import { pick } from '../seeded-random.ts'
-import { compilePattern } from './sample-pattern.ts'
-import type { SamplePattern } from './sample-pattern.ts'
+import { type JsonObject, numberOf, textOf } from '../json-value.ts'
+import { type Random, pick } from '../seeded-random.ts'
+import { RequestProblem } from '../http/problem.ts'
 
 const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
 
@@ -81,4 +78,198 @@ function patterned(sample: SamplePattern, random: Random, least: number, most: n
     if (text.length >= least && text.length <= most) return text
   }
   return sample(random, 0)
+}
+
+const lower = [...'abcdefghijklmnopqrstuvwxyz']
+const digits = [...'0123456789']
+const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index))
+const wordCharacters = [...lower, ...lower.map((letter) => letter.toUpperCase()), ...digits, '_']
+const classes: Readonly<Record<string, readonly string[]>> = {
+  d: digits,
+  w: wordCharacters,
+  s: [' '],
+  D: lower,
+  W: ['-', ' ', '.'],
+  S: lower,
+}
+const lastCodePoint = 0x10_ff_ff
+const controls: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', '0': '\0' }
+
+/** Groups in groups of a pattern. */
+const maxDepth = 100
+
+interface Reader {
+  readonly pattern: string
+  readonly budget: Budget
+  at: number
+  depth: number
+}
+
+/** What one sample is written with. */
+interface Situation {
+  readonly random: Random
+  /** Added to the lower bound of repeats that have room above. */
+  readonly extra: number
+}
+
+/**
+ * Writes text that a regular expression matches.
+ * @param extra is added to the lower bound of repeats that have room above
+ * @throws RequestProblem when the budget is spent: a short pattern can ask for any length
+ */
+type SamplePattern = (random: Random, extra: number) => string
+
+/**
+ * Reads a regular expression: literals, classes, groups, alternatives, repeats; look-arounds are empty.
+ * @throws RequestProblem when it nests too deep or the budget is spent
+ */
+export function compilePattern(pattern: string, budget: Budget): SamplePattern {
+  const write = alternatives({ pattern, budget, at: 0, depth: 0 })
+  return (random, extra) => write({ random, extra })
+}
+
+type Writer = (situation: Situation) => string
+
+function alternatives(reader: Reader): Writer {
+  const branches: Writer[] = [sequence(reader)]
+  while (reader.pattern[reader.at] === '|') {
+    reader.at++
+    branches.push(sequence(reader))
+  }
+  return (situation) => pick(situation.random, branches)(situation)
+}
+
+function sequence(reader: Reader): Writer {
+  const pieces: Writer[] = []
+  while (reader.at < reader.pattern.length && !'|)'.includes(reader.pattern[reader.at]!)) {
+    pieces.push(repeated(reader, atom(reader)))
+  }
+  return (situation) => pieces.map((write) => write(situation)).join('')
+}
+
+function atom(reader: Reader): Writer {
+  const { budget } = reader
+  const character = reader.pattern[reader.at++]!
+  const oneOf = (members: readonly string[]): Writer => {
+    budget.spend(members.length)
+    return ({ random }) => {
+      budget.spend(1)
+      return members.length === 0 ? '' : pick(random, members)
+    }
+  }
+  switch (character) {
+    case '^':
+    case '$':
+      return () => ''
+    case '.':
+      return oneOf(lower)
+    case '(':
+      return group(reader)
+    case '[':
+      return oneOf(characterClass(reader))
+    case '\\':
+      return oneOf(escaped(reader))
+    default:
+      return oneOf([character])
+  }
+}
+
+function group(reader: Reader): Writer {
+  const prefix = /^\?(?::|<[A-Za-z_$][\w$]*>|[=!]|<[=!])/.exec(reader.pattern.slice(reader.at))?.[0] ?? ''
+  reader.at += prefix.length
+  if (++reader.depth > maxDepth) {
+    throw new RequestProblem(400, `A pattern of the schema nests deeper than ${maxDepth} groups.`, {
+      code: 'sandbox_limit_exceeded',
+    })
+  }
+  const inside = alternatives(reader)
+  reader.depth--
+  reader.at++
+  return /^\?<?[=!]/.test(prefix) ? () => '' : inside
+}
+
+/** The characters a `\` stands for; none for a word boundary. */
+function escaped(reader: Reader): readonly string[] {
+  const letter = reader.pattern[reader.at++] ?? '\\'
+  if (classes[letter] !== undefined) return classes[letter]
+  if (letter === 'b' || letter === 'B') return []
+  const code = /^(?:x([0-9a-f]{2})|u([0-9a-f]{4})|u\{([0-9a-f]+)\})/i.exec(
+    reader.pattern.slice(reader.at - 1),
+  )
+  if (code !== null) {
+    reader.at += code[0].length - 1
+    const point = Number.parseInt(code[1] ?? code[2] ?? code[3]!, 16)
+    return [String.fromCodePoint(Math.min(point, lastCodePoint))]
+  }
+  const property = /^\{([^}]{0,100})\}/.exec(reader.pattern.slice(reader.at))
+  if (/[pP]/.test(letter) && property !== null) {
+    reader.at += property[0].length
+    if (letter === 'P') return ['-']
+    return property[1]!.startsWith('N') ? digits : property[1] === 'Lu' ? ['A', 'B', 'C'] : lower
+  }
+  return [controls[letter] ?? letter]
+}
+
+function characterClass(reader: Reader): readonly string[] {
+  const negated = reader.pattern[reader.at] === '^'
+  if (negated) reader.at++
+  const members = new Set<string>()
+  while (reader.at < reader.pattern.length && reader.pattern[reader.at] !== ']') {
+    const from = member(reader)
+    if (reader.pattern[reader.at] === '-' && reader.pattern[reader.at + 1] !== ']' && from.length === 1) {
+      reader.at++
+      const to = member(reader)
+      reader.budget.spend(longestRange * 4)
+      for (const character of range(from[0]!, to[0] ?? from[0]!)) members.add(character)
+    } else {
+      for (const character of from) members.add(character)
+    }
+  }
+  reader.at++
+  if (!negated) return members.size === 0 ? [''] : [...members]
+  const rest = [...lower, ...digits, ...printable].filter((character) => !members.has(character))
+  return rest.length === 0 ? ['é'] : rest
+}
+
+function member(reader: Reader): readonly string[] {
+  const point = reader.pattern.codePointAt(reader.at)
+  if (point === undefined) return []
+  const character = String.fromCodePoint(point)
+  reader.at += character.length
+  return character === '\\' ? escaped(reader) : [character]
+}
+
+/** Of a longer range so many characters are enough to choose from. */
+const longestRange = 200
+
+function range(from: string, to: string): string[] {
+  const [first, last] = [from.codePointAt(0)!, to.codePointAt(0)!]
+  return Array.from({ length: Math.max(1, Math.min(last - first + 1, longestRange)) }, (_, index) =>
+    String.fromCodePoint(first + index),
+  )
+}
+
+function repeated(reader: Reader, write: Writer): Writer {
+  const match = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(reader.pattern.slice(reader.at))
+  if (match === null) return write
+  reader.at += match[0].length
+  const [least, most] = limits(match)
+  return (situation) => {
+    const count = Math.min(least + situation.extra, most)
+    let text = ''
+    for (let round = 0; round < count; round++) {
+      reader.budget.spend(1)
+      text += write(situation)
+    }
+    return text
+  }
+}
+
+function limits(match: RegExpExecArray): readonly [number, number] {
+  const [, sign, from, comma, to] = match
+  if (sign === '*') return [0, Infinity]
+  if (sign === '+') return [1, Infinity]
+  if (sign === '?') return [0, 1]
+  if (comma === undefined) return [Number(from), Number(from)]
+  return [Number(from), to === '' ? Infinity : Number(to)]
 }

@@ -1,5 +1,4 @@
-import { jsonType } from '../http/envelope.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { jsonType, RequestProblem } from '../http/problem.ts'
 import { serveBytes } from '../http/serve-bytes.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
 import type { SandboxRequest } from '../request.ts'

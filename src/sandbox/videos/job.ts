@@ -1,4 +1,4 @@
-import { askedFor } from '../answer/scenario.ts'
+import { askedFor } from '../answer/answer.ts'
 import { RequestProblem } from '../http/problem.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 

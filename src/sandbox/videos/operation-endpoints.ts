@@ -4,8 +4,7 @@ import {
   videoOperationEndpoint,
   videoResolutions,
 } from '../../contract/videos.ts'
-import { assertValid, RequestProblem } from '../http/problem.ts'
-import { jsonType } from '../http/envelope.ts'
+import { assertValid, RequestProblem, jsonType } from '../http/problem.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { ImageSource } from '../../../src/commands/image/source.ts'
+import type { ImageSource } from '../../../src/commands/image/sources.ts'
 import { gifBytes, jpegBytes, noisyPng, pngBytes, webpBytes } from '../../support/image-bytes.ts'
 import { gatewayOnly, imageCall, imageRefusal } from '../../support/image-call.ts'
 import { localServer } from '../../support/local-server.ts'

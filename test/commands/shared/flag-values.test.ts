@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseJsonFlag } from '../../../src/commands/shared/json-value.ts'
-import { parseTextFlag } from '../../../src/commands/shared/text-value.ts'
+import { parseJsonFlag, parseTextFlag } from '../../../src/commands/shared/flag-value.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
-import { parseSet, setPath } from '../../../src/commands/shared/set-path.ts'
+import { parseSet, setPath } from '../../../src/commands/shared/request-body.ts'
 
 test.each<[string, string[], unknown]>([
   ['temperature=0.5', ['temperature'], 0.5],

@@ -1,8 +1,11 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { claimStandardInput } from '../../../src/commands/shared/claim-input.ts'
-import { readPrompt, readStandardInputBytes } from '../../../src/commands/shared/standard-input.ts'
-import type { PromptSource } from '../../../src/commands/shared/standard-input.ts'
+import {
+  claimStandardInput,
+  readPrompt,
+  readStandardInputBytes,
+  type PromptSource,
+} from '../../../src/commands/shared/standard-input.ts'
 import type { Input, InputKind } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { pipedInput } from '../../support/piped-input.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { VideoState } from '../../../src/contract/videos.ts'
-import { createTimeLeft } from '../../../src/commands/video/time-left.ts'
+import { createTimeLeft } from '../../../src/commands/video/follow-job.ts'
 
 type Look = readonly [seconds: number, state: VideoState, progress: number | null, left: number | null]
 

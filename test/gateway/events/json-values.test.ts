@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createJsonValueSplitter } from '../../../src/gateway/events/json-values.ts'
+import { createJsonValueSplitter } from '../../../src/gateway/events/json-reader.ts'
 
 function split(pieces: readonly string[]) {
   const values: string[] = []

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createLineBuffer } from '../../../src/gateway/events/line-buffer.ts'
+import { createLineBuffer } from '../../../src/gateway/events/event-reader.ts'
 
 test('passes every character on once, in order, and only whole lines', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', '\n', '\r', '😀') })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPartialArguments } from '../../../src/gateway/generate-content/partial-arguments.ts'
+import { createPartialArguments } from '../../../src/gateway/generate-content/chunks.ts'
 import { prototypes } from '../hostile-values.ts'
 
 function argumentsOf(...pieces: unknown[]): unknown {

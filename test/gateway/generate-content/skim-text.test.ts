@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventSkimmer } from '../../../src/gateway/events/skimmer.ts'
-import { createTextSkimmer, readFacts } from '../../../src/gateway/generate-content/skim-text.ts'
+import { createEventSkimmer } from '../../../src/gateway/events/fast-path.ts'
+import { createTextSkimmer, readFacts } from '../../../src/gateway/generate-content/chunks.ts'
 
 /** What a chunk says when it is read by its text; undefined when it has to be parsed. */
 function skimTextChunk(json: string) {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventSkimmer } from '../../../src/gateway/events/skimmer.ts'
+import { createEventSkimmer } from '../../../src/gateway/events/fast-path.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import type { TextEvent } from '../../../src/contract/text-event.ts'
 import { ModelgateError } from '../../../src/errors.ts'

@@ -7,7 +7,7 @@ import {
   fetchVideo,
   type FetchVideoOptions,
 } from '../../../src/gateway/videos/fetch-video.ts'
-import type { JobReport } from '../../../src/gateway/videos/job-report.ts'
+import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import type { ResultPlace, ResultSample } from '../../../src/gateway/videos/result-places.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
 import {

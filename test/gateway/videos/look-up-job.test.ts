@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ModelgateError } from '../../../src/errors.ts'
 import { createJobLookUp, lookUpJob, type Job } from '../../../src/gateway/videos/look-up-job.ts'
-import type { JobReport } from '../../../src/gateway/videos/job-report.ts'
+import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { localServer } from '../../support/local-server.ts'
 import {
   closeDelimited,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JobReport } from '../../../src/gateway/videos/job-report.ts'
+import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { resultPlaces, type ResultPlace } from '../../../src/gateway/videos/result-places.ts'
 import { hostileValue, prototypes } from '../hostile-values.ts'
 import { operationName, readOperation, readVideo, videoId } from './job-facts.ts'

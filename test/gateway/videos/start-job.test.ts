@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
 import { Interrupted, ModelgateError, UsageError } from '../../../src/errors.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
-import { createOperation, operationRequest } from '../../../src/gateway/videos/create-operation.ts'
-import type { JobReport } from '../../../src/gateway/videos/job-report.ts'
-import { remixRequest, remixVideo } from '../../../src/gateway/videos/remix-video.ts'
+import {
+  createOperation,
+  operationRequest,
+  remixRequest,
+  remixVideo,
+} from '../../../src/gateway/videos/start-job.ts'
+import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { closedPort, localServer } from '../../support/local-server.ts'
 import {
   end,

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createPreview } from '../../../src/output/preview/create-preview.ts'
-import type { PreviewMode } from '../../../src/output/preview/preview.ts'
+import type { PreviewMode } from '../../../src/output/preview/drawing.ts'
 import { encodeJpeg, encodeWebp } from '../../../src/files/codecs.ts'
 import { gifBytes, jpegBytes, pngBytes } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'

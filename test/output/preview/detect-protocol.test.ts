@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
-import { nearestColour } from '../../../src/output/preview/colour-256.ts'
-import { detectProtocol } from '../../../src/output/preview/detect-protocol.ts'
-import type { Protocol } from '../../../src/output/preview/detect-protocol.ts'
-import { readTmuxAnswer, throughTmux } from '../../../src/output/preview/tmux.ts'
+import { nearestColour } from '../../../src/output/preview/protocols.ts'
+import {
+  detectProtocol,
+  type Protocol,
+  readTmuxAnswer,
+  throughTmux,
+} from '../../../src/output/preview/detect-protocol.ts'
 
 test.each<[Record<string, string>, Protocol]>([
   [{ TERM: 'xterm-kitty' }, 'kitty'],

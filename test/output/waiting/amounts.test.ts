@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byteText, clockTime, roughTime } from '../../../src/output/waiting/amounts.ts'
+import { byteText, clockTime, roughTime } from '../../../src/output/job-progress.ts'
 
 test.each([
   [-1, '0:00'],

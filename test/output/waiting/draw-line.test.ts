@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadStyles } from '../../../src/output/styles.ts'
-import { drawLine } from '../../../src/output/waiting/draw-line.ts'
-import type { LineParts } from '../../../src/output/waiting/draw-line.ts'
+import { drawLine, type LineParts } from '../../../src/output/job-progress.ts'
 import { testContext } from '../../support/test-context.ts'
 
 const running: LineParts = {

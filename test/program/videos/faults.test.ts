@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
+import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
 import type { FaultRule } from '../../../src/sandbox/sandbox.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { videoStudio } from './video-run.ts'

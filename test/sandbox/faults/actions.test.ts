@@ -1,10 +1,17 @@
 import { createParser } from 'eventsource-parser'
 import { expect, test } from 'vitest'
-import { faultActionNames } from '../../../src/sandbox/faults/actions.ts'
+import { faultActionNames } from '../../../src/sandbox/faults/rule.ts'
 import type { FaultRule } from '../../../src/sandbox/sandbox.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
-import { call, eventsOf, rawCall, respond, runningSandbox, until } from '../../support/running-sandbox.ts'
-import type { Json } from '../../support/running-sandbox.ts'
+import {
+  call,
+  eventsOf,
+  rawCall,
+  respond,
+  runningSandbox,
+  until,
+  type Json,
+} from '../../support/running-sandbox.ts'
 
 const request = { input: 'hi', stream: true }
 

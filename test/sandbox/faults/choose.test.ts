@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createFaultChooser } from '../../../src/sandbox/faults/choose.ts'
-import type { FaultTarget } from '../../../src/sandbox/faults/choose.ts'
+import { createFaultChooser, type FaultTarget } from '../../../src/sandbox/faults/choose.ts'
 import type { FaultRule } from '../../../src/sandbox/faults/rule.ts'
 
 const target: FaultTarget = { endpoint: 'responses', model: 'm', idempotencyKey: undefined }

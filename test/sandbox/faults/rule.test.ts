@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { faultActionNames } from '../../../src/sandbox/faults/actions.ts'
+import { faultActionNames, parseFaultRules } from '../../../src/sandbox/faults/rule.ts'
 import type { ModelgateError } from '../../../src/errors.ts'
-import { parseFaultRules } from '../../../src/sandbox/faults/rule.ts'
 
 const errorOf = (value: unknown): ModelgateError => {
   try {

@@ -3,8 +3,7 @@ import { imageCreateEndpoint, imageEditEndpoint } from '../../../src/contract/im
 import { encodePng } from '../../../src/files/codecs.ts'
 import { readImageInfo } from '../../../src/files/image-info.ts'
 import { bytesOf, create, edit, part, pixelsOf } from '../../support/image-calls.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
-import type { Json } from '../../support/running-sandbox.ts'
+import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import {
   largestDifference,
   maskPng,

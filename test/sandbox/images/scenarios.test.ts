@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
+import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
 import type { FaultRule } from '../../../src/sandbox/sandbox.ts'
 import { create, edit, part } from '../../support/image-calls.ts'
-import { eventsOf, runningSandbox } from '../../support/running-sandbox.ts'
-import type { Json } from '../../support/running-sandbox.ts'
+import { eventsOf, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 let png: Uint8Array

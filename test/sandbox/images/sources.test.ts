@@ -2,10 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { maskLimits, sourceLimits } from '../../../src/contract/image-files.ts'
 import { encodePng } from '../../../src/files/codecs.ts'
 import { gifBytes, pngBytes } from '../../support/image-bytes.ts'
-import { edit, part } from '../../support/image-calls.ts'
-import type { FilePart } from '../../support/image-calls.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
-import type { Json } from '../../support/running-sandbox.ts'
+import { edit, part, type FilePart } from '../../support/image-calls.ts'
+import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { maskPng, paddedPng, testImages, testPicture } from '../../support/test-images.ts'
 
 type Files = Awaited<ReturnType<typeof testImages>>

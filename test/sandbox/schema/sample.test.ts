@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createBudget } from '../../../src/sandbox/budget.ts'
 import { sampleOf } from '../../../src/sandbox/schema/sample.ts'
-import { compilePattern } from '../../../src/sandbox/schema/sample-pattern.ts'
+import { compilePattern } from '../../../src/sandbox/schema/sample-string.ts'
 import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })

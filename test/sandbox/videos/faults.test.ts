@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/endpoint-name.ts'
+import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
 import type { FaultRule, Sandbox } from '../../../src/sandbox/sandbox.ts'
-import { call, runningSandbox } from '../../support/running-sandbox.ts'
-import type { Answer } from '../../support/running-sandbox.ts'
+import { call, runningSandbox, type Answer } from '../../support/running-sandbox.ts'
 import { fetchBytes, makeVideo, operate, remix } from '../../support/video-calls.ts'
 
 const source = 'video_sandbox_source'

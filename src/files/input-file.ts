@@ -1,0 +1,321 @@
+import { close, constants, fstat, open, read, type Stats } from 'node:fs'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { Context } from '../context.ts'
+import { defaultSeconds, maxRequestBytes } from '../contract/limits.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import { readError, shownPath } from './file-error.ts'
+import { isUtf8 } from 'node:buffer'
+
+/** A file that will be sent, looked at before anything is. */
+interface InputFile {
+  /** As it was given. */
+  readonly path: string
+  /** Its size. */
+  readonly bytes: number
+  /** Its first bytes (4 KiB unless more are asked for), which tell its type. */
+  readonly head: Uint8Array
+  /** All of a pipe, which can be read only once. */
+  readonly content?: Buffer
+}
+
+interface ReadLimits {
+  /** In bytes; what a request can hold at all when left out, which is also the most that is read of a pipe. */
+  readonly maxBytes?: number
+  /** How many of the first bytes are wanted. */
+  readonly headBytes?: number
+  /** Whether a pipe will do, such as `<(command)`; true when left out. */
+  readonly pipes?: boolean
+  /** What else is wrong with the file, by its mode. */
+  readonly refuse?: (found: Stats) => ModelgateError | undefined
+}
+
+type Surroundings = Pick<Context, 'cwd' | 'clock' | 'signal'>
+
+const defaultHeadBytes = 4096
+
+const openFile = promisify(open)
+const statOf = promisify(fstat)
+const readBytes = promisify(read)
+const closeFile = promisify(close)
+
+/**
+ * Describes a file without reading it whole, or reads a pipe. A problem is returned, not thrown, so that several files'
+ * problems can be told at once: missing, a folder, a device, empty, too large, a pipe that stays silent (exit 2),
+ * unreadable (exit 10).
+ * @throws the reason of the context's signal
+ */
+export function describeInputFile(
+  context: Surroundings,
+  path: string,
+  limits: ReadLimits = {},
+): Promise<InputFile | ModelgateError> {
+  const { headBytes = defaultHeadBytes } = limits
+  return withInputFile(context, path, limits, async (file) => {
+    if (Buffer.isBuffer(file)) {
+      return { path, bytes: file.length, head: file.subarray(0, headBytes), content: file }
+    }
+    const head = Buffer.alloc(Math.min(file.size, headBytes))
+    const { bytesRead } = await readBytes(file.descriptor, head, 0, head.length, 0)
+    return { path, bytes: file.size, head: head.subarray(0, bytesRead) }
+  })
+}
+
+/** Reads a whole file or pipe; problems are returned as by `describeInputFile`. */
+export function readInputFile(
+  context: Surroundings,
+  path: string,
+  limits: ReadLimits = {},
+): Promise<Buffer | ModelgateError> {
+  const { maxBytes = maxRequestBytes } = limits
+  return withInputFile(context, path, limits, (file) =>
+    Buffer.isBuffer(file) ? file : readWhole(path, file, maxBytes),
+  )
+}
+
+interface OpenFile {
+  readonly descriptor: number
+  readonly size: number
+}
+
+/** @param use gets an open file, or all of a pipe */
+async function withInputFile<Value>(
+  context: Surroundings,
+  path: string,
+  { maxBytes = maxRequestBytes, pipes = true, refuse }: ReadLimits,
+  use: (file: OpenFile | Buffer) => Value | Promise<Value>,
+): Promise<Value | ModelgateError> {
+  if (path === '' || path.includes('\0')) {
+    return new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
+  }
+  let descriptor: number | undefined
+  try {
+    // Opening a pipe that nobody writes to would block a thread for ever, and with it the end of the program.
+    descriptor = await openFile(resolve(context.cwd, path), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const found = await statOf(descriptor)
+    if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    const problem = refuse?.(found)
+    if (problem !== undefined) return problem
+    if (pipes && found.isFIFO()) {
+      const content = await readPipe(context, path, descriptor, Math.min(maxBytes, maxRequestBytes), () => {
+        descriptor = undefined
+      })
+      return content.length === 0 ? empty(path) : await use(content)
+    }
+    if (!found.isFile()) return notRegular(path, pipes)
+    if (found.size === 0) return empty(path)
+    if (found.size > maxBytes) return tooLarge(path, `${found.size} bytes`, maxBytes)
+    return await use({ descriptor, size: found.size })
+  } catch (error) {
+    context.signal.throwIfAborted()
+    return error instanceof ModelgateError ? error : readError(error, path)
+  } finally {
+    if (descriptor !== undefined) await closeFile(descriptor)
+  }
+}
+
+/** Reads to the end, which is elsewhere than its size says when somebody writes to the file meanwhile. */
+async function readWhole(path: string, { descriptor, size }: OpenFile, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for (;;) {
+    const wanted = Math.min(chunks.length === 0 ? size + 1 : 65_536, maxBytes + 1 - bytes)
+    const buffer = Buffer.allocUnsafe(wanted)
+    const { bytesRead } = await readBytes(descriptor, buffer, 0, wanted, null)
+    if (bytesRead === 0) return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes)
+    bytes += bytesRead
+    if (bytes > maxBytes) throw tooLarge(path, `more than ${maxBytes} bytes`, maxBytes)
+    chunks.push(buffer.subarray(0, bytesRead))
+  }
+}
+
+/** @param taken called when the descriptor belongs to the stream, which closes it */
+async function readPipe(
+  context: Surroundings,
+  path: string,
+  descriptor: number,
+  maxBytes: number,
+  taken: () => void,
+): Promise<Buffer> {
+  const { Socket } = await import('node:net')
+  const socket = new Socket({ fd: descriptor, readable: true, writable: false })
+  taken()
+  const source: ByteSource = { read: () => socket, release: () => socket.destroy() }
+  const silence = {
+    afterMs: defaultSeconds.standardInput * 1000,
+    act() {
+      const message = `${shownPath(path)} is a pipe that stayed silent for ${defaultSeconds.standardInput} s.`
+      throw new UsageError(message, { code: 'pipe_silent' })
+    },
+  }
+  const over = () => tooLarge(path, `more than ${maxBytes} bytes`, maxBytes)
+  return await consumeInput(context, source, { maxBytes, tooLarge: over, steps: [silence] })
+}
+
+function notRegular(path: string, pipes: boolean): UsageError {
+  return new UsageError(`${shownPath(path)} is not a regular file${pipes ? ' or a pipe' : ''}.`, {
+    code: 'not_a_file',
+  })
+}
+
+function empty(path: string): UsageError {
+  return new UsageError(`${shownPath(path)} is empty.`, { code: 'empty_file' })
+}
+
+function tooLarge(path: string, size: string, maxBytes: number): UsageError {
+  const message = `${shownPath(path)} is too large: ${size}, at most ${maxBytes} are taken.`
+  return new UsageError(message, { code: 'file_too_large' })
+}
+
+/** Bytes that come when they come: standard input, a pipe. */
+interface ByteSource {
+  /** The bytes, to the end. */
+  read(): AsyncIterable<Uint8Array>
+  /** Stops reading, so that an open pipe does not keep the program alive. */
+  release(): void
+}
+
+/** Something to do when a source has stayed silent for a time. */
+export interface SilenceStep {
+  readonly afterMs: number
+  /** What it throws ends the reading. */
+  act(): void
+}
+
+interface ConsumeOptions {
+  readonly maxBytes: number
+  /** What is thrown above `maxBytes`. */
+  readonly tooLarge: () => Error
+  /** Called off by the first byte, or by the end; after that the reading takes as long as it takes. */
+  readonly steps?: readonly SilenceStep[]
+}
+
+/**
+ * Reads a source to its end and releases it.
+ * @throws what it throws itself, `tooLarge`, what a step throws, and the reason of the context's signal
+ */
+export async function consumeInput(
+  context: Pick<Context, 'clock' | 'signal'>,
+  source: ByteSource,
+  { maxBytes, tooLarge, steps = [] }: ConsumeOptions,
+): Promise<Buffer> {
+  context.signal.throwIfAborted()
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const onAbort = () => reject(context.signal.reason)
+  context.signal.addEventListener('abort', onAbort, { once: true })
+  const timers = steps.map(({ afterMs, act }) =>
+    context.clock.timer(afterMs, () => {
+      try {
+        act()
+      } catch (error) {
+        reject(error)
+      }
+    }),
+  )
+  const endSilence = () => {
+    for (const timer of timers) timer.cancel()
+  }
+  const collect = async () => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of source.read()) {
+      if (chunk.length === 0) continue
+      if (bytes === 0) endSilence()
+      bytes += chunk.length
+      if (bytes > maxBytes) throw tooLarge()
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks, bytes)
+  }
+  // Not awaited itself: a read that hangs must not hold up the end.
+  collect().then(resolve, reject)
+  try {
+    return await promise
+  } finally {
+    endSilence()
+    context.signal.removeEventListener('abort', onAbort)
+    source.release()
+  }
+}
+
+/** Bytes that are not the text they should be. `offset` counts bytes from 0. */
+interface InvalidText {
+  readonly encoding: 'UTF-8' | 'UTF-16'
+  /** Undefined for UTF-16, where only the whole can be judged. */
+  readonly offset: number | undefined
+  readonly byte: number | undefined
+}
+
+type DecodedText =
+  | { readonly text: string; readonly invalid?: never }
+  | { readonly invalid: InvalidText; readonly text?: never }
+
+/**
+ * Decodes UTF-8, or UTF-16 that says so by its byte order mark (as Windows shells write it); the mark is dropped.
+ * Linear in time for any input.
+ */
+export function decodeText(bytes: Uint8Array): DecodedText {
+  const utf16 =
+    bytes[0] === 0xff && bytes[1] === 0xfe
+      ? 'utf-16le'
+      : bytes[0] === 0xfe && bytes[1] === 0xff
+        ? 'utf-16be'
+        : undefined
+  if (utf16 !== undefined) {
+    try {
+      return { text: new TextDecoder(utf16, { fatal: true }).decode(bytes) }
+    } catch {
+      return { invalid: { encoding: 'UTF-16', offset: undefined, byte: undefined } }
+    }
+  }
+  if (isUtf8(bytes)) return { text: new TextDecoder('utf-8').decode(bytes) }
+  const offset = firstInvalidByte(bytes)
+  return { invalid: { encoding: 'UTF-8', offset, byte: bytes[offset] } }
+}
+
+/** A clause for a message: "is not UTF-8 text (byte 0xff at offset 3)". */
+export function invalidTextClause({ encoding, offset, byte }: InvalidText): string {
+  const place =
+    byte === undefined ? '' : ` (byte 0x${byte.toString(16).padStart(2, '0')} at offset ${offset})`
+  return `is not ${encoding} text${place}`
+}
+
+/** Offset of the first byte sequence that UTF-8 forbids or that is cut by the end. */
+function firstInvalidByte(bytes: Uint8Array): number {
+  let at = 0
+  while (at < bytes.length) {
+    const length = sequenceLength(bytes, at)
+    if (length === 0) return at
+    at += length
+  }
+  return at
+}
+
+/** Length of the character at `at`, 0 when there is none (Unicode 16, table 3-7). */
+function sequenceLength(bytes: Uint8Array, at: number): number {
+  const first = bytes[at]!
+  if (first < 0x80) return 1
+  const length =
+    first >= 0xc2 && first < 0xe0
+      ? 2
+      : first >= 0xe0 && first < 0xf0
+        ? 3
+        : first >= 0xf0 && first < 0xf5
+          ? 4
+          : 0
+  const [low, high] = secondByteRange(first)
+  for (let index = 1; index < length; index++) {
+    const byte = bytes[at + index] ?? 0
+    if (byte < (index === 1 ? low : 0x80) || byte > (index === 1 ? high : 0xbf)) return 0
+  }
+  return length
+}
+
+/** Overlong forms, surrogates and code points above U+10FFFF show in the second byte. */
+function secondByteRange(first: number): readonly [number, number] {
+  if (first === 0xe0) return [0xa0, 0xbf]
+  if (first === 0xed) return [0x80, 0x9f]
+  if (first === 0xf0) return [0x90, 0xbf]
+  if (first === 0xf4) return [0x80, 0x8f]
+  return [0x80, 0xbf]
+}

@@ -1,0 +1,247 @@
+import { maxDownloadBytes } from '../../contract/limits.ts'
+import { sleep } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
+import { readDataUrl } from './data-url.ts'
+import { createDownloadRetries, type DownloadRetry, requestUrl } from './request-url.ts'
+import {
+  createTransfer,
+  type DownloadSink,
+  type Progress,
+  type Transfer,
+  ContentChanged,
+  contentChanged,
+  NotWhole,
+} from './transfer.ts'
+import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
+import { DeadlinePassed, ExchangeError } from '../exchange-error.ts'
+import type { Reply } from '../exchange.ts'
+import type { Gateway } from '../gateway.ts'
+import { createBase64Decoder } from '../images/base64-decoder.ts'
+import { createProgressBudget } from '../progress-budget.ts'
+import { startTotalLimit } from '../send-request.ts'
+import { createTrace } from '../trace.ts'
+
+export interface DownloadOptions {
+  /** Larger content is refused; the limit for all results when left out. */
+  readonly maxBytes?: number
+  /** Whether addresses that are not public may be fetched from. */
+  readonly allowPrivate?: boolean
+  readonly network?: Network | undefined
+  /** Called with every piece that has been written; `total` is null while the server does not tell. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** Whether the content is known to be kept no longer: then nobody waits for it to appear. */
+  readonly isExpired?: (() => boolean) | undefined
+  /** Looks at content from its beginning, and throws where it is not what was wanted. */
+  readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
+}
+
+/** A download into one writer. */
+export interface Download {
+  /**
+   * Takes the content from a URL. After one that failed it goes on with another URL of the same content: what has come
+   * is compared, and not written again.
+   */
+  from(url: string): Promise<Downloaded>
+  /** Takes content that is at hand as base64. @throws ContractError `bad_base64`, `damaged_image`, `damaged_video` */
+  fromBase64(text: string): Promise<void>
+  /** How many bytes have been written. */
+  readonly received: number
+}
+
+interface Downloaded {
+  readonly bytes: number
+  /** As the server declares it; empty when it does not. */
+  readonly contentType: string
+  /** Whether the transport told where the content ends. */
+  readonly isFramed: boolean
+}
+
+/** Base64 that is at hand is decoded in pieces of so many characters. */
+const sliceLength = 1_048_576
+
+/**
+ * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off is resumed where the
+ * server can do that, else compared with what has been written. What ends in order and is not whole by its container
+ * is asked for again, too.
+ * @param url absolute, or relative to the base URL
+ * @throws ContractError (8) for a URL that is refused, content over the limit, and content that came whole and is
+ *   damaged; ModelgateError 4 for an expired URL, 5 for a server that keeps failing or content that stays cut, 6 for one
+ *   that cannot be reached
+ */
+export function download(
+  gateway: Gateway,
+  url: string,
+  sink: DownloadSink,
+  options: DownloadOptions = {},
+): Promise<Downloaded> {
+  return createDownload(gateway, sink, options).from(url)
+}
+
+/** The same, for content that can be had from several places. */
+export function createDownload(
+  gateway: Gateway,
+  sink: DownloadSink,
+  options: DownloadOptions = {},
+): Download {
+  const {
+    maxBytes = maxDownloadBytes,
+    allowPrivate = false,
+    network,
+    isExpired,
+    onProgress,
+    inspect,
+  } = options
+  const transfer = createTransfer({ sink, maxBytes, onProgress, inspect })
+  const takeAtHand = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
+    try {
+      const part = transfer.takeAll()
+      await read(part.add)
+      part.end()
+      transfer.check()
+    } catch (error) {
+      if (error instanceof ContentChanged) throw contentChanged()
+      throw error instanceof NotWhole ? error.error : error
+    }
+  }
+  return {
+    get received() {
+      return transfer.received
+    },
+    async from(url) {
+      if (/^\s*data:/i.test(url)) {
+        let contentType = ''
+        await takeAtHand(async (add) => {
+          contentType = (await readDataUrl(url.trim(), add, maxBytes)).contentType
+        })
+        return { bytes: transfer.received, contentType, isFramed: true }
+      }
+      const { baseUrl, proxies, clock } = gateway
+      const resolver = proxies === undefined ? undefined : clock
+      const policy = createUrlPolicy({ baseUrl, allowPrivate, network, proxied: resolver })
+      const retries = createDownloadRetries(gateway.policy, isExpired?.() !== true)
+      const limit = startTotalLimit(gateway)
+      try {
+        const guarded = { ...gateway, signal: limit.signal }
+        await fetchAll(guarded, parsed(url, baseUrl), transfer, { policy, retries })
+      } catch (error) {
+        // A tag belongs to one address.
+        transfer.restart()
+        throw error
+      } finally {
+        limit.end()
+      }
+      return { bytes: transfer.received, contentType: transfer.contentType, isFramed: transfer.isFramed }
+    },
+    fromBase64: (text) =>
+      takeAtHand(async (add) => {
+        const decoder = createBase64Decoder(add)
+        for (let at = 0; at < text.length; at += sliceLength) {
+          await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
+        }
+        await decoder.end()
+      }),
+  }
+}
+
+function parsed(url: string, baseUrl: URL): URL {
+  const found = parseResultUrl(url, baseUrl)
+  if (found === undefined) throw refused('it is not a valid URL.')
+  return found
+}
+
+interface Rules {
+  readonly policy: UrlPolicy
+  readonly retries: ReturnType<typeof createDownloadRetries>
+}
+
+async function fetchAll(
+  gateway: Gateway,
+  url: URL,
+  transfer: Transfer,
+  { policy, retries }: Rules,
+): Promise<void> {
+  const tools = { policy, trace: createTrace(gateway) }
+  for (;;) {
+    try {
+      for (let isWhole = false; !isWhole;) {
+        const reply = await requestUrl(gateway, url, transfer.headers(), tools)
+        isWhole = await transfer.take({ ...reply, body: inProgress(gateway, url, reply) })
+      }
+      transfer.check()
+      return
+    } catch (failure) {
+      if (failure instanceof ExchangeError && policy.refusal !== undefined) throw policy.refusal
+      const retry = retries.next(failure, gateway.clock.random())
+      if (retry.waitS === undefined) throw retry.error
+      if (retry.anew && !(await transfer.forget())) throw retry.error
+      if (retry.fromStart) transfer.restart()
+      tellRetry(gateway, retry, retry.waitS)
+      await sleep(gateway.clock, retry.waitS * 1000, gateway.signal).catch((reason: unknown) => {
+        throw reason instanceof DeadlinePassed ? retry.error : reason
+      })
+    }
+  }
+}
+
+/** The body of a reply, as long as it gets somewhere. @throws ExchangeError `timeout`, after which it is taken up again */
+async function* inProgress(
+  { clock, limits }: Gateway,
+  { host }: URL,
+  reply: Reply,
+): AsyncGenerator<Uint8Array> {
+  let stall: ExchangeError | undefined
+  let isTaken = false
+  const progress = createProgressBudget(clock, limits.progress, {
+    onStall() {
+      const message = `The content from ${host} made no progress for ${(limits.progress ?? 0) / 1000} s.`
+      stall = new ExchangeError('body', 'timeout', message)
+      reply.close()
+    },
+    isOurs: () => isTaken,
+  })
+  try {
+    for await (const chunk of reply.body) {
+      progress.received(chunk.length)
+      isTaken = true
+      yield chunk
+      isTaken = false
+    }
+    if (stall !== undefined) throw stall
+  } finally {
+    progress.stop()
+  }
+}
+
+function tellRetry(
+  { onRetry }: Gateway,
+  { error, attempt, attemptsLeft }: DownloadRetry,
+  waitS: number,
+): void {
+  onRetry({
+    attempt,
+    attempts_left: attemptsLeft,
+    wait_s: Math.round(waitS * 1000) / 1000,
+    http_status: error instanceof ModelgateError ? (error.facts.httpStatus ?? null) : null,
+    reason: error instanceof Error ? error.message : String(error),
+  })
+}
+
+/** No address is longer, but for one that holds its content itself. */
+const longestUrl = 65_536
+
+/** Relays give addresses without an origin (quirk 14): these belong below the base URL. Undefined for no address. */
+function parseResultUrl(url: string, baseUrl: URL): URL | undefined {
+  const base = new URL(baseUrl)
+  if (!base.pathname.endsWith('/')) base.pathname += '/'
+  return (url.length > longestUrl ? null : URL.parse(url.trim(), base)) ?? undefined
+}
+
+/**
+ * The address of a result as whoever wants to fetch it needs it: whole, and without characters that no address has.
+ * One that is both is as the gateway sent it.
+ */
+export function absoluteUrl(url: string, baseUrl: URL): string {
+  const plain = url.trim()
+  const isWhole = /^[a-z][a-z\d+.-]*:[^\0-\x20\x7f]*$/i.test(plain)
+  return isWhole ? plain : (parseResultUrl(plain, baseUrl)?.href ?? plain.replaceAll(/[\0-\x1f\x7f]/g, ''))
+}

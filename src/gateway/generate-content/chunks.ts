@@ -1,0 +1,251 @@
+import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../json-access.ts'
+import type { Usage } from '../../contract/text-event.ts'
+import { dangerousNames } from '../../files/file-name.ts'
+import { type Skimmer, jsonPattern, unescapeJson } from '../events/fast-path.ts'
+
+/** Joins the chunks of a stream into the one object that a reply without streaming would have been. */
+interface ChunkMerger {
+  add(chunk: JsonObject): void
+  readonly value: unknown
+}
+
+type Mutable = Record<string, unknown>
+
+/** A text part that may go on. */
+interface OpenPart {
+  readonly part: JsonObject
+  readonly text: GrowingText
+}
+
+/** Candidates are joined by index and their parts appended; of every other field the last value stays. */
+export function createChunkMerger(): ChunkMerger {
+  const merged: Mutable = {}
+  const candidates = new Map<unknown, Mutable>()
+  /** The last part of a candidate, by its list of parts, where that is a text. */
+  const open = new Map<unknown[], OpenPart>()
+  return {
+    add(chunk) {
+      for (const [name, value] of Object.entries(chunk)) {
+        if (name === 'candidates') mergeCandidates(candidates, value, open)
+        else define(merged, name, value)
+      }
+    },
+    get value() {
+      for (const [parts, last] of open) parts[parts.length - 1] = { ...last.part, text: last.text.toString() }
+      return candidates.size === 0 ? merged : { candidates: [...candidates.values()], ...merged }
+    },
+  }
+}
+
+function mergeCandidates(
+  candidates: Map<unknown, Mutable>,
+  value: unknown,
+  open: Map<unknown[], OpenPart>,
+): void {
+  for (const candidate of objectsOf(value)) {
+    const index = candidate['index'] ?? 0
+    const known = candidates.get(index) ?? {}
+    candidates.set(index, known)
+    for (const [name, field] of Object.entries(candidate)) {
+      if (name === 'content' && isObject(field))
+        define(known, name, mergeContent(known['content'], field, open))
+      else define(known, name, field)
+    }
+  }
+}
+
+function mergeContent(before: unknown, content: JsonObject, open: Map<unknown[], OpenPart>): JsonObject {
+  const parts = Array.isArray(content['parts']) ? (content['parts'] as unknown[]) : undefined
+  if (!isObject(before)) return parts === undefined ? content : { ...content, parts: [...parts] }
+  const known = Array.isArray(before['parts']) ? (before['parts'] as unknown[]) : []
+  for (const part of parts ?? []) appendPart(known, part, open)
+  return { ...before, ...content, parts: known }
+}
+
+/** Two texts of one kind that follow each other become one part. */
+function appendPart(parts: unknown[], part: unknown, open: Map<unknown[], OpenPart>): void {
+  const last = parts.at(-1)
+  const begun = open.get(parts)
+  if (isPlainText(last) && isPlainText(part) && last['thought'] === part['thought']) {
+    const text = begun?.text ?? createGrowingText()
+    if (begun === undefined) text.add(last['text'] as string)
+    text.add(part['text'] as string)
+    open.set(parts, { part: last, text })
+    return
+  }
+  if (begun !== undefined) parts[parts.length - 1] = { ...begun.part, text: begun.text.toString() }
+  open.delete(parts)
+  parts.push(part)
+}
+
+function isPlainText(part: unknown): part is JsonObject {
+  return (
+    isObject(part) &&
+    typeof part['text'] === 'string' &&
+    Object.keys(part).every((key) => key === 'text' || key === 'thought')
+  )
+}
+
+/** Assignment that cannot reach the prototype, whatever the name. */
+function define(target: Mutable, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
+}
+
+/** What comes with every chunk of a reply; the newest counts. */
+interface ReplyFacts {
+  take(chunk: JsonObject): void
+  /** The facts of a chunk that was skimmed, as text: only the newest are ever read. */
+  skim(facts: string): void
+  readonly usage: Usage | null
+  readonly model: string | null
+  readonly responseId: string | null
+}
+
+export function createReplyFacts(): ReplyFacts {
+  let usage: unknown
+  let model: string | null = null
+  let responseId: string | null = null
+  let skimmed = ''
+
+  const takeFrom = (chunk: JsonObject) => {
+    if (chunk['usageMetadata']) usage = chunk['usageMetadata']
+    model = stringOf(chunk['modelVersion']) ?? model
+    responseId = stringOf(chunk['responseId']) ?? responseId
+  }
+  const catchUp = () => {
+    if (skimmed !== '') takeFrom(readFacts(skimmed))
+    skimmed = ''
+  }
+  return {
+    take(chunk) {
+      catchUp()
+      takeFrom(chunk)
+    },
+    skim(facts) {
+      if (facts !== '') skimmed = facts
+    },
+    get usage() {
+      catchUp()
+      return readContentUsage(usage)
+    },
+    get model() {
+      catchUp()
+      return model
+    },
+    get responseId() {
+      catchUp()
+      return responseId
+    },
+  }
+}
+
+/** `usageMetadata` in the program's own names; null when the gateway did not tell. */
+function readContentUsage(value: unknown): Usage | null {
+  if (!isObject(value)) return null
+  const candidates = countOf(value['candidatesTokenCount'])
+  const thoughts = countOf(value['thoughtsTokenCount'])
+  return {
+    input_tokens: countOf(value['promptTokenCount']),
+    cached_tokens: countOf(value['cachedContentTokenCount']),
+    // Thoughts are not inside candidatesTokenCount (recorded: 7 + 51 + 45 = 103).
+    output_tokens: candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0),
+    reasoning_tokens: thoughts,
+    total_tokens: countOf(value['totalTokenCount']),
+  }
+}
+
+/** The arguments of a function call that arrives in pieces. */
+export interface PartialArguments {
+  add(partialArgs: unknown): void
+  readonly value: unknown
+}
+
+const maxIndex = 1023
+const maxSteps = 100
+
+/**
+ * Puts together `functionCall.partialArgs[]`: each piece names a place by a JSON path and adds
+ * a value, or the next part of a string, there (recorded from Vertex; wire facts, "Part kinds").
+ */
+export function createPartialArguments(): PartialArguments {
+  const root: Record<string, unknown> = {}
+  return {
+    add(partialArgs) {
+      for (const piece of objectsOf(partialArgs)) {
+        const path = parsePath(stringOf(piece['jsonPath']) ?? '')
+        if (path !== undefined) place(root, path, piece)
+      }
+    },
+    get value() {
+      return root
+    },
+  }
+}
+
+/** `$.items[0]['a b'].name` as its steps; undefined for anything that is not such a path, or beyond all bounds. */
+function parsePath(text: string): (string | number)[] | undefined {
+  const steps: (string | number)[] = []
+  const step = /\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/y
+  step.lastIndex = text.startsWith('$') ? 1 : 0
+  while (step.lastIndex < text.length) {
+    const match = step.exec(text)
+    if (match === null) return undefined
+    const name = match[1] ?? match[3] ?? match[4]
+    if (name !== undefined && dangerousNames.has(name)) return undefined
+    if (Number(match[2]) > maxIndex || steps.length === maxSteps) return undefined
+    steps.push(name ?? Number(match[2]))
+  }
+  return steps.length === 0 ? undefined : steps
+}
+
+function place(root: Record<string, unknown>, path: readonly (string | number)[], piece: JsonObject): void {
+  let at: Record<string, unknown> = root
+  for (const [index, step] of path.slice(0, -1).entries()) {
+    if (Array.isArray(at) && typeof step === 'string') return
+    const child = Object.hasOwn(at, step) ? at[step] : undefined
+    if (isObject(child) || Array.isArray(child)) at = child as Record<string, unknown>
+    else at = at[step] = (typeof path[index + 1] === 'number' ? [] : {}) as Record<string, unknown>
+  }
+  const last = path.at(-1)!
+  // A name in an array would be its `length` at best.
+  if (Array.isArray(at) && typeof last === 'string') return
+  const before = Object.hasOwn(at, last) ? at[last] : undefined
+  const text = stringOf(piece['stringValue'])
+  if (text !== undefined) at[last] = typeof before === 'string' ? before + text : text
+  else if ('numberValue' in piece) at[last] = piece['numberValue']
+  else if ('boolValue' in piece) at[last] = piece['boolValue']
+  else if ('nullValue' in piece) at[last] = null
+}
+
+const { characters, plainValue } = jsonPattern
+/** Counts, and lists of counts by modality. */
+const usageValue = String.raw`(?:${plainValue}|\[\{"\w+": ?${plainValue}(?:, ?"\w+": ?${plainValue})*\}\])`
+const usage = String.raw`\{"\w+": ?${usageValue}(?:, ?"\w+": ?${usageValue})*\}`
+
+/** What comes with every chunk, all of it or nothing. */
+const facts = String.raw`(?:, ?"usageMetadata": ?${usage}, ?"modelVersion": ?"[\w.:/-]*", ?"responseId": ?"[\w.:/-]*")?`
+
+/**
+ * The usual form of a chunk in the middle of an answer: one candidate with one text, and what comes with every chunk,
+ * in the order of the wire (recorded), with or without a space after colons and commas.
+ */
+const textChunk =
+  String.raw`\{"candidates": ?\[\{"content": ?\{(?:"role": ?"model", ?)?"parts": ?\[\{"text": ?"(${characters})"\}\](?:, ?"role": ?"model")?\}(?:, ?"index": ?0)?\}\]` +
+  String.raw`(${facts})\}`
+
+/**
+ * Reads chunks of plain text without parsing them as JSON: nearly all chunks of a long answer are of this one form.
+ * @param take receives the text, and the usage, model and id of the response as `readFacts` reads them
+ */
+export function createTextSkimmer(take: (text: string, facts: string) => void): Skimmer {
+  return {
+    pattern: textChunk,
+    take: ([, text, found]) => take(unescapeJson(text!), found!),
+  }
+}
+
+/** The facts of a chunk that was skimmed, under their names on the wire. */
+export function readFacts(facts: string): JsonObject {
+  return JSON.parse(`{${facts.replace(',', '')}}`) as JsonObject
+}

@@ -1,0 +1,107 @@
+import { OutputClosed } from '../errors.ts'
+import type { OutputEvent } from '../contract/output-event.ts'
+import { type Notices, usageOf } from './notices.ts'
+import type { Output } from './output.ts'
+import type { Screen } from './screen.ts'
+import type { Clock } from '../context.ts'
+import type { VideoDocument } from '../contract/video-event.ts'
+import { stateText } from '../contract/video-state.ts'
+import { sanitise } from './gate.ts'
+import { roughTime } from './job-progress.ts'
+
+interface PathsOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  /** How a path or an address is written: as it is, or with what could act on a terminal made visible. */
+  readonly show: (text: string) => string
+}
+
+/** Commands that make files: the path of each file, or the address of each result, one a line. */
+export function createPathsOutput({ screen, notices, show }: PathsOutputParts): Output {
+  const line = (text: string) => screen.text(`${show(text)}\n`)
+  return {
+    event(event: OutputEvent) {
+      notices.event(event)
+      if (event.type === 'image-save' || event.type === 'video-save') line(event.file.path)
+      else if (event.type === 'image-link') line(event.link.url)
+    },
+    raw() {},
+    flush: () => screen.settle(),
+    async end(document) {
+      notices.end(usageOf(document))
+      await screen.close()
+    },
+    async error(error, partial) {
+      const usage = usageOf(partial)
+      if (!(error instanceof OutputClosed) && usage !== null) notices.end(usage)
+      notices.error(error)
+      await screen.closeAfterError()
+    },
+  }
+}
+
+interface JobOutputParts {
+  readonly screen: Screen
+  readonly notices: Notices
+  /** How words of the gateway are written: as they are, or with what could act on a terminal made visible. */
+  readonly show: (text: string) => string
+  readonly clock: Clock
+  /** What is told: all that is known of the job, or only its id, for a script that will look it up. */
+  readonly what: 'report' | 'id'
+}
+
+/** Commands that do not wait for a job: what it is at the moment, when the command ends. */
+export function createJobOutput({ screen, notices, show, clock, what }: JobOutputParts): Output {
+  const tell = (lines: readonly string[]) => {
+    screen.text(lines.map((line) => `${oneLine(show(line))}\n`).join(''))
+  }
+  const report = (document: VideoDocument) => tell(reportLines(document, clock.now() / 1000))
+  return {
+    event: (event) => notices.event(event),
+    raw() {},
+    flush: () => screen.settle(),
+    async end(document) {
+      if ('video' in document && what === 'id') tell([document.id])
+      else if ('video' in document) report(document)
+      await screen.close()
+    },
+    async error(error, partial) {
+      // A job that failed has been looked up all the same.
+      if (partial !== undefined && 'video' in partial && what === 'report') report(partial)
+      notices.error(error)
+      await screen.closeAfterError()
+    },
+  }
+}
+
+/** A name and a value on each line, so that a person reads it and a script finds it. Times are in Unix seconds. */
+function reportLines(document: VideoDocument, now: number): string[] {
+  const { id, model, state, status, progress, expires_at, files, failures } = document
+  const row = (name: string, value: string) => `${name.padEnd(8)}  ${value}`
+  return [
+    row('id', id),
+    ...(model === null ? [] : [row('model', model)]),
+    // What a gateway makes up is no name that a script needs as it is: made visible, wherever it is read.
+    row('state', sanitise(stateText({ state, status }))),
+    ...(progress === null ? [] : [row('progress', `${progress}%`)]),
+    ...(expires_at === null ? [] : [row('expires', expiryText(expires_at, now))]),
+    ...files.map(({ path }) => row('file', path)),
+    ...failures.map(({ message }) => row('reason', message)),
+  ]
+}
+
+function expiryText(expiresAt: number, now: number): string {
+  const left = expiresAt - now
+  const away = left > 0 ? `in ${roughTime(left)}` : `${roughTime(-left)} ago`
+  return `${isoTime(expiresAt)} (${away})`
+}
+
+/** A gateway may name a time that no calendar has. */
+function isoTime(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\r\n]+/g, ' ')
+}

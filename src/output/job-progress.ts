@@ -1,0 +1,290 @@
+import type { Clock } from '../context.ts'
+import type { OutputEvent } from '../contract/output-event.ts'
+import { videoStateOf, stateText } from '../contract/video-state.ts'
+import type { LiveLine, Screen } from './screen.ts'
+import type { VideoEvent } from '../contract/video-event.ts'
+import type { VideoState } from '../contract/videos.ts'
+import type { Styles } from './styles.ts'
+
+interface JobWatchParts {
+  readonly screen: Screen
+  readonly clock: Clock
+  /** One line without anything that could act on a terminal, and without secrets. */
+  readonly clean: (text: string) => string
+  /** Whether a log gets lines of its own; not where standard output tells the same at once. */
+  readonly log: boolean
+}
+
+/** Shows how far a job and its downloads have come: one line that changes, or in a log a line for every change. */
+export interface JobWatch {
+  event(event: OutputEvent): void
+}
+
+/** A log gets a sign of life so often, in milliseconds. */
+const signOfLife = 60_000
+
+/** Between two steps of a bar that only moves, in milliseconds. */
+const stepTime = 200
+
+export function createJobWatch({ screen, clock, clean, log }: JobWatchParts): JobWatch {
+  let job: JobView | undefined
+  let download: DownloadView | undefined
+  let toldUnknown = false
+  let lastLineAt = -Infinity
+
+  const live: LiveLine = (width, styles) => {
+    const now = clock.monotonic()
+    const parts = download === undefined ? jobParts(job!, now) : downloadParts(download, now)
+    return drawLine(parts, Math.floor(now / stepTime), width, styles)
+  }
+  const show = (isNews: boolean, text: () => string) => {
+    if (screen.isLive) return screen.wait(live)
+    const now = clock.monotonic()
+    if (!log || !(isNews || now - lastLineAt >= signOfLife)) return
+    lastLineAt = now
+    screen.line(text(), 'plain')
+  }
+  return {
+    event(event) {
+      const now = clock.monotonic()
+      if (event.type === 'download-progress') {
+        const before = download?.index === event.index ? download : undefined
+        const next = (download = downloadOf(event, before, now))
+        show(before === undefined, () => downloadText(next))
+      } else if (event.type === 'job-progress') {
+        const id = asciiOf(clean(event.id))
+        const before = job?.id === id ? job : undefined
+        const next = (job = viewOf({ ...event, id }, before, now))
+        download = undefined
+        if (!toldUnknown && event.status !== null && videoStateOf(event.status) === undefined) {
+          toldUnknown = true
+          screen.line(unknownText(event.status), 'warning')
+        }
+        show(before?.state !== next.state, () => jobText(next, now))
+      }
+    },
+  }
+}
+
+function unknownText(status: string): string {
+  return `warning: the gateway calls the state of the job "${status}", which is unknown; it is taken for in_progress`
+}
+
+/** Every character as wide as any other. */
+function asciiOf(text: string): string {
+  return text.replaceAll(/[^\u0020-\u007e]/g, '?')
+}
+
+type JobProgress = Extract<VideoEvent, { type: 'job-progress' }>
+
+/** What is known of a job at any moment, also between two look-ups. Times are milliseconds of a monotonic clock. */
+interface JobView {
+  readonly id: string
+  readonly state: VideoState
+  /** The gateway's own word for the state, as it came. */
+  readonly status: string | null
+  /** 0 to 100, a whole number that never becomes smaller. */
+  readonly percent: number | null
+  readonly startedAt: number
+  readonly endsAt: number | null
+}
+
+/** The job after a look-up; `before` is what was known of the same job. */
+function viewOf(event: JobProgress, before: JobView | undefined, now: number): JobView {
+  const { id, state, status, progress, elapsed_s, remaining_s } = event
+  const known = [before?.percent, state === 'completed' ? 100 : progress].filter(
+    (value) => typeof value === 'number' && Number.isFinite(value),
+  ) as number[]
+  return {
+    id,
+    state,
+    status,
+    percent: known.length === 0 ? null : Math.min(100, Math.max(0, Math.floor(Math.max(...known)))),
+    startedAt: now - elapsed_s * 1000,
+    endsAt: remaining_s === null ? null : now + remaining_s * 1000,
+  }
+}
+
+function jobParts({ id, state, percent, startedAt, endsAt }: JobView, now: number): LineParts {
+  const left = endsAt === null || state === 'completed' || state === 'failed' ? 0 : (endsAt - now) / 1000
+  return {
+    percent,
+    words: stateText({ state }),
+    details: [clockTime((now - startedAt) / 1000), ...leftText(left)],
+    id,
+  }
+}
+
+/** What is said of the time that is left, where there is any; it is never more than an estimate. */
+function leftText(seconds: number): string[] {
+  return seconds < 1 ? [] : [`~${clockTime(seconds)} left`]
+}
+
+/** The same for a log. */
+function jobText(view: JobView, now: number): string {
+  const { id, state, status, percent } = view
+  const [elapsed, ...left] = jobParts(view, now).details
+  const done = percent === null || state === 'completed' ? [] : [`${percent}%`]
+  return `job ${id}: ${[stateText({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')}`
+}
+
+type DownloadProgress = Extract<VideoEvent, { type: 'download-progress' }>
+
+interface Sample {
+  readonly at: number
+  readonly received: number
+}
+
+/** How far a download has come, and how fast it has been lately. Times are milliseconds of a monotonic clock. */
+interface DownloadView {
+  readonly index: number
+  readonly received: number
+  readonly total: number | null
+  /** Of the last seconds, oldest first. */
+  readonly samples: readonly Sample[]
+}
+
+/** The rate is that of so many milliseconds, told by samples so far apart. */
+const span = 5_000
+const spacing = 250
+
+/** The download after news of it; `before` is what was known of the same one. A resumed one starts anew. */
+function downloadOf(
+  { index, received, total }: DownloadProgress,
+  before: DownloadView | undefined,
+  now: number,
+): DownloadView {
+  const earlier = before === undefined || received < before.received ? [] : before.samples
+  const last = earlier.at(-1)
+  const isDue = last === undefined || now - last.at >= spacing
+  const samples = isDue ? [...earlier.filter(({ at }) => now - at <= span), { at: now, received }] : earlier
+  return { index, received, total, samples }
+}
+
+function downloadParts(view: DownloadView, now: number): LineParts {
+  const { index, received, total } = view
+  const rate = rateOf(view, now)
+  const left = total === null || rate === 0 ? 0 : (total - received) / rate
+  return {
+    percent: percentOf(view),
+    words: index === 1 ? 'downloading' : `downloading ${index}`,
+    details: [
+      total === null ? byteText(received) : `${byteText(received)} of ${byteText(total)}`,
+      ...(rate === 0 ? [] : [`${byteText(rate)}/s`]),
+      ...leftText(left),
+    ],
+    id: '',
+  }
+}
+
+/** The same for a log. */
+function downloadText(view: DownloadView): string {
+  const { index, received, total } = view
+  const percent = percentOf(view)
+  const done = percent === null ? byteText(received) : `${percent}% of ${byteText(total!)}`
+  return `video ${index}: downloading, ${done}`
+}
+
+function percentOf({ received, total }: DownloadView): number | null {
+  return total === null || total === 0 ? null : Math.min(100, Math.floor((received / total) * 100))
+}
+
+/** In bytes a second; 0 while too little is known. */
+function rateOf({ received, samples }: DownloadView, now: number): number {
+  const first = samples[0]
+  if (first === undefined || now - first.at < spacing) return 0
+  return ((received - first.received) * 1000) / (now - first.at)
+}
+
+/** What a line of progress says. All of it is plain ASCII, so that its length is its width. */
+export interface LineParts {
+  /** 0 to 100; null when it is not known: then the bar only shows that something moves. */
+  readonly percent: number | null
+  readonly words: string
+  /** What is left out first where there is little room comes last. */
+  readonly details: readonly string[]
+  /** May be shortened; empty where none is to be shown. */
+  readonly id: string
+}
+
+const gap = '  '
+const shortestBar = 6
+const longestBar = 30
+const shortestId = 12
+const longestId = 28
+const moving = 3
+
+/**
+ * One line of at most `width` characters, with as much on it as there is room for.
+ * @param step where the moving part of a bar is: one more at every step
+ */
+export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
+  const { percent, words, details, id } = parts
+  const head = percent === null ? words : `${String(percent).padStart(3)}%`
+  let room = width - head.length
+  const take = (length: number) => {
+    const fits = room >= length + gap.length
+    if (fits) room -= length + gap.length
+    return fits
+  }
+  const hasBar = take(shortestBar)
+  const left = details.findIndex((detail) => !take(detail.length))
+  const shown = left === -1 ? details : details.slice(0, left)
+  // How much is done says already that something is being done.
+  const hasWords = percent !== null && take(words.length)
+  const idLength = Math.min(id.length, longestId, Math.max(shortestId, room - gap.length))
+  const isWhole = left === -1 && (hasWords || percent === null)
+  const hasId = id !== '' && isWhole && take(idLength)
+  const barLength = Math.min(longestBar, shortestBar + Math.max(0, room))
+  return [
+    ...(hasBar ? [bar(percent, barLength, step, styles)] : []),
+    head.slice(0, Math.max(0, width)),
+    ...(hasWords ? [words] : []),
+    ...shown,
+    ...(hasId ? [styles.dim(shortened(id, idLength))] : []),
+  ].join(gap)
+}
+
+function bar(percent: number | null, length: number, step: number, styles: Styles): string {
+  const full = percent === null ? moving : Math.floor((percent * length) / 100)
+  // Back and forth, so that it is never out of sight.
+  const turn = length - moving
+  const start = percent === null ? turn - Math.abs(turn - (step % (2 * turn))) : 0
+  const rest = length - start - full
+  return `${empty(start, styles)}${styles.accent('█'.repeat(full))}${empty(rest, styles)}`
+}
+
+function empty(length: number, styles: Styles): string {
+  return length === 0 ? '' : styles.dim('░'.repeat(length))
+}
+
+/** The beginning and the end of an id: names of operations differ only at their end. */
+function shortened(id: string, length: number): string {
+  if (id.length <= length) return id
+  const end = Math.ceil((length - 1) / 2)
+  return `${id.slice(0, length - 1 - end)}…${id.slice(-end)}`
+}
+
+/** A time as a clock shows it: `0:05`, `12:40`, `1:02:03`. */
+export function clockTime(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds))
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
+  const rest = `${String(whole % 60).padStart(2, '0')}`
+  return hours === 0 ? `${minutes}:${rest}` : `${hours}:${String(minutes).padStart(2, '0')}:${rest}`
+}
+
+/** A time in one unit, for what need not be exact: `40 s`, `52 min`, `3 h`, `2 d`. */
+export function roughTime(seconds: number): string {
+  if (seconds < 90) return `${Math.floor(seconds)} s`
+  if (seconds < 90 * 60) return `${Math.floor(seconds / 60)} min`
+  return seconds < 36 * 3600 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`
+}
+
+const units = ['B', 'kB', 'MB', 'GB', 'TB']
+
+/** A number of bytes in the unit that suits it: `830 B`, `4.2 MB`, `120 MB`. */
+export function byteText(bytes: number): string {
+  let [amount, unit] = [bytes, 0]
+  while (amount >= 999.5 && unit < units.length - 1) [amount, unit] = [amount / 1000, unit + 1]
+  return `${unit > 0 && amount < 99.95 ? amount.toFixed(1) : Math.round(amount)} ${units[unit]}`
+}

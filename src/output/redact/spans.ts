@@ -1,0 +1,122 @@
+/** The longest escape of JSON is `\u0000`. */
+const longestEscape = 6
+
+/**
+ * The whole of the JSON escape that the place `at` is inside of; undefined between characters.
+ * The end may lie behind the end of the text.
+ */
+export function escapeAround(text: string, at: number): { start: number; end: number } | undefined {
+  for (let start = at - 1; start > at - longestEscape && start >= 0; start--) {
+    if (text.charCodeAt(start) !== 0x5c) continue
+    if (!isEscape(text, start)) continue
+    const end = start + (text[start + 1] === 'u' ? longestEscape : 2)
+    return at < end ? { start, end } : undefined
+  }
+  return undefined
+}
+
+/** Whether a backslash begins an escape, and is not itself escaped. Of a long row of them the last part tells. */
+function isEscape(text: string, at: number): boolean {
+  let start = at
+  while (start > 0 && text.charCodeAt(start - 1) === 0x5c) start--
+  return (at - start) % 2 === 0
+}
+
+export const hiddenMark = '[hidden]'
+
+/** The text with a mark in place of each span. @param spans start and end in turn, ascending, without overlap */
+export function hideSpans(text: string, spans: readonly number[]): string {
+  let clean = ''
+  let copied = 0
+  for (let at = 0; at < spans.length; at += 2) {
+    clean += text.slice(copied, spans[at]) + hiddenMark
+    copied = spans[at + 1]!
+  }
+  return clean + text.slice(copied)
+}
+
+/** The same for JSON, which stays valid: no escape is cut in two, and a number gives way to another. */
+export function hideJsonSpans(json: string, spans: readonly number[]): string {
+  let clean = ''
+  let copied = 0
+  for (let at = 0; at < spans.length; at += 2) {
+    const start = Math.max(copied, escapeAround(json, spans[at]!)?.start ?? spans[at]!)
+    const end = Math.max(copied, escapeAround(json, spans[at + 1]!)?.end ?? spans[at + 1]!)
+    const number = numberAround(json, start, end)
+    clean += json.slice(copied, number?.start ?? start) + (number === undefined ? hiddenMark : '0')
+    copied = number?.end ?? end
+  }
+  return clean + json.slice(copied)
+}
+
+/** The number that a span of digits belongs to, as far as its neighbours tell that it is one. */
+function numberAround(json: string, start: number, end: number): { start: number; end: number } | undefined {
+  if (!/^\d+$/.test(json.slice(start, end))) return undefined
+  let [first, last] = [start, end]
+  while (first > 0 && /[\d.eE+-]/.test(json[first - 1]!)) first--
+  while (last < json.length && /[\d.eE+-]/.test(json[last]!)) last++
+  const isNumber = /[:[,\s]/.test(json[first - 1] ?? ' ') && /[\]},\s]/.test(json[last] ?? ' ')
+  return isNumber ? { start: first, end: last } : undefined
+}
+
+/** A string value within JSON, without its quotation marks. */
+interface StringPlace {
+  readonly start: number
+  readonly end: number
+  /** What tells which text the string is a piece of: where in the document it stands, and the numbers and ids there. */
+  readonly channel: string
+}
+
+/** Which of several texts a piece belongs to, where a stream has more than one. */
+const channelNames = /^(?:type|index|id|[a-z_]+_(?:index|id))$/
+
+interface Level {
+  readonly isArray: boolean
+  readonly path: string
+  name: string
+  count: number
+}
+
+/**
+ * The string values of a JSON document. Uses no recursion and throws nothing: of what is no JSON it finds what looks
+ * like strings.
+ */
+export function stringsIn(json: string): StringPlace[] {
+  const found: { start: number; end: number; path: string }[] = []
+  const marks: string[] = []
+  const levels: Level[] = []
+  const pathHere = () => {
+    const level = levels.at(-1)
+    if (level === undefined) return ''
+    return `${level.path}/${level.isArray ? level.count : level.name}`
+  }
+  for (let at = 0; at < json.length; at++) {
+    const character = json[at]!
+    const level = levels.at(-1)
+    if (character === '"') {
+      const end = closingQuote(json, at)
+      if (level?.isArray === false && /^\s*:/.test(json.slice(end + 1, end + 20))) {
+        level.name = json.slice(at + 1, end)
+      } else {
+        found.push({ start: at + 1, end, path: pathHere() })
+        if (level !== undefined && channelNames.test(level.name)) marks.push(json.slice(at, end))
+      }
+      at = end
+    } else if (character === '{' || character === '[') {
+      levels.push({ isArray: character === '[', path: pathHere(), name: '', count: 0 })
+    } else if (character === '}' || character === ']') levels.pop()
+    else if (character === ',' && level?.isArray === true) level.count++
+    else if (character >= '0' && character <= '9' && level !== undefined && channelNames.test(level.name)) {
+      marks.push(character)
+    }
+  }
+  const mark = marks.join(' ')
+  return found.map(({ start, end, path }) => ({ start, end, channel: `${path} ${mark}` }))
+}
+
+/** Of a string that begins at `start`; the end of the text where there is none. */
+function closingQuote(json: string, start: number): number {
+  let at = start + 1
+  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1
+  return Math.min(at, json.length)
+}

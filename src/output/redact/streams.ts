@@ -1,0 +1,188 @@
+import { escapeAround, hiddenMark, stringsIn } from './spans.ts'
+import { fragmentLength, type Matcher } from './matcher.ts'
+
+/** Takes secrets out of a text that comes in pieces, also those that are split between pieces. */
+export interface TextStream {
+  /** What can be passed on now: all but an end that may be the beginning of a secret, which is at most 24 characters. */
+  push(piece: string): string
+  /** The rest. */
+  end(): string
+  /** What of the text is kept back. */
+  readonly kept: string
+  /** Whether anything of what was pushed last has been taken out. */
+  readonly hasHidden: boolean
+}
+
+/** What a match can reach back to. */
+const context = fragmentLength - 1
+
+/** @param isJson the text is JSON, and stays valid */
+export function createTextStream({ find, openTail }: Matcher, isJson = false): TextStream {
+  /** What was passed on last, as far as a match can begin in it, and what is kept back. */
+  let text = ''
+  let settled = 0
+  let isInside = false
+  let hasHidden = false
+
+  const escapeAt = (at: number) => (isJson ? escapeAround(text, at) : undefined)
+  const advance = (limit: number): string => {
+    let out = ''
+    hasHidden = false
+    const spans = find(text)
+    for (let at = 0; at < spans.length; at += 2) {
+      const [start, end] = [spans[at]!, spans[at + 1]!]
+      if (end <= settled) continue
+      if (start >= limit) break
+      const first = Math.max(settled, escapeAt(start)?.start ?? start)
+      const escape = escapeAt(end)
+      // The rest of the escape is still to come: it is looked at again then.
+      const last = escape === undefined ? end : escape.end <= text.length ? escape.end : escape.start
+      if (first > settled) {
+        out += text.slice(settled, first)
+        isInside = false
+      }
+      if (!isInside) out += hiddenMark
+      isInside = true
+      hasHidden = true
+      settled = Math.max(settled, last)
+    }
+    if (limit > settled) {
+      out += text.slice(settled, limit)
+      settled = limit
+      isInside = false
+    }
+    const dropped = Math.max(0, settled - context)
+    text = text.slice(dropped)
+    settled -= dropped
+    return out
+  }
+  return {
+    push(piece) {
+      text += piece
+      const limit = text.length - openTail(text)
+      return advance(escapeAt(limit)?.start ?? limit)
+    },
+    end: () => advance(text.length),
+    get kept() {
+      return text.slice(settled)
+    },
+    get hasHidden() {
+      return hasHidden
+    },
+  }
+}
+
+/** Takes secrets out of a stream of JSON documents, also those whose pieces stand in strings of several documents. */
+export interface PieceStream {
+  /** The documents that can be passed on now, in order, each as it was but for secrets. */
+  push(json: string): string[]
+  /** The rest. */
+  end(): string[]
+}
+
+/** A document of so many strings is no piece of a text. */
+const mostStrings = 200
+/** So many texts are followed at once. */
+const mostChannels = 200
+/** No more than so many documents wait for what follows. */
+const mostWaiting = 64
+
+/** A document as the texts between its strings, and the strings; a string ends with what is still kept back. */
+interface Piece {
+  readonly literals: readonly string[]
+  readonly strings: Slot[]
+}
+
+interface Slot {
+  text: string
+  kept: string
+}
+
+interface Channel {
+  readonly stream: TextStream
+  /** The strings whose ends are kept back, oldest first. */
+  slots: Slot[]
+}
+
+/**
+ * @param matcher of forms that can stand within one string of JSON
+ * @param redact takes secrets out of one document
+ */
+export function createPieceStream(matcher: Matcher, redact: (json: string) => string): PieceStream {
+  const channels = new Map<string, Channel>()
+  let waiting: Piece[] = []
+
+  const channelOf = (name: string): Channel => {
+    const known = channels.get(name)
+    if (known !== undefined) return known
+    for (const [oldest, { slots }] of channels) {
+      if (channels.size < mostChannels) break
+      if (slots.length === 0) channels.delete(oldest)
+    }
+    const channel = { stream: createTextStream(matcher, true), slots: [] }
+    channels.set(name, channel)
+    return channel
+  }
+  /** Adds a string to its text, and settles those before it. */
+  const follow = (channel: Channel, slot: Slot): void => {
+    const before = channel.slots
+    const released = channel.stream.push(slot.kept)
+    channel.slots = []
+    if (channel.stream.hasHidden) {
+      // The secret began in an earlier string: what is left of all of them goes into this one.
+      for (const earlier of before) earlier.kept = ''
+      slot.text = released
+      slot.kept = channel.stream.kept
+      if (slot.kept !== '') channel.slots = [slot]
+      return
+    }
+    let kept = channel.stream.kept.length
+    for (const open of [slot, ...before.toReversed()]) {
+      const rest = Math.min(kept, open.kept.length)
+      open.text += open.kept.slice(0, open.kept.length - rest)
+      open.kept = rest === 0 ? '' : open.kept.slice(-rest)
+      kept -= rest
+      if (rest > 0) channel.slots.unshift(open)
+    }
+  }
+  const release = (most: number): string[] => {
+    let count = 0
+    while (
+      count < waiting.length &&
+      (waiting.length - count > most || waiting[count]!.strings.every(({ kept }) => kept === ''))
+    ) {
+      count++
+    }
+    const ready = waiting.slice(0, count)
+    waiting = waiting.slice(count)
+    return ready.map((piece) => redact(textOf(piece)))
+  }
+  return {
+    push(json) {
+      const places = stringsIn(json)
+      if (places.length > mostStrings) {
+        waiting.push({ literals: [json], strings: [] })
+        return release(mostWaiting)
+      }
+      const literals: string[] = []
+      const strings: Slot[] = []
+      let copied = 0
+      for (const { start, end, channel } of places) {
+        literals.push(json.slice(copied, start))
+        copied = end
+        const slot = { text: '', kept: json.slice(start, end) }
+        strings.push(slot)
+        follow(channelOf(channel), slot)
+      }
+      waiting.push({ literals: [...literals, json.slice(copied)], strings })
+      return release(mostWaiting)
+    },
+    end: () => release(0),
+  }
+}
+
+function textOf({ literals, strings }: Piece): string {
+  return literals
+    .map((literal, at) => literal + (strings[at]?.text ?? '') + (strings[at]?.kept ?? ''))
+    .join('')
+}
