@@ -102,7 +102,7 @@ async function buildRequest(
     command: 'generate',
     model: model!,
     path: endpoint.path.replace('{model}', segment!),
-    // Without it the reply is one JSON array (wire facts, section 1); the gateway may ignore it.
+    // Without it the reply is one JSON array (wire notes, section 1); the gateway may ignore it.
     query: { alt: 'sse' },
     body,
     streamed: true,

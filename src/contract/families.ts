@@ -10,7 +10,7 @@ export interface Family {
   readonly id: FamilyId
   readonly kind: 'image' | 'video'
   readonly about: string
-  /** Model ids known to belong to it: the stand-in, and the public ids of the same family (product, "Models and families"). */
+  /** Model ids known to belong to it: the stand-in, and the public ids of the same family. */
   readonly models: readonly string[]
 }
 

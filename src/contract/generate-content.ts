@@ -1,6 +1,6 @@
 import type { Endpoint, Fields } from './field.ts'
 
-/** Harm categories and thresholds in public use; the specification leaves them open (wire facts, section 1). */
+/** Harm categories and thresholds in public use; the specification leaves them open (wire notes, section 1). */
 const harmCategories = [
   'HARM_CATEGORY_HARASSMENT',
   'HARM_CATEGORY_HATE_SPEECH',

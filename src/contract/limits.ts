@@ -7,7 +7,7 @@ const mebibyte = 1024 * 1024
 export const maxRequestMebibytes = 256
 export const maxRequestBytes = maxRequestMebibytes * mebibyte
 
-/** A result that is fetched from a URL is at most this large (faults, section 1.5). */
+/** A result that is fetched from a URL is at most this large. */
 export const maxDownloadBytes = 2048 * mebibyte
 
 /** A video may be larger than any other result; more than this is no clip of some seconds. */
@@ -22,7 +22,7 @@ export const maxMessageCharacters = 96 * mebibyte
 /** The lines of data of one event: a message of that size with a line for every few words has fewer. */
 export const maxEventLines = 4 * mebibyte
 
-/** How long is waited where nothing else is configured, in seconds (product, "Time"). */
+/** How long is waited where nothing else is configured, in seconds. */
 export const defaultSeconds = {
   connect: 10,
   /** A stream starts soon, a whole answer may take minutes. */
@@ -47,7 +47,7 @@ export const defaultMaxRetries = 2
 /** A job whose outcome is still unknown after so many days will hardly be heard of again. */
 export const unknownJobDays = 7
 
-/** Between two look-ups, in seconds (product, "Time"); never less than the shortest, whoever asks for it. */
+/** Between two look-ups, in seconds; never less than the shortest, whoever asks for it. */
 export const pollSeconds = { shortest: 0.1, first: 2, growth: 1.5, longest: 15 } as const
 
 /** More file names than this are not planned ahead; what comes beyond gets its own. */

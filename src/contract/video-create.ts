@@ -1,13 +1,13 @@
 import type { Endpoint } from './field.ts'
 import { maxVideoPromptLength } from './videos.ts'
 
-/** A result can be fetched for so long after its completion (wire facts, "Videos"). */
+/** A result can be fetched for so long after its completion (wire notes, "Videos"). */
 export const videoLifetimeMinutes = 60
 
-/** The page length of a list of videos (wire facts, "Videos"). */
+/** The page length of a list of videos (wire notes, "Videos"). */
 export const videoListLimit = { usual: 20, most: 100 } as const
 
-/** `POST /v1/videos`, which the specification does not show; fields from wire facts, "Videos". */
+/** `POST /v1/videos`, which the specification does not show; fields from wire notes, "Videos". */
 export const videoCreateEndpoint: Endpoint = {
   method: 'POST',
   path: '/v1/videos',

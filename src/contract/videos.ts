@@ -4,7 +4,7 @@ import type { Endpoint, Fields } from './field.ts'
 export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type VideoState = (typeof videoStates)[number]
 
-/** Known from public practice (wire facts, section 7); gateways may take others. */
+/** Known from public practice (wire notes, section 7); gateways may take others. */
 export const videoAspectRatios = ['16:9', '9:16'] as const
 /** The long and the short side, in pixels. */
 export const videoResolutions: Readonly<Record<string, readonly [number, number]>> = {
@@ -13,13 +13,13 @@ export const videoResolutions: Readonly<Record<string, readonly [number, number]
   '4k': [3840, 2160],
 }
 
-/** Characters of the prompt of a Video (wire facts, section 3). */
+/** Characters of the prompt of a Video (wire notes, section 3). */
 export const maxVideoPromptLength = 32_000
 
-/** Reference images of one instance (wire facts, section 7). */
+/** Reference images of one instance (wire notes, section 7). */
 const maxReferenceImages = 3
 
-/** The most videos of one operation (wire facts, section 7). */
+/** The most videos of one operation (wire notes, section 7). */
 export const maxVideoSamples = 4
 
 /** A polled job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
@@ -39,7 +39,7 @@ export const propagation = { retries: 3, seconds: 5 } as const
 
 export { pollSeconds } from './limits.ts'
 
-/** An image inside an instance (wire facts, section 7). */
+/** An image inside an instance (wire notes, section 7). */
 const imageFields: Fields = {
   bytesBase64Encoded: { type: 'string', about: 'the image as base64', flag: false },
   mimeType: { type: 'string', about: 'type of the image', flag: false },
@@ -71,7 +71,7 @@ const instanceFields: Fields = {
   video: { type: 'object', about: 'video to extend', flag: false },
 }
 
-/** Endpoint 7 of the specification; inner fields beyond its own are from wire facts, section 7. */
+/** Endpoint 7 of the specification; inner fields beyond its own are from wire notes, section 7. */
 export const videoOperationEndpoint: Endpoint = {
   method: 'POST',
   path: '/v1beta/models/{model}:predictLongRunning',
@@ -113,7 +113,7 @@ export const videoOperationEndpoint: Endpoint = {
   rules: [],
 }
 
-/** Endpoint 3 of the specification; the prompt's length is from wire facts, section 3. */
+/** Endpoint 3 of the specification; the prompt's length is from wire notes, section 3. */
 export const videoRemixEndpoint: Endpoint = {
   method: 'POST',
   path: '/v1/videos/{video_id}/remix',

@@ -16,7 +16,7 @@ export interface ErrorBody {
 const shownCharacters = 4096
 
 /**
- * Reads an error body in any of the shapes that gateways were seen to send (wire facts, "Envelopes"):
+ * Reads an error body in any of the shapes that gateways were seen to send (wire notes, "Envelopes"):
  * nested, flat, in an array, with a string or a boolean for `error`, HTML, plain text, or nothing.
  */
 export function readErrorBody(text: string): ErrorBody {

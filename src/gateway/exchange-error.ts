@@ -101,7 +101,7 @@ const unreachableCodes = new Set([
 
 /**
  * Names what went wrong from the error codes in the cause chain, never from message texts alone.
- * The codes are those that Node and undici were seen to give (faults A1 to B9).
+ * The codes are those that Node and undici were seen to give (fault A1 to B9).
  */
 export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeError {
   const { host } = url

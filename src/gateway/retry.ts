@@ -11,10 +11,10 @@ export interface RetryPolicy {
   readonly idempotencyHonoured: boolean
 }
 
-/** A longer wait than this is not waited for (product, "Money"). */
+/** A longer wait than this is not waited for. */
 export const longestWaitS = 120
 
-/** Refused before any work was done (product, "Money"). */
+/** Refused before any work was done. */
 const refused = new Set([408, 425, 429, 503, 522, 529])
 /** Failed, perhaps after the work was done. */
 const failed = new Set([500, 502, 504, 520, 521, 523, 524])
@@ -31,7 +31,7 @@ const finalFaults: ReadonlySet<ExchangeFault> = new Set([
   'deadline',
 ])
 
-/** Whether an exchange that broke off may be sent again (product, "Money"; faults, section 3). */
+/** Whether an exchange that broke off may be sent again (see docs/faults.md, phases of a request). */
 export function mayRepeatBroken(error: ExchangeError, kind: RequestKind, policy: RetryPolicy): boolean {
   if (policy.mode === 'never') return false
   if (finalFaults.has(error.fault)) return false

@@ -111,7 +111,7 @@ export function wireRequest(
     headers: {
       ...(hasKey ? { authorization: `Bearer ${gateway.key}` } : {}),
       accept: request.accept,
-      // Truncated compressed bodies can pass as whole (faults, finding 1).
+      // Truncated compressed bodies can pass as whole.
       'accept-encoding': 'identity',
       'user-agent': `modelgate/${__VERSION__}`,
       ...(request.contentType === undefined ? {} : { 'content-type': request.contentType }),

@@ -23,14 +23,14 @@ const spentQuotaWords = new Set([
   'quota_exceeded',
 ])
 
-/** 520 to 524 are Cloudflare's; 522 could not connect to the gateway, the others lost it (faults C21 to C23). */
+/** 520 to 524 are Cloudflare's; 522 could not connect to the gateway, the others lost it (fault C21 to C23). */
 const laterStatus = new Set([408, 425, 429, 503, 522, 529])
 const unknownStatus = new Set([500, 502, 504, 520, 521, 523, 524])
 
 /** What to do about an outcome that nobody knows. */
 export const checkUsage = 'Check your usage before you run it again'
 
-/** Turns an HTTP error into the error with the right exit code (product, "Exit codes"). Never called for 2xx. */
+/** Turns an HTTP error into the error with the right exit code. Never called for 2xx. */
 export function statusError(
   status: number,
   headers: ReplyHeaders,
@@ -69,7 +69,7 @@ function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
     (words.some((word) => badKeyWords.has(word)) || badKeyMessage.test(body.message ?? ''))
   )
     return 'key'
-  // Relays answer 503 when no channel serves the model (wire facts, "Status codes"): waiting does not help.
+  // Relays answer 503 when no channel serves the model (wire notes, "Status codes"): waiting does not help.
   if (status === 503 && words.includes('model_not_found')) return 'rejected'
   if (laterStatus.has(status)) return 'later'
   if (unknownStatus.has(status)) return kind === 'read' ? 'later' : 'unknown'

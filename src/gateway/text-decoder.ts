@@ -44,7 +44,7 @@ const failedReasons: Partial<Record<FinishReason, string>> = {
 }
 
 /**
- * The error for a finish reason that is not a success, and for a success without any result (product, exit code 9).
+ * The error for a finish reason that is not a success, and for a success without any result.
  * @param generated whether anything usable came: text, a tool call, media, an output item
  */
 export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {

@@ -173,7 +173,7 @@ test.each<[string, Uint8Array, string]>([
   expect(inspect(bytes, [1]).damage).toBe(damage)
 })
 
-describe('what is no video (faults F17, F18)', () => {
+describe('what is no video (fault F17, F18)', () => {
   test.each<[string, Uint8Array | string, string]>([
     ['nothing', '', 'a video of 0 bytes'],
     ['HTML', '<!DOCTYPE html><html><body>502 Bad Gateway</body></html>', 'an HTML or XML document'],

@@ -84,7 +84,7 @@ test('an independent parser reads back what went in, in order', async () => {
   expect(await readBack(parts)).toEqual(parts.map(asFound))
 })
 
-/** Names that would end a header or begin another one (faults, S10). */
+/** Names that would end a header or begin another one (fault S10). */
 const hostileNames = [
   'a"b.png',
   'a\r\nb.png',

@@ -26,7 +26,7 @@ export function addMessage(body: Body, attachments: readonly Attachment[], promp
   appendEntries(body, 'contents', [{ role: 'user', parts }])
 }
 
-/** `inlineData` for bytes, `fileData` for a URL (wire facts, section 1, "Part kinds"). */
+/** `inlineData` for bytes, `fileData` for a URL (wire notes, section 1, "Part kinds"). */
 function attachmentPart(attachment: Attachment): unknown {
   if (attachment.kind === 'file') {
     return { inlineData: { mimeType: attachment.mediaType, data: attachment.base64() } }
@@ -69,7 +69,7 @@ export function addSafety(body: Body, settings: readonly SafetySetting[]): void 
 }
 
 /**
- * Asks for an answer that follows the schema of `--schema` (`generationConfig`, wire facts, section 1,
+ * Asks for an answer that follows the schema of `--schema` (`generationConfig`, wire notes, section 1,
  * "Request fields"), and hands the schema back for the check of the answer.
  */
 export async function applyAnswerSchema(
@@ -84,7 +84,7 @@ export async function applyAnswerSchema(
   return answer
 }
 
-/** Tools that need no configuration, by their short names (wire facts, section 1, "Request fields"). */
+/** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */
 const builtIn: Readonly<Record<string, string>> = {
   google_search: 'googleSearch',
   code_execution: 'codeExecution',

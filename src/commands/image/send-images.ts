@@ -103,7 +103,7 @@ function createUpload({ command, body, images, mask }: ImageRequest): Upload {
   if (command === 'image create') {
     return { body: jsonBody(body), contentType: 'application/json', shown: { body } }
   }
-  // One picture is `image`, several are `image[]` (wire facts, "Images").
+  // One picture is `image`, several are `image[]` (wire notes, "Images").
   const name = images.length === 1 ? 'image' : 'image[]'
   const files: [string, ImageSource][] = [
     ...images.map((image): [string, ImageSource] => [name, image]),

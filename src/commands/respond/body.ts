@@ -27,7 +27,7 @@ export function addInput(body: Body, attachments: readonly Attachment[], prompt:
   appendEntries(body, 'input', [message])
 }
 
-/** `input_image` for pictures, `input_file` for everything else (wire facts, section 2, "Input"). */
+/** `input_image` for pictures, `input_file` for everything else (wire notes, section 2, "Input"). */
 function attachmentContent(attachment: Attachment): unknown {
   const isImage = attachment.mediaType?.startsWith('image/') ?? false
   if (attachment.kind === 'url') {
@@ -41,7 +41,7 @@ function attachmentContent(attachment: Attachment): unknown {
 }
 
 /**
- * Asks for an answer that follows the schema of `--schema` (`text.format`, wire facts, section 2, "Input"),
+ * Asks for an answer that follows the schema of `--schema` (`text.format`, wire notes, section 2, "Input"),
  * and hands the schema back for the check of the answer.
  */
 export async function applyAnswerSchema(
@@ -58,7 +58,7 @@ export async function applyAnswerSchema(
   return answer
 }
 
-/** Tools that a name is enough for (wire facts, section 2, "Input"). */
+/** Tools that a name is enough for (wire notes, section 2, "Input"). */
 const plain: Readonly<Record<string, unknown>> = {
   web_search: { type: 'web_search' },
   web_search_preview: { type: 'web_search_preview' },

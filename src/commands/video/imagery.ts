@@ -5,7 +5,7 @@ import { readInputFile } from '../../files/input-file.ts'
 import { readStandardInputBytes } from '../shared/standard-input.ts'
 import { allInputs } from '../shared/problem-list.ts'
 
-/** An image inside an instance (wire facts, section 7). */
+/** An image inside an instance (wire notes, section 7). */
 interface InlineImage {
   readonly bytesBase64Encoded: string
   readonly mimeType: string

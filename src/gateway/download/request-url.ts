@@ -12,7 +12,7 @@ import { ExchangeError } from '../exchange-error.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
 import { ContentChanged, contentChanged, NotWhole, RangeMismatch } from './transfer.ts'
 
-/** More redirects than this lead nowhere (faults, S6). */
+/** More redirects than this lead nowhere (fault S6). */
 const maxRedirects = 5
 
 /** An answer that is neither content nor a redirect. */

@@ -10,7 +10,7 @@ export interface Network {
   reach(address: LookupAddress): LookupAddress
 }
 
-/** Decides which addresses may be fetched from (faults, S6). Each hop of a redirect is asked for anew. */
+/** Decides which addresses may be fetched from (fault S6). Each hop of a redirect is asked for anew. */
 export interface UrlPolicy {
   /** @throws ContractError `url_refused` for what the address itself tells */
   check(url: URL): Promise<void>

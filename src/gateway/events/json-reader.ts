@@ -73,7 +73,7 @@ const CLOSE_OBJECT = 125
 /**
  * Yields each object of `{…}{…}`, of newline-separated objects, and of one array `[{…},{…}]`,
  * as soon as its last character has come. The array form is what the streaming endpoint sends
- * without `alt=sse` (wire facts, section 1). Work is linear in the text, however it is cut.
+ * without `alt=sse` (wire notes, section 1). Work is linear in the text, however it is cut.
  *
  * @param onValue the text of one object
  * @param onStray text between values that no JSON stream has, up to the next value

@@ -27,9 +27,9 @@ const htmlHeadLength = 4096
 
 /**
  * Reads a reply as messages. The framing is found from the first character, since the content type
- * does not tell it (wire facts, second general rule): `{` or `[` is JSON, `<` is HTML, the rest is an event stream.
+ * does not tell it (wire notes, second general rule): `{` or `[` is JSON, `<` is HTML, the rest is an event stream.
  *
- * Survives what relays do (wire facts, quirks 1 to 9): comments, `[DONE]`, events without `event:` lines,
+ * Survives what relays do (wire notes, quirks 1 to 9): comments, `[DONE]`, events without `event:` lines,
  * a JSON message without `data:` in the middle of an event stream, one message cut over two events.
  *
  * @throws ContractError for HTML, a message that is not JSON, and a message over the limit;

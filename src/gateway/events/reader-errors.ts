@@ -28,7 +28,7 @@ export function tooManyLines(): ContractError {
   )
 }
 
-/** The message is told without its content: error messages carry no prompt or reply (faults, S15). */
+/** The message is told without its content: error messages carry no prompt or reply (fault S15). */
 export function malformed(): ContractError {
   return new ContractError('malformed_message', 'A message of the reply is not valid JSON.')
 }
@@ -71,7 +71,7 @@ export function replyError(value: unknown): GenerationError {
   )
 }
 
-/** Whether an event of this type reports a failure (wire facts, section 2, and quirk 17). */
+/** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */
 export function isErrorEvent(type: unknown): boolean {
   return type === 'error' || type === 'upstream_error'
 }

@@ -166,7 +166,7 @@ const maxSteps = 100
 
 /**
  * Puts together `functionCall.partialArgs[]`: each piece names a place by a JSON path and adds
- * a value, or the next part of a string, there (recorded from Vertex; wire facts, "Part kinds").
+ * a value, or the next part of a string, there (recorded from Vertex; wire notes, "Part kinds").
  */
 export function createPartialArguments(): PartialArguments {
   const root: Record<string, unknown> = {}

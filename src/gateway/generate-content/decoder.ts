@@ -25,7 +25,7 @@ interface CandidateState {
   message: string | undefined
 }
 
-/** Decodes the chunks of streaming content generation (specification, endpoint 1; wire facts, section 1). */
+/** Decodes the chunks of streaming content generation (specification, endpoint 1; wire notes, section 1). */
 export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOptions): TextDecoder {
   const candidates = new Map<number, CandidateState>()
   const toolCalls: ToolCall[] = []
@@ -276,7 +276,7 @@ function readSource(source: JsonObject): Citation {
   }
 }
 
-/** finishReason values in use (wire facts, section 1, Enums) in the program's own vocabulary. */
+/** finishReason values in use (wire notes, section 1, Enums) in the program's own vocabulary. */
 const reasons: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',

@@ -247,7 +247,7 @@ type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
 
 /**
  * The kind of a message from its `type`, or from the name of its event: `image_generation.partial_image`,
- * `image_edit.completed`, `error`, `upstream_error` (wire facts, section 4 and quirk 17).
+ * `image_edit.completed`, `error`, `upstream_error` (wire notes, section 4 and quirk 17).
  */
 function kindOf(message: JsonObject, eventName: string): MessageKind {
   if (isErrorEvent(eventName)) return 'error'

@@ -33,7 +33,7 @@ export interface DocumentScanner {
   readonly bytesRead: number
 }
 
-/** Everything of one object but its images (faults, section 1.5: JSON text reply). */
+/** Everything of one object but its images. */
 const maxKeptBytes = 32 * 1_048_576
 
 const QUOTE = 34

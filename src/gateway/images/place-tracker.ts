@@ -26,10 +26,10 @@ const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 const COMMA = 44
 
-/** No reply is nested deeper (faults, S12). */
+/** No reply is nested deeper (fault S12). */
 const maxDepth = 512
 
-/** `{ data: [ { b64_json, url } ] }` and `{ b64_json, url }` are the places of images (wire facts, section 4). */
+/** `{ data: [ { b64_json, url } ] }` and `{ b64_json, url }` are the places of images (wire notes, section 4). */
 export function createPlaceTracker(): PlaceTracker {
   const stack: number[] = []
   let atKey = false

@@ -15,7 +15,7 @@ import { answerText, contentParts, isAnswer, createTranscript } from './transcri
 import { readResponseUsage } from './usage.ts'
 import { type Skimmer, jsonPattern, unescapeJson } from '../events/fast-path.ts'
 
-/** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire facts, section 2). */
+/** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
 export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {
   const shown = createTranscript(emit, keepText)
   const { text, addText } = shown
@@ -192,7 +192,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
   }
 }
 
-/** The official client takes an event of any type with an `error` of its own for a failure (wire facts, section 2). */
+/** The official client takes an event of any type with an `error` of its own for a failure (wire notes, section 2). */
 function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
 }

@@ -223,12 +223,12 @@ function notAVideo(text: string): ContractError {
   return new ContractError('not_a_video', `In place of the video came ${said}`, { phase: 'result' })
 }
 
-/** A file of the service that many gateways pass operations on to (wire facts, section 7, "Download"). */
+/** A file of the service that many gateways pass operations on to (wire notes, section 7, "Download"). */
 const filePath = /\/v1[a-z]*\/files\/[^/]+$/
 
 /**
  * Where the gateway itself may have a file whose address it has passed on unchanged: there the service wants its own
- * key, which nobody but the gateway has (wire facts, section 7). Undefined for any other address.
+ * key, which nobody but the gateway has (wire notes, section 7). Undefined for any other address.
  */
 function relayedFile(baseUrl: URL, address: string): URL | undefined {
   const url = URL.parse(address.trim())

@@ -193,7 +193,7 @@ export function failureIn(job: JsonObject, word: string | null): JobFailure {
   return { code, message: message ?? noReason(code ?? plainWord(word)) }
 }
 
-/** What an operation says of videos that were made and not handed over (wire facts, section 7). */
+/** What an operation says of videos that were made and not handed over (wire notes, section 7). */
 interface Filtered {
   readonly count: number
   readonly reasons: readonly string[]

@@ -42,7 +42,7 @@ type ReplyFacts = Pick<GatewayReply, 'headers' | 'requestId' | 'status'> & {
 }
 
 /**
- * Reads a Video or an operation in any of the shapes that gateways were seen to send (wire facts, sections 3, 5 and 7,
+ * Reads a Video or an operation in any of the shapes that gateways were seen to send (wire notes, sections 3, 5 and 7,
  * and quirks 18 to 23).
  * @throws GenerationError for an error object that is no job; ContractError for a reply without a job, for another
  *   job than the one asked for (fault F7), and for an operation whose name is no path (fault F10)
@@ -119,7 +119,7 @@ function requireJob(value: JsonObject, job: JsonObject): void {
   if (idOf(job['request_id']) === undefined) throw notUnderstood()
 }
 
-/** Relays write a code into every reply, also where nothing is wrong (wire facts, "Envelopes"). */
+/** Relays write a code into every reply, also where nothing is wrong (wire notes, "Envelopes"). */
 function saysSuccess({ code }: JsonObject): boolean {
   return /^(0|200|ok|success)$/i.test(idOf(code) ?? '')
 }
@@ -174,7 +174,7 @@ function isOperation(job: JsonObject): boolean {
   return 'done' in job || stringOf(job['name']) !== undefined
 }
 
-/** `openai-poll-after-ms` is what the public SDK goes by (wire facts, section 3). Nought says nothing. */
+/** `openai-poll-after-ms` is what the public SDK goes by (wire notes, section 3). Nought says nothing. */
 function nextLookUp({ headers, now }: ReplyFacts): number | undefined {
   const pollAfter: string | undefined = headers['openai-poll-after-ms']
   const asked = pollAfter === undefined ? {} : { 'retry-after-ms': pollAfter }

@@ -16,7 +16,7 @@ export interface ResultSample {
   readonly places: readonly ResultPlace[]
 }
 
-/** Fields that hold the address of a video (quirk 22; wire facts, section 7). */
+/** Fields that hold the address of a video (quirk 22; wire notes, section 7). */
 const urlNames = [
   'video_url',
   'videoUrl',

@@ -99,7 +99,7 @@ function withoutHiddenThoughts(answer: Answer, config: JsonObject): Answer {
   return isShown ? answer : { ...answer, thoughts: [] }
 }
 
-/** The error as the service writes it into a running stream: plain JSON, not an event (wire facts, section 1). */
+/** The error as the service writes it into a running stream: plain JSON, not an event (wire notes, section 1). */
 function breakOffFrames(asEvents: boolean): readonly Frame[] {
   const error = JSON.stringify(envelope('google', breakOffProblem), null, 2)
   return [{ text: asEvents ? `${error}\n` : `,\n${error}\n]`, pause: 'token', role: 'terminal' }]
@@ -111,7 +111,7 @@ async function drawImage({ seed, prompt }: Question): Promise<string> {
   return Buffer.from(await encodePng(scene)).toString('base64')
 }
 
-/** What a content-generation request asks for (specification, endpoint 1; inner shapes from wire facts, section 1). */
+/** What a content-generation request asks for (specification, endpoint 1; inner shapes from wire notes, section 1). */
 function readQuestion(request: SandboxRequest, model: SandboxModel, seed: number): Question {
   const { body, budget } = request
   const config = objectOf(body['generationConfig'])

@@ -26,7 +26,7 @@ export interface ReplyFacts {
 
 /**
  * The chunks of a reply: every candidate that is still writing has a piece in each, usage is cumulative and adds up
- * in each, and the last piece of a candidate carries its finish reason (wire facts, section 1, "Chunk shape").
+ * in each, and the last piece of a candidate carries its finish reason (wire notes, section 1, "Chunk shape").
  */
 export function* chunksOf(answers: readonly Answer[], facts: ReplyFacts): Generator<Chunk> {
   const deltas = answers.map((answer) => deltasOf(answer))
@@ -126,7 +126,7 @@ function candidateOf(
   }
 }
 
-/** `data:` lines that end in CRLF, without event names and without `[DONE]` (wire facts, section 1, "Framing"). */
+/** `data:` lines that end in CRLF, without event names and without `[DONE]` (wire notes, section 1, "Framing"). */
 export function* eventFrames(chunks: Iterable<Chunk>): Generator<Frame> {
   for (const { body, pause, isLast } of chunks) {
     yield { text: `data: ${JSON.stringify(body)}\r\n\r\n`, pause, role: isLast ? 'terminal' : 'event' }
@@ -176,7 +176,7 @@ function joinTexts(parts: readonly JsonObject[]): JsonObject[] {
   return joined
 }
 
-/** Token counts that add up: prompt, visible and thought tokens are the total (wire facts, section 1). */
+/** Token counts that add up: prompt, visible and thought tokens are the total (wire notes, section 1). */
 function usageOf(prompt: number, visible: number, thoughts: number): JsonObject {
   return {
     promptTokenCount: prompt,

@@ -16,7 +16,7 @@ export function familyOf(path: string): Family {
   return isGoogle.test(path) ? 'google' : 'openai'
 }
 
-/** google/rpc/code.proto, HTTP mapping (wire facts, "Status codes"). */
+/** google/rpc/code.proto, HTTP mapping (wire notes, "Status codes"). */
 const words: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -56,7 +56,7 @@ function codeOf(status: number): string | null {
 /**
  * The whole error reply.
  * @param asEvents the request wanted `alt=sse`: Google's service then keeps `text/event-stream` around an error body
- *   that is plain JSON (wire facts, section 1, "Errors on this endpoint")
+ *   that is plain JSON (wire notes, section 1, "Errors on this endpoint")
  */
 export function problemReply(family: Family, problem: RequestProblem, asEvents = false): Reply {
   const body = envelope(family, problem)

@@ -84,7 +84,7 @@ function sizeOf(word: string): Size | undefined {
   return width === undefined ? undefined : { width: Number(width), height: Number(height) }
 }
 
-/** Tokens of one image by quality and shape, as the public service counts them (wire facts, section "Images"). */
+/** Tokens of one image by quality and shape, as the public service counts them (wire notes, section "Images"). */
 const imageTokens = {
   low: { square: 272, portrait: 408, landscape: 400 },
   medium: { square: 1056, portrait: 1584, landscape: 1568 },

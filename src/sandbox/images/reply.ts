@@ -149,7 +149,7 @@ function event(
   return { text: `event: ${type}\ndata: ${data}\n\n`, pause: 'first', role }
 }
 
-/** The event that ends a stream whose generation broke off (wire facts, relay quirk 17). */
+/** The event that ends a stream whose generation broke off (wire notes, relay quirk 17). */
 function errorEvent(problem: RequestProblem): Frame {
   const data = JSON.stringify({ type: 'error', ...envelope('openai', problem) })
   return { text: `event: error\ndata: ${data}\n\n`, pause: 'token', role: 'terminal' }

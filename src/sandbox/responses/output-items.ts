@@ -11,7 +11,7 @@ export interface OutputItem {
   readonly logprobs: readonly JsonObject[]
 }
 
-/** The answer as output items (wire facts, section 2, "Output items"). */
+/** The answer as output items (wire notes, section 2, "Output items"). */
 export function outputItems(answer: Answer, body: JsonObject, responseId: string): readonly OutputItem[] {
   const items: OutputItem[] = []
   const newId = (prefix: string) => `${prefix}_${seededHex(48, responseId, prefix, items.length)}`

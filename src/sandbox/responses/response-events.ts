@@ -9,7 +9,7 @@ const terminals = new Set(['response.completed', 'response.incomplete', 'respons
 /** Deltas that still come before generation breaks off in the scenario `error`. */
 const deltasBeforeError = 5
 
-/** The whole stream of a response (wire facts, section 2, "Event types"). */
+/** The whole stream of a response (wire notes, section 2, "Event types"). */
 export function* responseEvents(plan: ResponsePlan): Generator<JsonObject> {
   const { body } = plan
   if (body['background'] === true) yield { type: 'response.queued', response: plan.at('queued') }

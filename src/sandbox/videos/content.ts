@@ -48,7 +48,7 @@ export async function serveContent(
 }
 
 /**
- * `GET /v1beta/files/{file}:download`: sends the client on to the same file below `/download` (wire facts, section 7).
+ * `GET /v1beta/files/{file}:download`: sends the client on to the same file below `/download` (wire notes, section 7).
  * @throws RequestProblem 404
  */
 export async function redirectToFile(

@@ -29,7 +29,7 @@ const defaults = { seconds: 8, ratio: '16:9', resolution: '720p', count: 1 } as 
 const maxFilms = 16
 
 /**
- * Endpoint 7: begins an operation; the reply is its name and nothing else (wire facts, section 7).
+ * Endpoint 7: begins an operation; the reply is its name and nothing else (wire notes, section 7).
  * @throws RequestProblem 400
  */
 export async function createOperation(
@@ -127,7 +127,7 @@ const internalError = 13
 
 /**
  * `GET /v1beta/models/{model}/operations/{id}`: the name alone while it runs, `done` with samples, with reasons why
- * there are none, or with an error (wire facts, section 7).
+ * there are none, or with an error (wire notes, section 7).
  * @param origin what the addresses of the videos begin with: `http://127.0.0.1:PORT`
  * @throws RequestProblem 404
  */

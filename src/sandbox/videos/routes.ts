@@ -114,7 +114,7 @@ function addVideos(app: App, serve: Serve, service: VideoService): void {
   )
 }
 
-/** Both endpoints take either (wire facts, "Videos"). */
+/** Both endpoints take either (wire notes, "Videos"). */
 function jsonOrForm(fields: Fields) {
   return async (incoming: IncomingMessage): Promise<RequestContent> =>
     /^multipart\//i.test(incoming.headers['content-type'] ?? '')

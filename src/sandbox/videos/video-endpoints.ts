@@ -23,7 +23,7 @@ import { videoRemixEndpoint } from '../../contract/videos.ts'
 const defaults = { seconds: '4', size: '720x1280' } as const
 
 /**
- * `POST /v1/videos`: a video from a prompt (wire facts, "Videos").
+ * `POST /v1/videos`: a video from a prompt (wire notes, "Videos").
  * @throws RequestProblem 400
  */
 export async function createVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {

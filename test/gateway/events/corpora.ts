@@ -28,7 +28,7 @@ const failed = (name: string, error: string, bytes: string | Buffer, ...messages
 const line = 'data: {"a":1}'
 const next = 'data: {"b":"2"}'
 
-/** Framings and quirks of the replies that gateways and relays were seen to send (wire facts), and their ends. */
+/** Framings and quirks of the replies that gateways and relays were seen to send (wire notes), and their ends. */
 export const corpora: readonly Corpus[] = [
   corpus('LF', `${line}\n\n${next}\n\n`, one, two),
   corpus('CRLF', `${line}\r\n\r\n${next}\r\n\r\n`, one, two),

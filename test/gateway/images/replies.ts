@@ -36,7 +36,7 @@ const completed = {
 }
 const edited = { ...completed, type: 'image_edit.completed' }
 
-/** Replies that gateways and relays were seen to send (wire facts, section 4, quirks 10 and 14 to 17), and hostile ones. */
+/** Replies that gateways and relays were seen to send (wire notes, section 4, quirks 10 and 14 to 17), and hostile ones. */
 export const corpora: readonly Corpus[] = [
   json(
     'base64 with everything around it',

@@ -12,7 +12,7 @@ export const generate = ['generate', '-m', 'veo', 'A boat']
 export const remix = ['remix', '-m', 'sora-2', 'video_source', 'Make it night']
 
 export const started: ServerReply = json({ name: operation })
-/** While it runs an operation says nothing but its name (wire facts, section 7). */
+/** While it runs an operation says nothing but its name (wire notes, section 7). */
 export const running: ServerReply = json({ name: operation })
 
 /** A finished operation. */
