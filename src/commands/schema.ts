@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import type { OutputSchemaName } from '../contract/output-schema.ts'
+import type { OutputSchemaName } from '../events/output.ts'
 
 /** What can be printed; a test compares it with the schemas themselves, which are loaded only when asked for. */
 export const schemaNames = [
@@ -26,7 +26,7 @@ export function registerSchema(command: Command, context: Context): void {
 
 /** @throws what `Sink.drain` throws */
 async function printSchema({ stdout }: Context, name: OutputSchemaName): Promise<void> {
-  const { outputSchemas } = await import('../contract/output-schema.ts')
+  const { outputSchemas } = await import('../events/output.ts')
   stdout.write(`${JSON.stringify(outputSchemas[name], undefined, 2)}\n`)
   await stdout.drain()
 }

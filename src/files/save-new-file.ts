@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
-import type { SavedFile } from '../contract/text-event.ts'
+import type { SavedFile } from '../events/text.ts'
 import type { WrittenFile } from './atomic-file.ts'
 import { extensionOf, numberedName } from './file-name.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'

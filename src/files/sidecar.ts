@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Context } from '../context.ts'
-import type { SavedFile } from '../contract/text-event.ts'
+import type { SavedFile } from '../events/text.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
 import { numberedName } from './file-name.ts'
 import type { ImageFacts } from './image-inspector.ts'

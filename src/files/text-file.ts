@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { SavedFile } from '../contract/text-event.ts'
+import type { SavedFile } from '../events/text.ts'
 import type { WrittenFile } from './atomic-file.ts'
 import { openAtomicFile, type Rescue, type WriteOptions } from './open-atomic-file.ts'
 

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
-import type { SavedVideo } from '../contract/video-event.ts'
+import type { SavedVideo } from '../events/video.ts'
 
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi'
 

@@ -1,6 +1,6 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import type { Skimmer } from './events/fast-path.ts'
-import type { FinishReason, TextEvent, TextResult } from '../contract/text-event.ts'
+import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 
 /**
  * Turns the messages of one text style into events and a result.

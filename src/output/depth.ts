@@ -1,5 +1,5 @@
 import { ContractError } from '../errors.ts'
-import type { OutputDocument, OutputEvent } from '../contract/output-event.ts'
+import type { OutputDocument, OutputEvent } from '../events/output.ts'
 
 /** How deep a value from the gateway may be nested; `JSON.stringify` itself fails at some thousands. */
 const maxDepth = 512
@@ -33,14 +33,20 @@ export function checkEventDepth(event: OutputEvent): void {
 
 /** What had arrived, without the parts that cannot be printed: an error's report must not fail itself. */
 export function withoutDeepParts(document: OutputDocument): OutputDocument {
-  if ('jobs' in document) return document
-  if ('video' in document) {
-    return { ...document, video: unlessDeep(document.video), operation: unlessDeep(document.operation) }
+  switch (document.command) {
+    case 'video list':
+      return document
+    case 'generate':
+    case 'respond': {
+      const calls = document.tool_calls.filter((call) => !exceedsDepth(call.arguments))
+      return { ...document, response: unlessDeep(document.response), tool_calls: calls }
+    }
+    case 'image create':
+    case 'image edit':
+      return { ...document, response: unlessDeep(document.response) }
+    default:
+      return { ...document, video: unlessDeep(document.video), operation: unlessDeep(document.operation) }
   }
-  const response = unlessDeep(document.response)
-  if (!('tool_calls' in document)) return { ...document, response }
-  const calls = document.tool_calls.filter((call) => !exceedsDepth(call.arguments))
-  return { ...document, response, tool_calls: calls }
 }
 
 function unlessDeep(part: unknown): unknown {
@@ -49,10 +55,18 @@ function unlessDeep(part: unknown): unknown {
 
 /** The parts of a document whose shape the gateway decides. */
 function openParts(document: OutputDocument): unknown[] {
-  if ('jobs' in document) return []
-  if ('video' in document) return [document.video, document.operation]
-  const calls = 'tool_calls' in document ? document.tool_calls : []
-  return [document.response, ...calls.map((call) => call.arguments)]
+  switch (document.command) {
+    case 'video list':
+      return []
+    case 'generate':
+    case 'respond':
+      return [document.response, ...document.tool_calls.map((call) => call.arguments)]
+    case 'image create':
+    case 'image edit':
+      return [document.response]
+    default:
+      return [document.video, document.operation]
+  }
 }
 
 /** The part of an event whose shape the gateway decides. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../context.ts'
-import type { OutputEvent } from '../contract/output-event.ts'
+import type { OutputEvent } from '../events/output.ts'
 import { videoStateOf, stateText } from '../contract/video-state.ts'
 import type { LiveLine, Screen } from './screen.ts'
-import type { VideoEvent } from '../contract/video-event.ts'
+import type { VideoEvent } from '../events/video.ts'
 import type { VideoState } from '../contract/videos.ts'
 import type { Styles } from './styles.ts'
 

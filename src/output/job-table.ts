@@ -1,4 +1,4 @@
-import type { JobSummary } from '../contract/video-event.ts'
+import type { JobSummary } from '../events/video.ts'
 import { otherWord, stateText } from '../contract/video-state.ts'
 import { sanitise } from './gate.ts'
 import { roughTime } from './job-progress.ts'

@@ -1,6 +1,6 @@
 import type { Sink } from '../context.ts'
 import { OutputClosed, type ModelgateError } from '../errors.ts'
-import type { OutputDocument, OutputEvent, ErrorDocument } from '../contract/output-event.ts'
+import type { OutputDocument, OutputEvent, ErrorDocument } from '../events/output.ts'
 import { checkDocumentDepth, withoutDeepParts, checkEventDepth } from './depth.ts'
 import { type Gate, sanitiseJson } from './gate.ts'
 import { type Notices, usageOf, billedOf } from './notices.ts'
@@ -40,12 +40,21 @@ export function createJsonOutput({ screen, notices, stdout, stderr, gate }: Json
 
 /** Whether anything had arrived that a reader may want to keep. */
 function hasContent(document: OutputDocument): boolean {
-  if ('jobs' in document) return document.jobs.length > 0
-  // The id of a job is worth keeping, however little is known of the job.
-  if ('video' in document) return true
-  if (!('text' in document)) return document.files.length + document.links.length > 0
-  const texts = [document.text, document.reasoning, document.refusal]
-  return [...texts, document.candidates, document.tool_calls, document.files].some((part) => part.length > 0)
+  switch (document.command) {
+    case 'video list':
+      return document.jobs.length > 0
+    case 'image create':
+    case 'image edit':
+      return document.files.length + document.links.length > 0
+    case 'generate':
+    case 'respond': {
+      const { text, reasoning, refusal, candidates, tool_calls: calls, files } = document
+      return [text, reasoning, refusal, candidates, calls, files].some((part) => part.length > 0)
+    }
+    default:
+      // The id of a job is worth keeping, however little is known of the job.
+      return true
+  }
 }
 
 interface JsonLinesOutputParts {

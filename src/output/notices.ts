@@ -1,11 +1,11 @@
 import { createGrowingText } from '../files/growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
-import type { Usage } from '../contract/text-event.ts'
-import type { OutputEvent, OutputDocument } from '../contract/output-event.ts'
-import type { VideoEvent, SavedVideo } from '../contract/video-event.ts'
+import type { Usage } from '../events/text.ts'
+import type { OutputEvent, OutputDocument } from '../events/output.ts'
+import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { JobWatch } from './job-progress.ts'
-import type { SavedImage } from '../contract/image-event.ts'
+import type { SavedImage } from '../events/image.ts'
 import { exceedsDepth } from './depth.ts'
 
 /** What every renderer says on standard error. */

@@ -1,10 +1,10 @@
 import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
-import type { OutputEvent, OutputDocument } from '../contract/output-event.ts'
+import type { OutputEvent, OutputDocument } from '../events/output.ts'
 import { type Notices, usageOf } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import { createGrowingText, type GrowingText } from '../files/growing-text.ts'
-import type { SavedFile } from '../contract/text-event.ts'
+import type { SavedFile } from '../events/text.ts'
 import type { TextFile } from '../files/text-file.ts'
 
 interface TextOutputParts {
@@ -217,5 +217,6 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
 }
 
 function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
-  return 'text' in document ? { ...document, files: [...document.files, saved] } : document
+  const isText = document.command === 'generate' || document.command === 'respond'
+  return isText ? { ...document, files: [...document.files, saved] } : document
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
-import type { JobListDocument, JobSummary } from '../../src/contract/video-event.ts'
+import type { JobListDocument, JobSummary } from '../../src/events/video.ts'
 import { canaryKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram, type Spawned } from './spawn-program.ts'

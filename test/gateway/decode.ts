@@ -1,4 +1,4 @@
-import type { TextEvent, TextResult } from '../../src/contract/text-event.ts'
+import type { TextEvent, TextResult } from '../../src/events/text.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import type { DecoderOptions, TextDecoder } from '../../src/gateway/text-decoder.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { TextEvent } from '../../src/contract/text-event.ts'
+import type { TextEvent } from '../../src/events/text.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { createContentDecoder } from '../../src/gateway/generate-content/decoder.ts'
 import { createResponseDecoder } from '../../src/gateway/responses/decoder.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { VideoDocument } from '../../src/contract/video-event.ts'
+import type { VideoDocument } from '../../src/events/video.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { createGate } from '../../src/output/gate.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'

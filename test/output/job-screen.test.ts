@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import type { VideoEvent } from '../../src/contract/video-event.ts'
+import type { VideoEvent } from '../../src/events/video.ts'
 import { sampleEvents } from '../support/output-samples.ts'
 import type { Step } from '../support/play-output.ts'
 import { runOnScreen } from '../support/screen.ts'

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { JobSummary } from '../../src/contract/video-event.ts'
+import type { JobSummary } from '../../src/events/video.ts'
 import { jobTable } from '../../src/output/job-table.ts'
 import { hostileNames } from '../support/hostile-names.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SavedFile } from '../../src/contract/text-event.ts'
+import type { SavedFile } from '../../src/events/text.ts'
 import { FileError, GenerationError, ModelgateError, OutputClosed } from '../../src/errors.ts'
 import type { TextFile } from '../../src/files/text-file.ts'
 import { createOutput } from '../../src/output/create-output.ts'

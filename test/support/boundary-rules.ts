@@ -5,12 +5,13 @@ import { sourceFacts } from './source-facts.ts'
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   main: ['program', 'output', 'context', 'errors'],
   program: ['commands', 'context', 'errors'],
-  commands: ['gateway', 'output', 'config', 'sandbox', 'files', 'contract', 'errors', 'context'],
-  gateway: ['files', 'contract', 'errors', 'context'],
-  output: ['files', 'contract', 'errors', 'context'],
+  commands: ['gateway', 'output', 'config', 'sandbox', 'files', 'events', 'contract', 'errors', 'context'],
+  gateway: ['files', 'events', 'contract', 'errors', 'context'],
+  output: ['files', 'events', 'contract', 'errors', 'context'],
   config: ['files', 'contract', 'errors', 'context'],
   sandbox: ['files', 'contract', 'errors', 'context'],
-  files: ['contract', 'errors', 'context'],
+  files: ['events', 'contract', 'errors', 'context'],
+  events: ['contract'],
   context: ['errors'],
 }
 

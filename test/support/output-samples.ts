@@ -1,6 +1,6 @@
-import type { JobListDocument, JobSummary, VideoDocument } from '../../src/contract/video-event.ts'
-import type { TextDocument } from '../../src/contract/text-event.ts'
-import type { OutputEvent } from '../../src/contract/output-event.ts'
+import type { JobListDocument, JobSummary, VideoDocument } from '../../src/events/video.ts'
+import type { TextDocument } from '../../src/events/text.ts'
+import type { OutputEvent } from '../../src/events/output.ts'
 
 const sampleJob: JobSummary = {
   id: null,

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { OutputSchemaName } from '../../src/contract/output-schema.ts'
+import type { OutputSchemaName } from '../../src/events/output.ts'
 import { runMain } from './run-main.ts'
 
 /**

@@ -14,7 +14,7 @@ import type { ImageOptions } from './image-options.ts'
 import { createImageReport, type ImageReport } from './image-report.ts'
 import type { ImageRequest } from './image-request.ts'
 import { createHash } from 'node:crypto'
-import type { SavedImage } from '../../contract/image-event.ts'
+import type { SavedImage } from '../../events/image.ts'
 import { writeSidecar, type InputDigest } from '../../files/sidecar.ts'
 import type { ImageSource } from './sources.ts'
 

@@ -1,6 +1,6 @@
 import { rescueFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
-import type { SavedFile, TextEvent } from '../../contract/text-event.ts'
+import type { SavedFile, TextEvent } from '../../events/text.ts'
 import { ContractError, FileError, ModelgateError } from '../../errors.ts'
 import type { imageKind } from '../../files/image-inspector.ts'
 import { shownPath } from '../../files/file-error.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { SavedVideo } from '../../contract/video-event.ts'
+import type { SavedVideo } from '../../events/video.ts'
 import { describeVideoFile, videoMediaTypes } from '../../files/video-info.ts'
 import { extensionOf } from '../../files/file-name.ts'
 import type { Pursuit, JobSession } from './job-session.ts'

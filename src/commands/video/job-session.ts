@@ -1,3 +1,4 @@
+import type { VideoDocument } from '../../events/video.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { Ended, asModelgateError, type ModelgateError } from '../../errors.ts'
@@ -40,7 +41,7 @@ export function openJobOutput(
 }
 
 interface JobFacts {
-  readonly command: string
+  readonly command: VideoDocument['command']
   readonly model: string
   readonly options: VideoOptions
   /** Whether a request that costs money has gone out; only a command that starts a job sends one. */

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import type { JobKind } from '../../contract/video-event.ts'
+import type { JobKind } from '../../events/video.ts'
 import { stateText } from '../../contract/video-state.ts'
 import type { VideoState } from '../../contract/videos.ts'
 import { Interrupted, ModelgateError } from '../../errors.ts'

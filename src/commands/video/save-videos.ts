@@ -1,7 +1,7 @@
 import { unlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { rescueFolder } from '../../config/paths.ts'
-import type { SavedVideo } from '../../contract/video-event.ts'
+import type { SavedVideo } from '../../events/video.ts'
 import { mostPlannedNames } from '../../contract/limits.ts'
 import { maxVideoSamples } from '../../contract/videos.ts'
 import { lastSegment } from '../../contract/last-segment.ts'

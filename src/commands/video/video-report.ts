@@ -1,5 +1,5 @@
-import type { SavedVideo, VideoDocument, VideoFailure } from '../../contract/video-event.ts'
-import { outputVersion } from '../../contract/output-event.ts'
+import type { SavedVideo, VideoDocument, VideoFailure } from '../../events/video.ts'
+import { outputVersion } from '../../events/schema.ts'
 import type { ModelgateError } from '../../errors.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import type { Output } from '../../output/output.ts'
@@ -26,7 +26,11 @@ export interface VideoReport {
   document(): VideoDocument | undefined
 }
 
-export function createVideoReport(output: Output, command: string, model: string): VideoReport {
+export function createVideoReport(
+  output: Output,
+  command: VideoDocument['command'],
+  model: string,
+): VideoReport {
   const files = new Map<number, SavedVideo>()
   const failures: VideoFailure[] = []
   const warnings: string[] = []

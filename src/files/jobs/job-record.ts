@@ -1,5 +1,5 @@
 import { hasEnded } from '../../contract/video-state.ts'
-import type { JobKind, JobSummary, SavedVideo } from '../../contract/video-event.ts'
+import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 import { type VideoState, videoStates } from '../../contract/videos.ts'
 import { parseJson } from '../parse-json.ts'
 

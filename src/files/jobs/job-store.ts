@@ -16,7 +16,7 @@ import {
   type FoundRecord,
   type ReplyLog,
 } from './job-folder.ts'
-import type { JobKind } from '../../contract/video-event.ts'
+import type { JobKind } from '../../events/video.ts'
 import {
   mergeRecords,
   newRecord,

@@ -1,6 +1,6 @@
 import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../json-access.ts'
-import type { Usage } from '../../contract/text-event.ts'
+import type { Usage } from '../../events/text.ts'
 import { dangerousNames } from '../../files/file-name.ts'
 import { type Skimmer, jsonPattern, unescapeJson } from '../events/fast-path.ts'
 

@@ -1,4 +1,4 @@
-import type { Citation, TextResult, ToolCall, FinishReason } from '../../contract/text-event.ts'
+import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../json-access.ts'
 import { isErrorEvent, replyError } from '../events/reader-errors.ts'

@@ -1,5 +1,5 @@
 import type { ModelgateError } from '../../errors.ts'
-import type { TextResult, FinishReason } from '../../contract/text-event.ts'
+import type { TextResult, FinishReason } from '../../events/text.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
 import { isErrorEvent, replyError } from '../events/reader-errors.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Citation, TextEvent, ToolCall } from '../../contract/text-event.ts'
+import type { Citation, TextEvent, ToolCall } from '../../events/text.ts'
 import { maxMessageCharacters } from '../../contract/limits.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { tooLarge } from '../events/reader-errors.ts'

@@ -1,4 +1,4 @@
-import type { Usage } from '../../contract/text-event.ts'
+import type { Usage } from '../../events/text.ts'
 import { countOf, isObject, objectOf } from '../json-access.ts'
 
 /** The usage of a response object in the program's own names; null when the gateway did not tell. */

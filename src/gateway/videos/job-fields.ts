@@ -1,4 +1,4 @@
-import type { JobKind } from '../../contract/video-event.ts'
+import type { JobKind } from '../../events/video.ts'
 import type { VideoState } from '../../contract/videos.ts'
 import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from '../json-access.ts'
 import { videoStateOf } from '../../contract/video-state.ts'

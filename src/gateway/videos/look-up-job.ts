@@ -1,5 +1,5 @@
 import { lookUpSeconds, videoStatusEndpoint, lookUpFailures } from '../../contract/videos.ts'
-import type { JobKind } from '../../contract/video-event.ts'
+import type { JobKind } from '../../events/video.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'

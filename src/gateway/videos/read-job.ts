@@ -1,4 +1,4 @@
-import type { JobKind } from '../../contract/video-event.ts'
+import type { JobKind } from '../../events/video.ts'
 import type { VideoState } from '../../contract/videos.ts'
 import { ContractError, UsageError } from '../../errors.ts'
 import { readErrorValue } from '../error-body.ts'

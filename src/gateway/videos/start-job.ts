@@ -1,4 +1,4 @@
-import type { JobKind } from '../../contract/video-event.ts'
+import type { JobKind } from '../../events/video.ts'
 import { ModelgateError, Interrupted, type ErrorFacts } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { jsonBody, sendRequest } from '../send-request.ts'

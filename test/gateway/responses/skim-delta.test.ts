@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createEventSkimmer } from '../../../src/gateway/events/fast-path.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
-import type { TextEvent } from '../../../src/contract/text-event.ts'
+import type { TextEvent } from '../../../src/events/text.ts'
 import { ModelgateError } from '../../../src/errors.ts'
 
 /** Gives one message to a decoder by its text, or else parsed; then ends the response. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { VideoEvent } from '../../../src/contract/video-event.ts'
+import type { VideoEvent } from '../../../src/events/video.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { createOutput } from '../../../src/output/create-output.ts'
 import type { OutputOptions } from '../../../src/output/create-output.ts'

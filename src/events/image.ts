@@ -1,0 +1,85 @@
+import {
+  anything,
+  count,
+  countOrNull,
+  define,
+  list,
+  object,
+  orNull,
+  text,
+  textOrNull,
+  version,
+  type EventsOf,
+  type Infer,
+} from './schema.ts'
+import { file, savedFileFields, usage, verified } from './text.ts'
+
+/** An image that was saved and checked. */
+export type SavedImage = Infer<typeof image.schema>
+const image = define(
+  'image',
+  object({
+    ...savedFileFields,
+    format: text('png, jpeg, webp, gif, or the word of another media type, from its bytes'),
+    width: countOrNull('in pixels; null where the header cannot be read'),
+    height: countOrNull('in pixels; null where the header cannot be read'),
+    revised_prompt: textOrNull('the prompt as the gateway changed it'),
+    verified,
+  }),
+)
+
+/** A result that was not downloaded (`--no-download`). */
+export type ImageLink = Infer<typeof imageLink.schema>
+const imageLink = define(
+  'image_link',
+  object({
+    index: count('number of the image'),
+    url: text('where it can be fetched'),
+    expires_at: count('until when, in Unix seconds'),
+  }),
+)
+
+/** One of several images that could not be had. */
+export type ImageFailure = Infer<typeof imageFailure.schema>
+const imageFailure = define(
+  'image_failure',
+  object({
+    index: count('number of the image'),
+    code: text('a stable word'),
+    message: text('what went wrong'),
+    rescued: textOrNull('where it is instead, when it came and could not be written where it belongs'),
+  }),
+)
+
+export const imageDefinitions = [image, imageLink, imageFailure] as const
+
+/** What is emitted while images are made and saved. Images are numbered from 1. */
+export type ImageEvent = EventsOf<typeof imageEvents>
+export const imageEvents = {
+  'upload-progress': { sent: count('bytes that were sent'), total: count('bytes in all') },
+  /** A preview of an image that is still being made; the file only with `--save-partials`. */
+  'image-partial': {
+    index: count('number of the image'),
+    partial: count('number of the preview'),
+    file: orNull(file.reference, 'the file, if it was kept'),
+  },
+  'image-save': { index: count('number of the image'), file: image.reference },
+  'image-link': { link: imageLink.reference },
+  'image-fail': { failure: imageFailure.reference },
+}
+
+/** The document of the image commands. */
+export type ImageDocument = Infer<typeof imageDocument>
+export const imageDocument = object({
+  version,
+  command: text<'image create' | 'image edit'>('the command that ran'),
+  model: text('the model that was asked'),
+  files: list(image.reference, 'images that were saved'),
+  usage: orNull(usage.reference, 'tokens, where the gateway tells'),
+  request_id: textOrNull('id of the request'),
+  response: anything("the gateway's own object, without the base64"),
+  partials: list(file.reference, 'previews that were kept (--save-partials)'),
+  links: list(imageLink.reference, 'results that were not downloaded (--no-download)'),
+  failures: list(imageFailure.reference, 'images that could not be had'),
+  warnings: list<string>({ type: 'string' }, 'what was odd'),
+})

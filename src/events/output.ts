@@ -1,0 +1,121 @@
+/** Everything that `--jsonl` prints line by line and `--json` as one document; the names only ever grow. */
+
+import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
+import {
+  count,
+  integerOrNull,
+  list,
+  numberOrNull,
+  object,
+  oneOf,
+  outputVersion,
+  seconds,
+  text,
+  textMatching,
+  textOrNull,
+  version,
+  type Definition,
+  type EventsOf,
+  type Infer,
+  type JsonSchema,
+  type Schema,
+} from './schema.ts'
+import { file, textDefinitions, textDocument, textEvents } from './text.ts'
+import { jobListDocument, videoDefinitions, videoDocument, videoEvents } from './video.ts'
+
+/** What every operation and the request core emit. */
+const commandEvents = {
+  start: {
+    version,
+    command: text('the command that runs'),
+    model: textOrNull('the model that is asked; null where the command asks none'),
+  },
+  'file-save': { file: file.reference },
+  'retry-wait': {
+    attempt: count('number of the attempt'),
+    attempts_left: count('attempts that are left, the next one included'),
+    wait_s: seconds('seconds until the next'),
+    http_status: integerOrNull('status of the reply, if there was one'),
+    reason: text('why'),
+  },
+  'warning-add': { message: text('what is odd') },
+}
+
+export type OutputEvent = EventsOf<typeof events>
+const events = { ...commandEvents, ...textEvents, ...imageEvents, ...videoEvents }
+
+/** The `type` of every event that a command may emit between `start` and the last line. */
+export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
+
+/** Told apart by their `command`. */
+export type OutputDocument = Infer<(typeof documents)[number]>
+const documents = [textDocument, imageDocument, videoDocument, jobListDocument] as const
+
+/** The error object of `--json` and `--jsonl`. */
+export interface ErrorDocument {
+  readonly error: Infer<typeof error>
+}
+const error = object({
+  code: textMatching('^[a-z0-9_]+$', 'a stable word'),
+  exit_code: count('the exit code of the program'),
+  phase: textOrNull('how far the command had come'),
+  http_status: integerOrNull('status of the reply'),
+  request_id: textOrNull('id of the request'),
+  retry_after_s: numberOrNull('seconds that the gateway asks to wait'),
+  billed: oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
+  message: text('what went wrong, one line for each problem'),
+  hint: textOrNull('what to do next'),
+  remote_id: textOrNull('id of the remote response or job'),
+  rescued: list<string>({ type: 'string' }, 'where results are that could not be written where they belong'),
+})
+
+const definitions = Object.fromEntries(
+  [...textDefinitions, ...imageDefinitions, ...videoDefinitions].map(
+    ({ name, schema }: Definition<unknown>) => [name, schema],
+  ),
+)
+
+function published(name: string, title: string, schema: JsonSchema): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: `urn:modelgate:${name}:${outputVersion}`,
+    title,
+    ...schema,
+    $defs: definitions,
+  }
+}
+
+function line(type: string, properties: Readonly<Record<string, Schema<unknown>>>): JsonSchema {
+  return object({ type: { const: type }, ...properties })
+}
+
+const lines = [
+  ...Object.entries(events).map(([type, fields]) => line(type, fields)),
+  ...documents.map(({ properties }) => line('end', properties ?? {})),
+  line('error', { error }),
+]
+
+const failure: JsonSchema = {
+  type: 'object',
+  properties: {
+    error,
+    partial: { oneOf: documents, description: 'what had arrived; left out when nothing had' },
+  },
+  required: ['error'],
+}
+
+/** What the program prints for programs, by the name that `modelgate schema` takes. Fields are only ever added. */
+export const outputSchemas = {
+  output: published('output', 'The document of --json', textDocument),
+  images: published('images', 'The document of --json of the image commands', imageDocument),
+  videos: published(
+    'videos',
+    'The document of --json of the commands that start a video or look one up',
+    videoDocument,
+  ),
+  jobs: published('jobs', 'The document of --json of the list of jobs', jobListDocument),
+  events: published('events', 'A line of --jsonl', { oneOf: lines }),
+  error: published('error', 'The document of --json on standard error when a command fails', failure),
+} as const satisfies Record<string, JsonSchema>
+
+export type OutputSchemaName = keyof typeof outputSchemas

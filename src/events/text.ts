@@ -1,0 +1,174 @@
+/**
+ * What both text styles are decoded into: one event vocabulary, one finish-reason vocabulary, one document.
+ * The same names are the lines of `--jsonl` and the fields of `--json`; they only ever grow.
+ */
+
+import {
+  anything,
+  count,
+  countOrNull,
+  define,
+  flag,
+  list,
+  object,
+  oneOf,
+  orNull,
+  text,
+  textMatching,
+  textOrNull,
+  version,
+  type EventsOf,
+  type Infer,
+} from './schema.ts'
+
+/** Why the text ended, in one vocabulary for both styles. */
+const finishReasons = [
+  'stop',
+  'length',
+  'tool_calls',
+  'content_filter',
+  'refusal',
+  'cancelled',
+  'error',
+  'other',
+  'unknown',
+] as const
+export type FinishReason = (typeof finishReasons)[number]
+
+/** Token counts, the same names for both styles. */
+export type Usage = Infer<typeof usage.schema>
+export const usage = define(
+  'usage',
+  object({
+    input_tokens: countOrNull('tokens of the input'),
+    cached_tokens: countOrNull('of them read from a cache'),
+    output_tokens: countOrNull('tokens of the output, reasoning included'),
+    reasoning_tokens: countOrNull('of them spent on reasoning'),
+    total_tokens: countOrNull('all tokens'),
+  }),
+)
+
+export type ToolCall = Infer<typeof toolCall.schema>
+const toolCall = define(
+  'tool_call',
+  object({
+    id: textOrNull('id that the result of the call must name'),
+    name: text('name of the tool'),
+    arguments: anything('the arguments as JSON; the text as it came when it is not JSON'),
+  }),
+)
+
+export type Citation = Infer<typeof citation.schema>
+const citation = define(
+  'citation',
+  object({
+    url: textOrNull('address of the source'),
+    title: textOrNull('title of the source'),
+    start: countOrNull("start in the text, in the gateway's own counting"),
+    end: countOrNull("end in the text, in the gateway's own counting"),
+  }),
+)
+
+export type Candidate = Infer<typeof candidate.schema>
+const candidate = define(
+  'candidate',
+  object({
+    index: count('number of the candidate'),
+    text: text('its text'),
+    finish_reason: oneOf(finishReasons, 'why it ended'),
+  }),
+)
+
+/** What is known of every file that was written. */
+export const savedFileFields = {
+  path: text('where the file is'),
+  bytes: count('its size'),
+  sha256: textMatching('^[0-9a-f]{64}$', 'its SHA-256 in hexadecimal'),
+  mime_type: text('its media type'),
+}
+
+/** Of every result that was checked by its container. */
+export const verified = flag('false when neither the file nor its connection told whether all of it came')
+
+/** A file this program wrote. */
+export type SavedFile = Infer<typeof file.schema>
+export const file = define('file', object(savedFileFields))
+
+export const textDefinitions = [usage, toolCall, citation, candidate, file] as const
+
+/** What a decoder emits while a reply arrives. */
+export type TextEvent = EventsOf<typeof textEvents>
+export const textEvents = {
+  'text-delta': {
+    index: count('number of the candidate'),
+    text: text('a piece of its text'),
+  },
+  'reasoning-delta': { text: text('a piece of the reasoning') },
+  'refusal-delta': { text: text('a piece of the refusal') },
+  'tool-delta': {
+    index: count('number of the call'),
+    name: text('name of the tool'),
+    arguments: text('a piece of the arguments'),
+  },
+  /** A whole tool call. */
+  'tool-call': { index: count('number of the call'), call: toolCall.reference },
+  'code-run': { language: text('language'), code: text('code that the model ran') },
+  'code-result': { outcome: text('how it went'), output: text('what it printed') },
+  'citation-add': { citation: citation.reference },
+  /** Any other output item or part, whole. */
+  'item-add': {
+    kind: text('kind of item'),
+    summary: text('what it is, in one line'),
+    item: anything("the gateway's own object"),
+  },
+  'safety-report': { ratings: list(anything(''), "the gateway's ratings that are not negligible") },
+  'prompt-block': { reason: text('why the prompt was blocked'), message: textOrNull('in words') },
+  /** An image inside a text reply; the operation saves it and emits `file-save` instead. */
+  'image-data': {
+    mime_type: text('media type'),
+    base64: text('the image'),
+    partial: flag('a preview; another will follow'),
+  },
+}
+
+/** The document that `--json` prints. */
+export type TextDocument = Infer<typeof textDocument>
+export const textDocument = object({
+  version,
+  command: text<'generate' | 'respond'>('the command that ran'),
+  model: text('the model that was asked'),
+  text: text('the text of the first candidate'),
+  finish_reason: oneOf(finishReasons, 'why the text ended'),
+  tool_calls: list(toolCall.reference, 'tools that the model asks to be called'),
+  usage: orNull(usage.reference, 'tokens, where the gateway tells'),
+  request_id: textOrNull('id of the request'),
+  response: anything("the gateway's own object; the chunks of a stream merged into one"),
+  reasoning: text('what the model shows of its reasoning'),
+  refusal: text('why the model refuses'),
+  candidates: list(candidate.reference, 'every candidate'),
+  citations: list(citation.reference, 'sources'),
+  files: list(file.reference, 'files that were written'),
+  warnings: list<string>({ type: 'string' }, 'what was odd'),
+})
+
+type Decoded =
+  | 'text'
+  | 'reasoning'
+  | 'refusal'
+  | 'candidates'
+  | 'finish_reason'
+  | 'tool_calls'
+  | 'citations'
+  | 'usage'
+  | 'response'
+
+/** What a finished (or failed, or interrupted) text reply amounts to. */
+export interface TextResult extends Pick<TextDocument, Decoded> {
+  /** The gateway's own word for the end. */
+  readonly raw_finish_reason: string | null
+  /** What the gateway says about it, if anything. */
+  readonly finish_message: string | null
+  /** Id of the response, where the reply names one. */
+  readonly response_id: string | null
+  readonly model: string | null
+}

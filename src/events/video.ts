@@ -1,0 +1,145 @@
+import { videoStates } from '../contract/videos.ts'
+import {
+  anything,
+  count,
+  countOrNull,
+  define,
+  flag,
+  integerOrNull,
+  list,
+  numberOrNull,
+  object,
+  oneOf,
+  seconds,
+  secondsOrNull,
+  text,
+  textOrNull,
+  version,
+  type EventsOf,
+  type Infer,
+} from './schema.ts'
+import { savedFileFields, verified } from './text.ts'
+
+/** What a job is on the gateway: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
+export type JobKind = Infer<typeof kind>
+const kind = oneOf(['video', 'operation'], 'what the job is on the gateway')
+
+const id = text('id of the video or name of the operation')
+const state = oneOf(videoStates, 'state of the job')
+const status = textOrNull("the gateway's own word for the state")
+const progress = numberOrNull('how much is done, 0 to 100')
+const expiresAt = countOrNull('until when the result is kept, in Unix seconds')
+
+/** A video that was saved and checked. */
+export type SavedVideo = Infer<typeof video.schema>
+const video = define(
+  'video',
+  object({
+    ...savedFileFields,
+    format: text('mp4, mov, webm, mkv or avi, from its bytes'),
+    width: countOrNull('in pixels; null when the file does not tell'),
+    height: countOrNull('in pixels; null when the file does not tell'),
+    seconds: numberOrNull('how long it plays; null when the file does not tell'),
+    verified,
+  }),
+)
+
+/** One of several videos that could not be had. */
+export type VideoFailure = Infer<typeof videoFailure.schema>
+const videoFailure = define(
+  'video_failure',
+  object({
+    index: count('number of the video'),
+    code: text('a stable word'),
+    message: text('what went wrong'),
+    rescued: textOrNull('where it is instead, when it came and could not be written where it belongs'),
+  }),
+)
+
+/** What this machine knows of a job that it has started; the lines of `video list`. */
+export type JobSummary = Infer<typeof job.schema>
+const job = define(
+  'job',
+  object({
+    id: textOrNull("id of the video or name of the operation; null when the gateway's reply never came"),
+    kind,
+    state: oneOf([...videoStates, 'unknown'], 'last known state'),
+    status,
+    progress,
+    model: text('the model that was asked'),
+    prompt: text('what was asked for'),
+    base_url: text('address of the gateway'),
+    is_sandbox: flag('whether it is the built-in local gateway'),
+    idempotency_key: text('key under which the job was asked for'),
+    created_at: count('when it was asked for, in Unix seconds'),
+    checked_at: countOrNull('when it was last looked up, in Unix seconds'),
+    expires_at: expiresAt,
+    files: list<string>({ type: 'string' }, 'where its videos were saved'),
+  }),
+)
+
+export const videoDefinitions = [video, videoFailure, job] as const
+
+/** What is emitted while a job runs and its result is saved. Videos of one job are numbered from 1. */
+export type VideoEvent = EventsOf<typeof videoEvents>
+export const videoEvents = {
+  /** The gateway has accepted the job, and this machine has it on record. */
+  'job-create': { id, kind },
+  /** A look-up, also when it says nothing new. */
+  'job-progress': {
+    id,
+    state,
+    status,
+    progress,
+    elapsed_s: seconds('seconds that the job has been running, as far as is known'),
+    remaining_s: secondsOrNull(
+      'seconds that are left, from the progress since the job was first seen under way',
+    ),
+  },
+  /** A look-up that failed, which says nothing about the job. */
+  'poll-fail': {
+    id,
+    attempt: count('failed look-ups in a row'),
+    wait_s: seconds('seconds until the next'),
+    http_status: integerOrNull('status of the reply, if there was one'),
+    reason: text('why'),
+  },
+  'download-progress': {
+    index: count('number of the video'),
+    received: count('bytes that have come'),
+    total: countOrNull('bytes in all, where the server tells'),
+  },
+  'video-save': { index: count('number of the video'), file: video.reference },
+  'video-fail': { failure: videoFailure.reference },
+  /** A job of `video list`. */
+  'job-list': { job: job.reference },
+}
+
+/** The document of `video generate`, `remix`, `status` and `wait`. */
+export type VideoDocument = Infer<typeof videoDocument>
+export const videoDocument = object({
+  version,
+  command: text<'video generate' | 'video remix' | 'video status' | 'video wait'>('the command that ran'),
+  model: textOrNull('the model that was asked, where it is known'),
+  id,
+  kind,
+  state,
+  status,
+  progress,
+  expires_at: expiresAt,
+  video: anything("the gateway's own object of a video, as it came; null for an operation"),
+  operation: anything("the gateway's own object of an operation, as it came; null for a video"),
+  files: list(video.reference, 'videos that were saved'),
+  failures: list(videoFailure.reference, 'videos that could not be had'),
+  request_id: textOrNull('id of the request'),
+  warnings: list<string>({ type: 'string' }, 'what was odd'),
+})
+
+/** The document of `video list`. */
+export type JobListDocument = Infer<typeof jobListDocument>
+export const jobListDocument = object({
+  version,
+  command: text<'video list'>('the command that ran'),
+  jobs: list(job.reference, 'jobs that this machine has started'),
+  warnings: list<string>({ type: 'string' }, 'what was odd'),
+})
