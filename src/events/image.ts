@@ -9,7 +9,6 @@ import {
   text,
   textOrNull,
   version,
-  type EventsOf,
   type Infer,
 } from './schema.ts'
 import { file, savedFileFields, usage, verified } from './text.ts'
@@ -54,7 +53,6 @@ const imageFailure = define(
 export const imageDefinitions = [image, imageLink, imageFailure] as const
 
 /** What is emitted while images are made and saved. Images are numbered from 1. */
-export type ImageEvent = EventsOf<typeof imageEvents>
 export const imageEvents = {
   'upload-progress': { sent: count('bytes that were sent'), total: count('bytes in all') },
   /** A preview of an image that is still being made; the file only with `--save-partials`. */

@@ -69,7 +69,6 @@ const citation = define(
   }),
 )
 
-export type Candidate = Infer<typeof candidate.schema>
 const candidate = define(
   'candidate',
   object({
