@@ -134,7 +134,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/gateway/trace.ts',
     before: `/authorization|cookie|key|token|secret|signature/i`,
     after: `/authorization|cookie|token|secret|signature/i`,
-    tests: ['test/gateway/send-request.test.ts'],
+    tests: ['test/gateway/trace.test.ts'],
   },
   {
     name: 'weak-tag',
@@ -162,7 +162,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/gateway/events/event-reader.ts',
     before: `const maxPieces = 8`,
     after: `const maxPieces = 9`,
-    tests: ['test/gateway/events/message-reader.test.ts'],
+    tests: ['test/gateway/events/long-events.test.ts'],
   },
   {
     name: 'second-signal-ignored',
