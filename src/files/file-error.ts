@@ -1,6 +1,5 @@
 import { dirname } from 'node:path'
-import { FileError, UsageError } from '../errors.ts'
-import type { ModelgateError, Phase } from '../errors.ts'
+import { FileError, UsageError, type ModelgateError, type Phase } from '../errors.ts'
 
 interface Reason {
   readonly code: string

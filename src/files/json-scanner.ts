@@ -1,5 +1,4 @@
-import { scanLiteral, scanString, skipSpace } from './json-token.ts'
-import type { Misplaced } from './json-token.ts'
+import { scanLiteral, scanString, skipSpace, type Misplaced } from './json-token.ts'
 
 /** The token that starts at a place, or, without one, what had to stand there. */
 interface Wanted {

@@ -1,5 +1,4 @@
-import { findJsonError } from './json-error.ts'
-import type { JsonError } from './json-error.ts'
+import { findJsonError, type JsonError } from './json-error.ts'
 
 /** Deeper values cannot be written out again without running out of stack, and no gateway reads them. */
 const maxJsonDepth = 512

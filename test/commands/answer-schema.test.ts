@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { compileAnswerSchema } from '../../src/commands/shared/answer-schema.ts'
-import type { ModelgateError } from '../../src/errors.ts'
-import { Interrupted } from '../../src/errors.ts'
+import { type ModelgateError, Interrupted } from '../../src/errors.ts'
 import { until } from '../support/running-sandbox.ts'
 import { testContext } from '../support/test-context.ts'
 

@@ -1,8 +1,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
-import { eventTypes, outputSchemas } from '../../src/events/output.ts'
-import type { OutputSchemaName } from '../../src/events/output.ts'
-import type { OutputDocument, OutputEvent } from '../../src/events/output.ts'
+import {
+  eventTypes,
+  outputSchemas,
+  type OutputSchemaName,
+  type OutputDocument,
+  type OutputEvent,
+} from '../../src/events/output.ts'
 import { GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import {

@@ -1,7 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { literalTemplate, parseTemplate, slugOf, templateTokens } from '../../src/files/output-template.ts'
-import type { TemplateValues } from '../../src/files/output-template.ts'
+import {
+  literalTemplate,
+  parseTemplate,
+  slugOf,
+  templateTokens,
+  type TemplateValues,
+} from '../../src/files/output-template.ts'
 import { hostileNames } from '../support/hostile-names.ts'
 
 const values: TemplateValues = {

@@ -1,8 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sidecarPath, writeSidecar } from '../../src/files/sidecar.ts'
-import type { ImageRecord } from '../../src/files/sidecar.ts'
+import { sidecarPath, writeSidecar, type ImageRecord } from '../../src/files/sidecar.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import type { Endpoint, Field, Fields } from '../../src/contract/field.ts'
 import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
 import { responsesEndpoint } from '../../src/contract/responses.ts'
-import { call, runningSandbox } from '../support/running-sandbox.ts'
-import type { Json } from '../support/running-sandbox.ts'
+import { call, runningSandbox, type Json } from '../support/running-sandbox.ts'
 
 /** What else a body needs for the field under test to be allowed at all. */
 const companions: Json = { stream_options: { stream: true } }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventsOf, respond, runningSandbox } from '../support/running-sandbox.ts'
-import type { Answer, Json } from '../support/running-sandbox.ts'
+import { eventsOf, respond, runningSandbox, type Answer, type Json } from '../support/running-sandbox.ts'
 
 const weather = {
   type: 'function',

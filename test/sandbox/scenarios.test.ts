@@ -8,8 +8,8 @@ import {
   respond,
   runningSandbox,
   until,
+  type Json,
 } from '../support/running-sandbox.ts'
-import type { Json } from '../support/running-sandbox.ts'
 
 const header = (scenario: string) => ({ headers: { 'x-sandbox-scenario': scenario } })
 const lastCandidate = (chunks: readonly Json[]) => chunks.at(-1)!.candidates.at(-1)

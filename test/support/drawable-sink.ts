@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { Terminal } from '@xterm/headless'
 import { linesOf } from './screen.ts'
-import { memorySink } from './memory-sink.ts'
-import type { MemorySink } from './memory-sink.ts'
+import { memorySink, type MemorySink } from './memory-sink.ts'
 
 /** A stream in memory that passes for a terminal which a library could draw on. */
 export function drawableSink({ isTerminal = true, columns = 80 } = {}): MemorySink {

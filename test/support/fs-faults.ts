@@ -1,5 +1,4 @@
-import promises from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import promises, { type FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 
 type Call = () => Promise<unknown>

@@ -1,8 +1,7 @@
 import { connect } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../src/context.ts'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts'
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
 
 export { until } from './until.ts'
 

@@ -1,8 +1,6 @@
 import type { Context, Input, InputKind } from '../../src/context.ts'
-import { fakeClock } from './fake-clock.ts'
-import type { FakeClock } from './fake-clock.ts'
-import { memorySink } from './memory-sink.ts'
-import type { MemorySink } from './memory-sink.ts'
+import { fakeClock, type FakeClock } from './fake-clock.ts'
+import { memorySink, type MemorySink } from './memory-sink.ts'
 
 export interface TestContext extends Context {
   readonly stdout: MemorySink

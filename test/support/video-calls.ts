@@ -1,7 +1,6 @@
 import type { FakeClock } from './fake-clock.ts'
 import type { Sandbox } from '../../src/sandbox/sandbox.ts'
-import { call } from './running-sandbox.ts'
-import type { Answer, Json } from './running-sandbox.ts'
+import { call, type Answer, type Json } from './running-sandbox.ts'
 
 /** Longer than any job of the sandbox without latency runs. */
 export const jobMs = 500

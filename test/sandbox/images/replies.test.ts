@@ -1,8 +1,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { create, edit, part, pixelsOf } from '../../support/image-calls.ts'
-import { eventsOf, runningSandbox } from '../../support/running-sandbox.ts'
-import type { Answer, Json } from '../../support/running-sandbox.ts'
+import { eventsOf, runningSandbox, type Answer, type Json } from '../../support/running-sandbox.ts'
 import { meanDifference, testImages } from '../../support/test-images.ts'
 
 let png: Uint8Array

@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { FamilyId } from '../../../src/contract/families.ts'
-import { families } from '../../../src/contract/families.ts'
+import { type FamilyId, families } from '../../../src/contract/families.ts'
 import type { Endpoint, Field } from '../../../src/contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../../../src/contract/images.ts'
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { create, edit, part } from '../../support/image-calls.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
-import type { Answer, Json } from '../../support/running-sandbox.ts'
+import { runningSandbox, type Answer, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 /** A rule of the table at its boundary or one step past it. */

@@ -5,8 +5,7 @@ import { GenerateVideosOperation, GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
-import { call, runningSandbox } from '../../support/running-sandbox.ts'
-import type { Json } from '../../support/running-sandbox.ts'
+import { call, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 async function openaiClient() {

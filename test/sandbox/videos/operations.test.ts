@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { mp4Facts } from '../../support/mp4-boxes.ts'
-import { call, runningSandbox } from '../../support/running-sandbox.ts'
-import type { Json } from '../../support/running-sandbox.ts'
+import { call, runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 import { afterwards, fetchBytes, jobMs, operate } from '../../support/video-calls.ts'
 

@@ -1,7 +1,5 @@
-import { createBitWriter, nalUnit } from './bit-writer.ts'
-import type { BitWriter } from './bit-writer.ts'
-import { quantiser, rowStart, writeMacroblock } from './macroblock.ts'
-import type { Edge, Planes } from './macroblock.ts'
+import { createBitWriter, nalUnit, type BitWriter } from './bit-writer.ts'
+import { quantiser, rowStart, writeMacroblock, type Edge, type Planes } from './macroblock.ts'
 
 /** Sides of the pictures in pixels, and in macroblocks, which cover the pixels. */
 export interface Format {
