@@ -22,7 +22,7 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     // Who has sent a request tells of its failures, and ends with `Ended`; or says so itself.
     const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
     const known = isUnsent ? failure.supplying({ billed: 'no' }) : failure
-    const { reportError } = await import('./output/report-error.ts')
+    const { reportError } = await import('./output/create-output.ts')
     await reportError(context, known, {
       json: argv.includes('--jsonl') ? 'jsonl' : argv.includes('--json') ? 'json' : undefined,
       quiet: argv.includes('--quiet') || argv.includes('-q'),

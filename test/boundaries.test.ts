@@ -11,6 +11,15 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .map((name) => name.replaceAll('\\', '/'))
   .sort()
 
+/** What each file imports of the others. */
+const needs = new Map(
+  files.map((path) => {
+    const { imports } = sourceFacts(readFileSync(join(source, path), 'utf8'))
+    const own = imports.filter((name) => name.startsWith('.'))
+    return [path, own.map((name) => posix.join(posix.dirname(path), name))] as const
+  }),
+)
+
 test('imports point one way, and only context.ts touches the process', () => {
   expect(files).toContain('context.ts')
   expect(files.flatMap((path) => boundaryProblems(path, readFileSync(join(source, path), 'utf8')))).toEqual(
@@ -20,12 +29,16 @@ test('imports point one way, and only context.ts touches the process', () => {
 
 // A reader can begin with the file that needs no other, and never has to know two at once; types count.
 test('no file needs another that needs it', () => {
-  const needs = files.map((path) => {
-    const { imports } = sourceFacts(readFileSync(join(source, path), 'utf8'))
-    const own = imports.filter((name) => name.startsWith('.'))
-    return [path, own.map((name) => posix.join(posix.dirname(path), name))] as const
-  })
-  expect(importCircles(new Map(needs))).toEqual([])
+  expect(importCircles(needs)).toEqual([])
+})
+
+// A helper with one user lives in its user's file. A command has a file of its own, however short.
+test('no file is a few lines for a single other one', () => {
+  const isCommand = (path: string) => /^commands\/(?!shared\/)/.test(path)
+  const lines = (path: string) => readFileSync(join(source, path), 'utf8').split('\n').length - 1
+  const users = (path: string) => [...needs.values()].filter((names) => names.includes(path)).length
+  const short = files.filter((path) => !isCommand(path) && lines(path) < 30 && users(path) === 1)
+  expect(short).toEqual([])
 })
 
 // What else is printed goes through the gate of the outputs, which takes secrets out.

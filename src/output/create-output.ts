@@ -12,6 +12,7 @@ import { resumeCommand } from './resume-command.ts'
 import { rescueText, type TextRescue } from './rescue-text.ts'
 import { createScreen, type Screen } from './screen.ts'
 import { createJobWatch } from './job-progress.ts'
+import type { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
   /** What a flag asked for; otherwise the text itself, for a terminal or plain. */
@@ -87,4 +88,20 @@ function createRenderer(
       return createTextOutput({ screen, notices, show: showOwn, showReasoning })
     }
   }
+}
+
+export interface ErrorReportOptions {
+  /** The form that the command line asked for. */
+  readonly json?: 'json' | 'jsonl' | undefined
+  /** Errors are never silenced; taken so that a caller can hand on its flags as they are. */
+  readonly quiet: boolean
+}
+
+/** Reports a failure that came before there was an `Output`, in the same form that one would have used. */
+export async function reportError(
+  context: Context,
+  error: ModelgateError,
+  { json, quiet }: ErrorReportOptions,
+): Promise<void> {
+  await createOutput(context, { mode: json, quiet, usage: false }).error(error)
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { OutputClosed } from '../../src/errors.ts'
 import type { OutputEvent } from '../../src/events/output.ts'
-import { createOutput } from '../../src/output/create-output.ts'
-import type { OutputOptions } from '../../src/output/create-output.ts'
+import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
 import { sampleEvents } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 

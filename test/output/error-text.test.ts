@@ -8,7 +8,7 @@ import {
   type ExitName,
 } from '../../src/errors.ts'
 import { errorDocument } from '../../src/output/json-output.ts'
-import { reportError } from '../../src/output/report-error.ts'
+import { reportError } from '../../src/output/create-output.ts'
 import { testContext } from '../support/test-context.ts'
 
 async function told(error: ModelgateError): Promise<string> {

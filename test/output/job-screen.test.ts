@@ -3,8 +3,7 @@ import { expect, test } from 'vitest'
 import type { VideoEvent } from '../../src/events/video.ts'
 import { sampleEvents } from '../support/output-samples.ts'
 import type { Step } from '../support/play-output.ts'
-import { runOnScreen } from '../support/screen.ts'
-import type { ScreenOptions } from '../support/screen.ts'
+import { runOnScreen, type ScreenOptions } from '../support/screen.ts'
 
 const player = fileURLToPath(new URL('../support/play-output.ts', import.meta.url))
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { ContractError, FileError, GenerationError, OutputClosed } from '../../src/errors.ts'
-import { createOutput } from '../../src/output/create-output.ts'
-import { reportError } from '../../src/output/report-error.ts'
+import { createOutput, reportError } from '../../src/output/create-output.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 

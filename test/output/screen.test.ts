@@ -2,8 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { sampleEvents, textDelta } from '../support/output-samples.ts'
 import type { Step } from '../support/play-output.ts'
-import { runOnScreen } from '../support/screen.ts'
-import type { ScreenOptions, ScreenResult } from '../support/screen.ts'
+import { runOnScreen, type ScreenOptions, type ScreenResult } from '../support/screen.ts'
 
 const player = fileURLToPath(new URL('../support/play-output.ts', import.meta.url))
 
