@@ -81,16 +81,16 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-let longWorkIsExpected = false
+let isTuned = false
 
 /**
  * A long stream makes only short-lived garbage: growing the space for it would double the memory and gain no time,
  * and marking what lives longer, beside the work, would cost more than it ever finds.
  * To be called when the stream proves to be long: Node's module for it takes as long to load as a short reply.
  */
-export function expectLongWork(): void {
-  if (longWorkIsExpected) return
-  longWorkIsExpected = true
+export function tuneForLongWork(): void {
+  if (isTuned) return
+  isTuned = true
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--no-incremental-marking')

@@ -198,8 +198,8 @@ export class OutputClosed extends ModelgateError {
 }
 
 /** The command failed and has already said so; only the exit code is left to pass on. */
-export class Ended extends Error {
-  override readonly name = 'Ended'
+export class AlreadyReported extends Error {
+  override readonly name = 'AlreadyReported'
   readonly exitCode: number
 
   constructor(error: ModelgateError) {

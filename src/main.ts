@@ -1,5 +1,5 @@
 import { systemContext, type Context } from './context.ts'
-import { Ended, FileError, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
+import { AlreadyReported, FileError, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
 import { runProgram } from './program.ts'
 
 /** For the launcher, which loads nothing but this module. @public */
@@ -16,10 +16,10 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     await context.stdout.drain()
     return exitCodes.ok.code
   } catch (error) {
-    if (error instanceof Ended) return error.exitCode
+    if (error instanceof AlreadyReported) return error.exitCode
     if (error instanceof OutputClosed) return error.exitCode
     const failure = asModelgateError(error, argv.includes('--debug'))
-    // Who has sent a request tells of its failures, and ends with `Ended`; or says so itself.
+    // Who has sent a request tells of its failures, and ends with `AlreadyReported`; or says so itself.
     const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
     const known = isUnsent ? failure.supplying({ billed: 'no' }) : failure
     const { reportError } = await import('./output/create-output.ts')

@@ -16,7 +16,7 @@ import {
 import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
 import { explainCommon, strictMeanings, collect } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { addContractFlags, flagsOf, type RivalFlags } from './shared/contract-flags.ts'
+import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
 import { createProblemList, type ProblemList, allInputs } from './shared/problem-list.ts'
 import { appendEntries, applySets, isSet, type Body } from './shared/request-body.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
@@ -33,7 +33,7 @@ interface GenerateOptions extends TextOptions {
 
 const contractFlags = flagsOf(endpoint.fields)
 
-const rivals: readonly RivalFlags[] = [
+const rivals: readonly ConflictingFlags[] = [
   ['--system', '--system-instruction'],
   ['--history', '--contents'],
   ['--schema', '--response-schema'],

@@ -7,7 +7,7 @@ import { addInput, applyAnswerSchema, readResponseTool, responseToolForms } from
 import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
 import { explainCommon, strictMeanings, collect } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { addContractFlags, flagsOf, type RivalFlags } from './shared/contract-flags.ts'
+import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
 import { createProblemList, type ProblemList, allInputs } from './shared/problem-list.ts'
 import { appendEntries, applySets, isSet, type Body } from './shared/request-body.ts'
 import { sendText, type TextRequest } from './shared/send-text.ts'
@@ -26,7 +26,7 @@ const contractFlags = flagsOf(endpoint.fields)
   // The gateway's own default is another one; this command always says which it wants.
   .map((flag) => (flag.name === 'stream' ? { ...flag, default: 'true, false with --background' } : flag))
 
-const rivals: readonly RivalFlags[] = [['--schema', '--text-format']]
+const rivals: readonly ConflictingFlags[] = [['--schema', '--text-format']]
 
 export const respondExamples: readonly Example[] = [
   ['modelgate respond -m MODEL "Name three rivers"'],

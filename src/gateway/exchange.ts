@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { expectLongWork, type Clock } from '../context.ts'
+import { tuneForLongWork, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import { openConnection, type ConnectionOptions, createReadMemory } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
@@ -85,7 +85,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   let moved = 0
   const count = (chunk: Uint8Array) => {
     moved += chunk.length
-    if (moved > longExchangeBytes) expectLongWork()
+    if (moved > longExchangeBytes) tuneForLongWork()
   }
   let wakeReader = () => {}
 

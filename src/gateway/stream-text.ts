@@ -60,13 +60,13 @@ export async function streamText(
   }
   let meaningful = false
   let pending = 0
-  const skimmer = receiver.raw === undefined ? decoder.skimmer : undefined
+  const fastPath = receiver.raw === undefined ? decoder.fastPath : undefined
   const reader = createMessageReader({
-    skimmer: skimmer && {
-      pattern: skimmer.pattern,
+    fastPath: fastPath && {
+      pattern: fastPath.pattern,
       take(match) {
         meaningful = true
-        skimmer.take(match)
+        fastPath.take(match)
       },
     },
     onMessage(value, text) {

@@ -1,5 +1,5 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
-import type { Skimmer } from './events/fast-path.ts'
+import type { FastPath } from './events/fast-path.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 
 /**
@@ -9,7 +9,7 @@ export interface TextDecoder {
   /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
   /** Takes messages of the usual form by their text; nearly all of a long answer are of it. */
-  readonly skimmer?: Skimmer | undefined
+  readonly fastPath?: FastPath | undefined
   /**
    * `open`: more is expected. `settled`: everything that is needed has come. Then the gateway usually closes
    * the connection; but usage, an error or a second response may still follow.

@@ -12,7 +12,7 @@ import { lookUpJob } from '../../src/gateway/videos/look-up-job.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { localServer } from '../support/local-server.ts'
 import { end, head, hold, readAll, stall, write } from '../support/server-replies.ts'
-import { createAlbum } from './images/album.ts'
+import { createImageResults } from './images/album.ts'
 import { testGateway, textRequest, until } from './test-gateway.ts'
 
 test('256 bytes a second are progress, and less are none', async () => {
@@ -45,7 +45,7 @@ const kinds: readonly {
     begin: '{"created":1,"data":[{"b64_json":"iVBORw0KGgo',
     limitMs: 300_000,
     problem: '7 stream_stalled',
-    ask: (gateway) => receiveImages(gateway, textRequest(gateway, { kind: 'create' }), createAlbum()),
+    ask: (gateway) => receiveImages(gateway, textRequest(gateway, { kind: 'create' }), createImageResults()),
   },
   {
     name: 'a text as one document',

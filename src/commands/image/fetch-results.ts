@@ -2,7 +2,7 @@ import { asModelgateError, Interrupted, ModelgateError } from '../../errors.ts'
 import { download } from '../../gateway/download/download.ts'
 import { keepDamaged } from '../../gateway/keep-damaged.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import type { Album, FoundLink } from './album.ts'
+import type { ImageResults, FoundLink } from './image-results.ts'
 import type { ImageOptions } from './image-options.ts'
 import type { ImageReport } from './image-report.ts'
 
@@ -14,7 +14,7 @@ import type { ImageReport } from './image-report.ts'
 export async function fetchResults(
   gateway: Gateway,
   options: ImageOptions,
-  album: Album,
+  album: ImageResults,
   report: ImageReport,
 ): Promise<void> {
   const failures: { readonly found: FoundLink; readonly error: ModelgateError }[] = []
@@ -52,7 +52,7 @@ export async function fetchResults(
  * fetched are all that is left of them.
  * @param error the reason of the abort
  */
-export function stoppedError(error: unknown, album: Album, report: ImageReport): unknown {
+export function stoppedError(error: unknown, album: ImageResults, report: ImageReport): unknown {
   const left = album.found.filter(({ index }) => !album.saved.has(index))
   for (const found of left) if (!album.has(found.index)) album.links.push(report.link(found))
   if (!(error instanceof Interrupted) || (left.length === 0 && album.saved.size === 0)) return error

@@ -7,7 +7,7 @@ import type { ReceivedImage } from '../../gateway/images/image-receiver.ts'
 import type { ImageReply } from '../../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../../gateway/responses/usage.ts'
 import type { Output } from '../../output/output.ts'
-import type { Album, FoundLink } from './album.ts'
+import type { ImageResults, FoundLink } from './image-results.ts'
 import type { ImageRequest } from './image-request.ts'
 import { describeExisting } from './report-existing.ts'
 
@@ -33,7 +33,7 @@ export interface ReportParts {
   readonly context: Context
   readonly request: ImageRequest
   readonly output: Output
-  readonly album: () => Album
+  readonly album: () => ImageResults
   readonly reply: () => ImageReply | undefined
   readonly requestId: () => string | null
 }

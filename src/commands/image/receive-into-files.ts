@@ -1,14 +1,20 @@
 import type { Context } from '../../context.ts'
-import { Ended, FileError, GenerationError, ModelgateError, asModelgateError } from '../../errors.ts'
+import {
+  AlreadyReported,
+  FileError,
+  GenerationError,
+  ModelgateError,
+  asModelgateError,
+} from '../../errors.ts'
 import { absoluteUrl } from '../../gateway/download/download.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { receiveImages, type ImageReceiver, type ImageReply } from '../../gateway/images/receive-images.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
-import { cameAndAsked } from '../shared/came-and-asked.ts'
+import { countMismatch } from '../shared/came-and-asked.ts'
 import { withBilling } from '../shared/open-gateway.ts'
-import { createAlbum, type Album } from './album.ts'
+import { createImageResults, type ImageResults } from './image-results.ts'
 import { fetchResults, stoppedError } from './fetch-results.ts'
 import type { ImageOptions } from './image-options.ts'
 import { createImageReport, type ImageReport } from './image-report.ts'
@@ -46,7 +52,7 @@ export async function receiveIntoFiles(
     requestId: () => requestId,
   })
   const quiet = options.quiet === true || options.json === true || options.jsonl === true
-  const album = createAlbum({
+  const album = createImageResults({
     context,
     options,
     request,
@@ -87,7 +93,7 @@ export async function receiveIntoFiles(
       await writeSidecars(context, request, report.made(), facts)
     }
     const { total, most } = album
-    if (total > most) report.warn(cameAndAsked(total, request.wanted.length, 'image', most))
+    if (total > most) report.warn(countMismatch(total, request.wanted.length, 'image', most))
     if (broken !== undefined) failMissing(album, request, broken)
     failRescued(album)
     judge(options, request, album, report)
@@ -98,12 +104,12 @@ export async function receiveIntoFiles(
     const known = afterSending(failure, hasReplied)
     await report.tellFiles()
     await output.error(known, report.document())
-    throw new Ended(known)
+    throw new AlreadyReported(known)
   }
   if (album.failures.length === 0) return
   const failure = someFailed(album, request, options)
   if (!options.json && !options.jsonl) await output.error(failure, report.document())
-  throw new Ended(failure)
+  throw new AlreadyReported(failure)
 }
 
 /**
@@ -119,7 +125,11 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
 }
 
 /** Each failure has been told, unless the command was to be quiet. */
-function someFailed({ failures }: Album, { wanted }: ImageRequest, { quiet }: ImageOptions): ModelgateError {
+function someFailed(
+  { failures }: ImageResults,
+  { wanted }: ImageRequest,
+  { quiet }: ImageOptions,
+): ModelgateError {
   const told = failures.map(({ index, message }) => `Image ${index} failed: ${message}`)
   const message = quiet ? told.join('\n') : `${failures.length} of ${wanted.length} images failed.`
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
@@ -131,7 +141,7 @@ function someFailed({ failures }: Album, { wanted }: ImageRequest, { quiet }: Im
 }
 
 /** @throws the first error when no image is where it belongs: then it is the command's */
-function failRescued({ rescued, saved, links }: Album): void {
+function failRescued({ rescued, saved, links }: ImageResults): void {
   const [first] = rescued
   if (first === undefined || saved.size + links.length > 0) return
   const paths = rescued.flatMap(({ facts }) => facts.rescued ?? [])
@@ -142,7 +152,7 @@ function failRescued({ rescued, saved, links }: Album): void {
 async function keepFound(
   gateway: Gateway,
   options: ImageOptions,
-  album: Album,
+  album: ImageResults,
   { report, output }: { readonly report: ImageReport; readonly output: Output },
 ): Promise<void> {
   if (options.download) return fetchResults(gateway, options, album, report)
@@ -160,7 +170,7 @@ async function keepFound(
  * The reply broke off, or said that something went wrong, when a part of the images had come.
  * @throws the error, unless it only says why the others are missing: an unknown outcome is no failed image
  */
-function failMissing(album: Album, { wanted }: ImageRequest, error: ModelgateError): void {
+function failMissing(album: ImageResults, { wanted }: ImageRequest, error: ModelgateError): void {
   const isAnswer = error.exit === 'contract' || error.exit === 'failed'
   const missing = wanted.filter((index) => !album.has(index))
   if (!isAnswer || missing.length === wanted.length) throw error
@@ -171,13 +181,13 @@ function failMissing(album: Album, { wanted }: ImageRequest, error: ModelgateErr
 function judge(
   options: ImageOptions,
   { wanted }: ImageRequest,
-  { saved, links, failures, total, most }: Album,
+  { saved, links, failures, total, most }: ImageResults,
   report: ImageReport,
 ): void {
   if (failures.length > 0 || total > most) return
   const [came, asked] = [saved.size + links.length, wanted.length]
   if (came === asked) return
-  const message = cameAndAsked(came, asked, 'image')
+  const message = countMismatch(came, asked, 'image')
   if (came < asked && options.strict) {
     throw new GenerationError('fewer_images', message, { billed: 'yes' })
   }

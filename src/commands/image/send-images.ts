@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { Ended, asModelgateError } from '../../errors.ts'
+import { AlreadyReported, asModelgateError } from '../../errors.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { mintIdempotencyKey, endpointUrl } from '../../gateway/url.ts'
 import type { GatewayRequest } from '../../gateway/gateway.ts'
@@ -89,7 +89,7 @@ async function passOn({ stdout }: Context, { gateway, gate, hasSent, wire, outpu
     const broken = error instanceof ExchangeError ? brokenError(error, wire.kind) : error
     const known = withBilling(asModelgateError(broken, gateway.trace !== undefined), hasSent())
     await output.error(known)
-    throw new Ended(known)
+    throw new AlreadyReported(known)
   }
 }
 

@@ -4,7 +4,12 @@ import type { AnswerSchema } from './answer-schema.ts'
 import { readAttachment, type Attachment } from './attachments.ts'
 import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from './text-prompt.ts'
 import type { CommonOptions } from './common-options.ts'
-import { applyContractFlags, type ContractFlag, refuseRivals, type RivalFlags } from './contract-flags.ts'
+import {
+  applyContractFlags,
+  type ContractFlag,
+  refuseConflicts,
+  type ConflictingFlags,
+} from './contract-flags.ts'
 import { configuredBaseUrl, readSettings } from './open-gateway.ts'
 import { type ProblemList, allInputs } from './problem-list.ts'
 import { startBody, type Body } from './request-body.ts'
@@ -18,7 +23,7 @@ export interface TextOptions extends CommonOptions {
 /** What each text command has of its own. */
 export interface TextFlags<Options extends TextOptions> {
   readonly contractFlags: readonly ContractFlag[]
-  readonly rivals: readonly RivalFlags[]
+  readonly rivals: readonly ConflictingFlags[]
   /** The flags that stand for more than one field, or for one in another form. */
   applyShortFlags(context: Context, options: Options, body: Body, problems: ProblemList): Promise<void>
   applyAnswerSchema(context: Context, text: string | undefined, body: Body): Promise<AnswerSchema | undefined>
@@ -47,7 +52,7 @@ export async function beginTextRequest<Options extends TextOptions>(
   const { step } = problems
   const settings = await step(() => readSettings(context, options))
   if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
-  await step(() => refuseRivals(own, flags.rivals))
+  await step(() => refuseConflicts(own, flags.rivals))
   const body: Body = (await step(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags.contractFlags, own, body, problems)
   await flags.applyShortFlags(context, options, body, problems)

@@ -154,14 +154,17 @@ function numberOf(text: string): unknown {
 }
 
 /** Two flags, with their dashes, of which one would silently take the place of the other. */
-export type RivalFlags = readonly [one: string, other: string]
+export type ConflictingFlags = readonly [one: string, other: string]
 
 /**
  * Refuses a call that gives both flags of a pair.
  * @param options of the command alone, as commander keeps them
  * @throws UsageError `conflicting_option` naming every such pair
  */
-export function refuseRivals(options: Readonly<Record<string, unknown>>, pairs: readonly RivalFlags[]): void {
+export function refuseConflicts(
+  options: Readonly<Record<string, unknown>>,
+  pairs: readonly ConflictingFlags[],
+): void {
   const isGiven = (flag: string) => options[attribute(flag.slice(2))] !== undefined
   const problems = pairs
     .filter(([one, other]) => isGiven(one) && isGiven(other))

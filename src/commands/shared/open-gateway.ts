@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { ModelgateError, UsageError, Ended, asModelgateError } from '../../errors.ts'
+import { ModelgateError, UsageError, AlreadyReported, asModelgateError } from '../../errors.ts'
 import { defaultSeconds } from '../../contract/limits.ts'
 import { sandboxFolder } from '../../config/paths.ts'
 import { resolveKey } from '../../config/key.ts'
@@ -179,7 +179,7 @@ async function readExtraCertificates(context: Context): Promise<void> {
 export function withBilling(error: ModelgateError, hasSent: boolean): ModelgateError
 export function withBilling(error: unknown, hasSent: boolean, debug: boolean): unknown
 export function withBilling(error: unknown, hasSent: boolean, debug = false): unknown {
-  if (error instanceof Ended) return error
+  if (error instanceof AlreadyReported) return error
   const known = asModelgateError(error, debug)
   return known.exit === 'bug' ? known.supplying({ billed: hasSent ? 'maybe' : 'no' }) : known
 }

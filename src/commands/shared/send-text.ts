@@ -1,7 +1,7 @@
 import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { Ended, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
+import { AlreadyReported, ModelgateError, UsageError, asModelgateError } from '../../errors.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../../events/text.ts'
 import { outputVersion } from '../../events/schema.ts'
 import type { TextFile } from '../../files/text-file.ts'
@@ -174,7 +174,7 @@ async function receive(
     // What cannot be written has been generated all the same.
     const told = hasReplied && known.exit === 'io' ? known.supplying({ billed: 'yes' }) : known
     await output.error(withRequestId(told, requestId), document())
-    throw new Ended(known)
+    throw new AlreadyReported(known)
   }
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { SavedVideo } from '../../events/video.ts'
 import { describeVideoFile, videoMediaTypes } from '../../files/video-info.ts'
 import { extensionOf } from '../../files/file-name.ts'
-import type { Pursuit, JobSession } from './job-session.ts'
+import type { JobWait, JobSession } from './job-session.ts'
 import type { VideoOptions } from './video-options.ts'
 import type { Context } from '../../context.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
@@ -23,7 +23,7 @@ const extensions = Object.values(videoMediaTypes).map(extensionOf)
  */
 export async function savedBefore(
   { context, options }: Pick<JobSession, 'context' | 'options'>,
-  { stored, plan }: Pick<Pursuit, 'stored' | 'plan'>,
+  { stored, plan }: Pick<JobWait, 'stored' | 'plan'>,
   { id, count }: { readonly id: string; readonly count: number },
 ): Promise<ReadonlyMap<number, SavedVideo>> {
   const paths = stored?.record.files ?? []
@@ -62,7 +62,7 @@ function wantsAnother({ output, force }: Pick<VideoOptions, 'output' | 'force'>)
  * waits for them again wants to know where they are, and the gateway may have forgotten the job. Undefined when one is
  * missing or damaged, and when another place or a fresh copy is asked for.
  */
-export async function standingVideos(
+export async function alreadySavedVideos(
   context: Pick<Context, 'cwd'>,
   options: Pick<VideoOptions, 'output' | 'force'>,
   { id, stored }: NamedJob,
@@ -87,7 +87,7 @@ export async function standingVideos(
 }
 
 /** Tells of the videos as the command did that saved them, and of those that are missing; the exit code is the same. */
-export function tellStanding(
+export function reportAlreadySaved(
   session: Pick<JobSession, 'options' | 'report'>,
   { id, kind, stored }: NamedJob,
   videos: readonly SavedVideo[],
@@ -101,7 +101,7 @@ export function tellStanding(
 }
 
 /** A note for whoever expected the gateway to be asked. */
-export function standingNote({ length }: readonly SavedVideo[]): string {
+export function alreadySavedNote({ length }: readonly SavedVideo[]): string {
   const saved = length === 1 ? 'The video was' : `The ${length} videos were`
   const them = length === 1 ? 'it' : 'them'
   return `${saved} saved earlier, and nothing was asked of the gateway; --force fetches ${them} again.\n`

@@ -5,7 +5,7 @@ import { waitForJob } from '../../gateway/videos/wait-for-job.ts'
 import { resumeCommand } from '../../output/resume-command.ts'
 import { tellFewer } from './missing-videos.ts'
 import { resumeFlags } from './jobs.ts'
-import { changeOf, keepRecord, type JobSession, type Pursuit } from './job-session.ts'
+import { changeOf, keepRecord, type JobSession, type JobWait } from './job-session.ts'
 import { saveVideos } from './save-videos.ts'
 import { hasEnded } from '../../contract/video-state.ts'
 import type { VideoState } from '../../contract/videos.ts'
@@ -15,7 +15,7 @@ import type { VideoState } from '../../contract/videos.ts'
  * @returns the error of a command of which some videos are missing
  * @throws ModelgateError; each knows the job's id and, where the job goes on, the command that takes the wait up again
  */
-export async function followJob(session: JobSession, pursuit: Pursuit): Promise<ModelgateError | undefined> {
+export async function followJob(session: JobSession, pursuit: JobWait): Promise<ModelgateError | undefined> {
   const { context, options, settings, gateway, report } = session
   const { job, stored } = pursuit
   const resume = resumeCommand(context, job.id, resumeFlags(options))
@@ -26,7 +26,7 @@ export async function followJob(session: JobSession, pursuit: Pursuit): Promise<
     firstWaitS: settings.pollInterval.value,
     deadlineMs: pursuit.deadlineMs,
     first: pursuit.first,
-    isHearsay: stored === undefined && pursuit.first === undefined,
+    isUnverified: stored === undefined && pursuit.first === undefined,
     resumeHint: `The job goes on; to wait for it again: ${resume}`,
     onReport(found, { elapsedMs }) {
       const { state, status, progress } = found
@@ -71,7 +71,7 @@ export function failed({ id, failure, requestId }: JobReport): GenerationError {
 }
 
 /** Seconds that the job had run when the wait began; undefined when nobody knows when it was started. */
-function elapsedBefore({ context }: JobSession, { stored, first }: Pursuit): number | undefined {
+function elapsedBefore({ context }: JobSession, { stored, first }: JobWait): number | undefined {
   const started = stored?.record.created_at ?? first?.createdAt ?? undefined
   return started === undefined ? undefined : Math.max(0, context.clock.now() / 1000 - started)
 }

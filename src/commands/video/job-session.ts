@@ -1,7 +1,7 @@
 import type { VideoDocument } from '../../events/video.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { Ended, asModelgateError, type ModelgateError } from '../../errors.ts'
+import { AlreadyReported, asModelgateError, type ModelgateError } from '../../errors.ts'
 import type { StoredJob } from '../../files/jobs/job-store.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
@@ -67,15 +67,15 @@ export async function reportJob(
     // The document on standard output tells of every video; words do that on standard error.
     if (options.json || options.jsonl) await output.end(report.document()!)
     else await output.error(failure, report.document())
-    throw new Ended(failure)
+    throw new AlreadyReported(failure)
   } catch (error) {
-    if (error instanceof Ended) throw error
+    if (error instanceof AlreadyReported) throw error
     const known = asModelgateError(error, options.debug === true)
     const billed = hasSent() ? (report.document() === undefined ? 'maybe' : 'yes') : 'no'
     const told = known.exit === 'io' || known.exit === 'bug' ? known.supplying({ billed }) : known
     tellRaw()
     await output.error(told, report.document())
-    throw new Ended(told)
+    throw new AlreadyReported(told)
   }
 }
 
@@ -106,7 +106,7 @@ export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] 
 }
 
 /** A job that is waited for, and where its videos go. */
-export interface Pursuit {
+export interface JobWait {
   readonly job: Job
   readonly stored: StoredJob | undefined
   readonly plan: OutputPlan

@@ -17,7 +17,7 @@ import { failed, followJob } from './follow-job.ts'
 import { findJob, optionsFor, resumeFlags, withCleanIds, type NamedJob } from './jobs.ts'
 import { changeOf, keepRecord, openJobOutput, reportJob, type JobSession } from './job-session.ts'
 import { withKnowledge } from './record-knowledge.ts'
-import { standingNote, standingVideos, tellStanding } from './already-saved.ts'
+import { alreadySavedNote, alreadySavedVideos, reportAlreadySaved } from './already-saved.ts'
 import { deadlineOf, withoutTotal } from './start-job.ts'
 
 /** Looks a job up, or with `--wait` waits for its end and saves its videos where the command that started it wanted. */
@@ -39,13 +39,15 @@ export async function lookAtJob(
     : { plan: undefined, force: false }
   const model = named.stored?.record.model ?? ''
   const standing =
-    plan === undefined || isDryRun(options) ? undefined : await standingVideos(context, options, named, plan)
+    plan === undefined || isDryRun(options)
+      ? undefined
+      : await alreadySavedVideos(context, options, named, plan)
   if (standing !== undefined) {
     output = openJobOutput(context, options, settings, { result: 'files', gate })
     await reportJob(output, { command, model, options }, async (report) =>
-      tellStanding({ options, report }, named, standing),
+      reportAlreadySaved({ options, report }, named, standing),
     ).finally(() => {
-      if (!settings.quiet.value) context.stderr.write(standingNote(standing))
+      if (!settings.quiet.value) context.stderr.write(alreadySavedNote(standing))
     })
     return
   }

@@ -1,7 +1,7 @@
 import { GenerationError, ModelgateError, type ErrorFacts } from '../../errors.ts'
 import { filteredOf, filteredSentence, type JobReport } from '../../gateway/videos/job-fields.ts'
 import type { VideoReport } from './video-report.ts'
-import { cameAndAsked } from '../shared/came-and-asked.ts'
+import { countMismatch } from '../shared/came-and-asked.ts'
 import { videosOf } from './video-request.ts'
 import type { NamedJob } from './jobs.ts'
 import type { JobSession } from './job-session.ts'
@@ -40,7 +40,7 @@ export function tellFewer(
   if (stored === undefined) return undefined
   const asked = videosOf(stored.record.request)
   if (came + filteredOf(value).count >= asked) return undefined
-  const message = cameAndAsked(came, asked, 'video')
+  const message = countMismatch(came, asked, 'video')
   if (options.strict) {
     return new GenerationError('fewer_videos', message, { remoteId: id, billed: 'yes' })
   }

@@ -19,8 +19,8 @@ import { withFacts } from '../../gateway/videos/start-job.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
 import type { JobReport } from '../../gateway/videos/job-fields.ts'
 import { resultPlaces } from '../../gateway/videos/result-places.ts'
-import { type Pursuit, keepRecord, type JobSession } from './job-session.ts'
-import { cameAndAsked } from '../shared/came-and-asked.ts'
+import { type JobWait, keepRecord, type JobSession } from './job-session.ts'
+import { countMismatch } from '../shared/came-and-asked.ts'
 import { videosOf } from './video-request.ts'
 import { someMissing, tellHeldBack } from './missing-videos.ts'
 import { savedBefore } from './already-saved.ts'
@@ -33,7 +33,7 @@ import { savedBefore } from './already-saved.ts'
  */
 export async function saveVideos(
   session: JobSession,
-  pursuit: Pursuit,
+  pursuit: JobWait,
   completed: JobReport,
   resume: string,
 ): Promise<ModelgateError | undefined> {
@@ -42,7 +42,7 @@ export async function saveVideos(
   const asked = pursuit.stored === undefined ? undefined : videosOf(pursuit.stored.record.request)
   // More than was asked for may have been paid for; but no gateway is to fill a folder.
   const count = Math.min(total, asked === undefined ? mostPlannedNames : Math.max(asked, maxVideoSamples))
-  if (count < total) report.warn(cameAndAsked(total, asked ?? 1, 'video', count))
+  if (count < total) report.warn(countMismatch(total, asked ?? 1, 'video', count))
   if (pursuit.plan.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
   const heldBack = () => tellHeldBack(report, completed, count)
   const before = await savedBefore(session, pursuit, { id: lastSegment(completed.id), count })
@@ -83,7 +83,7 @@ export async function saveVideos(
 /** Enough to tell it all again without the gateway. A copy in another place does not take the first one's place. */
 async function keepResult(
   { context, options, report }: JobSession,
-  { stored }: Pursuit,
+  { stored }: JobWait,
   { value }: JobReport,
   count: number,
 ): Promise<void> {
@@ -104,7 +104,7 @@ function severalForOne(count: number, remoteId: string): UsageError {
 
 async function saveOne(
   session: JobSession,
-  { plan, force, stored }: Pursuit,
+  { plan, force, stored }: JobWait,
   fetcher: VideoFetcher,
   index: number,
 ): Promise<void> {

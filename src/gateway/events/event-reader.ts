@@ -10,7 +10,7 @@ import {
   type MessageHandlers,
   type TextReader,
 } from './json-reader.ts'
-import { createEventSkimmer, endOfEvent, endsEvent } from './fast-path.ts'
+import { createEventFastPath, endOfEvent, endsEvent } from './fast-path.ts'
 
 /** How many events one message may be cut over (quirk 5 was seen with two). */
 const maxPieces = 8
@@ -141,8 +141,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   // The parser drops an unknown line that is cut over two feeds; JSON without `data:` consists of such lines.
   const lines = createLineBuffer(feedLines)
 
-  const { skimmer } = handlers
-  const skim = skimmer && createEventSkimmer(skimmer)
+  const { fastPath } = handlers
+  const skim = fastPath && createEventFastPath(fastPath)
   let betweenEvents = true
 
   const parse = (text: string) => {

@@ -1,5 +1,5 @@
 /** Messages of a usual form, which are read by their text: that is quicker than parsing them. */
-export interface Skimmer {
+export interface FastPath {
   /** The whole JSON of such a message, as the source of a regular expression without anchors. */
   readonly pattern: string
   /** @param match at 1 and after it the groups of the pattern */
@@ -7,9 +7,9 @@ export interface Skimmer {
 }
 
 /** Takes events from a place in the text on, and returns where the first one begins that is not of the usual form. */
-type SkimEvents = (text: string, from: number) => number
+type FastPathEvents = (text: string, from: number) => number
 
-export function createEventSkimmer({ pattern, take }: Skimmer): SkimEvents {
+export function createEventFastPath({ pattern, take }: FastPath): FastPathEvents {
   const usualEvent = new RegExp(
     String.raw`(?:event: ?[\w.]*(?:\n|\r\n))?data: ?${pattern}(?:\n\n|\r\n\r\n)`,
     'y',

@@ -1,11 +1,11 @@
-import type { Skimmer } from './fast-path.ts'
+import type { FastPath } from './fast-path.ts'
 import { cut, malformed, tooLarge } from './reader-errors.ts'
 import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 
 /** What becomes of the messages of a reply. */
 export interface MessageHandlers {
   /** Takes messages of a usual form before they are parsed. */
-  readonly skimmer?: Skimmer | undefined
+  readonly fastPath?: FastPath | undefined
   /** A JSON value and its text as it came. */
   onMessage(value: unknown, text: string): void
   /** A sign of life that carries nothing: a comment, a ping. */

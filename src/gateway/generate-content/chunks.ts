@@ -2,7 +2,7 @@ import { createGrowingText, type GrowingText } from '../../files/growing-text.ts
 import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../json-access.ts'
 import type { Usage } from '../../events/text.ts'
 import { dangerousNames } from '../../files/file-name.ts'
-import { type Skimmer, jsonPattern, unescapeJson } from '../events/fast-path.ts'
+import { type FastPath, jsonPattern, unescapeJson } from '../events/fast-path.ts'
 
 /** Joins the chunks of a stream into the one object that a reply without streaming would have been. */
 interface ChunkMerger {
@@ -238,7 +238,7 @@ const textChunk =
  * Reads chunks of plain text without parsing them as JSON: nearly all chunks of a long answer are of this one form.
  * @param take receives the text, and the usage, model and id of the response as `readFacts` reads them
  */
-export function createTextSkimmer(take: (text: string, facts: string) => void): Skimmer {
+export function createTextFastPath(take: (text: string, facts: string) => void): FastPath {
   return {
     pattern: textChunk,
     take: ([, text, found]) => take(unescapeJson(text!), found!),

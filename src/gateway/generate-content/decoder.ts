@@ -15,7 +15,7 @@ import {
   createPartialArguments,
   type PartialArguments,
   createReplyFacts,
-  createTextSkimmer,
+  createTextFastPath,
 } from './chunks.ts'
 
 interface CandidateState {
@@ -215,7 +215,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   }
 
   /** A merged reply needs every chunk as it is; words alone do not. */
-  const skimmer = createTextSkimmer((text, found) => {
+  const fastPath = createTextFastPath((text, found) => {
     understood = true
     addText(candidateAt(0), 0, text)
     facts.skim(found)
@@ -223,7 +223,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
 
   return {
     message,
-    skimmer: merger === undefined ? skimmer : undefined,
+    fastPath: merger === undefined ? fastPath : undefined,
     // Some name an end in every chunk (recorded).
     endIsCertain: false,
     get state() {

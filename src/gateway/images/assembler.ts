@@ -53,7 +53,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
     return { index, partial: partialIndex(head) ?? partial }
   }
 
-  const intake = createImageIntake({
+  const intake = createImageAssembler({
     open: (position, kind, head) => receiver.open(startOf(position, kind, head)),
     eventName,
   })
@@ -138,7 +138,7 @@ function noImage(): ContractError {
 type Outcomes = ReadonlyMap<number, ReceivedImage['source'] | ModelgateError>
 
 /** Passes the images of a message on while the message arrives. */
-interface ImageIntake {
+interface ImageAssembler {
   /** @param head the message up to the image */
   begin(place: ImagePlace, head: () => string): ImageText
   /** The message has ended. */
@@ -149,7 +149,7 @@ interface ImageIntake {
   drop(): Promise<void>
 }
 
-interface IntakeOptions {
+interface AssemblerOptions {
   /** Opens the writer for the image at a position of the message. */
   open(position: number, kind: MessageKind, head: JsonObject): Promise<ImageWriter>
   /** The name of the current event, for messages that do not name their type. */
@@ -160,7 +160,7 @@ interface IntakeOptions {
  * An intake whose images go into their writers at once. An image that is broken or cannot be written is given up, and
  * the others go on: they have been paid for, too. Whatever else goes wrong ends everything.
  */
-function createImageIntake({ open, eventName }: IntakeOptions): ImageIntake {
+function createImageAssembler({ open, eventName }: AssemblerOptions): ImageAssembler {
   let outcomes = new Map<number, ReceivedImage['source'] | ModelgateError>()
   let current: ImagePayload | undefined
   /** An image whose message has not yet said whether it is only a partial one. */

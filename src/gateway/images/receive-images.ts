@@ -93,7 +93,7 @@ async function readReply(
       await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
       await receiver.flush?.()
       writing = false
-      // Blanks, comments and pings are signs of life, and no progress.
+      // Blanks, comments and pings are keep-alives, and no progress.
       const meaningful = reader.bytesRead > before
       if (collector.messages > messages) progress.completed()
       else progress.received(reader.bytesRead - before)

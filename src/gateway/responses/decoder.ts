@@ -13,7 +13,7 @@ import {
 } from '../text-decoder.ts'
 import { answerText, contentParts, isAnswer, createTranscript } from './transcript.ts'
 import { readResponseUsage } from './usage.ts'
-import { type Skimmer, jsonPattern, unescapeJson } from '../events/fast-path.ts'
+import { type FastPath, jsonPattern, unescapeJson } from '../events/fast-path.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
 export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {
@@ -164,14 +164,14 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
     response: response ?? null,
   })
 
-  const skimmer = createDeltaSkimmer((outputIndex, delta) => {
+  const fastPath = createDeltaFastPath((outputIndex, delta) => {
     understood = true
     addText(shown.itemAt(outputIndex), delta)
   })
 
   return {
     message,
-    skimmer,
+    fastPath,
     endIsCertain: true,
     get state() {
       // `response.failed` follows an error event, if it comes at all.
@@ -238,7 +238,7 @@ const textDelta =
   String.raw`(?:${index}${others}${delta}|${delta}${others}${index})${others}\}`
 
 /** Reads text deltas without parsing them as JSON: nearly all events of a long answer are of this one form. */
-function createDeltaSkimmer(take: (outputIndex: number, delta: string) => void): Skimmer {
+function createDeltaFastPath(take: (outputIndex: number, delta: string) => void): FastPath {
   return {
     pattern: textDelta,
     take([, indexBefore, deltaAfter, deltaBefore, indexAfter]) {

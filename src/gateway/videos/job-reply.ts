@@ -50,7 +50,7 @@ export async function readJobReply(
     for await (const chunk of reply.body) {
       if (beginning.length < longestBeginning) beginning += Buffer.from(chunk).toString('latin1')
       reader.push(chunk)
-      // Blanks are signs of life, and no progress.
+      // Blanks are keep-alives, and no progress.
       if (!chunk.every(isBlank)) progress.received(Math.max(0, reader.pending - pending))
       pending = reader.pending
       if (reader.done) break

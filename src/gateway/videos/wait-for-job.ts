@@ -34,7 +34,7 @@ export interface WaitOptions {
   /** What is already known of the job, so that it is not asked for at once. */
   readonly first?: JobReport | undefined
   /** Only its name speaks for the job: the gateway may know none. */
-  readonly isHearsay?: boolean | undefined
+  readonly isUnverified?: boolean | undefined
   /** How the wait is taken up again, as a sentence or a command: the hint of every error. */
   readonly resumeHint?: string | undefined
   /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
@@ -60,13 +60,13 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     return await waitForEnd(gateway, job, options)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
-    const { resumeHint, isHearsay } = options
-    if (error.exit === 'notSent' && isHearsay !== true) throw notReached(error, job, resumeHint)
+    const { resumeHint, isUnverified } = options
+    if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, resumeHint)
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
     throw withFacts(error, {
       remoteId: job.id,
       // The job exists, whatever became of asking for it.
-      ...(isHearsay === true && (error.exit === 'usage' || isUnknownJob(error)) ? {} : { billed: 'yes' }),
+      ...(isUnverified === true && (error.exit === 'usage' || isUnknownJob(error)) ? {} : { billed: 'yes' }),
       ...(error instanceof Interrupted ? { phase: 'wait' } : {}),
       ...(goesOn && resumeHint !== undefined ? { hint: resumeHint } : {}),
     })

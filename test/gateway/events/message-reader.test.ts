@@ -126,7 +126,7 @@ test.for([
   for (const size of [1, 100]) expect(outcomeOf(inPieces(reply, size)).messages).toEqual([message])
 })
 
-test('reports comments as signs of life', () => {
+test('reports comments as keep-alives', () => {
   let comments = 0
   const reader = createMessageReader({ onMessage() {}, onComment: () => void comments++ })
   reader.push(Buffer.from(': PING\n\ndata: : PING\n\ndata:\n\n'))

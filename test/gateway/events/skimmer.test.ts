@@ -1,17 +1,17 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
-import type { Skimmer } from '../../../src/gateway/events/fast-path.ts'
+import type { FastPath } from '../../../src/gateway/events/fast-path.ts'
 
 /** What comes of a stream in pieces: the values in order, however they were read, and the failure at the end. */
 function readStream(pieces: readonly Buffer[], skims: boolean): { values: unknown[]; end: unknown } {
   const values: unknown[] = []
-  const skimmer: Skimmer = {
+  const fastPath: FastPath = {
     pattern: String.raw`\{"n": ?(\d)\}`,
     take: ([, digit]) => void values.push({ n: Number(digit) }),
   }
   const reader = createMessageReader({
-    skimmer: skims ? skimmer : undefined,
+    fastPath: skims ? fastPath : undefined,
     onMessage: (value) => void values.push(value),
   })
   try {
@@ -70,7 +70,7 @@ test('usual events never reach the parser', () => {
   const parsed: unknown[] = []
   const taken: string[] = []
   const reader = createMessageReader({
-    skimmer: { pattern: String.raw`\{"n":(\d)\}`, take: ([, digit]) => void taken.push(digit!) },
+    fastPath: { pattern: String.raw`\{"n":(\d)\}`, take: ([, digit]) => void taken.push(digit!) },
     onMessage: (value) => void parsed.push(value),
   })
   reader.push(Buffer.from('data: {"n":1}\n\nevent: x.y\r\ndata: {"n":2}\r\n\r\ndata: {"m":3}\n\nda'))

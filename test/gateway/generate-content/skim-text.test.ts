@@ -1,13 +1,13 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventSkimmer } from '../../../src/gateway/events/fast-path.ts'
-import { createTextSkimmer, readFacts } from '../../../src/gateway/generate-content/chunks.ts'
+import { createEventFastPath } from '../../../src/gateway/events/fast-path.ts'
+import { createTextFastPath, readFacts } from '../../../src/gateway/generate-content/chunks.ts'
 
 /** What a chunk says when it is read by its text; undefined when it has to be parsed. */
 function skimTextChunk(json: string) {
   let found: { text: string; facts: Record<string, unknown> } | undefined
-  const skimmer = createTextSkimmer((text, facts) => void (found = { text, facts: readFacts(facts) }))
-  createEventSkimmer(skimmer)(`data: ${json}\n\n`, 0)
+  const fastPath = createTextFastPath((text, facts) => void (found = { text, facts: readFacts(facts) }))
+  createEventFastPath(fastPath)(`data: ${json}\n\n`, 0)
   return found
 }
 

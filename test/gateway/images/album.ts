@@ -9,7 +9,7 @@ export interface Picture {
 }
 
 /** A receiver that keeps everything. */
-export interface Album extends ImageReceiver {
+export interface ImageResults extends ImageReceiver {
   readonly pictures: readonly Picture[]
   readonly urls: readonly { readonly index: number; readonly url: string }[]
 }
@@ -21,7 +21,7 @@ export interface AlbumOptions {
   readonly onDone?: (picture: Picture) => void
 }
 
-export function createAlbum({ count, onWrite, onDone }: AlbumOptions = {}): Album {
+export function createImageResults({ count, onWrite, onDone }: AlbumOptions = {}): ImageResults {
   const pictures: Picture[] = []
   const urls: { index: number; url: string }[] = []
   return {

@@ -1,7 +1,7 @@
 import { ModelgateError } from '../../../src/errors.ts'
 import { createImageCollector, type ImageCollector } from '../../../src/gateway/images/assembler.ts'
 import { createReplyReader } from '../../../src/gateway/images/receive-images.ts'
-import { createAlbum } from './album.ts'
+import { createImageResults } from './album.ts'
 
 /** What a reader makes of the bytes of a reply. */
 export interface ReadReply {
@@ -19,7 +19,7 @@ export interface ReadReply {
 
 /** Reads a reply that arrives in these pieces, to its end. Any other error than ours is thrown on. */
 export async function readReply(pieces: Iterable<Uint8Array>, count?: number): Promise<ReadReply> {
-  const album = createAlbum(count === undefined ? {} : { count })
+  const album = createImageResults(count === undefined ? {} : { count })
   const collector: ImageCollector = createImageCollector(album, () => reader.eventName)
   const reader = createReplyReader(collector)
   let error: string | undefined

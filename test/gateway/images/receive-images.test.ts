@@ -18,7 +18,7 @@ import {
   type ServerReply,
 } from '../../support/server-replies.ts'
 import { advanceUntilSettled, testGateway, textRequest, until } from '../test-gateway.ts'
-import { createAlbum } from './album.ts'
+import { createImageResults } from './album.ts'
 
 const imageRequest = (gateway: Pick<Gateway, 'baseUrl'>) =>
   textRequest(gateway, { kind: 'create', url: new URL('/v1/images/generations', gateway.baseUrl) })
@@ -39,7 +39,7 @@ const html = '<html><title>502 Bad Gateway</title></html>'
 async function outcomeOf(reply: ServerReply, count?: number): Promise<string> {
   const server = await localServer([reply])
   const gateway = testGateway(server.url)
-  const album = createAlbum(count === undefined ? {} : { count })
+  const album = createImageResults(count === undefined ? {} : { count })
   const outcome = receive(gateway, album)
   await until(() => server.requests[0]?.complete === true)
   // Waits of a second or more pass at once.
@@ -60,7 +60,7 @@ test('tells of broken images beside whole ones, to whoever wants to know', async
     json({ data: [{}, { b64_json: '*' }] }),
   ])
   const failed: string[] = []
-  const album = createAlbum({ count: 3 })
+  const album = createImageResults({ count: 3 })
   const receiver: ImageReceiver = {
     ...album,
     failed: ({ index, error }) => void failed.push(`${index}: ${error.code}`),
@@ -83,7 +83,7 @@ test('hands images, addresses and everything else over', async () => {
     size: '1024x1024',
   }
   const server = await localServer([json(sent, { headers: { 'x-request-id': 'r1' } })])
-  const album = createAlbum({ count: 2 })
+  const album = createImageResults({ count: 2 })
   const ids: (string | null)[] = []
   let flushed = 0
   const receiver = {
@@ -111,7 +111,7 @@ test('hands images, addresses and everything else over', async () => {
 
 test('a stream with a late partial image', async () => {
   const server = await localServer([sse([partial, completed, partial])])
-  const album = createAlbum({ count: 1 })
+  const album = createImageResults({ count: 1 })
   expect(await receive(testGateway(server.url), album)).toMatchObject({
     response: { type: 'image_generation.completed', b64_json: null },
   })
@@ -215,12 +215,12 @@ test('an open end after fewer images than asked for is a silence', async () => {
   expect(await outcomeOf(sse([completed], { ending: 'stall' }), 2)).toBe('1: 7 outcome_timeout')
 })
 
-test('signs of life alone are no progress', async () => {
+test('keep-alives alone are no progress', async () => {
   const server = await localServer([
     [readAll, write(head(200, { 'transfer-encoding': 'chunked' })), flood(chunk(': ping\n\n'))],
   ])
   const gateway = testGateway(server.url)
-  const outcome = receive(gateway, createAlbum())
+  const outcome = receive(gateway, createImageResults())
   await advanceUntilSettled(gateway.clock, 30_000, outcome, () => server.isEndless)
   expect(await outcome).toMatchObject({ exitCode: 7, code: 'stream_stalled' })
 })
@@ -229,7 +229,7 @@ test('a writer that is slow is not the silence of the gateway', async () => {
   const slow = Promise.withResolvers<void>()
   const server = await localServer([json(result)])
   const gateway = testGateway(server.url)
-  const album = createAlbum()
+  const album = createImageResults()
   const outcome = receive(gateway, {
     ...album,
     async open(start) {
@@ -245,7 +245,7 @@ test('a writer that is slow is not the silence of the gateway', async () => {
 
 test('a full disk ends one image; that all met it is the error', async () => {
   const server = await localServer([json({ data: [{ b64_json: base64 }, { b64_json: base64 }] })])
-  const album = createAlbum({
+  const album = createImageResults({
     onWrite() {
       throw new FileError('no_space', 'full')
     },
@@ -256,7 +256,7 @@ test('a full disk ends one image; that all met it is the error', async () => {
 
 test('an image that its writer refuses does not keep the others from coming', async () => {
   const server = await localServer([json({ data: [{ b64_json: base64 }, { b64_json: base64 }] })])
-  const album = createAlbum({
+  const album = createImageResults({
     onDone({ index }) {
       if (index === 0) throw new ContractError('not_an_image', 'no')
     },
@@ -268,7 +268,7 @@ test('an image that its writer refuses does not keep the others from coming', as
 test('an abort ends it at once', async () => {
   const server = await localServer([sse([completed.slice(0, 60)], { ending: 'stall' })])
   const gateway = testGateway(server.url)
-  const album = createAlbum()
+  const album = createImageResults()
   const outcome = receiveImages(gateway, imageRequest(gateway), album)
   const failed = outcome.catch((error: unknown) => error)
   await until(() => server.requests.length === 1)
@@ -283,7 +283,7 @@ test('the network waits for the writer', async () => {
   const server = await localServer([
     [readAll, write(head(200)), ...inPieces(reply.toString(), 1_048_576).map(write), { step: 'end' }],
   ])
-  const album = createAlbum()
+  const album = createImageResults()
   let held = true
   const outcome = receive(testGateway(server.url), {
     ...album,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventSkimmer } from '../../../src/gateway/events/fast-path.ts'
+import { createEventFastPath } from '../../../src/gateway/events/fast-path.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import type { TextEvent } from '../../../src/events/text.ts'
 import { ModelgateError } from '../../../src/errors.ts'
@@ -14,7 +14,7 @@ function outcome(text: string, mayskim: boolean): unknown {
     keepText: true,
   })
   try {
-    const skimmed = mayskim && createEventSkimmer(decoder.skimmer!)(`data: ${text}\n\n`, 0) > 0
+    const skimmed = mayskim && createEventFastPath(decoder.fastPath!)(`data: ${text}\n\n`, 0) > 0
     if (!skimmed) decoder.message(JSON.parse(text))
     for (const index of [0, 1, 2]) {
       const item = { type: 'message', content: [{ type: 'output_text', text: `item ${index}` }] }

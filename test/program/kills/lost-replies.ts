@@ -114,11 +114,11 @@ export const lostReplies: readonly Kill[] = [
     error: { ...facts, code: 'outcome_timeout', phase: 'stream' },
   },
   {
-    name: 'nothing but signs of life',
+    name: 'nothing but keep-alives',
     argv: () => ['--idle-timeout', '10000', 'Say hello.'],
     replies: ({ delta }) => [signsOfLife(delta('Hello, '))],
     async meanwhile({ clock, until }, server) {
-      // More than the system keeps between the two: so the program has seen the words, then signs of life alone.
+      // More than the system keeps between the two: so the program has seen the words, then keep-alives alone.
       await until(() => server.taken > 12_000_000)
       await clock.advance(200_000)
       await until(() => server.taken > 24_000_000)

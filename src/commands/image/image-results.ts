@@ -24,7 +24,7 @@ export interface FoundLink {
 }
 
 /** The images of one request: where each goes, and what has become of it. */
-export interface Album extends ImageReceiver {
+export interface ImageResults extends ImageReceiver {
   readonly files: ReadonlyMap<number, Omit<SavedImage, 'revised_prompt'>>
   /** The numbers of the images that went to where they belong, standard output among these places. */
   readonly saved: ReadonlySet<number>
@@ -56,7 +56,7 @@ interface DownloadWriter extends Omit<ImageWriter, 'done'>, DownloadSink {
   done(isFramed?: boolean): Promise<void>
 }
 
-interface AlbumParts {
+interface ImageResultsParts {
   readonly context: Context
   readonly options: ImageOptions
   readonly request: ImageRequest
@@ -68,7 +68,15 @@ interface AlbumParts {
 }
 
 /** Makes an album. Nothing is under its final name before it has come whole and has been looked at. */
-export function createAlbum({ context, options, request, output, preview, id, warn }: AlbumParts): Album {
+export function createImageResults({
+  context,
+  options,
+  request,
+  output,
+  preview,
+  id,
+  warn,
+}: ImageResultsParts): ImageResults {
   const files = new Map<number, Omit<SavedImage, 'revised_prompt'>>()
   const saved = new Set<number>()
   const links: ImageLink[] = []
@@ -161,7 +169,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
         warn(`Preview ${partial} is not kept: ${damage}.`)
       },
     }
-    return dispensable(checked, ({ message }) => warn(`Preview ${partial} is not kept: ${message}`))
+    return bestEffort(checked, ({ message }) => warn(`Preview ${partial} is not kept: ${message}`))
   }
 
   /** A preview that is only shown. */
@@ -179,7 +187,7 @@ export function createAlbum({ context, options, request, output, preview, id, wa
     }
   }
 
-  const album: Album = {
+  const album: ImageResults = {
     count: wanted.length,
     files,
     saved,
@@ -250,7 +258,7 @@ function asWriter(
  * coming. What the image itself has wrong is still told.
  * @param failed is told, once, why nothing is written
  */
-function dispensable(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
+function bestEffort(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
   let isGivenUp = false
   const attempt = async (step: () => Promise<void>) => {
     if (isGivenUp) return
