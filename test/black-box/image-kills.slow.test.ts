@@ -3,25 +3,17 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { seededRandom } from '../../src/sandbox/seeded-random.ts'
-import { noisyPng, pngBytes } from '../support/image-bytes.ts'
+import { pngBytes } from '../support/image-bytes.ts'
 import { localServer } from '../support/local-server.ts'
 import { until } from '../support/running-sandbox.ts'
 import { json } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { create, hero, partsIn, resultOf } from './image-program.ts'
 import { spawnProgram, type Spawned } from './spawn-program.ts'
 
-/** Several writes long. */
-const hero = noisyPng(500, 500)
 const small = pngBytes({ width: 2 })
 const older = 'an older image'
 
-const resultOf = (...images: readonly Uint8Array[]) => ({
-  created: 1,
-  data: images.map((image) => ({ b64_json: Buffer.from(image).toString('base64') })),
-})
-const create = (url: string, ...words: readonly string[]) =>
-  ['image', 'create', '-m', 'm', '--base-url', url].concat(words, 'A kite')
-const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.mgpart'))
 /** A folder with an older image, which the second of three is to replace, and the program that is run in it. */
 function createStudio(folder: string) {
   mkdirSync(folder)

@@ -3,24 +3,14 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
-import { noisyPng } from '../support/image-bytes.ts'
 import { localServer } from '../support/local-server.ts'
 import { until } from '../support/running-sandbox.ts'
 import { end, head, hold, json, readAll, stall, write, type ServerReply } from '../support/server-replies.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { rescuedIn } from '../program/images/image-run.ts'
+import { create, hero, partsIn, resultOf } from './image-program.ts'
 import { spawnProgram } from './spawn-program.ts'
 
-/** Several writes long. */
-const hero = noisyPng(500, 500)
-
-const resultOf = (...images: readonly Uint8Array[]) => ({
-  created: 1,
-  data: images.map((image) => ({ b64_json: Buffer.from(image).toString('base64') })),
-})
-const create = (url: string, ...words: readonly string[]) =>
-  ['image', 'create', '-m', 'm', '--base-url', url].concat(words, 'A kite')
-const partsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.mgpart'))
 /** How many images are being written; the file that only shows whether the folder can be written stays empty. */
 const begunIn = (folder: string) =>
   partsIn(folder).filter((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size).length
