@@ -28,7 +28,7 @@ export interface PushedSteps<Result> {
    * bytes that have to come; `done`: at their end.
    */
   readonly place: 'gap' | 'open' | 'inside' | 'done'
-  /** What has come of the bytes that are asked for now. */
+  /** The requested bytes that have arrived so far. */
   readonly pending: Buffer
 }
 

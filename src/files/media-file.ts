@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Context } from '../context.ts'
-import { ContractError } from '../errors.ts'
+import { ContractError, ModelgateError } from '../errors.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { extensionOf, numberedName } from './file-name.ts'
@@ -184,4 +184,26 @@ export function damagedMedia(
 /** A warning about what is kept although it cannot be judged. @param place its path, or what else names its place */
 export function unverifiedNote(noun: 'image' | 'video', place: string): string {
   return `Nothing told whether all of the ${noun} came: ${place} may have been cut.`
+}
+
+/** What says nothing of the content, or that it is more than anybody wants. */
+const notWorthKeeping = new Set(['download_too_large', 'image_too_large'])
+
+/**
+ * Ends a writer whose content has failed to come whole: what came of it is kept apart, since it is all there is of what
+ * has been paid for. What the machine itself could not take is dropped.
+ * @returns the error, with where that is
+ */
+export async function keepDamaged(
+  writer: Pick<MediaFile<unknown>, 'keepDamaged' | 'drop'>,
+  error: unknown,
+): Promise<unknown> {
+  const isOfContent =
+    error instanceof ModelgateError &&
+    !['io', 'usage', 'bug'].includes(error.exit) &&
+    !notWorthKeeping.has(error.code)
+  const kept = isOfContent ? await writer.keepDamaged().catch(() => undefined) : undefined
+  await writer.drop()
+  if (kept === undefined || !(error instanceof ModelgateError)) return error
+  return error.saying(`${error.message.replace(/[.!?]?$/, '.')} What came is kept as ${shownPath(kept)}.`)
 }

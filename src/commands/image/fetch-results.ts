@@ -1,6 +1,6 @@
 import { asModelgateError, Interrupted, ModelgateError } from '../../errors.ts'
 import { download } from '../../gateway/download/download.ts'
-import { keepDamaged } from '../../gateway/keep-damaged.ts'
+import { keepDamaged } from '../../files/media-file.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { ImageResults, FoundLink } from './image-results.ts'
 import type { ImageOptions } from './image-options.ts'

@@ -7,9 +7,8 @@ import { maxVideoSamples } from '../../contract/videos.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../../errors.ts'
 import { describeVideoFile, videoKind } from '../../files/video-info.ts'
-import { openMediaFile, unverifiedNote } from '../../files/media-file.ts'
+import { keepDamaged, openMediaFile, unverifiedNote } from '../../files/media-file.ts'
 import { streamMedia } from '../../files/stream-media.ts'
-import { keepDamaged } from '../../gateway/keep-damaged.ts'
 import {
   createVideoFetcher,
   type VideoFetcher,

@@ -1,5 +1,5 @@
 import { createPercentDecoder } from '../download/data-url.ts'
-import { keepDamaged } from '../keep-damaged.ts'
+import { keepDamaged } from '../../files/media-file.ts'
 import { badBase64, createBase64Decoder } from './base64-decoder.ts'
 import type { ImageWriter } from './image-receiver.ts'
 
