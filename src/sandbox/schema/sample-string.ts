@@ -124,6 +124,7 @@ type SamplePattern = (random: Random, extra: number) => string
  * @throws RequestProblem when it nests too deep or the budget is spent
  */
 export function compilePattern(pattern: string, budget: Budget): SamplePattern {
+  budget.spend(pattern.length)
   const write = alternatives({ pattern, budget, at: 0, depth: 0 })
   return (random, extra) => write({ random, extra })
 }
@@ -144,7 +145,11 @@ function sequence(reader: Reader): Writer {
   while (reader.at < reader.pattern.length && !'|)'.includes(reader.pattern[reader.at]!)) {
     pieces.push(repeated(reader, atom(reader)))
   }
-  return (situation) => pieces.map((write) => write(situation)).join('')
+  return (situation) => {
+    // Also those that write nothing.
+    reader.budget.spend(pieces.length)
+    return pieces.map((write) => write(situation)).join('')
+  }
 }
 
 function atom(reader: Reader): Writer {

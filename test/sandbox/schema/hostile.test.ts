@@ -36,6 +36,11 @@ test.for<readonly [string, object]>([
     'unique items that cannot be found',
     { type: 'array', items: { const: 1 }, minItems: 1e9, uniqueItems: true },
   ],
+  ['5 million empty alternatives', { type: 'string', pattern: '|'.repeat(5e6) }],
+  [
+    'a thousand million pieces that write nothing',
+    { type: 'string', pattern: `(?:${'^'.repeat(1e4)}){100000}` },
+  ],
   ['a text of a terabyte', { type: 'string', minLength: 1e12 }],
   ['500 texts of 500,000 characters', objectOf(500, { type: 'string', minLength: 500_000 })],
   [
