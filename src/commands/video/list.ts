@@ -16,6 +16,7 @@ import { addExamples, type Example } from '../shared/help-layout.ts'
 import { openGateway, readSettings } from '../shared/open-gateway.ts'
 import { createProblemList } from '../shared/problem-list.ts'
 import { openJobs } from './jobs.ts'
+import { videosOf } from './video-request.ts'
 import { hasEnded } from '../../contract/video-state.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { lookUpJob } from '../../gateway/videos/look-up-job.ts'
@@ -129,9 +130,10 @@ function tellCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: n
 
 /** Whether nothing is lost with the record: no result is left to be fetched, and none is to come. */
 function isPrunable(record: JobRecord, now: number): boolean {
-  const { state, files, checked_at, created_at } = record
+  const { state, files, result, request, checked_at, created_at } = record
   if (state === 'failed' || isExpired(record, now)) return true
-  if (state === 'completed') return files.length > 0
+  // A result is on record once all of its videos are saved.
+  if (state === 'completed') return result !== undefined || files.length >= videosOf(request)
   return now - (checked_at ?? created_at) > unknownJobDays * 86_400
 }
 

@@ -105,6 +105,19 @@ test('--prune forgets what is over, and nothing that could still be fetched or s
   expect((await list(['--prune'])).err).toBe('0 jobs forgotten.\n')
 })
 
+test('--prune keeps a job of which a video is still to be fetched', async () => {
+  const { add, ids, list, clock } = machine()
+  const later = seconds(clock) + 30 * 86_400
+  const request = { instances: [{ prompt: 'Rain' }], parameters: { sampleCount: 2 } }
+  await add({ id: 'video_half', state: 'completed', expires_at: later, files: ['/a.mp4'] }, { request })
+  await add(
+    { id: 'video_both', state: 'completed', expires_at: later, files: ['/b.mp4', '/c.mp4'] },
+    { request },
+  )
+  await list(['--prune'])
+  expect(await ids([])).toEqual(['video_half'])
+})
+
 test('a damaged record is a warning', async () => {
   const { add, list, folder } = machine()
   await add({ id: 'video_1', state: 'pending' })
