@@ -16,6 +16,9 @@ export const maxVideoBytes = 8192 * mebibyte
 /** The reply to a question about a job: an operation may hold its videos as base64. */
 export const maxJobReplyBytes = 256 * mebibyte
 
+/** As much of the reply to a new job is kept as holds its id behind an echoed prompt of the greatest length. */
+export const jobReplyBeginningBytes = 160 * 1024
+
 /** A single message of a streamed reply, in characters: it may hold an image of 50 MB as base64. */
 export const maxMessageCharacters = 96 * mebibyte
 

@@ -1,3 +1,4 @@
+import { jobReplyBeginningBytes } from '../../contract/limits.ts'
 import { randomBytes } from 'node:crypto'
 import { open, readFile, readdir, rename, rmdir, unlink, mkdir, stat } from 'node:fs/promises'
 import { join, dirname } from 'node:path'
@@ -194,9 +195,6 @@ export interface ReplyLog {
   close(): void
 }
 
-/** The id of a job stands near the beginning of a reply. */
-const mostBytes = 16_384
-
 /**
  * Creates the file, which only the user may read.
  * @param clean takes secrets out of what is written
@@ -213,8 +211,8 @@ function openReplyLog(path: string, clean: (text: string) => string): ReplyLog {
   }
   return {
     add(bytes) {
-      if (!isOpen || beginning.length >= mostBytes) return
-      beginning = Buffer.concat([beginning, bytes.subarray(0, mostBytes - beginning.length)])
+      if (!isOpen || beginning.length >= jobReplyBeginningBytes) return
+      beginning = Buffer.concat([beginning, bytes.subarray(0, jobReplyBeginningBytes - beginning.length)])
       try {
         // All of it again, because a secret may come in two pieces.
         const text = Buffer.from(clean(beginning.toString()))

@@ -1,4 +1,4 @@
-import { maxJobReplyBytes } from '../../contract/limits.ts'
+import { jobReplyBeginningBytes, maxJobReplyBytes } from '../../contract/limits.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { createMessageReader } from '../events/message-reader.ts'
 import { stalledError } from '../events/reader-errors.ts'
@@ -11,9 +11,6 @@ import type { JobKind } from '../../events/video.ts'
 import { isObject, type JsonObject } from '../json-access.ts'
 import { idsIn, jobObject } from './job-fields.ts'
 import { readJob } from './read-job.ts'
-
-/** As much of a reply is kept as may hold the name of a job. */
-const longestBeginning = 4_096
 
 const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)
 
@@ -48,7 +45,8 @@ export async function readJobReply(
   let pending = 0
   try {
     for await (const chunk of reply.body) {
-      if (beginning.length < longestBeginning) beginning += Buffer.from(chunk).toString('latin1')
+      const missing = jobReplyBeginningBytes - beginning.length
+      if (missing > 0) beginning += Buffer.from(chunk.subarray(0, missing)).toString('latin1')
       reader.push(chunk)
       // Blanks are keep-alives, and no progress.
       if (!chunk.every(isBlank)) progress.received(Math.max(0, reader.pending - pending))

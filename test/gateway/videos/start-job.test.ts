@@ -131,6 +131,19 @@ test.for<[string, ServerReply, string]>([
   ],
   ['orderly', [readAll, write(`${head(200)}{\n  "id": "video_1",\n  "obj`), end], 'video_1'],
   ['after other fields', [readAll, beginning('{"hello":"x","id":"y",'), end], 'y'],
+  [
+    'behind an echoed prompt of 32,000 characters of four bytes',
+    [
+      readAll,
+      write(head(200)),
+      ...Array.from(
+        `{"prompt":"${'\u{1f980}'.repeat(32_000)}","id":"video_2",`.match(/.{1,500}/gsu)!,
+        (piece) => write(piece),
+      ),
+      end,
+    ],
+    'video_2',
+  ],
   ['after a number', [readAll, beginning('{"task_id":1234567890123456789,"sta'), end], '1234567890123456789'],
 ])('a job whose reply is cut after its name has that name: %s', async ([, reply, id]) => {
   const server = await localServer([reply])
