@@ -6,6 +6,9 @@ export const urlLifetimeMinutes = 60
 /** The most images of one request. */
 export const maxImages = 10
 
+/** Partial images of one image. */
+export const maxPartialImages = 3
+
 const backgrounds = ['transparent', 'opaque', 'auto'] as const
 const outputFormats = ['png', 'jpeg', 'webp'] as const
 const responseFormats = ['url', 'b64_json'] as const
@@ -38,7 +41,7 @@ const commonFields: Fields = {
   partial_images: {
     type: 'integer',
     min: 0,
-    max: 3,
+    max: maxPartialImages,
     default: 0,
     about: 'partial images while streaming; 0 means one image in a single event',
   },

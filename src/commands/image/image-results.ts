@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import type { ImageFailure, ImageLink, SavedImage } from '../../events/image.ts'
 import type { SavedFile } from '../../events/text.ts'
 import { rescueFolder } from '../../config/paths.ts'
-import { maxImages } from '../../contract/images.ts'
+import { maxImages, maxPartialImages } from '../../contract/images.ts'
 import { type FileError, ModelgateError } from '../../errors.ts'
 import { imageKind, type ImageFacts } from '../../files/image-inspector.ts'
 import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../../files/media-file.ts'
@@ -88,6 +88,7 @@ export function createImageResults({
   const force = options.force === true
   const most = Math.max(wanted.length, maxImages)
   let total = 0
+  let previews = 0
 
   /** Two images on standard output would be none; and a reply of any number of them is not to fill the folder. */
   const isLeftOut = (position: number) => {
@@ -206,7 +207,8 @@ export function createImageResults({
     async open({ index: position, partial }) {
       const index = numberAt(position)
       if (partial === null) return isLeftOut(position) ? nowhere : openImage(index)
-      return options.savePartials ? openPartial(index, partial) : showPartial(index, partial)
+      const isKept = options.savePartials && ++previews <= most * maxPartialImages
+      return isKept ? openPartial(index, partial) : showPartial(index, partial)
     },
     flush: () => output.flush(),
     url({ index: position, url }) {

@@ -50,3 +50,23 @@ test('more than one request can make are kept where they were asked for', async 
   expect([code, studio.files().length]).toEqual([0, 12])
   expect(err).toContain('warning: 15 images came, 12 were asked for; the first 12 are kept.')
 })
+
+test('of previews no more are kept than one request can ask for', async () => {
+  const preview = {
+    type: 'image_generation.partial_image',
+    partial_image_index: 0,
+    b64_json: red.toString('base64'),
+  }
+  const event = `data: ${JSON.stringify(preview)}\n\n`
+  const reply: ServerReply = [
+    readAll,
+    write(head(200, { 'content-type': 'text/event-stream' })),
+    write(event.repeat(300) + completed(red)),
+    end,
+  ]
+  const studio = studioAt(await localServer([reply]))
+  const words = ['--stream', '--partial-images', '1', '--save-partials', '-o', 'x.png', 'A kite']
+  const { code } = await studio.run(['create', '-m', 'm', ...words])
+  // Three for each of the ten images of the greatest request, and the image itself.
+  expect([code, studio.files().length]).toEqual([0, 31])
+})
