@@ -240,3 +240,17 @@ test('Ctrl-C ends the check of an answer', async () => {
   context.abort(new Interrupted('interrupt'))
   await expect(checking).rejects.toBe(context.signal.reason)
 })
+
+test.each([
+  { type: 'object', examples: [{ pattern: '*' }] },
+  { default: { pattern: '*', $ref: '#/nowhere' } },
+  { const: { pattern: '*' } },
+  { enum: [{ patternProperties: { '*': 1 } }] },
+])('values inside a schema are no schemas: %j', async (schema) => {
+  expect((await compileAnswerSchema(testContext(), schema)).schema).toEqual(schema)
+})
+
+test('a property may have the name of a keyword', async () => {
+  const schema = { properties: { default: { pattern: '*' } } }
+  await expect(compileAnswerSchema(testContext(), schema)).rejects.toThrow(/Invalid regular expression/)
+})

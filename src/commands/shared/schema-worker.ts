@@ -64,6 +64,17 @@ function draftOf(schema: object | boolean): keyof typeof drafts {
   )
 }
 
+/** Keywords that hold values, and none that hold schemas. */
+const valueKeywords = new Set(['const', 'enum', 'default', 'examples'])
+/** Keywords that hold schemas under names of the author's own. */
+const namingKeywords = new Set([
+  'properties',
+  'patternProperties',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+])
+
 /** The pointers and the patterns anywhere in a schema, each once. */
 function partsOf(schema: unknown) {
   const references = new Set<string>()
@@ -71,12 +82,14 @@ function partsOf(schema: unknown) {
   const visit = (part: unknown) => {
     if (typeof part !== 'object' || part === null) return
     for (const [name, value] of Object.entries(part)) {
+      if (valueKeywords.has(name)) continue
       if (name === '$ref' && typeof value === 'string' && value.startsWith('#')) references.add(value)
       if (name === 'pattern' && typeof value === 'string') patterns.add(value)
       if (name === 'patternProperties' && typeof value === 'object' && value !== null) {
         for (const pattern of Object.keys(value)) patterns.add(pattern)
       }
-      visit(value)
+      const isNaming = namingKeywords.has(name) && typeof value === 'object' && value !== null
+      for (const inner of isNaming ? Object.values(value) : [value]) visit(inner)
     }
   }
   visit(schema)
