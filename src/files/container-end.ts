@@ -1,6 +1,14 @@
 import { pushInto, skip, take, type PushedSteps, type Steps } from './byte-steps.ts'
 import { type ImageFormat, isFrame } from './image-info.ts'
-import { damaged, short, unknownContainer, whole, type ContainerReader, type Integrity } from './integrity.ts'
+import {
+  damaged,
+  short,
+  unknownContainer,
+  unknownEnd,
+  whole,
+  type ContainerReader,
+  type Integrity,
+} from './integrity.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
 const readers: Readonly<Record<ImageFormat, () => ContainerReader>> = { png, jpeg, webp, gif }
@@ -92,8 +100,12 @@ function afterMarker(code: number): 'data' | 'marker' | 'length' | 'last' {
   return standsAlone ? 'data' : 'length'
 }
 
-/** The size stands at byte 4 and counts what follows it. */
 function webp(): ContainerReader {
+  return readRiff('WEBP')
+}
+
+/** A RIFF file: its size stands at byte 4 and counts what follows it. One that is written live may have no size. */
+export function readRiff(name: string): ContainerReader {
   const size = Buffer.alloc(4)
   let count = 0
   return {
@@ -103,7 +115,11 @@ function webp(): ContainerReader {
       }
       count += bytes.length
     },
-    integrity: () => reached(count >= 8 && count >= 8 + size.readUInt32LE(), 'webp'),
+    integrity() {
+      const length = size.readUInt32LE()
+      if (count >= 8 && (length === 0 || length === 0xff_ff_ff_ff)) return unknownEnd
+      return count >= 8 && count >= 8 + length ? whole : short(`the ${name} data ends too early`)
+    },
   }
 }
 

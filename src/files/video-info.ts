@@ -1,5 +1,5 @@
 import { ContractError } from '../errors.ts'
-import { unknownContainer } from './integrity.ts'
+import { readRiff } from './container-end.ts'
 import { createMatroskaReader } from './matroska-info.ts'
 import type { MediaInspector, MediaKind } from './media-file.ts'
 import { sniffMediaType, describeContent } from './media-type.ts'
@@ -31,7 +31,7 @@ const readers: Readonly<Record<VideoFormat, () => VideoReader>> = {
   mov: createMp4Reader,
   webm: createMatroskaReader,
   mkv: createMatroskaReader,
-  avi: () => ({ ...unknownContainer(), shape: () => ({ width: null, height: null, seconds: null }) }),
+  avi: () => ({ ...readRiff('AVI'), shape: () => ({ width: null, height: null, seconds: null }) }),
 }
 
 /** Enough for the brands of an MP4 and the document type of a WebM. */

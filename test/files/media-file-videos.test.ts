@@ -188,3 +188,14 @@ test('2 GiB take no more memory than 150 MiB', async () => {
   expect(seconds).toBe(4)
   expect(memory).toBeLessThan(150)
 }, 120_000)
+
+const avi = Buffer.concat([Buffer.from('RIFF\xf4\x01\0\0AVI LIST', 'latin1'), Buffer.alloc(492, 1)])
+
+test('an AVI is whole when it has the size that it tells', async () => {
+  expect(await save(temporaryFolder(), avi)).toMatchObject({ path: 'clip.avi', verified: true })
+  for (const length of [100, 250, 507]) {
+    const folder = temporaryFolder()
+    await expect(save(folder, avi.subarray(0, length))).rejects.toMatchObject({ code: 'damaged_video' })
+    expect(await readdir(folder)).toEqual(['clip.damaged.avi'])
+  }
+})
