@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import type { FamilyId } from './families.ts'
 import type { Endpoint, Field, JsonType } from './field.ts'
+import { isObject } from '../json.ts'
 
 /** One way in which a request body breaks the contract. */
 export interface Violation {
@@ -141,13 +142,7 @@ function objectSchema(field: Field): Schema {
     const schema = schemaOf(inner)
     return [name, inner.required ? schema : v.optional(schema)] as const
   })
-  return v.pipe(
-    v.custom<object>(
-      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-      wanted(nouns.object),
-    ),
-    v.looseObject(Object.fromEntries(entries)),
-  )
+  return v.pipe(v.custom<object>(isObject, wanted(nouns.object)), v.looseObject(Object.fromEntries(entries)))
 }
 
 function inRange(value: number, { min = -Infinity, max = Infinity }: Field): boolean {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './json-access.ts'
+import { isObject, type JsonObject } from '../json.ts'
 
 /** What an error reply says, whatever envelope it came in. */
 export interface ErrorBody {

@@ -1,6 +1,6 @@
 import { maxHeaderBytes } from '../contract/limits.ts'
 import type { Phase } from '../errors.ts'
-import { stringOf } from './json-access.ts'
+import { stringOf } from '../json.ts'
 
 /** How far an exchange had come: not connected, sending, waiting for an answer, reading the answer. */
 export type Stage = 'connect' | 'send' | 'wait' | 'body'

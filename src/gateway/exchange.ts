@@ -6,7 +6,7 @@ import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } fro
 import { createWatchdog } from './watchdog.ts'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
-import { isObject, numberOf, objectOf } from './json-access.ts'
+import { isObject, numberOf, objectOf } from '../json.ts'
 
 /** The limits of one exchange in milliseconds; undefined means no limit. */
 export interface TimeLimits {

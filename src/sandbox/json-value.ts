@@ -1,23 +1,8 @@
-/** Reading JSON whose inner shape nobody promised: every reader gives an empty value instead of failing. */
+import { listOf } from '../json.ts'
 
-export type JsonObject = Readonly<Record<string, unknown>>
+export { isObject, objectOf, listOf, objectsOf, type JsonObject } from '../json.ts'
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {}
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-export function objectsOf(value: unknown): readonly JsonObject[] {
-  return listOf(value).filter(isObject)
-}
-
+/** A value that should be text; empty when it is something else. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

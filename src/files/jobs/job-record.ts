@@ -1,6 +1,7 @@
 import { hasEnded } from '../../contract/video-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 import { type VideoState, videoStates } from '../../contract/videos.ts'
+import { isObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 
 /** Grows when a field is added; fields never go away. */
@@ -249,10 +250,6 @@ export function decodeRecord(text: string): DecodedRecord {
   return wrong === undefined
     ? { record: value as unknown as JobRecord }
     : { problem: `has no usable "${wrong}"` }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function wrongField(

@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { maxEventLines } from '../../contract/limits.ts'
 import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
-import { isObject } from '../json-access.ts'
+import { isObject } from '../../json.ts'
 import { isErrorEvent, cut, malformed, plainFailure, tooLarge, tooManyLines } from './reader-errors.ts'
 import {
   parseMessage,

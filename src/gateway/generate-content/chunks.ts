@@ -1,5 +1,5 @@
 import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
-import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../json-access.ts'
+import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
 import { dangerousNames } from '../../files/file-name.ts'
 import { type FastPath, jsonPattern, unescapeJson } from '../events/fast-path.ts'

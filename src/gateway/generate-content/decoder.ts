@@ -1,6 +1,6 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
-import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../json-access.ts'
+import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
 import { isErrorEvent, replyError } from '../events/reader-errors.ts'
 import {
   finishError,

@@ -1,6 +1,6 @@
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { parseMessage } from '../events/json-reader.ts'
-import { numberOf, objectOf, stringOf, type JsonObject, isObject } from '../json-access.ts'
+import { numberOf, objectOf, stringOf, type JsonObject, isObject } from '../../json.ts'
 import { replyError, isErrorEvent } from '../events/reader-errors.ts'
 import { positionOf } from '../text-decoder.ts'
 import type { DocumentHandlers, ImageText } from './document-scanner.ts'

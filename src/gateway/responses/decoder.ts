@@ -1,6 +1,6 @@
 import type { ModelgateError } from '../../errors.ts'
 import type { TextResult, FinishReason } from '../../events/text.ts'
-import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../json-access.ts'
+import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { isErrorEvent, replyError } from '../events/reader-errors.ts'
 import {
   finishError,

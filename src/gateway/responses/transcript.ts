@@ -2,7 +2,7 @@ import type { Citation, TextEvent, ToolCall } from '../../events/text.ts'
 import { maxMessageCharacters } from '../../contract/limits.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { tooLarge } from '../events/reader-errors.ts'
-import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../json-access.ts'
+import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
 import { outputItemKinds } from '../../contract/responses.ts'
 
 /** What was already shown of one output item: characters of each kind. */

@@ -1,5 +1,5 @@
 import type { Usage } from '../../events/text.ts'
-import { countOf, isObject, objectOf } from '../json-access.ts'
+import { countOf, isObject, objectOf } from '../../json.ts'
 
 /** The usage of a response object in the program's own names; null when the gateway did not tell. */
 export function readResponseUsage(value: unknown): Usage | null {

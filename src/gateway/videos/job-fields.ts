@@ -1,6 +1,6 @@
 import type { JobKind } from '../../events/video.ts'
 import type { VideoState } from '../../contract/videos.ts'
-import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from '../json-access.ts'
+import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from '../../json.ts'
 import { videoStateOf } from '../../contract/video-state.ts'
 import { readErrorValue } from '../error-body.ts'
 

@@ -8,7 +8,7 @@ import { createProgressBudget } from '../progress-budget.ts'
 import { brokenError } from '../send-request.ts'
 import type { RequestKind } from '../status-error.ts'
 import type { JobKind } from '../../events/video.ts'
-import { isObject, type JsonObject } from '../json-access.ts'
+import { isObject, type JsonObject } from '../../json.ts'
 import { idsIn, jobObject } from './job-fields.ts'
 import { readJob } from './read-job.ts'
 

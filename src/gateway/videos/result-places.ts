@@ -1,5 +1,5 @@
 import { lastSegment } from '../../contract/last-segment.ts'
-import { isObject, stringOf, type JsonObject } from '../json-access.ts'
+import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 
 /** Where a video can be had. */

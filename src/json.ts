@@ -1,0 +1,38 @@
+/** Reading JSON of unknown shape: every field may be missing, null, or of another type. */
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+const none: JsonObject = Object.freeze({})
+const emptyList: readonly unknown[] = Object.freeze([])
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value as an object; an empty one when it is something else. */
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : none
+}
+
+/** The value as an array; an empty one when it is something else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : emptyList
+}
+
+/** The objects in a value that should be an array of them. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+export function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A count or a position; null for what cannot be one, so that documents keep to their schema. */
+export function countOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
+}
+
+export function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null
+}
