@@ -1,43 +1,21 @@
 import { homedir } from 'node:os'
-import { isOutputClosed, isRegularFile, writeToFile } from './context/standard-output.ts'
 import { obeySignals } from './context/signals.ts'
-import { createInput, type Input } from './context/standard-input.ts'
-import { FileError, OutputClosed } from './errors.ts'
+import { createInput, createSink, isOutputClosed, type Input, type Sink } from './context/streams.ts'
+import { FileError } from './errors.ts'
 
-export type { Input, InputKind } from './context/standard-input.ts'
-
-/** Standard output or standard error. Writes never throw; `drain` tells what became of them. */
-export interface Sink {
-  readonly isTerminal: boolean
-  /** Width in characters; 80 when it is not known. */
-  readonly columns: number
-  /** True when it was closed (`>&-`) before the program began: then everything written is lost. */
-  readonly isClosed: boolean
-  write(chunk: string | Uint8Array): void
-  /** True once more is buffered than the reader takes: then `drain` should be awaited. */
-  readonly needsDrain: boolean
-  /** Whether everything written has been handed to the system. */
-  readonly isIdle: boolean
-  /**
-   * Waits until everything written has been handed to the system.
-   * @throws OutputClosed when the reader has gone, FileError when the system refused (`ENOSPC`, …)
-   */
-  drain(): Promise<void>
-  /** The stream itself, for a library that draws on the terminal. */
-  readonly stream: NodeJS.WriteStream | undefined
-}
+export type { Input, InputKind, Sink } from './context/streams.ts'
 
 export interface Timer {
   cancel(): void
 }
 
-/** Time and chance, so that tests can own both. All durations are milliseconds. */
+/** Time and randomness, so that tests control both. All durations are milliseconds. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. */
   now(): number
   /** Monotonic clock, milliseconds. */
   monotonic(): number
-  /** Calls back once after `ms`; keeps the process alive until then. */
+  /** Calls back once, after `ms`; keeps the process alive until then. */
   timer(ms: number, callback: () => void): Timer
   /** A number in [0, 1). */
   random(): number
@@ -76,17 +54,22 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   })
 }
 
-/** Lets everything else that is due go first, between two pieces of long work. Takes no time that a clock would own. */
+/** Lets everything else that is due run first, between two parts of long work. It takes no time of the clock. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Whether a CI runner reads what is written; most set `CI`, GitHub's sets both. */
+export function inCi(env: Context['env']): boolean {
+  return Boolean(env['CI'] || env['GITHUB_ACTIONS'])
 }
 
 let isTuned = false
 
 /**
- * A long stream makes only short-lived garbage: growing the space for it would double the memory and gain no time,
- * and marking what lives longer, beside the work, would cost more than it ever finds.
- * To be called when the stream proves to be long: Node's module for it takes as long to load as a short reply.
+ * A long stream makes only short-lived garbage: a growing young generation would double the memory and save no time,
+ * and incremental marking would cost more than it ever finds.
+ * To be called once the stream proves to be long: loading Node's module for it takes as long as a short reply.
  */
 export function tuneForLongWork(): void {
   if (isTuned) return
@@ -121,13 +104,13 @@ export function systemContext(): SystemContext {
   const controller = new AbortController()
   const abort = (reason: Error) => controller.abort(reason)
   const end = obeySignals(process, systemClock, abort)
-  const stdout = systemSink(1, process.stdout, {
+  const stdout = createSink(process.stdout, {
+    descriptor: 1,
     onClosed: abort,
-    // Only what is no terminal, file or pipe can have been put in its place.
-    isClosed: () => !process.stdout.isTTY && isOutputClosed(process.ppid),
+    wasClosed: () => !process.stdout.isTTY && isOutputClosed(process.ppid),
   })
   // Nobody reading the messages is no reason to stop.
-  const stderr = systemSink(2, process.stderr, { onClosed: () => {}, isClosed: () => false })
+  const stderr = createSink(process.stderr, { descriptor: 2, onClosed: () => {}, wasClosed: () => false })
   return {
     stdin: createInput(() => process.stdin),
     stdout,
@@ -145,85 +128,25 @@ export function systemContext(): SystemContext {
   }
 }
 
-/** Asked for only where it is needed: somebody may have removed it. */
+/** Read only where it is needed: it may have been removed. */
 function workingDirectory(): string {
   try {
     return process.cwd()
   } catch (cause) {
-    throw new FileError('cwd_missing', 'The working directory does not exist any more.', {
+    throw new FileError('cwd_missing', 'The working directory no longer exists.', {
       phase: 'input',
       billed: 'no',
-      hint: 'Go to another folder with cd, and run it again.',
+      hint: 'Go to another folder with cd, and run the command again.',
       cause,
     })
   }
 }
 
-/** Empty when there is none: the working directory must never pass for the user's own. */
+/** Empty when there is none: the working directory must never be taken for the user's home. */
 function safeHome(): string {
   try {
     return homedir()
   } catch {
     return ''
   }
-}
-
-interface SinkEvents {
-  onClosed(reason: OutputClosed): void
-  isClosed(): boolean
-}
-
-function systemSink(
-  descriptor: number,
-  stream: NodeJS.WriteStream,
-  { onClosed, isClosed }: SinkEvents,
-): Sink {
-  let failure: OutputClosed | FileError | undefined
-  let pending = 0
-  const waiting = new Set<() => void>()
-  const wake = () => {
-    for (const resolve of waiting) resolve()
-    waiting.clear()
-  }
-  const fail = (error: NodeJS.ErrnoException) => {
-    failure ??= error.code === 'EPIPE' ? new OutputClosed() : outputError(error)
-    if (failure instanceof OutputClosed) onClosed(failure)
-    wake()
-  }
-  stream.on('error', fail)
-  let isFile: boolean | undefined
-  return {
-    isTerminal: stream.isTTY === true,
-    get columns() {
-      return stream.columns || 80
-    },
-    get isClosed() {
-      return isClosed()
-    },
-    get needsDrain() {
-      return failure !== undefined || stream.writableNeedDrain
-    },
-    get isIdle() {
-      return pending === 0 && failure === undefined
-    },
-    write(chunk) {
-      if (failure !== undefined) return
-      isFile ??= isRegularFile(descriptor)
-      if (isFile) return writeToFile(descriptor, chunk, fail)
-      pending++
-      stream.write(chunk, () => {
-        if (--pending === 0) wake()
-      })
-    },
-    async drain() {
-      while (pending > 0 && failure === undefined) await new Promise<void>((resolve) => waiting.add(resolve))
-      if (failure !== undefined) throw failure
-    },
-    stream,
-  }
-}
-
-function outputError(error: NodeJS.ErrnoException): FileError {
-  const reason = error.code === 'ENOSPC' ? 'no space left' : (error.code ?? error.message)
-  return new FileError('output_failed', `Standard output cannot be written: ${reason}.`, { cause: error })
 }

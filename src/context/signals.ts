@@ -7,15 +7,15 @@ type SignalName = keyof typeof exits
 const signalNames = Object.keys(exits) as SignalName[]
 
 /** How long cleaning up after a signal may take. */
-const longestCleanUpMs = 1_000
+const maxCleanUpMs = 1_000
 
 /**
- * On Ctrl-C npm and npx pass on to the program the signal that the terminal has sent it already.
- * So soon no person presses it again.
+ * On Ctrl-C npm and npx forward to the program the signal that it already got from the terminal.
+ * Nobody presses it again this soon.
  */
-const copyMs = 200
+const duplicateMs = 200
 
-/** What of Node's `process` is needed here. */
+/** The part of Node's `process` that is needed here. */
 export interface SignalProcess {
   readonly pid: number
   readonly platform: NodeJS.Platform
@@ -33,10 +33,10 @@ interface SignalClock {
 }
 
 /**
- * Obeys SIGHUP, SIGINT and SIGTERM: the first aborts, so that the command can clean up; a second one, or a second after
- * the first, ends the process at once. The process then dies of the signal, by which a shell knows to stop a loop.
+ * Handles SIGHUP, SIGINT and SIGTERM: the first one aborts, so that the command can clean up; another one, or one second
+ * without an end, kills the process. It dies of the signal itself, which is how a shell knows to stop a loop.
  * @param abort called once, with the `Interrupted` of the first signal
- * @returns ends the process after the command: resolves when only the exit code was to be set
+ * @returns ends the process after the command; resolves when only the exit code had to be set
  */
 export function obeySignals(
   host: SignalProcess,
@@ -49,9 +49,9 @@ export function obeySignals(
   const die = (name: SignalName) => {
     const { code } = exitCodes[exits[name]]
     host.exitCode = code
-    // Windows knows no such death.
+    // Windows has no signals.
     if (host.platform !== 'win32') {
-      // Without listeners the signal has its default action again.
+      // Without listeners the signal has its default action.
       host.removeAllListeners(name)
       host.kill(host.pid, name)
     }
@@ -63,19 +63,19 @@ export function obeySignals(
     host.on(name, () => {
       if (isOver) return die(name)
       if (first !== undefined) {
-        const isCopy = name === first.name && clock.monotonic() - first.at < copyMs
-        return isCopy ? undefined : die(name)
+        const isDuplicate = name === first.name && clock.monotonic() - first.at < duplicateMs
+        return isDuplicate ? undefined : die(name)
       }
       first = { name, at: clock.monotonic() }
       abort(new Interrupted(exits[name]))
-      // Whoever reads standard output may have stopped reading: what is left to write does not keep us longer.
-      clock.timer(longestCleanUpMs, () => die(name))
+      // The reader of standard output may have stopped reading: unwritten output does not delay the end further.
+      clock.timer(maxCleanUpMs, () => die(name))
     })
   }
 
   return async (exitCode, flush) => {
     host.exitCode = exitCode
-    // A question on the terminal gets Ctrl-C as a key: there is no signal, but it has to end like one.
+    // A prompt on the terminal gets Ctrl-C as a key: there is no signal, but the process has to end as by one.
     const name = first?.name ?? signalNames.find((signal) => exitCodes[exits[signal]].code === exitCode)
     isOver = name === undefined
     if (name === undefined) return

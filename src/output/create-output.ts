@@ -1,6 +1,5 @@
-import type { Context } from '../context.ts'
+import { inCi, type Context } from '../context.ts'
 import type { TextFile } from '../files/text-file.ts'
-import { inCi } from './styles.ts'
 import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
 import { createNotices } from './notices.ts'

@@ -1,6 +1,6 @@
-import type { Context, Timer } from '../context.ts'
+import { inCi, type Context, type Timer } from '../context.ts'
 import type { Gate } from './gate.ts'
-import { loadStyles, type Styles, type Tone, type StyleLoader, inCi } from './styles.ts'
+import { loadStyles, type Styles, type Tone, type StyleLoader } from './styles.ts'
 import type { TextStream } from './redact/streams.ts'
 
 /**

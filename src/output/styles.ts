@@ -47,8 +47,3 @@ function wantsColour({ env, stderr }: Context): boolean {
   if (env.NO_COLOR) return false
   return Boolean(stderr.isTerminal) && env.TERM !== 'dumb'
 }
-
-/** Whether a CI runner reads what we write; most set `CI`, GitHub's sets both. */
-export function inCi(env: Context['env']): boolean {
-  return Boolean(env.CI || env.GITHUB_ACTIONS)
-}

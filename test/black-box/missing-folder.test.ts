@@ -24,6 +24,6 @@ test
   ])('%s says that the working directory has been removed', async (words) => {
   const { exit, stdout, stderr } = await inRemovedFolder(words)
   expect([exit, stdout.toString()]).toEqual([10, ''])
-  expect(stderr).toMatch(/^modelgate: .*The working directory does not exist any more\./)
+  expect(stderr).toMatch(/^modelgate: .*The working directory no longer exists\./)
   expect(stderr).not.toMatch(/^ +at /m)
 })

@@ -167,7 +167,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'second-signal-ignored',
     file: 'src/context/signals.ts',
-    before: `return isCopy ? undefined : die(name)`,
+    before: `return isDuplicate ? undefined : die(name)`,
     after: `return undefined`,
     tests: ['test/context/signals.test.ts'],
   },

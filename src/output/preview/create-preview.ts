@@ -1,5 +1,4 @@
-import type { Context } from '../../context.ts'
-import { inCi } from '../styles.ts'
+import { inCi, type Context } from '../../context.ts'
 import type { Preview, PreviewMode } from './drawing.ts'
 
 export interface PreviewOptions {
