@@ -54,7 +54,7 @@ const wasmPath = /['"`](@?[\w./-]+\.wasm)['"`]/g
 
 export const bundle: BuildOptions = {
   // The thread that checks answers against a schema is started from its own file.
-  input: { main: 'src/main.ts', 'schema-worker': 'src/commands/shared/schema-worker.ts' },
+  input: { main: 'src/main.ts', 'schema-worker': 'src/operations/schema-worker.ts' },
   platform: 'node',
   transform: {
     define: {
@@ -76,12 +76,12 @@ export const bundle: BuildOptions = {
         { name: 'start', test: /src\/(program|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/(open-gateway|contract-flags|validate-body|text-prompt|choose-model|problem-list|dry-run)|output\/create-output|gateway\/events\/reader-errors)\.ts$/,
+          test: /src\/(commands\/shared\/(build-request|run-operation|open-gateway|contract-flags|text-prompt|choose-model|problem-list|dry-run)|output\/create-output|gateway\/events\/reader-errors)\.ts$/,
           priority: 2,
         },
         {
           name: 'text',
-          test: /src\/(commands\/shared\/(begin-text-request|send-text|answer-schema)|contract\/(generate-content|responses)|files\/growing-text|gateway\/(events\/fast-path|responses\/usage))\.ts$/,
+          test: /src\/(commands\/shared\/text-command|operations\/(text|answer-schema)|contract\/(generate-content|responses)|files\/growing-text|gateway\/(events\/fast-path|responses\/usage))\.ts$/,
           priority: 1,
         },
       ],

@@ -1,28 +1,18 @@
 import { Option, type Command } from 'commander'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
-import { createContentDecoder } from '../gateway/generate-content/decoder.ts'
-import { modelSegment } from '../gateway/url.ts'
-import {
-  addMessage,
-  readHistory,
-  addSafety,
-  readSafety,
-  applyAnswerSchema,
-  contentToolForms,
-  readContentTool,
-} from './generate/body.ts'
-import { beginTextRequest, takePrompt, type TextOptions } from './shared/begin-text-request.ts'
-import { explainCommon, strictMeanings, collect } from './shared/common-options.ts'
-import { addExamples, type Example } from './shared/help-layout.ts'
+import { UsageError } from '../errors.ts'
+import { addMessage, addSafety, contentRequest, type SafetySetting } from '../operations/content-request.ts'
+import { appendEntries } from '../operations/operation.ts'
+import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
+import { collect, explainCommon, strictMeanings } from './shared/common-options.ts'
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
-import { createProblemList, type ProblemList, allInputs } from './shared/problem-list.ts'
-import { appendEntries, applySets, isSet, type Body } from './shared/request-body.ts'
-import { sendText, type TextRequest } from './shared/send-text.ts'
-import { chooseModel } from './shared/choose-model.ts'
-import { parseTextFlag } from './shared/flag-value.ts'
-import { validateBody } from './shared/validate-body.ts'
+import { parseJsonFileFlag, parseTextFlag } from './shared/flag-value.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { allInputs } from './shared/problem-list.ts'
+import { isSet } from './shared/request-body.ts'
+import { readTextInputs, sendText, type TextInputs, type TextOptions } from './shared/text-command.ts'
+import { contentToolForms, readContentTool } from './shared/tool-flag.ts'
 
 interface GenerateOptions extends TextOptions {
   system?: string
@@ -31,9 +21,9 @@ interface GenerateOptions extends TextOptions {
   tool?: string[]
 }
 
-const contractFlags = flagsOf(endpoint.fields)
+const flags = flagsOf(endpoint.fields)
 
-const rivals: readonly ConflictingFlags[] = [
+const conflicts: readonly ConflictingFlags[] = [
   ['--system', '--system-instruction'],
   ['--history', '--contents'],
   ['--schema', '--response-schema'],
@@ -70,50 +60,40 @@ export function registerGenerate(command: Command, context: Context, send = send
     .addOption(new Option('--tool <tool>', `${contentToolForms} (repeatable)`).argParser(collect))
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
-      const { settings, request } = await buildRequest(context, options, self.opts(), words)
+      const { settings, request } = await buildGenerateRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })
-  addContractFlags(command, contractFlags)
+  addContractFlags(command, flags)
 }
 
-async function buildRequest(
-  context: Context,
-  options: GenerateOptions,
-  own: Readonly<Record<string, unknown>>,
-  words: readonly string[],
-): Promise<{ settings: Settings; request: TextRequest }> {
-  const problems = createProblemList()
-  const { step } = problems
-  const begun = await beginTextRequest(context, options, own, textFlags, problems)
-  const { settings, body, answerSchema, attachments } = begun
-  // Where one of these could not be read, the messages were probably in it.
-  const lost = problems.any && [options.body, options.history, own['contents']].some(isGiven)
-  const hasContent = lost || isGiven(body['contents']) || isSet(options, 'contents')
-  const hasModel = settings?.textModel.value !== undefined
-  const place = { settings, hasContent, hasModel }
-  const prompt = await takePrompt(context, words, options, place, problems)
-  addMessage(body, attachments, prompt)
-  await applySets(options, body, problems)
-  await step(() => validateBody(endpoint, body, contractFlags, options, problems.any))
-  const model = await step(() => chooseModel('text', context, options, settings, problems))
-  const segment = await step(() => modelSegment(model ?? 'model'))
+async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
+  const { context, options, own } = call
+  let inputs: TextInputs
+  const { settings, problems, body, model } = await buildRequest(call, {
+    endpoint,
+    flags,
+    conflicts,
+    model: { kind: 'text', place: 'path' },
+    joinsInput: true,
+    async readInputs(draft) {
+      await applyShortFlags(context, options, draft)
+      inputs = await readTextInputs(context, options, draft, (schema) => [
+        [['generationConfig', 'responseMimeType'], 'application/json'],
+        [['generationConfig', 'responseJsonSchema'], schema],
+      ])
+    },
+    hasContent({ body: { contents }, problems: { any } }) {
+      // Where one of these could not be read, the messages were probably in it.
+      const isLost = any && [options.body, options.history, own['contents']].some(isGiven)
+      return isLost || isGiven(contents) || isSet(options, 'contents')
+    },
+    addPrompt: (draft, prompt) => addMessage(draft.body, inputs.attachments, prompt),
+  })
+  const { answerSchema } = inputs!
+  const request = await problems.step(() => contentRequest({ model: model ?? 'model', body, answerSchema }))
   problems.throwAny()
-  const request: TextRequest = {
-    command: 'generate',
-    model: model!,
-    path: endpoint.path.replace('{model}', segment!),
-    // Without it the reply is one JSON array (wire notes, section 1); the gateway may ignore it.
-    query: { alt: 'sse' },
-    body,
-    streamed: true,
-    answerSchema,
-    warnings: [],
-    createDecoder: createContentDecoder,
-  }
-  return { settings: settings!, request }
+  return { settings: settings!, request: request! }
 }
-
-const textFlags = { contractFlags, rivals, applyShortFlags, applyAnswerSchema }
 
 const isGiven = (value: unknown) => value !== undefined
 
@@ -121,8 +101,7 @@ const isGiven = (value: unknown) => value !== undefined
 async function applyShortFlags(
   context: Context,
   { system, history, safety = [], tool = [] }: GenerateOptions,
-  body: Body,
-  { step }: ProblemList,
+  { body, problems: { step } }: Draft,
 ): Promise<void> {
   if (system !== undefined) {
     await step(async () => {
@@ -139,5 +118,36 @@ async function applyShortFlags(
   if (tool.length > 0) {
     const tools = () => allInputs(tool.map((text) => readContentTool(context, text)))
     await step(async () => appendEntries(body, 'tools', await tools()))
+  }
+}
+
+/**
+ * The earlier messages of `--history` (JSON, `@file`, `@-` or a bare file name): an array of contents, or an object that holds one under `contents`.
+ * @throws UsageError when it is neither
+ */
+async function readHistory(context: Context, text: string): Promise<unknown[]> {
+  const value = await parseJsonFileFlag(context, '--history', text)
+  const contents = Array.isArray(value) ? value : (value as { contents?: unknown } | null)?.contents
+  if (!Array.isArray(contents)) {
+    throw new UsageError('--history must be an array of messages, or an object with one under "contents".')
+  }
+  return contents as unknown[]
+}
+
+/**
+ * One `--safety category=threshold`. The category may be given without its prefix and in lower case.
+ * @throws UsageError when it is not one name, `=` and one word
+ */
+function readSafety(text: string): SafetySetting {
+  const [name = '', threshold = '', ...rest] = text.split('=')
+  if (name.trim() === '' || threshold.trim() === '' || rest.length > 0) {
+    throw new UsageError(
+      `--safety ${JSON.stringify(text)} must be category=threshold, such as harassment=BLOCK_NONE.`,
+    )
+  }
+  const category = name.trim().toUpperCase().replaceAll('-', '_')
+  return {
+    category: category.startsWith('HARM_CATEGORY_') ? category : `HARM_CATEGORY_${category}`,
+    threshold: threshold.trim().toUpperCase().replaceAll('-', '_'),
   }
 }

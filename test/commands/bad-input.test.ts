@@ -235,7 +235,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     ['--schema', '@null.json', 'hi'],
     ['--schema must be a JSON object (a JSON Schema).'],
   ],
-  ['a URL that is none', 'generate', ['-a', 'https://', 'hi'], ['-a "https://" is not a valid URL.']],
+  ['a URL that is none', 'generate', ['-a', 'https://', 'hi'], ['-a: "https://" is not a valid URL.']],
   [
     'a timeout that is none',
     'generate',
@@ -327,7 +327,7 @@ test.each<[TextCommand]>([['generate'], ['respond']])(
       '--tool "y" is none of',
       '--schema is not a valid JSON Schema: /type must be',
       '-a: "nope" cannot be read',
-      '-a "https://" is not a valid URL.',
+      '-a: "https://" is not a valid URL.',
       'The prompt: "gone" cannot be read',
       '--set: "a" has no',
       '--set: "b" has no',

@@ -6,7 +6,8 @@ import type { CommonOptions } from './common-options.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { FamilyId } from '../../contract/families.ts'
 import type { Endpoint } from '../../contract/field.ts'
-import { isSet, type Body } from './request-body.ts'
+import type { Body } from '../../operations/operation.ts'
+import { isSet } from './request-body.ts'
 
 /** The kinds of model that a command may need: where they are configured, and what the sandbox advertises. */
 const kinds = {
@@ -31,9 +32,11 @@ const kinds = {
   },
 } as const
 
+export type ModelKind = keyof typeof kinds
+
 /** The model that flags, environment and configuration name; undefined when none does. */
 export function configuredModel(
-  kind: keyof typeof kinds,
+  kind: ModelKind,
   options: CommonOptions,
   settings: Settings | undefined,
 ): string | undefined {
@@ -48,7 +51,7 @@ export function configuredModel(
  * @throws UsageError when no one names a model
  */
 export async function chooseModel(
-  kind: keyof typeof kinds,
+  kind: ModelKind,
   context: Context,
   options: CommonOptions,
   settings: Settings | undefined,

@@ -32,7 +32,7 @@ export async function printRequest(
 }
 
 /** What goes along with a request: JSON, the parts of a form, or nothing (`body` undefined). */
-type ShownContent = { readonly body: unknown } | { readonly parts: readonly ShownPart[] }
+export type ShownContent = { readonly body: unknown } | { readonly parts: readonly ShownPart[] }
 
 function bodyOf(content: ShownContent): string | readonly ShownPart[] | undefined {
   if ('parts' in content) return content.parts

@@ -2,11 +2,10 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { CommonOptions } from './common-options.ts'
 import { parseJsonFlag } from './flag-value.ts'
+import type { Body } from '../../operations/operation.ts'
 import type { ProblemList } from './problem-list.ts'
 import { dangerousNames } from '../../files/file-name.ts'
 import { parseJson } from '../../files/parse-json.ts'
-
-export type Body = Record<string, unknown>
 
 /** The body that `--body` gives to start from; an empty one without it. */
 export async function startBody(context: Context, options: CommonOptions): Promise<Body> {
@@ -31,12 +30,6 @@ export function setField(body: Body, path: readonly string[], value: unknown, fl
     if (!(error instanceof UsageError)) throw error
     throw new UsageError(error.message.replace('--set', flag), { ...error.facts, code: error.code })
   }
-}
-
-/** Adds entries to a list of the body. What stands there and is no list is kept, for the check to judge. */
-export function appendEntries(body: Body, name: string, entries: readonly unknown[]): void {
-  const before = body[name] ?? []
-  body[name] = [...(Array.isArray(before) ? (before as unknown[]) : [before]), ...entries]
 }
 
 /** Applies `--set`, which comes last and reaches anything. */

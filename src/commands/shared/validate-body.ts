@@ -5,7 +5,8 @@ import type { Endpoint } from '../../contract/field.ts'
 import { nearestName } from '../../contract/nearest-name.ts'
 import type { CommonOptions } from './common-options.ts'
 import type { ContractFlag } from './contract-flags.ts'
-import { isSet, type Body } from './request-body.ts'
+import type { Body } from '../../operations/operation.ts'
+import { isSet } from './request-body.ts'
 
 /**
  * Holds the body against the contract.

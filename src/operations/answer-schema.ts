@@ -1,7 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import type { Context, Timer } from '../../context.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
-import { parseJsonFileFlag } from './flag-value.ts'
+import type { Context, Timer } from '../context.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
 import type { SchemaMessage } from './schema-worker.ts'
 
 /** The schema of `--schema`, and the check of an answer against it. */
@@ -13,14 +12,6 @@ export interface AnswerSchema {
    *   the reason of the context's signal when it is aborted
    */
   check(text: string): Promise<void>
-}
-
-/**
- * Reads the schema of `--schema`: JSON, `@file`, or a bare file name.
- * @throws UsageError, FileError as `parseJsonFlag` does; UsageError `bad_schema` as `compileAnswerSchema` does
- */
-export async function readAnswerSchema(context: Context, text: string): Promise<AnswerSchema> {
-  return compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', text))
 }
 
 /** How long a schema may take to compile, and an answer to be checked. Either takes some milliseconds. */

@@ -1,10 +1,9 @@
-import { rescueFolder } from '../../config/paths.ts'
-import type { Context } from '../../context.ts'
-import type { SavedFile, TextEvent } from '../../events/text.ts'
-import { ContractError, FileError, ModelgateError } from '../../errors.ts'
-import type { imageKind } from '../../files/image-inspector.ts'
-import { shownPath } from '../../files/file-error.ts'
-import { sniffMediaType } from '../../files/media-type.ts'
+import type { SavedFile, TextEvent } from '../events/text.ts'
+import { ContractError, FileError, ModelgateError } from '../errors.ts'
+import type { imageKind } from '../files/image-inspector.ts'
+import { shownPath } from '../files/file-error.ts'
+import { sniffMediaType } from '../files/media-type.ts'
+import type { Call } from './operation.ts'
 
 type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
@@ -23,19 +22,24 @@ export interface ImageSaver {
   failure(hasWords: boolean): ModelgateError | undefined
 }
 
+export interface ImageSaverOptions {
+  readonly folder: string
+  /** Id of the response, for the names of the files; null until it is known. */
+  responseId(): string | null
+  onSaved(file: SavedFile): void
+  /** Told of each image that is not saved, and why. */
+  onWarning(message: string): void
+}
+
 /**
  * Files are named after the response and never overwrite anything. Previews of an image that is still
  * being made are not kept: the whole image follows. What cannot be saved in the folder has been paid for,
  * so it is put into the rescue folder.
  * What cannot be read is not saved, and what is not whole is kept as `NAME.damaged.EXT`; the rest of the reply stands.
- * @param onWarning told of each image that is not saved, and why
  */
 export function createImageSaver(
-  context: Context,
-  folder: string,
-  responseId: () => string | null,
-  onSaved: (file: SavedFile) => void,
-  onWarning: (message: string) => void,
+  { context, rescueFolder }: Pick<Call, 'context' | 'rescueFolder'>,
+  { folder, responseId, onSaved, onWarning }: ImageSaverOptions,
 ): ImageSaver {
   let waiting: ImageData[] = []
   let count = 0
@@ -74,7 +78,7 @@ export function createImageSaver(
         const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
         const damage = mediaType.startsWith('image/') ? damageOf(imageKind, data) : undefined
         const name = damage === undefined ? stem : `${stem}.damaged`
-        const file = { folder, stem: name, mediaType, data, rescueFolder: rescueFolder(context) }
+        const file = { folder, stem: name, mediaType, data, rescueFolder }
         await saveNewFile(context, file).then(({ rescued, ...saved }) => {
           if (rescued !== undefined) fail(rescued)
           else if (damage !== undefined) {
@@ -125,10 +129,10 @@ function damageOf(kind: typeof imageKind, data: Uint8Array): string | undefined 
 /** Most replies hold no image: what saves one is loaded when the first comes. */
 async function loadFiles() {
   const [base64, name, file, image] = await Promise.all([
-    import('../../files/decode-base64.ts'),
-    import('../../files/file-name.ts'),
-    import('../../files/save-new-file.ts'),
-    import('../../files/image-inspector.ts'),
+    import('../files/decode-base64.ts'),
+    import('../files/file-name.ts'),
+    import('../files/save-new-file.ts'),
+    import('../files/image-inspector.ts'),
   ])
   return { ...base64, ...name, ...file, ...image }
 }

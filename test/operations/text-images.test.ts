@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createImageSaver } from '../../../src/commands/shared/save-image.ts'
-import { pngBytes } from '../../support/image-bytes.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import { rescuedIn } from '../../program/images/image-run.ts'
-import { testContext } from '../../support/test-context.ts'
+import { createImageSaver } from '../../src/operations/text-images.ts'
+import { pngBytes } from '../support/image-bytes.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { rescuedIn } from '../program/images/image-run.ts'
+import { testContext } from '../support/test-context.ts'
 
 const png = pngBytes()
 
@@ -17,7 +17,9 @@ async function save(cwd: string, folder: string, count = 1, isHomeless = false, 
   const onWarning = (message: string) => void warnings.push(message)
   const state = temporaryFolder()
   const context = testContext({ cwd, env: { MODELGATE_STATE_DIR: isHomeless ? '' : state }, home: '' })
-  const saver = createImageSaver(context, folder, () => 'resp_1', onSaved, onWarning)
+  const rescue = isHomeless ? undefined : join(state, 'rescued')
+  const call = { context, rescueFolder: rescue }
+  const saver = createImageSaver(call, { folder, responseId: () => 'resp_1', onSaved, onWarning })
   const image = { type: 'image-data', mime_type: 'image/png', base64: data.toString('base64') } as const
   for (let index = 0; index < count; index++) saver.add({ ...image, partial: false })
   await saver.saved()
@@ -40,13 +42,13 @@ test('what is no base64 is not saved, and the rest is', async () => {
   const cwd = temporaryFolder()
   const paths: string[] = []
   const warnings: string[] = []
-  const saver = createImageSaver(
-    testContext({ cwd }),
-    '.',
-    () => 'resp_1',
-    ({ path }) => void paths.push(path),
-    (message) => void warnings.push(message),
-  )
+  const call = { context: testContext({ cwd }), rescueFolder: undefined }
+  const saver = createImageSaver(call, {
+    folder: '.',
+    responseId: () => 'resp_1',
+    onSaved: ({ path }) => void paths.push(path),
+    onWarning: (message) => void warnings.push(message),
+  })
   const base64 = png.toString('base64')
   for (const data of ['%%%', `data:image/png;base64,${base64}`, 'https://example.com/a.png', base64]) {
     saver.add({ type: 'image-data', mime_type: 'image/png', base64: data, partial: false })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compileAnswerSchema } from '../../src/commands/shared/answer-schema.ts'
+import { compileAnswerSchema } from '../../src/operations/answer-schema.ts'
 import { type ModelgateError, Interrupted } from '../../src/errors.ts'
 import { until } from '../support/running-sandbox.ts'
 import { testContext } from '../support/test-context.ts'

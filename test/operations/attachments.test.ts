@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { readAttachment } from '../../../src/commands/shared/attachments.ts'
-import { allInputs } from '../../../src/commands/shared/problem-list.ts'
-import { FileError, Interrupted, UsageError } from '../../../src/errors.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import { testContext } from '../../support/test-context.ts'
+import { attachBytes, readAttachment } from '../../src/operations/attachments.ts'
+import { allInputs } from '../../src/commands/shared/problem-list.ts'
+import { FileError, Interrupted, UsageError } from '../../src/errors.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1')
 
@@ -22,17 +22,9 @@ test('a file is attached with the type of its bytes, whatever its name says', as
   expect(await readAttachment(context, url)).toMatchObject({ kind: 'file', name: 'notes.md' })
 })
 
-test('standard input is attached under a name that fits its type', async () => {
-  expect(await readAttachment(testContext({ stdin: png }), '-')).toMatchObject({
-    kind: 'file',
-    name: 'stdin.png',
-    mediaType: 'image/png',
-    bytes: 16,
-  })
-  await expect(readAttachment(testContext(), '-')).rejects.toMatchObject({ exitCode: 2, code: 'empty_file' })
-  const context = testContext({ stdin: png })
-  await readAttachment(context, '-')
-  await expect(readAttachment(context, '-')).rejects.toMatchObject({ code: 'stdin_claimed' })
+test('bytes without a name are attached under one that fits their type', () => {
+  const facts = { kind: 'file', name: 'stdin.png', mediaType: 'image/png', bytes: 16 }
+  expect(attachBytes('stdin', png)).toMatchObject(facts)
 })
 
 test.each([
@@ -73,7 +65,7 @@ test('the problems of several attachments are told together', async () => {
   const read = (names: readonly string[]) => allInputs(names.map((name) => readAttachment(context, name)))
   await expect(read(['good', 'none', 'empty'])).rejects.toMatchObject({
     exitCode: 2,
-    message: '-a: "none" cannot be read: it does not exist.\n-a: "empty" is empty.',
+    message: '"none" cannot be read: it does not exist.\n"empty" is empty.',
     facts: { billed: 'no' },
   })
   await expect(read(['good', 'none'])).rejects.toMatchObject({ code: 'not_found' })

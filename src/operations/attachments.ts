@@ -1,11 +1,10 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Context } from '../../context.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
-import { extensionOf, mediaTypeOfName, refineZip } from '../../files/file-name.ts'
-import { sniffMediaType } from '../../files/media-type.ts'
-import { readInputFile } from '../../files/input-file.ts'
-import { readStandardInputBytes } from './standard-input.ts'
+import type { Context } from '../context.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import { extensionOf, mediaTypeOfName, refineZip } from '../files/file-name.ts'
+import { sniffMediaType } from '../files/media-type.ts'
+import { readInputFile } from '../files/input-file.ts'
 
 /** A file whose bytes go into the request. */
 interface FileAttachment {
@@ -34,24 +33,23 @@ const fileUrl = /^file:\/\//i
 const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
 
 /**
- * Reads what `-a` names: a file, `-` for standard input, or a URL (http, https, gs), which is passed on and not fetched.
+ * Reads a file to be attached, or takes a URL (http, https, gs), which is passed on and not fetched.
+ * @param location a path, a `file:` URL, or another URL
  * @throws UsageError for a missing or empty file and for an invalid URL or one of another kind, FileError for an unreadable file
  */
-export async function readAttachment(context: Context, argument: string): Promise<Attachment> {
-  if (/^(?:https?|gs):/i.test(argument)) return urlAttachment(argument)
-  if (otherUrl.test(argument) && !fileUrl.test(argument)) throw urlNotTaken(argument)
-  if (argument === '-') {
-    const content = await readStandardInputBytes(context, '-a -')
-    if (content.length === 0) {
-      throw new UsageError('-a -: standard input is empty.', { code: 'empty_file' })
-    }
-    const { mediaType } = fileAttachment('', content)
-    return fileAttachment(`stdin.${extensionOf(mediaType)}`, content)
-  }
-  const path = fileUrl.test(argument) ? pathOf(argument) : argument
+export async function readAttachment(context: Context, location: string): Promise<Attachment> {
+  if (/^(?:https?|gs):/i.test(location)) return urlAttachment(location)
+  if (otherUrl.test(location) && !fileUrl.test(location)) throw urlNotTaken(location)
+  const path = fileUrl.test(location) ? pathOf(location) : location
   const content = await readInputFile(context, path)
-  if (content instanceof ModelgateError) throw ofAttachment(content)
+  if (content instanceof ModelgateError) throw content
   return fileAttachment(basename(path), content)
+}
+
+/** Bytes that have no name, under one that fits their type. */
+export function attachBytes(stem: string, content: Buffer): Attachment {
+  const { mediaType } = fileAttachment('', content)
+  return fileAttachment(`${stem}.${extensionOf(mediaType)}`, content)
 }
 
 function fileAttachment(name: string, content: Buffer): FileAttachment {
@@ -62,13 +60,13 @@ function fileAttachment(name: string, content: Buffer): FileAttachment {
 function urlAttachment(url: string): UrlAttachment {
   const parsed = URL.parse(url)
   if (parsed === null || parsed.hostname === '') {
-    throw new UsageError(`-a ${JSON.stringify(url.slice(0, 100))} is not a valid URL.`, { code: 'bad_url' })
+    throw new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a valid URL.`, { code: 'bad_url' })
   }
   return { kind: 'url', url, mediaType: mediaTypeOfName(parsed.pathname) }
 }
 
 function urlNotTaken(url: string): UsageError {
-  return new UsageError(`-a ${JSON.stringify(url.slice(0, 100))} is a URL of a kind that is not taken.`, {
+  return new UsageError(`${JSON.stringify(url.slice(0, 100))} is a URL of a kind that is not taken.`, {
     code: 'bad_url',
     hint: 'The gateway fetches https:, http: or gs: URLs; file: URLs and paths are read here. Download it first.',
   })
@@ -78,13 +76,9 @@ function pathOf(url: string): string {
   try {
     return fileURLToPath(url)
   } catch (cause) {
-    throw new UsageError(`-a ${JSON.stringify(url.slice(0, 100))} is not a valid file URL.`, {
+    throw new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a valid file URL.`, {
       code: 'bad_url',
       cause,
     })
   }
-}
-
-function ofAttachment({ exit, code, message, facts }: ModelgateError): ModelgateError {
-  return new ModelgateError(exit, code, `-a: ${message}`, facts)
 }

@@ -1,0 +1,190 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { checkBody, type Violation } from '../../contract/check.ts'
+import { familyOf, type FamilyId } from '../../contract/families.ts'
+import type { Endpoint } from '../../contract/field.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
+import { UsageError } from '../../errors.ts'
+import type { Body } from '../../operations/operation.ts'
+import { chooseModel, configuredModel, modelOfBody, modelProblems, type ModelKind } from './choose-model.ts'
+import type { CommonOptions } from './common-options.ts'
+import {
+  applyContractFlags,
+  type ConflictingFlags,
+  type ContractFlag,
+  refuseConflicts,
+} from './contract-flags.ts'
+import { configuredBaseUrl, readSettings } from './open-gateway.ts'
+import { createProblemList, type ProblemList } from './problem-list.ts'
+import { applySets, isSet, startBody } from './request-body.ts'
+import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from './text-prompt.ts'
+
+/** A call of a command, as the parser has read it. */
+export interface CommandCall<Options extends CommonOptions> {
+  readonly context: Context
+  /** The command's own options and those of every command. */
+  readonly options: Options
+  /** The command's own alone: the program has options of the same name (`--no-input` beside `--input`). */
+  readonly own: Readonly<Record<string, unknown>>
+  readonly words: readonly string[]
+}
+
+/** A request on its way from flags to a body that has been checked. What is wrong so far is among the problems. */
+export interface Draft {
+  readonly problems: ProblemList
+  readonly body: Body
+  /** Undefined when they could not be read: then that is among the problems. */
+  readonly settings: Settings | undefined
+}
+
+/** What the commands that send a request do differently. */
+export interface RequestParts {
+  readonly endpoint: Endpoint
+  readonly flags: readonly ContractFlag[]
+  readonly conflicts?: readonly ConflictingFlags[]
+  readonly model: {
+    readonly kind: ModelKind
+    readonly place: 'body' | 'path'
+    /** The model that the gateway takes when none is named, and what to say about that; else it is asked for. */
+    readonly byDefault?: (body: Body) => { readonly model: string; readonly warning: string }
+  }
+  /** Whether piped text and a prompt make one prompt. */
+  readonly joinsInput: boolean
+  /** Reads the command's own flags and files, before the prompt takes what is left of standard input. */
+  readInputs(draft: Draft): Promise<void>
+  /** Whether the body, as far as it is known, needs no prompt. */
+  hasContent(draft: Draft): boolean
+  /** Puts the prompt into the body, and what was read before. */
+  addPrompt(draft: Draft, prompt: string | undefined): void
+  /** Sets what the command itself decides where nobody says otherwise. */
+  setDefaults?(body: Body): void
+}
+
+/** A request as far as it is common to all commands; the problems have not been thrown yet. */
+export interface BuiltRequest extends Draft {
+  /** Undefined only when none was named, which is among the problems. */
+  readonly model: string | undefined
+  readonly family: FamilyId | undefined
+  readonly prompt: string | undefined
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Builds the body of a request, and holds it against every rule of its endpoint and family: `--body`, over it the flags
+ * of the fields, the prompt, `--set`, the model.
+ */
+export async function buildRequest(
+  { context, options, own, words }: CommandCall<CommonOptions>,
+  parts: RequestParts,
+): Promise<BuiltRequest> {
+  const { endpoint, flags, model: modelPart } = parts
+  const problems = createProblemList()
+  const { step } = problems
+  const settings = await step(() => readSettings(context, options))
+  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
+  await step(() => refuseConflicts(own, parts.conflicts ?? []))
+  const body: Body = (await step(() => startBody(context, options))) ?? {}
+  await applyContractFlags(context, flags, own, body, problems)
+  const draft: Draft = { problems, body, settings }
+  await parts.readInputs(draft)
+  const hasContent = parts.hasContent(draft)
+  const hasModel =
+    configuredModel(modelPart.kind, options, settings) !== undefined ||
+    modelPart.byDefault !== undefined ||
+    (modelPart.place === 'body' && (body['model'] !== undefined || isSet(options, 'model')))
+  const isAsked = (words.length === 0 && !hasContent) || !hasModel
+  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
+  const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
+  const use = { settings, hasContent, joins: parts.joinsInput }
+  const prompt = await step(() => takePrompt(context, words, options, use))
+  await step(() => parts.addPrompt(draft, prompt))
+  await applySets(options, body, problems)
+  const warnings: string[] = []
+  const model = await step(() => nameModel())
+  parts.setDefaults?.(body)
+  const family =
+    model === undefined || endpoint.families === undefined
+      ? undefined
+      : familyOf(model, settings?.families.value)
+  if (options.validate && model !== undefined) {
+    await step(() => throwAll(modelProblems(endpoint, model, family)))
+  }
+  if (options.validate) await step(() => throwViolations(body, parts, options, problems.any, family))
+  return { ...draft, model, family, prompt, warnings }
+
+  async function nameModel(): Promise<string | undefined> {
+    const { kind, place, byDefault } = modelPart
+    const named =
+      (place === 'body' ? modelOfBody(body, options) : undefined) ?? configuredModel(kind, options, settings)
+    if (named === undefined && byDefault !== undefined) {
+      const { model: taken, warning } = byDefault(body)
+      warnings.push(warning)
+      return taken
+    }
+    const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))
+    if (place === 'body' && chosen !== undefined) body['model'] = chosen
+    return chosen
+  }
+}
+
+/** @throws UsageError with all of several problems, each a sentence; nothing when there are none */
+function throwAll(problems: readonly string[]): void {
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}
+
+/**
+ * Holds the body against the contract.
+ * @param isPartial whether some input could not be read: then nothing is said to be missing
+ * @throws UsageError with all violations, each naming the flag to change
+ */
+function throwViolations(
+  body: Body,
+  { endpoint, flags }: RequestParts,
+  options: CommonOptions,
+  isPartial: boolean,
+  family: FamilyId | undefined,
+): void {
+  const violations = checkBody(endpoint, body, family).filter(({ kind, path }) => {
+    // What was set by its path was meant, known or not.
+    if (kind === 'unknown') return !isSet(options, path)
+    return kind !== 'required' || !isPartial || path.includes('.')
+  })
+  if (violations.length === 0) return
+  throw new UsageError(
+    violations.map((violation) => sentence(violation, endpoint, flags)),
+    {
+      code: 'invalid_request',
+      // Beside other problems, sending it anyway does not help.
+      hint: isPartial
+        ? '--no-validate skips the checks against the documented limits.'
+        : '--no-validate sends it anyway.',
+    },
+  )
+}
+
+function sentence(
+  { path, kind, problem, other }: Violation,
+  endpoint: Endpoint,
+  flags: readonly ContractFlag[],
+): string {
+  if (kind === 'unknown') {
+    const known = nearestName(path, Object.keys(endpoint.fields))
+    return `"${path}" ${problem}${known === undefined ? '.' : `; did you mean "${known}"?`}`
+  }
+  const flag = flagFor(path, flags)
+  if (kind === 'exclusive')
+    return `${flag} and ${flagFor(other ?? '', flags)} exclude each other: ${problem}.`
+  if (kind === 'requires') return `${flag} needs ${flagFor(other ?? '', flags)}: ${problem}.`
+  return `${flag} ${problem}.`
+}
+
+/** The flag for a field of the body: its own, or the one of the object around it with the path. */
+function flagFor(path: string, flags: readonly ContractFlag[]): string {
+  const steps = path.split('.')
+  for (let length = steps.length; length > 0; length--) {
+    const flag = flags.find((candidate) => candidate.path.join('.') === steps.slice(0, length).join('.'))
+    if (flag === undefined) continue
+    return length === steps.length ? `--${flag.name}` : `--${flag.name}: ${path}`
+  }
+  return path
+}

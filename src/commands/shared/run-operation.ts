@@ -1,0 +1,127 @@
+import { rescueFolder } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { AlreadyReported, asModelgateError } from '../../errors.ts'
+import type { OutputDocument } from '../../events/output.ts'
+import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
+import type { Call, Outcome } from '../../operations/operation.ts'
+import { createOutput, type OutputOptions } from '../../output/create-output.ts'
+import type { Gate } from '../../output/gate.ts'
+import type { Output } from '../../output/output.ts'
+import type { CommonOptions } from './common-options.ts'
+import { isDryRun, printRequest, type ShownContent } from './dry-run.ts'
+import { openGateway } from './open-gateway.ts'
+
+/** What a command runs, and how what comes of it is shown. */
+export interface CommandRun<Document extends OutputDocument> {
+  /** Whether the reply is expected as a stream. */
+  readonly streamed: boolean
+  /** The request as `--dry-run` shows it. */
+  shown(gateway: Gateway): { readonly request: GatewayRequest; readonly content: ShownContent }
+  /** What the renderer has to know; opened when there is something to render, so that a dry run makes no file. */
+  output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
+  operation(call: Call, gate: Gate): Promise<Outcome<Document>>
+  /** The command's own gate, when it had to have one before the gateway is opened. */
+  readonly gate?: Gate
+}
+
+/**
+ * The frame around every command that asks the gateway: opens it, shows a dry run instead, renders what the operation
+ * tells, reports how it came out.
+ * @throws AlreadyReported for a failure, which has been reported by then
+ */
+export async function runOperation<Document extends OutputDocument>(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  { streamed, shown, output: describeOutput, operation, gate: ownGate }: CommandRun<Document>,
+): Promise<void> {
+  let output: Output | undefined
+  const { gateway, gate, hasSent, close } = await openGateway(
+    context,
+    options,
+    settings,
+    streamed,
+    () => output,
+    ownGate,
+  )
+  try {
+    if (isDryRun(options)) {
+      const { request, content } = shown(gateway)
+      return await printRequest(context, options, { gateway, gate }, request, content)
+    }
+    const renderer = openOutput(context, options, settings, gate, await describeOutput())
+    output = renderer
+    const call: Call = {
+      context,
+      gateway,
+      listener: listenerOf(renderer, options),
+      redactor: gate,
+      rescueFolder: rescueFolder(context),
+      hasSent,
+    }
+    await reportOutcome(renderer, options, await operation(call, gate), hasSent)
+  } finally {
+    await close()
+  }
+}
+
+/** The renderer of a command, as its flags ask for it. */
+function openOutput(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  gate: Gate,
+  more: Partial<OutputOptions>,
+): Output {
+  return createOutput(context, {
+    mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
+    quiet: settings.quiet.value,
+    usage: options.usage === true,
+    gate,
+    ...more,
+  })
+}
+
+/** Only a listener that shows the gateway's own JSON gets it: others have their text sooner without. */
+function listenerOf(output: Output, { raw }: CommonOptions): Call['listener'] {
+  return {
+    event: (event) => output.event(event),
+    flush: () => output.flush(),
+    raw: raw ? (text) => output.raw(text) : undefined,
+  }
+}
+
+/**
+ * Ends the output of a command with what came of its operation.
+ * @param hasSent whether a request that may cost money has gone out
+ * @throws AlreadyReported for a failure
+ */
+async function reportOutcome<Document extends OutputDocument>(
+  output: Output,
+  { json, jsonl, debug }: CommonOptions,
+  outcome: Outcome<Document>,
+  hasSent: () => boolean = () => false,
+): Promise<void> {
+  if (outcome.kind === 'failed') {
+    await output.error(outcome.error, outcome.document)
+    throw new AlreadyReported(outcome.error)
+  }
+  const { document, failure } = outcome
+  try {
+    // The document on standard output tells of every item; words do that on standard error.
+    if (failure === undefined || json || jsonl) await output.end(document)
+    else await output.error(failure, document)
+  } catch (error) {
+    const billed = hasSent() ? 'yes' : 'no'
+    const known = asModelgateError(error, debug === true).supplying({ billed, ...requestIdOf(document) })
+    await output.error(known, document)
+    throw new AlreadyReported(known)
+  }
+  if (failure !== undefined) throw new AlreadyReported(failure)
+}
+
+function requestIdOf(document: OutputDocument): { readonly requestId?: string } {
+  const id = 'request_id' in document ? document.request_id : null
+  return id === null ? {} : { requestId: id }
+}

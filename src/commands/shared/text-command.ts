@@ -1,0 +1,93 @@
+import { rescueFolder } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import type { TextFile } from '../../files/text-file.ts'
+import { compileAnswerSchema, type AnswerSchema } from '../../operations/answer-schema.ts'
+import { attachBytes, readAttachment, type Attachment } from '../../operations/attachments.ts'
+import { generateText, textGatewayRequest, type TextRequest } from '../../operations/text.ts'
+import type { Draft } from './build-request.ts'
+import type { CommonOptions } from './common-options.ts'
+import { parseJsonFileFlag } from './flag-value.ts'
+import { allInputs } from './problem-list.ts'
+import { setField } from './request-body.ts'
+import { runOperation } from './run-operation.ts'
+import { readStandardInputBytes } from './standard-input.ts'
+
+/** The options that both text commands have. */
+export interface TextOptions extends CommonOptions {
+  attach?: string[]
+  schema?: string
+}
+
+/** What the flags of both text commands give beside fields of the body. */
+export interface TextInputs {
+  readonly attachments: readonly Attachment[]
+  readonly answerSchema: AnswerSchema | undefined
+}
+
+/**
+ * Reads `--schema` and `--attach`.
+ * @param schemaFields what asks the gateway for an answer that follows a schema: path in the body, and value
+ */
+export async function readTextInputs(
+  context: Context,
+  { attach = [], schema }: TextOptions,
+  { body, problems: { step } }: Draft,
+  schemaFields: (schema: unknown) => readonly (readonly [path: readonly string[], value: unknown])[],
+): Promise<TextInputs> {
+  const answerSchema = await step(async () => {
+    if (schema === undefined) return undefined
+    const answer = await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
+    for (const [path, value] of schemaFields(answer.schema)) setField(body, path, value, '--schema')
+    return answer
+  })
+  const attachments = await step(() => allInputs(attach.map((location) => attachment(context, location))))
+  return { answerSchema, attachments: attachments ?? [] }
+}
+
+async function attachment(context: Context, location: string): Promise<Attachment> {
+  if (location === '-') {
+    const content = await readStandardInputBytes(context, '-a -')
+    if (content.length > 0) return attachBytes('stdin', content)
+    throw new UsageError('-a -: standard input is empty.', { code: 'empty_file' })
+  }
+  return readAttachment(context, location).catch((error: unknown) => {
+    throw error instanceof ModelgateError ? error.saying(`-a: ${error.message}`) : error
+  })
+}
+
+/** Sends a text request and shows the answer in the form that was asked for. */
+export async function sendText(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  request: TextRequest,
+): Promise<void> {
+  const { command, body, streamed } = request
+  await runOperation(context, options, settings, {
+    streamed,
+    shown: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
+    output: async () => ({
+      file: await openOutputFile(context, options),
+      rescue: { folder: rescueFolder(context), name: `${command}.txt` },
+    }),
+    operation: (call) =>
+      generateText(call, request, {
+        folder: settings.outputDir.value ?? '.',
+        keepsResponse: options.json === true || options.jsonl === true,
+        strict: options.strict === true,
+      }),
+  })
+}
+
+/** Files are loaded only by who writes one: hashing alone costs milliseconds at the start. */
+async function openOutputFile(
+  context: Context,
+  { output, force }: CommonOptions,
+): Promise<TextFile | undefined> {
+  // `-` is standard output, as everywhere.
+  if (output === undefined || output === '-') return undefined
+  const { openTextFile } = await import('../../files/text-file.ts')
+  return openTextFile(context, output, { force: force === true, rescueFolder: rescueFolder(context) })
+}

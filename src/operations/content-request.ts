@@ -1,0 +1,55 @@
+import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
+import { createContentDecoder } from '../gateway/generate-content/decoder.ts'
+import { isObject } from '../gateway/json-access.ts'
+import { modelSegment } from '../gateway/url.ts'
+import type { Attachment } from './attachments.ts'
+import { appendEntries, type Body } from './operation.ts'
+import type { TextRequest } from './text.ts'
+
+/**
+ * A request of the content-generation style (specification, endpoint 1).
+ * @throws UsageError for a model that cannot be a part of a path
+ */
+export function contentRequest(fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema'>): TextRequest {
+  return {
+    ...fields,
+    command: 'generate',
+    path: endpoint.path.replace('{model}', modelSegment(fields.model)),
+    // Without it the reply is one JSON array (wire notes, section 1); the gateway may ignore it.
+    query: { alt: 'sse' },
+    streamed: true,
+    warnings: [],
+    createDecoder: createContentDecoder,
+  }
+}
+
+/** Adds the user's message with its attachments, which stand before the text as the public documents advise. */
+export function addMessage(body: Body, attachments: readonly Attachment[], prompt: string | undefined): void {
+  const parts = [...attachments.map(attachmentPart), ...(prompt === undefined ? [] : [{ text: prompt }])]
+  if (parts.length === 0) return
+  appendEntries(body, 'contents', [{ role: 'user', parts }])
+}
+
+/** `inlineData` for bytes, `fileData` for a URL (wire notes, section 1, "Part kinds"). */
+function attachmentPart(attachment: Attachment): unknown {
+  if (attachment.kind === 'file') {
+    return { inlineData: { mimeType: attachment.mediaType, data: attachment.base64() } }
+  }
+  const { url, mediaType } = attachment
+  return { fileData: { ...(mediaType === undefined ? {} : { mimeType: mediaType }), fileUri: url } }
+}
+
+export interface SafetySetting {
+  readonly category: string
+  readonly threshold: string
+}
+
+/** Adds safety settings; one that is there already for the same category gives way. */
+export function addSafety(body: Body, settings: readonly SafetySetting[]): void {
+  const given = new Set<unknown>(settings.map(({ category }) => category))
+  const before = body['safetySettings']
+  if (Array.isArray(before)) {
+    body['safetySettings'] = before.filter((entry) => !isObject(entry) || !given.has(entry['category']))
+  }
+  appendEntries(body, 'safetySettings', settings)
+}

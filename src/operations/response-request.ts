@@ -1,0 +1,61 @@
+import { responsesEndpoint as endpoint } from '../contract/responses.ts'
+import { UsageError } from '../errors.ts'
+import { createResponseDecoder } from '../gateway/responses/decoder.ts'
+import type { Attachment } from './attachments.ts'
+import { appendEntries, type Body } from './operation.ts'
+import type { TextRequest } from './text.ts'
+
+/** A request of the response-object style (specification, endpoint 2). */
+export function responseRequest(fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema'>): TextRequest {
+  const { body } = fields
+  return {
+    ...fields,
+    command: 'respond',
+    path: endpoint.path,
+    streamed: body['stream'] === true,
+    warnings: deprecationWarnings(body),
+    createDecoder: createResponseDecoder,
+  }
+}
+
+function deprecationWarnings(body: Body): string[] {
+  return Object.entries(endpoint.fields).flatMap(([name, field]) =>
+    field.deprecated !== undefined && body[name] !== undefined
+      ? [`--${name} is deprecated; use ${field.deprecated}.`]
+      : [],
+  )
+}
+
+/**
+ * Adds the user's message to the input: as plain text when that is all there is, else as a message after the others.
+ * @throws UsageError when the input is a text already and a prompt comes on top
+ */
+export function addInput(body: Body, attachments: readonly Attachment[], prompt: string | undefined): void {
+  const before = body['input']
+  if (prompt === undefined && attachments.length === 0) return
+  if (typeof before === 'string') {
+    throw new UsageError(
+      '--input is a text already; give either it or a prompt, or make --input an array of messages.',
+    )
+  }
+  if (before === undefined && attachments.length === 0) {
+    body['input'] = prompt
+    return
+  }
+  const text = prompt === undefined ? [] : [{ type: 'input_text', text: prompt }]
+  const message = { role: 'user', content: [...attachments.map(attachmentContent), ...text] }
+  appendEntries(body, 'input', [message])
+}
+
+/** `input_image` for pictures, `input_file` for everything else (wire notes, section 2, "Input"). */
+function attachmentContent(attachment: Attachment): unknown {
+  const isImage = attachment.mediaType?.startsWith('image/') ?? false
+  if (attachment.kind === 'url') {
+    const { url } = attachment
+    return isImage ? { type: 'input_image', image_url: url } : { type: 'input_file', file_url: url }
+  }
+  const data = `data:${attachment.mediaType};base64,${attachment.base64()}`
+  return isImage
+    ? { type: 'input_image', image_url: data }
+    : { type: 'input_file', filename: attachment.name, file_data: data }
+}

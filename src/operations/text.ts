@@ -1,0 +1,147 @@
+import { ModelgateError, UsageError } from '../errors.ts'
+import { outputVersion } from '../events/schema.ts'
+import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
+import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
+import { jsonBody } from '../gateway/send-request.ts'
+import { streamText } from '../gateway/stream-text.ts'
+import type { DecoderOptions, TextDecoder } from '../gateway/text-decoder.ts'
+import { endpointUrl, mintIdempotencyKey } from '../gateway/url.ts'
+import type { AnswerSchema } from './answer-schema.ts'
+import { settle, type Body, type Call, type Outcome } from './operation.ts'
+import { createImageSaver } from './text-images.ts'
+
+/** A text request that has been checked; what the two text styles differ in. */
+export interface TextRequest {
+  readonly command: 'generate' | 'respond'
+  readonly model: string
+  /** Path below the base URL. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body: Body
+  readonly streamed: boolean
+  /** What the answer must match. */
+  readonly answerSchema?: AnswerSchema | undefined
+  readonly warnings: readonly string[]
+  readonly createDecoder: (options: DecoderOptions) => TextDecoder
+}
+
+export interface TextPlan {
+  /** Where images inside the reply are saved. */
+  readonly folder: string
+  /** Whether the document is to hold the whole text and the gateway's own response: that costs memory. */
+  readonly keepsResponse: boolean
+  /** Whether an answer that the token limit cut is a failure. */
+  readonly strict: boolean
+}
+
+/** The request as it goes over the wire. */
+export function textGatewayRequest(
+  { baseUrl, clock }: Gateway,
+  { path, query, body, streamed }: TextRequest,
+): GatewayRequest {
+  return {
+    method: 'POST',
+    url: endpointUrl(baseUrl, path, query),
+    kind: 'text',
+    accept: streamed ? 'text/event-stream' : 'application/json',
+    contentType: 'application/json',
+    idempotencyKey: mintIdempotencyKey(clock),
+    body: jsonBody(body),
+  }
+}
+
+/** Generates text, of either style (specification, endpoints 1 and 2). The words are events, as they come. */
+export async function generateText(
+  call: Call,
+  request: TextRequest,
+  { folder, keepsResponse, strict }: TextPlan,
+): Promise<Outcome<TextDocument>> {
+  const { gateway, listener, redactor } = call
+  const { command, model, answerSchema } = request
+  const files: SavedFile[] = []
+  const warnings: string[] = []
+  let requestId: string | null = null
+  let hasReplied = false
+  const warn = (message: string) => {
+    warnings.push(message)
+    listener.event({ type: 'warning-add', message })
+  }
+  const images = createImageSaver(call, {
+    folder,
+    responseId() {
+      const { response_id: id } = decoder.result()
+      return id === null ? null : redactor.text(id)
+    },
+    onSaved(file) {
+      files.push(file)
+      listener.event({ type: 'file-save', file })
+    },
+    onWarning: warn,
+  })
+  const decoder = request.createDecoder({
+    keepResponse: keepsResponse,
+    keepText: keepsResponse || answerSchema !== undefined,
+    emit(event: TextEvent) {
+      if (event.type === 'image-data') images.add(event)
+      else listener.event(event)
+    },
+  })
+  const document = (): TextDocument => {
+    const {
+      raw_finish_reason: _,
+      finish_message: __,
+      response_id: ___,
+      model: ____,
+      ...result
+    } = decoder.result()
+    return { version: outputVersion, command, model, ...result, request_id: requestId, files, warnings }
+  }
+  const work = async () => {
+    listener.event({ type: 'start', version: outputVersion, command, model })
+    for (const message of request.warnings) warn(message)
+    await streamText(gateway, textGatewayRequest(gateway, request), decoder, {
+      raw: listener.raw,
+      async flush() {
+        await images.saved()
+        await listener.flush()
+      },
+      replied(id) {
+        hasReplied = true
+        requestId = id
+      },
+    })
+    await images.saved()
+    judgeFinish(decoder, strict, warn)
+    await answerSchema?.check(decoder.result().text)
+    const unsaved = images.failure(hasWords(decoder))
+    if (unsaved !== undefined) throw unsaved
+    return undefined
+  }
+  return settle(call, work, document, (error) => {
+    // What cannot be written has been generated all the same.
+    const known = hasReplied && error.exit === 'io' ? error.supplying({ billed: 'yes' }) : error
+    return requestId === null || known instanceof UsageError ? known : known.supplying({ requestId })
+  })
+}
+
+/** Whether a reply is more than its images. */
+function hasWords(decoder: TextDecoder): boolean {
+  const { candidates, tool_calls: calls } = decoder.result()
+  return calls.length > 0 || candidates.some(({ text }) => text !== '')
+}
+
+/** An answer cut short by the token limit is a result with a warning, or with `strict` a failure. */
+function judgeFinish(decoder: TextDecoder, strict: boolean, warn: (message: string) => void): void {
+  const { finish_reason: reason, raw_finish_reason: word } = decoder.result()
+  if (reason === 'unknown') {
+    warn(`The gateway ended the answer with an unknown finish reason: ${word ?? 'none'}.`)
+  }
+  if (reason !== 'length') return
+  const message = 'The answer was cut short by the token limit.'
+  if (!strict) return warn(`${message} Raise --max-output-tokens for more.`)
+  throw new ModelgateError('failed', 'finish_length', message, {
+    phase: 'result',
+    billed: 'yes',
+    hint: 'Raise --max-output-tokens.',
+  })
+}
