@@ -13,12 +13,12 @@ if (!newEnough) {
     `modelgate needs Node 22.22.2, 24.15.0 or 26 and newer; this is Node ${process.versions.node}. In a clone, npm scripts and npx use the right one.\n`,
   )
   process.exitCode = 2
-} else if (process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')) {
+} else if (isVersionCall() && !isOutputDiscarded()) {
   // Answered here: loading the program would take longer than the answer.
   const { readFileSync } = process.getBuiltinModule('node:fs')
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   process.stdout.on('error', ({ code }) => {
-    // As the program itself does: whoever reads may go away, and a disk may be full.
+    // As the program itself does: the reader may go away, and a disk may be full.
     if (code === 'EPIPE') return
     const reason = code === 'ENOSPC' ? 'no space left' : code
     process.stderr.write(`modelgate: Standard output cannot be written: ${reason}.\n`)
@@ -32,9 +32,22 @@ if (!newEnough) {
   await context.end(await main(process.argv.slice(2), context))
 }
 
+function isVersionCall() {
+  return process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')
+}
+
+/** Node replaces a closed standard output with /dev/null; the program itself can tell whether it was one. */
+function isOutputDiscarded() {
+  try {
+    return process.getBuiltinModule('node:fs').readlinkSync('/proc/self/fd/1') === '/dev/null'
+  } catch {
+    return false
+  }
+}
+
 /**
- * Where compiled code is kept between runs; undefined leaves the place to Node. The folder is made here, level by level:
- * Node tries forever to make one where the system says that the one above is missing, as `/proc` does of every one.
+ * Where compiled code is cached between runs; undefined leaves the choice to Node. The folder is made here, level by level:
+ * Node retries forever where the system says that the parent folder is missing, as `/proc` says of every one.
  */
 function codeCache() {
   const { env, platform } = process
