@@ -115,7 +115,7 @@ export function systemContext(): SystemContext {
     stdin: createInput(() => process.stdin),
     stdout,
     stderr,
-    env: process.env,
+    env: environment(),
     get cwd() {
       return workingDirectory()
     },
@@ -126,6 +126,18 @@ export function systemContext(): SystemContext {
     program: 'modelgate',
     end: (exitCode) => end(exitCode, () => Promise.allSettled([stdout.drain(), stderr.drain()])),
   }
+}
+
+/**
+ * Certificates are always checked (gateway/connection.ts). Where the process has no such variable, Node does not warn
+ * that they are not; a key command still gets it.
+ */
+function environment(): Context['env'] {
+  const name = 'NODE_TLS_REJECT_UNAUTHORIZED'
+  if (process.env[name] === undefined) return process.env
+  const env = { ...process.env }
+  delete process.env[name]
+  return env
 }
 
 /** Read only where it is needed: it may have been removed. */

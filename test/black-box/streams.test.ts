@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { textStyles } from '../program/text-styles.ts'
+import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
 import { localServer } from '../support/local-server.ts'
 import { sse } from '../support/server-replies.ts'
 import { spawnProgram } from './spawn-program.ts'
@@ -45,6 +46,16 @@ test.runIf(process.platform === 'linux').each([
   })
 })
 
+test.runIf(process.platform === 'linux')('standard output is closed: no version either', async () => {
+  const { exit, stderr } = await spawnProgram([], { shell: 'modelgate --version >&-' }).ended
+  expect([exit, stderr]).toEqual([10, expect.stringContaining('Standard output is closed')])
+})
+
+test('the version is discarded', async () => {
+  const { exit, stderr } = await spawnProgram([], { shell: 'modelgate --version >/dev/null' }).ended
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' })
+})
+
 /** A program that starts the one under test, as npx does. */
 function spawning(stdout: 'inherit' | 'ignore'): string {
   return `
@@ -80,6 +91,15 @@ test('standard output is a full disk', async () => {
     exit: 10,
     stderr: expect.stringContaining('modelgate: Standard output cannot be written: no space left.'),
   })
+})
+
+test.runIf(canMakeCertificates)('no warning says that certificates are not checked: they are', async () => {
+  const server = await localServer([[]], { tls: makeCertificate(), verify: false })
+  const argv = ['generate', '-m', 'some-model', '--base-url', server.url, 'x']
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+  const { exit, stderr } = await spawnProgram(argv, { env }).ended
+  expect({ exit, stderr }).toEqual({ exit: 6, stderr: expect.stringMatching(/^modelgate: .*certificate/) })
+  expect(stderr).not.toContain('Warning')
 })
 
 test('the home directory cannot be written', async () => {
