@@ -36,3 +36,20 @@ export function countOf(value: unknown): number | null {
 export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
+
+/** How deep a value of somebody else's may be nested: `JSON.stringify` fails at some thousands of levels. */
+export const maxJsonDepth = 512
+
+/** Whether arrays and objects are nested more than `maxDepth` levels deep. Without recursion, so that no depth is too much. */
+export function isDeeperThan(value: unknown, maxDepth: number): boolean {
+  let level = [value].filter(isContainer)
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > maxDepth) return true
+    level = level.flatMap((container) => Object.values(container).filter(isContainer))
+  }
+  return false
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

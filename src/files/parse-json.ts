@@ -1,7 +1,5 @@
+import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { findJsonError, type JsonError } from './json-error.ts'
-
-/** Deeper values cannot be written out again without running out of stack, and no gateway reads them. */
-const maxJsonDepth = 512
 
 export type ParsedJson =
   | { readonly value: unknown; readonly problem?: never }
@@ -19,7 +17,7 @@ export function parseJson(text: string): ParsedJson {
     const error = findJsonError(text)
     return { problem: `is not valid JSON${error === undefined ? '' : `: ${placeOf(error)}`}`, error }
   }
-  return isDeeper(value, maxJsonDepth)
+  return isDeeperThan(value, maxJsonDepth)
     ? { problem: `is nested more than ${maxJsonDepth} levels deep`, error: undefined }
     : { value }
 }
@@ -27,9 +25,4 @@ export function parseJson(text: string): ParsedJson {
 function placeOf({ line, column, expected, excerpt }: JsonError): string {
   const near = excerpt === '' ? '' : ` near \`${excerpt}\``
   return `line ${line}, column ${column}: expected ${expected}${near}`
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1))
 }

@@ -1,7 +1,7 @@
 import type { Sink } from '../context.ts'
-import { OutputClosed, type ModelgateError } from '../errors.ts'
+import { ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent, ErrorDocument } from '../events/output.ts'
-import { checkDocumentDepth, withoutDeepParts, checkEventDepth } from './depth.ts'
+import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { type Gate, sanitiseJson } from './gate.ts'
 import { type Notices, usageOf, billedOf } from './notices.ts'
 import type { Output } from './output.ts'
@@ -38,7 +38,7 @@ export function createJsonOutput({ screen, notices, stdout, stderr, gate }: Json
   }
 }
 
-/** Whether anything had arrived that a reader may want to keep. */
+/** Whether anything has arrived that a reader may want to keep. */
 function hasContent(document: OutputDocument): boolean {
   switch (document.command) {
     case 'video list':
@@ -57,29 +57,15 @@ function hasContent(document: OutputDocument): boolean {
   }
 }
 
-interface JsonLinesOutputParts {
-  readonly screen: Screen
-  readonly notices: Notices
-  readonly stdout: Sink
-  readonly stderr: Sink
-  readonly gate: Gate
-}
-
 /**
- * `--jsonl`: every event is a line, `start` the first; exactly one line, `end` or `error`, is the last.
- * Events of the reply are written by `flush`, together; those that precede a wait at once.
+ * `--jsonl`: every event is a line; the first is `start`, and exactly one, `end` or `error`, is the last.
+ * Events of the reply are written together, by `flush`; those that precede a wait at once.
  */
-export function createJsonLinesOutput({
-  screen,
-  notices,
-  stdout,
-  stderr,
-  gate,
-}: JsonLinesOutputParts): Output {
+export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
   let pending = ''
   const deltas = gate.documents()
-  let started = false
-  let closed = false
+  let isStarted = false
+  let isClosed = false
   const beforeStart: OutputEvent[] = []
 
   const write = () => {
@@ -96,19 +82,19 @@ export function createJsonLinesOutput({
     write()
   }
   const last = (line: string) => {
-    if (!closed) pending += deltas.end().join('') + gate.document(line)
-    closed = true
+    if (!isClosed) pending += deltas.end().join('') + gate.document(line)
+    isClosed = true
     write()
   }
   return {
     event(event) {
       notices.event(event)
-      if (closed) return
-      if (!started && event.type !== 'start') {
+      if (isClosed) return
+      if (!isStarted && event.type !== 'start') {
         beforeStart.push(event)
         return
       }
-      started = true
+      isStarted = true
       add(event)
       for (const earlier of beforeStart.splice(0)) add(earlier)
     },
@@ -126,7 +112,7 @@ export function createJsonLinesOutput({
     async error(error) {
       if (error instanceof OutputClosed) return screen.closeAfterError()
       last(gate.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))
-      // Where standard output has gone or is full, the failure is told on the other stream.
+      // Where standard output is closed or full, the failure is reported on the other stream.
       await screen.close().catch(() => {
         screen.json(documentText(errorDocument(error), stderr))
       })
@@ -134,7 +120,7 @@ export function createJsonLinesOutput({
   }
 }
 
-/** The pieces of texts, in which a secret may be split. */
+/** The pieces of texts, across which a secret may be split. */
 const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'text-delta',
   'reasoning-delta',
@@ -142,7 +128,7 @@ const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'tool-delta',
 ])
 
-/** The program's own words, which may quote the gateway; a wait may follow each. */
+/** Written by the program itself, though they may quote the gateway; a wait may follow each. */
 const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'start',
   'file-save',
@@ -184,5 +170,77 @@ export function errorDocument(error: ModelgateError): ErrorDocument {
       remote_id: facts.remoteId ?? null,
       rescued: facts.rescued ?? [],
     },
+  }
+}
+
+/** @throws ContractError when the gateway's part of a document is nested too deeply to be printed */
+function checkDocumentDepth(document: OutputDocument): void {
+  if (openParts(document).some(isTooDeep)) throw tooDeep()
+}
+
+/** @throws ContractError, see `checkDocumentDepth` */
+function checkEventDepth(event: OutputEvent): void {
+  if (isTooDeep(openPart(event))) throw tooDeep()
+}
+
+function isTooDeep(part: unknown): boolean {
+  return isDeeperThan(part, maxJsonDepth)
+}
+
+function tooDeep(): ContractError {
+  return new ContractError('reply_too_deep', `The reply is nested more than ${maxJsonDepth} levels deep.`, {
+    hint: 'Use --raw to see the reply as it came.',
+  })
+}
+
+/** What has arrived, without the parts that cannot be printed: the report of an error must not fail itself. */
+function withoutDeepParts(document: OutputDocument): OutputDocument {
+  switch (document.command) {
+    case 'video list':
+      return document
+    case 'generate':
+    case 'respond': {
+      const calls = document.tool_calls.filter((call) => !isTooDeep(call.arguments))
+      return { ...document, response: unlessDeep(document.response), tool_calls: calls }
+    }
+    case 'image create':
+    case 'image edit':
+      return { ...document, response: unlessDeep(document.response) }
+    default:
+      return { ...document, video: unlessDeep(document.video), operation: unlessDeep(document.operation) }
+  }
+}
+
+function unlessDeep(part: unknown): unknown {
+  return isTooDeep(part) ? null : part
+}
+
+/** The parts of a document whose shape the gateway decides. */
+function openParts(document: OutputDocument): unknown[] {
+  switch (document.command) {
+    case 'video list':
+      return []
+    case 'generate':
+    case 'respond':
+      return [document.response, ...document.tool_calls.map((call) => call.arguments)]
+    case 'image create':
+    case 'image edit':
+      return [document.response]
+    default:
+      return [document.video, document.operation]
+  }
+}
+
+/** The part of an event whose shape the gateway decides. */
+function openPart(event: OutputEvent): unknown {
+  switch (event.type) {
+    case 'tool-call':
+      return event.call.arguments
+    case 'item-add':
+      return event.item
+    case 'safety-report':
+      return event.ratings
+    default:
+      return undefined
   }
 }

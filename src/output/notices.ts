@@ -6,7 +6,7 @@ import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { JobWatch } from './job-progress.ts'
 import type { SavedImage } from '../events/image.ts'
-import { exceedsDepth } from './depth.ts'
+import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
 /** What every renderer says on standard error. */
 export interface Notices {
@@ -171,7 +171,7 @@ function ratingText(rating: unknown): string {
 
 function shortJson(value: unknown): string {
   if (typeof value === 'string') return value
-  return exceedsDepth(value) ? '…' : (JSON.stringify(value) ?? '')
+  return isDeeperThan(value, maxJsonDepth) ? '…' : (JSON.stringify(value) ?? '')
 }
 
 function savedText(index: number, { width, height, format, bytes }: SavedImage): string {

@@ -20,7 +20,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   operations: ['gateway', 'files', 'events', 'contract', 'errors', 'json', 'context'],
   gateway: ['files', 'events', 'contract', 'errors', 'json', 'context'],
-  output: ['files', 'events', 'contract', 'errors', 'context'],
+  output: ['files', 'events', 'contract', 'errors', 'json', 'context'],
   config: ['files', 'contract', 'errors', 'json', 'context'],
   sandbox: ['files', 'contract', 'errors', 'json', 'context'],
   files: ['events', 'contract', 'errors', 'json', 'context'],
