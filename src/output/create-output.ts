@@ -3,12 +3,11 @@ import type { TextFile } from '../files/text-file.ts'
 import { createGate, type Gate, sanitise } from './gate.ts'
 import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
 import { createNotices } from './notices.ts'
-import { outputToFile, createTextOutput } from './text-output.ts'
+import { createTextOutput, outputToFile, rescueText, type TextRescue } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { Output, OutputMode } from './output.ts'
-import { createRawOutput } from './raw-output.ts'
+import { createRawOutput, redactRaw } from './raw-output.ts'
 import { resumeCommand } from './resume-command.ts'
-import { rescueText, type TextRescue } from './rescue-text.ts'
 import { createScreen, type Screen } from './screen.ts'
 import { createJobWatch } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
@@ -32,7 +31,7 @@ export interface OutputOptions {
   /** What everything but the result's own text goes through; one that knows the environment's key unless given. */
   readonly gate?: Gate | undefined
   /** Where text goes that standard output does not take, and what the file there is called after. */
-  readonly rescue?: Omit<TextRescue, 'documents'> | undefined
+  readonly rescue?: Omit<TextRescue, 'isRaw'> | undefined
 }
 
 /** Longer ids say nothing more to a person. */
@@ -42,15 +41,22 @@ const longestId = 500
 export function createOutput(context: Context, options: OutputOptions): Output {
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
   const gate = options.gate ?? createGate(context)
-  const textOnly = mode === 'terminal' || mode === 'plain'
   const output = createRenderer(context, options, createScreen(context, gate, options.quiet), gate, mode)
-  if (options.file !== undefined) return outputToFile(output, options.file, textOnly)
-  // With --json the error tells the text.
-  if (options.rescue === undefined || mode === 'json') return output
-  return rescueText(context, output, {
-    ...options.rescue,
-    documents: mode === 'raw' ? gate.documents() : undefined,
-  })
+  const kept = keepText(context, output, options, mode)
+  return mode === 'raw' ? redactRaw(kept, gate.documents()) : kept
+}
+
+/** Sees to it that text which was paid for gets into the file that was asked for, or is not lost on a full disk. */
+function keepText(
+  context: Context,
+  output: Output,
+  { file, rescue }: OutputOptions,
+  mode: OutputMode,
+): Output {
+  if (file !== undefined) return outputToFile(output, file, mode === 'terminal' || mode === 'plain')
+  // With --json the text is part of the error document.
+  if (rescue === undefined || mode === 'json') return output
+  return rescueText(context, output, { ...rescue, isRaw: mode === 'raw' })
 }
 
 function createRenderer(

@@ -1,20 +1,19 @@
 import { OutputClosed } from '../errors.ts'
 import type { Sink } from '../context.ts'
-import { type Gate, sanitise } from './gate.ts'
+import { sanitise } from './gate.ts'
 import { type Notices, usageOf } from './notices.ts'
 import type { Output } from './output.ts'
+import type { PieceStream } from './redact/streams.ts'
 import type { Screen } from './screen.ts'
 
 export interface RawOutputParts {
   readonly screen: Screen
   readonly notices: Notices
   readonly stdout: Sink
-  readonly gate: Gate
 }
 
-/** `--raw`: the gateway's own JSON, untouched but for secrets, and for what could act on a terminal; each piece ending in a newline. */
-export function createRawOutput({ screen, notices, stdout, gate }: RawOutputParts): Output {
-  const documents = gate.documents()
+/** `--raw`: the gateway's own JSON, unchanged but for what could act on a terminal. */
+export function createRawOutput({ screen, notices, stdout }: RawOutputParts): Output {
   let pending = ''
   const write = () => {
     screen.text(stdout.isTerminal ? sanitise(pending) : pending)
@@ -26,25 +25,42 @@ export function createRawOutput({ screen, notices, stdout, gate }: RawOutputPart
       notices.event(event)
     },
     raw(text) {
-      pending += documents.push(text.endsWith('\n') ? text : `${text}\n`).join('')
+      pending += text
     },
     async flush() {
       write()
       await screen.settle()
     },
     async end(document) {
-      pending += documents.end().join('')
       write()
       notices.end(usageOf(document))
       await screen.close()
     },
     async error(error, partial) {
-      pending += documents.end().join('')
       if (!(error instanceof OutputClosed)) write()
       notices.error(error)
       const usage = usageOf(partial)
       if (usage !== null) notices.end(usage)
       await screen.closeAfterError()
+    },
+  }
+}
+
+/** Takes the secrets out of the gateway's own JSON before anything else gets it; each piece ends in a newline. */
+export function redactRaw(other: Output, documents: PieceStream): Output {
+  const pass = (texts: readonly string[]) => texts.forEach((text) => other.raw(text))
+  return {
+    ...other,
+    raw(text) {
+      pass(documents.push(text.endsWith('\n') ? text : `${text}\n`))
+    },
+    async end(document) {
+      pass(documents.end())
+      await other.end(document)
+    },
+    async error(error, partial) {
+      pass(documents.end())
+      await other.error(error, partial)
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts'
 import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
 import type { OutputEvent, OutputDocument } from '../events/output.ts'
 import { type Notices, usageOf } from './notices.ts'
@@ -5,6 +6,7 @@ import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import { createGrowingText, type GrowingText } from '../files/growing-text.ts'
 import type { SavedFile } from '../events/text.ts'
+import type { AtomicFile } from '../files/atomic-file.ts'
 import type { TextFile } from '../files/text-file.ts'
 
 interface TextOutputParts {
@@ -85,7 +87,7 @@ interface CandidateText {
   readonly last: string
 }
 
-export function createCandidateText(): CandidateText {
+function createCandidateText(): CandidateText {
   const others = new Map<number, GrowingText>()
   let pending = ''
   let last = ''
@@ -219,4 +221,82 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
 function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
   const isText = document.command === 'generate' || document.command === 'respond'
   return isText ? { ...document, files: [...document.files, saved] } : document
+}
+
+export interface TextRescue {
+  /** The rescue folder; undefined when the machine has no place for one. */
+  readonly folder: string | undefined
+  /** The name of the file there. */
+  readonly name: string
+  /** Standard output gets the gateway's own JSON, so that is what is kept. */
+  readonly isRaw: boolean
+}
+
+/**
+ * Continues when standard output takes no more (a full disk): the text has been paid for, so what did not get there is
+ * written to a file in the rescue folder. Keeps only as much of the text as may not have been written yet.
+ * The command ends with a FileError that names the file.
+ */
+export function rescueText(context: Context, other: Output, rescue: TextRescue): Output {
+  const text = createCandidateText()
+  /** Written, but the system may still refuse it. */
+  let before = ''
+  let recent = ''
+  let failure: FileError | undefined
+  let file: AtomicFile | undefined
+
+  const openRescue = async (error: unknown) => {
+    if (!(error instanceof FileError) || failure !== undefined) throw error
+    failure = error
+    const { openRescueFile } = await import('../files/open-atomic-file.ts')
+    file = await openRescueFile(context, rescue.folder, rescue.name, error)
+    await file.write(before + recent)
+  }
+  const keep = async (written: () => Promise<void>) => {
+    if (context.stdout.isIdle) before = ''
+    if (file === undefined) await written().catch(openRescue)
+    else await file.write(recent)
+    before = file === undefined ? before + recent : ''
+    recent = ''
+  }
+  const finish = async (): Promise<FileError | undefined> => {
+    const { rescued } = (await file?.commit()) ?? {}
+    file = undefined
+    const { code, message } = failure ?? {}
+    if (rescued === undefined || code === undefined) return undefined
+    return new FileError(
+      code,
+      `${message} What it did not take is kept in ${rescued.facts.rescued?.[0]}.`,
+      rescued.facts,
+    )
+  }
+  return {
+    event(event) {
+      const isText = event.type === 'text-delta'
+      if (isText && !rescue.isRaw) text.add(event.index, event.text)
+      if (!isText || failure === undefined) other.event(event)
+    },
+    raw(json) {
+      if (rescue.isRaw) recent += json
+      if (failure === undefined) other.raw(json)
+    },
+    async flush() {
+      recent += text.take()
+      await keep(() => other.flush())
+    },
+    async end(document) {
+      recent += text.rest('whole')
+      await keep(() => other.end(document))
+      const lost = await finish()
+      if (lost !== undefined) throw lost
+    },
+    async error(error, partial) {
+      recent += text.rest('broken-off')
+      if (file !== undefined) {
+        const lost = await keep(async () => {}).then(finish, (reason: unknown) => reason)
+        if (lost instanceof ModelgateError) other.event({ type: 'warning-add', message: lost.message })
+      }
+      await other.error(error, partial)
+    },
+  }
 }
