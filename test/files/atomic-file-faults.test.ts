@@ -1,130 +1,134 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { join } from 'node:path'
 import process from 'node:process'
-import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { openAtomicFile } from '../../src/files/open-atomic-file.ts'
+import { ModelgateError } from '../../src/errors.ts'
+import type { WrittenFile } from '../../src/files/atomic-file.ts'
+import { openAtomicFile, openResultFile } from '../../src/files/open-atomic-file.ts'
+import { withFsFault, withFsHook, type FsFault, type FsHook } from '../support/fs-faults.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
 
-const child = join(import.meta.dirname, 'write-child.ts')
-const windowsChild = join(import.meta.dirname, 'windows-child.ts')
-
 interface Report {
   readonly steps: readonly string[]
-  readonly saved?: object
+  readonly saved?: WrittenFile | undefined
   readonly code?: string
   readonly exit?: string
 }
 
-/** Runs the writing child; undefined when it was killed. */
-function write(
+interface WriteOptions {
+  readonly force?: boolean
+  readonly fault?: FsFault
+  readonly rescueFolder?: string
+}
+
+const none: FsFault = { step: -1, fault: 'none' }
+
+/** Writes "new content" in two pieces. Without `saved` and `code` it was stopped. */
+async function write(
   path: string,
-  mode: string,
-  action = 'none',
-  step = -1,
-  ...rescue: readonly string[]
-): Promise<Report | undefined> {
-  return new Promise((resolve, reject) => {
-    execFile(
-      process.execPath,
-      [child, path, mode, action, String(step), ...rescue],
-      (error, stdout, stderr) => {
-        if (error?.signal === 'SIGKILL') resolve(undefined)
-        else if (error !== null) reject(new Error(stderr))
-        else resolve(JSON.parse(stdout) as Report)
-      },
-    )
+  { force = false, fault = none, ...rescue }: WriteOptions = {},
+): Promise<Report> {
+  const { steps, value } = await withFsFault(fault, async () => {
+    try {
+      const file = await openResultFile(testContext(), path, { force, ...rescue })
+      await file.write('new ')
+      await file.write('content')
+      return { saved: await file.commit() }
+    } catch (error) {
+      if (error instanceof ModelgateError) return { code: error.code, exit: error.exit }
+      throw error
+    }
   })
+  return { steps, ...value }
 }
 
 async function contentOf(path: string): Promise<string | undefined> {
   return await readFile(path, 'utf8').catch(() => undefined)
 }
 
-interface Outcome {
-  /** The action, the number and the name of the step. */
+interface Outcome extends Report {
+  /** The fault, the number and the name of the step. */
   readonly place: string
-  readonly report: Report | undefined
   readonly content: string | undefined
   /** Other files in the folder. */
   readonly left: readonly string[]
 }
 
 /** Writes over `before` with a fault at every step in turn, each time in a folder of its own. */
-async function outcomes(mode: string, before: string | undefined, action: string): Promise<Outcome[]> {
+async function outcomes(force: boolean, before: string | undefined, fault: string): Promise<Outcome[]> {
   const folder = temporaryFolder()
   const run = async (step: number, name: string): Promise<Outcome> => {
-    const place = `${action} ${step} ${name}`
+    const place = `${fault} ${step} ${name}`
     const path = join(folder, place, 'target')
     await mkdir(join(folder, place))
     if (before !== undefined) await writeFile(path, before)
-    const report = await write(path, mode, action, step)
+    const report = await write(path, { force, fault: { step, fault } })
     const left = (await readdir(join(folder, place))).filter((entry) => entry !== 'target')
-    return { place, report, content: await contentOf(path), left }
+    return { ...report, place, content: await contentOf(path), left }
   }
-  const { report } = await run(-1, 'none')
+  const { steps } = await run(-1, 'none')
   const results: Outcome[] = []
-  for (const [step, name] of report!.steps.entries()) results.push(await run(step, name))
+  for (const [step, name] of steps.entries()) results.push(await run(step, name))
   return results
 }
 
-const modes: [string, string | undefined][] = [
-  ['force', 'old'],
-  ['keep', undefined],
+const modes: [string, boolean, string | undefined][] = [
+  ['force', true, 'old'],
+  ['keep', false, undefined],
 ]
 
 test.each(modes)(
-  '%s: killed before or after any step, the file is the old one or the complete new one',
-  async (mode, before) => {
-    const results = (
-      await Promise.all(['kill-before', 'kill-after'].map((action) => outcomes(mode, before, action)))
-    ).flat()
+  '%s: stopped before or after any step, the file is the old one or the complete new one',
+  async (_, force, before) => {
+    const results = [
+      ...(await outcomes(force, before, 'stop before')),
+      ...(await outcomes(force, before, 'stop after')),
+    ]
     expect(results.length).toBeGreaterThan(24)
-    expect(results.filter(({ report }) => report !== undefined)).toEqual([])
+    expect(results.filter(({ saved, code }) => saved !== undefined || code !== undefined)).toEqual([])
     expect(results.filter(({ content }) => content !== before && content !== 'new content')).toEqual([])
     const leftovers = results.flatMap(({ left }) => left)
     expect(leftovers.filter((name) => !/^\.target\.[0-9a-f]{16}\.mgpart$/.test(name))).toEqual([])
-    // Both happened, so the kills did fall around the step that names the file.
+    // Both happened, so the stops did fall around the step that names the file.
     expect(new Set(results.map(({ content }) => content))).toEqual(new Set([before, 'new content']))
   },
-  60_000,
 )
 
 test.each(modes)(
   '%s: whatever step fails, it is told as a file error and nothing is left behind',
-  async (mode, before) => {
-    const results = await outcomes(mode, before, 'EIO')
-    const failed = results.filter(({ report }) => report?.saved === undefined)
+  async (_, force, before) => {
+    const results = await outcomes(force, before, 'EIO')
+    const failed = results.filter(({ saved }) => saved === undefined)
     expect(failed.length).toBeGreaterThan(8)
-    expect(failed.filter(({ report }) => report?.code !== 'write_failed' || report.exit !== 'io')).toEqual([])
+    expect(failed.filter(({ code, exit }) => code !== 'write_failed' || exit !== 'io')).toEqual([])
     expect(failed.filter(({ content }) => content !== before)).toEqual([])
     const saved = results.filter((result) => !failed.includes(result))
     expect(saved.filter(({ content }) => content !== 'new content')).toEqual([])
     // Only a second name of a complete file may stay, when removing it is what fails.
     expect(results.filter(({ left, place }) => left.length > (place.endsWith(' unlink') ? 1 : 0))).toEqual([])
   },
-  60_000,
 )
 
 test.each(['EIO', 'EDQUOT', 'EACCES', 'ENOENT'])(
   '%s at any step: what was paid for is whole, in its place or in the rescue folder',
   async (code) => {
     const root = temporaryFolder()
-    const report = await write(join(root, 'first'), 'keep')
+    const { steps } = await write(join(root, 'first'))
     const outcomes = await Promise.all(
-      report!.steps.map(async (name, step) => {
+      steps.map(async (name, step) => {
         const folder = join(root, `${step}`)
         await mkdir(folder)
-        const rescue = join(folder, 'rescued')
+        const rescueFolder = join(folder, 'rescued')
         const path = join(folder, 'target')
-        const { saved } = (await write(path, 'keep', code, step, rescue)) as { saved?: { path: string } }
-        const rescued = await readdir(rescue).catch(() => [])
+        const { saved } = await write(path, { fault: { step, fault: code }, rescueFolder })
+        const rescued = await readdir(rescueFolder).catch(() => [])
         const left = (await readdir(folder)).filter((entry) => entry !== 'rescued' && entry !== 'target')
         const place = rescued.length > 0 ? 'rescued' : 'target'
-        const isTold = saved?.path === (place === 'target' ? path : join(rescue, rescued[0]!))
+        const isTold = saved?.path === (place === 'target' ? path : join(rescueFolder, rescued[0]!))
         return { name, place, isTold, content: await contentOf(saved?.path ?? ''), left }
       }),
     )
@@ -135,14 +139,13 @@ test.each(['EIO', 'EDQUOT', 'EACCES', 'ENOENT'])(
     )
     expect(outcomes.filter(({ left, name }) => left.length > (name === 'unlink' ? 1 : 0))).toEqual([])
   },
-  60_000,
 )
 
 test.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE'])('%s while creating the file', async (code) => {
   const folder = temporaryFolder()
   const path = join(folder, 'target')
-  const report = await write(path, 'keep')
-  const create = report!.steps.indexOf('open')
+  const { steps } = await write(path)
+  const create = steps.indexOf('open')
   await rm(path)
   const codes = {
     ENOSPC: 'no_space',
@@ -151,7 +154,7 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE'])('%s while creating 
     EACCES: 'permission_denied',
     EMFILE: 'too_many_files',
   }
-  expect(await write(path, 'keep', code, create)).toMatchObject({
+  expect(await write(path, { fault: { step: create, fault: code } })).toMatchObject({
     code: codes[code as keyof typeof codes],
     exit: 'io',
   })
@@ -161,10 +164,11 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EMFILE'])('%s while creating 
 test.each(['EPERM', 'ENOTSUP'])('without hard links (%s) the file is saved', async (code) => {
   const folder = temporaryFolder()
   const path = join(folder, 'target')
-  const first = await write(path, 'keep')
-  const link = first!.steps.indexOf('link')
+  const { steps } = await write(path)
   await rm(path)
-  expect(await write(path, 'keep', code, link)).toMatchObject({ saved: { bytes: 11 } })
+  expect(await write(path, { fault: { step: steps.indexOf('link'), fault: code } })).toMatchObject({
+    saved: { bytes: 11 },
+  })
   expect(await contentOf(path)).toBe('new content')
   expect(await readdir(folder)).toEqual(['target'])
 })
@@ -174,19 +178,20 @@ test.each(['EPERM', 'ENOTSUP'])(
   async (code) => {
     const folder = temporaryFolder()
     const path = join(folder, 'target')
-    const first = await write(path, 'keep')
-    const link = first!.steps.indexOf('link')
+    const { steps } = await write(path)
     await rm(path)
-    expect(await write(path, 'keep', `rival-${code}`, link)).toMatchObject({ code: 'file_exists' })
+    const meanwhile = () => writeFileSync(path, 'theirs')
+    const fault = { step: steps.indexOf('link'), fault: code, meanwhile }
+    expect(await write(path, { fault })).toMatchObject({ code: 'file_exists' })
     expect(await contentOf(path)).toBe('theirs')
     expect(await readdir(folder)).toEqual(['target'])
   },
 )
 
 test('content is on the disk before it gets its name, and the name is before it is told', async () => {
-  const report = await write(join(temporaryFolder(), 'target'), 'keep')
+  const { steps } = await write(join(temporaryFolder(), 'target'))
   const relevant = new Set(['handle.write', 'handle.sync', 'link', 'rename'])
-  expect(report!.steps.filter((step) => relevant.has(step))).toEqual([
+  expect(steps.filter((step) => relevant.has(step))).toEqual([
     'handle.write',
     'handle.write',
     'handle.sync',
@@ -202,8 +207,25 @@ test.each([
   const folder = temporaryFolder()
   const path = join(folder, 'target')
   await writeFile(path, 'old')
-  const { stdout } = await promisify(execFile)(process.execPath, [windowsChild, path, String(count)])
-  expect(JSON.parse(stdout)).toEqual(result)
+  let renames = 0
+  const hold: FsHook = async (name, call) => {
+    if (name !== 'rename' || ++renames > count) return await call()
+    throw Object.assign(new Error('held'), { code: 'EPERM' })
+  }
+  const context = testContext({ platform: 'win32' })
+  const code = await withFsHook(hold, async () => {
+    const file = await openAtomicFile(context, path, { force: true })
+    await file.write('new')
+    const ends: string[] = []
+    void file.commit().then(
+      () => ends.push('saved'),
+      ({ code }: ModelgateError) => ends.push(code),
+    )
+    // Any other call of the file system takes a moment of real time, so time is moved on until the end is there.
+    while (ends.length === 0) await context.clock.advance(context.clock.pendingTimers === 0 ? 0 : 10)
+    return ends[0]
+  })
+  expect({ renames, waited: context.clock.monotonic(), code }).toEqual(result)
   expect(await contentOf(path)).toBe(content)
   expect(await readdir(folder)).toEqual(['target'])
 })

@@ -1,78 +1,52 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
+import { spawn, spawnSync } from 'node:child_process'
+import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { imageKind } from '../../src/files/image-inspector.ts'
 import { openMediaFile } from '../../src/files/media-file.ts'
-import { seededRandom } from '../../src/sandbox/seeded-random.ts'
-import { noisyPng, pngBytes } from '../support/image-bytes.ts'
+import { withFsFault } from '../support/fs-faults.ts'
+import { pngBytes } from '../support/image-bytes.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testContext } from '../support/test-context.ts'
+import { filesIn, folderWithOlder, mediaToSave, remainsIn } from './saved-media.ts'
 
-const width = 64
-const image = noisyPng(width, 64)
-
-/** Runs the saving child; undefined when it was killed. */
-function saveImages(folder: string, killAt: number, how: string): Promise<number | undefined> {
-  const script = join(import.meta.dirname, 'save-images-child.ts')
-  const args = [script, folder, String(killAt), how, String(width)]
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, (error, stdout, stderr) => {
-      if (error?.signal === 'SIGKILL') resolve(undefined)
-      else if (error !== null) reject(new Error(stderr))
-      else resolve(Number(stdout))
-    })
-  })
-}
-
-async function filesIn(folder: string): Promise<Map<string, Buffer>> {
-  const names = await readdir(folder)
-  return new Map(
-    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)),
-  )
-}
-
-test('killed 100 times while saving, no image is ever incomplete under its name', async () => {
-  const root = temporaryFolder()
-  /** A folder with an older image, which the second is to replace. */
-  const newFolder = async (name: string) => {
-    const folder = join(root, name)
-    await mkdir(folder)
-    await writeFile(join(folder, 'hero-2.png'), 'an older image')
-    return folder
-  }
-  const whole = await newFolder('whole')
-  const calls = (await saveImages(whole, -1, 'before'))!
-  expect([...(await filesIn(whole)).keys()]).toEqual(['hero-1.png', 'hero-2.png', 'hero-3.png'])
-  const random = seededRandom(20_260_820)
-  const kill = async (number: number) => {
-    const folder = await newFolder(String(number))
-    const how = ['before', 'half', 'after'][Math.floor(random() * 3)]!
-    const survived = await saveImages(folder, Math.floor(random() * calls), how)
-    return { survived, files: await filesIn(folder) }
-  }
-  const results: Awaited<ReturnType<typeof kill>>[] = []
-  for (let number = 0; number < 100; number += 2) {
-    results.push(...(await Promise.all([kill(number), kill(number + 1)])))
-  }
-  expect(results.filter(({ survived }) => survived !== undefined)).toEqual([])
-  const named = results.flatMap(({ files }) => [...files]).filter(([name]) => !name.endsWith('.mgpart'))
-  const isAllowed = (name: string, content: Buffer) =>
-    content.equals(image) || (name === 'hero-2.png' && content.toString() === 'an older image')
-  expect(named.filter(([name, content]) => !isAllowed(name, content))).toEqual([])
-  // The kills did fall on every image, and on both sides of its naming.
-  const saved = results.map(
-    ({ files }) => [...files.values()].filter((content) => content.equals(image)).length,
-  )
-  expect(new Set(saved.map((count) => Math.min(count, 3)))).toEqual(new Set([0, 1, 2, 3]))
-  const leftovers = results
-    .flatMap(({ files }) => [...files.keys()])
-    .filter((name) => name.endsWith('.mgpart'))
-  expect(leftovers.length).toBeGreaterThan(0)
-  expect(leftovers.filter((name) => !/^\.hero-\d\.png\.[0-9a-f]{16}\.mgpart$/.test(name))).toEqual([])
-}, 120_000)
+test.each(['images', 'videos'] as const)(
+  '%s: stopped before or after any step, nothing is ever incomplete under its name, and a later run cleans up',
+  async (kind) => {
+    const media = mediaToSave[kind]
+    const root = temporaryFolder()
+    const run = async (fault: string, step: number) => {
+      const folder = await folderWithOlder(media, join(root, `${fault} ${step}`))
+      const { steps, value } = await withFsFault({ step, fault }, async () => {
+        await media.save(folder)
+        return 'saved'
+      })
+      return { folder, steps, value, ...(await remainsIn(folder, media)) }
+    }
+    const { steps, whole } = await run('none', -1)
+    expect(whole).toBe(media.names.length)
+    const results: Awaited<ReturnType<typeof run>>[] = []
+    for (const fault of ['stop before', 'stop after']) {
+      for (const step of steps.keys()) results.push(await run(fault, step))
+    }
+    expect(results.filter(({ value }) => value !== undefined)).toEqual([])
+    expect(results.flatMap(({ broken }) => broken)).toEqual([])
+    // They were stopped in every file, and on both sides of its naming.
+    const counts = new Set(results.map((result) => result.whole))
+    expect([...counts].toSorted()).toEqual([0, ...media.names.map((_, at) => at + 1)])
+    expect(results.flatMap(({ temporary }) => temporary).length).toBeGreaterThan(0)
+    for (const { folder, temporary } of results) {
+      for (const name of temporary) {
+        expect(name).toMatch(/^\.(hero|clip)-\d\.(png|mp4)\.[0-9a-f]{16}\.mgpart$/)
+        await utimes(join(folder, name), 0, 0)
+      }
+      await media.save(folder)
+      expect((await remainsIn(folder, media)).temporary).toEqual([])
+    }
+  },
+)
 
 test('two processes that save under the same name both keep their image, and no temporary file', async () => {
   const folder = temporaryFolder()
@@ -104,7 +78,7 @@ test.skipIf(!canMount)('a full disk (needs root for a tmpfs) leaves nothing of t
     pathFor: () => 'hero.png',
     force: false,
   })
-  await file.write(image)
+  await file.write(mediaToSave.images.content)
   await expect(file.write(new Uint8Array(200_000))).rejects.toMatchObject({ exitCode: 10, code: 'no_space' })
   expect(await readdir(folder)).toEqual([])
 })
@@ -117,5 +91,8 @@ test.skipIf(!canMount)('a read-only file system (needs root to mount one) is tol
     pathFor: () => 'hero.png',
     force: false,
   })
-  await expect(file.write(image)).rejects.toMatchObject({ exitCode: 10, code: 'read_only' })
+  await expect(file.write(mediaToSave.images.content)).rejects.toMatchObject({
+    exitCode: 10,
+    code: 'read_only',
+  })
 })

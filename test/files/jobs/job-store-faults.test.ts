@@ -4,75 +4,90 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { ModelgateError } from '../../../src/errors.ts'
 import type { JobRecord } from '../../../src/files/jobs/job-record.ts'
 import { openJobStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
+import { withFsFault, type FsFault } from '../../support/fs-faults.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { newJob } from './job-samples.ts'
 
 const run = promisify(execFile)
-const child = join(import.meta.dirname, 'job-child.ts')
 
 interface Outcome {
-  readonly place: string
   readonly folder: string
-  /** The lines that came before the end. */
-  readonly said: readonly string[]
-  readonly report:
-    | { readonly steps: readonly string[]; readonly errors: readonly string[]; readonly isOnRecord: boolean }
-    | undefined
+  readonly steps: readonly string[]
+  /** The changes that were promised to be on record. */
+  readonly kept: readonly (keyof typeof promises)[]
+  /** The codes of the changes that failed. */
+  readonly errors: readonly string[]
+  readonly isStopped: boolean
   readonly records: readonly JobRecord[]
   readonly warnings: readonly string[]
 }
 
-async function follow(folder: string, action: string, step: number, name: string): Promise<Outcome> {
-  const args = [child, folder, action, String(step)]
-  const said = await new Promise<string[]>((resolve, reject) => {
-    execFile(process.execPath, args, (error, stdout, stderr) => {
-      if (error !== null && error.signal !== 'SIGKILL') reject(new Error(stderr))
-      else resolve(stdout.trim().split('\n'))
-    })
+/** Starts and follows a job, with a fault at one step. */
+async function follow(folder: string, fault: FsFault = { step: -1, fault: 'none' }): Promise<Outcome> {
+  const kept: Outcome['kept'][number][] = []
+  const errors: string[] = []
+  const store = openJobStore(folder, fakeClock())
+  /** A command goes on when its record cannot be written. */
+  async function attempt<Value>(change: keyof typeof promises, step: () => Promise<Value>) {
+    try {
+      const value = await step()
+      kept.push(change)
+      return value
+    } catch (error) {
+      if (!(error instanceof ModelgateError)) throw error
+      errors.push(error.code)
+      return undefined
+    }
+  }
+  const { steps, value } = await withFsFault(fault, async () => {
+    const job = await attempt('created', () => store.create(newJob({ idempotency_key: 'key-a' })))
+    if (job === undefined) return 'ended'
+    await attempt('named', () => job.update({ id: 'video_1', state: 'pending' }))
+    await attempt('saved', () => job.update({ state: 'completed', files: ['/a.mp4'] }))
+    return 'ended'
   })
-  const last = said.at(-1)!.startsWith('{') ? said.pop()! : undefined
   const { jobs, warnings } = await openJobStore(folder, fakeClock()).list()
   return {
-    place: `${action} ${step} ${name}`,
     folder,
-    said,
-    report: last === undefined ? undefined : (JSON.parse(last) as Outcome['report']),
+    steps,
+    kept,
+    errors,
+    isStopped: value === undefined,
     records: jobs.map(({ record }) => record),
     warnings,
   }
 }
 
 /** A job that is started and followed with a fault at every step in turn. */
-async function outcomes(action: string): Promise<Outcome[]> {
+async function outcomes(fault: string): Promise<Outcome[]> {
   const root = temporaryFolder()
-  const { report } = await follow(join(root, 'none'), 'none', -1, 'none')
+  const { steps } = await follow(join(root, 'none'))
   const results: Outcome[] = []
-  for (const [step, name] of report!.steps.entries()) {
-    results.push(await follow(join(root, String(step)), action, step, name))
-  }
+  for (const step of steps.keys()) results.push(await follow(join(root, String(step)), { step, fault }))
   return results
 }
 
-/** What a record must hold once a line has been said; more is fine, because a kill may come before the line. */
-const promises: Readonly<Record<string, (record: JobRecord) => boolean>> = {
-  created: ({ idempotency_key }) => idempotency_key === 'key-a',
-  named: ({ id }) => id === 'video_1',
-  saved: ({ state, files }) => state === 'completed' && files[0] === '/a.mp4',
+/** What a record must hold once a change is on record; more is fine, because a stop may come before that is known. */
+const promises = {
+  created: ({ idempotency_key }: JobRecord) => idempotency_key === 'key-a',
+  named: ({ id }: JobRecord) => id === 'video_1',
+  saved: ({ state, files }: JobRecord) => state === 'completed' && files[0] === '/a.mp4',
 }
 
-const isKept = ({ said, records: [record] }: Outcome) =>
-  said.filter((word) => word !== '').every((word) => record !== undefined && promises[word]!(record))
+const isKept = ({ kept, records: [record] }: Outcome) =>
+  kept.every((change) => record !== undefined && promises[change](record))
 
-test('killed before or after any step, what was said to be on record is, and nothing is half written', async () => {
-  const results = (await Promise.all(['kill-before', 'kill-after'].map(outcomes))).flat()
+test('stopped before or after any step, what was said to be on record is, and nothing is half written', async () => {
+  const results = [...(await outcomes('stop before')), ...(await outcomes('stop after'))]
   expect(results.length).toBeGreaterThan(40)
-  expect(results.filter(({ report }) => report !== undefined)).toEqual([])
+  expect(results.filter(({ isStopped }) => !isStopped)).toEqual([])
   expect(results.filter((result) => !isKept(result))).toEqual([])
   expect(results.filter(({ warnings, records }) => warnings.length > 0 || records.length > 1)).toEqual([])
-  // The kills fell before and after each of the three writes.
+  // The stops fell before and after each of the three writes.
   expect(new Set(results.map(({ records }) => records[0]?.state ?? 'none'))).toEqual(
     new Set(['none', 'unknown', 'pending', 'completed']),
   )
@@ -85,11 +100,10 @@ test('killed before or after any step, what was said to be on record is, and not
     expect(resumed!.record).toEqual({ ...records[0], files: [...records[0]!.files, '/b.mp4'] })
     expect(await versionsIn(folder)).toHaveLength(1)
   }
-}, 120_000)
+})
 
 test('a record is on the disk before it has its name, and its name is after that', async () => {
-  const { report } = await follow(join(temporaryFolder(), 'state'), 'none', -1, 'none')
-  const { steps } = report!
+  const { steps } = await follow(join(temporaryFolder(), 'state'))
   const renames = steps.flatMap((name, at) => (name === 'rename' ? [at] : []))
   expect(renames.length).toBe(3)
   for (const at of renames) {
@@ -111,16 +125,15 @@ async function versionsIn(folder: string): Promise<string[]> {
 
 test('whatever step fails, it is told as a file error, and what was on record stays', async () => {
   const results = await outcomes('EIO')
-  expect(results.filter(({ report }) => report === undefined)).toEqual([])
-  const failed = results.filter(({ report }) => report!.errors.length > 0)
+  expect(results.filter(({ isStopped }) => isStopped)).toEqual([])
+  const failed = results.filter(({ errors }) => errors.length > 0)
   expect(failed.length).toBeGreaterThan(8)
-  expect(failed.flatMap(({ report }) => report!.errors).filter((code) => code !== 'write_failed')).toEqual([])
+  expect(failed.flatMap(({ errors }) => errors).filter((code) => code !== 'write_failed')).toEqual([])
   // A change that could not be written is told; the next one is written again.
-  expect(failed.filter(({ report }) => report!.errors.length > 1)).toEqual([])
-  const onRecord = results.filter(({ report }) => report!.isOnRecord)
-  expect(onRecord.filter((result) => !isKept(result))).toEqual([])
+  expect(failed.filter(({ errors }) => errors.length > 1)).toEqual([])
+  expect(results.filter((result) => !isKept(result))).toEqual([])
   expect(results.filter(({ warnings }) => warnings.length > 0)).toEqual([])
-}, 120_000)
+})
 
 test('eight processes follow eight jobs while a ninth lists them: no error, and no record is lost', async () => {
   const folder = temporaryFolder()
@@ -170,10 +183,10 @@ test('eight processes that follow the same job lose nothing of it', async () => 
 
 test('the temporary file of a killed writer goes with a list, a day later', async () => {
   const folder = join(temporaryFolder(), 'state')
-  const { report } = await follow(folder, 'none', -1, 'none')
-  const rename = report!.steps.indexOf('rename')
+  const { steps } = await follow(folder)
+  const secondRename = steps.indexOf('rename', steps.indexOf('rename') + 1)
   const other = join(temporaryFolder(), 'state')
-  await follow(other, 'kill-before', report!.steps.indexOf('rename', rename + 1), 'rename')
+  await follow(other, { step: secondRename, fault: 'stop before' })
   const leftovers = async () =>
     (await readdir(other, { recursive: true })).filter((name) => name.endsWith('.mgpart'))
   const [left = ''] = await leftovers()
