@@ -19,7 +19,7 @@ const image = define(
   'image',
   object({
     ...savedFileFields,
-    format: text('png, jpeg, webp, gif, or the word of another media type, from its bytes'),
+    format: text('png, jpeg, webp, gif, the word of another media type, or bin, from its bytes'),
     width: countOrNull('in pixels; null where the header cannot be read'),
     height: countOrNull('in pixels; null where the header cannot be read'),
     revised_prompt: textOrNull('the prompt as the gateway changed it'),

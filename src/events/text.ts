@@ -87,7 +87,7 @@ export const savedFileFields = {
 }
 
 /** Of every result that was checked by its container. */
-export const verified = flag('false when neither the file nor its connection told whether all of it came')
+export const verified = flag('false when it could not be verified that the file is complete')
 
 /** A file this program wrote. */
 export type SavedFile = Infer<typeof file.schema>

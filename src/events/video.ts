@@ -36,7 +36,7 @@ const video = define(
   'video',
   object({
     ...savedFileFields,
-    format: text('mp4, mov, webm, mkv or avi, from its bytes'),
+    format: text('mp4, mov, webm, mkv, avi, mpg, ts, ogv or bin, from its bytes'),
     width: countOrNull('in pixels; null when the file does not tell'),
     height: countOrNull('in pixels; null when the file does not tell'),
     seconds: numberOrNull('how long it plays; null when the file does not tell'),

@@ -3,7 +3,7 @@ import { type ImageFormat, isFrame } from './image-info.ts'
 import {
   damaged,
   short,
-  unknownContainer,
+  uncheckedContainer,
   unknownEnd,
   whole,
   type ContainerReader,
@@ -11,16 +11,22 @@ import {
 } from './integrity.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
-const readers: Readonly<Record<ImageFormat, () => ContainerReader>> = { png, jpeg, webp, gif }
-
-/** Has to be fed from the image's first byte on; bytes after the end are not looked at. */
-export function readContainer(format: ImageFormat): ContainerReader {
-  return readers[format]()
+const readers: Readonly<Record<string, () => ContainerReader>> = {
+  png,
+  jpeg,
+  webp,
+  gif,
+  avif: createMp4Reader,
+  heic: createMp4Reader,
+  heif: createMp4Reader,
 }
 
-/** The same for an image that this program cannot look into. @param mediaType from its bytes */
-export function readOtherContainer(mediaType: string): ContainerReader {
-  return /^image\/(avif|hei[cf])$/.test(mediaType) ? createMp4Reader() : unknownContainer()
+/**
+ * Has to be fed from the image's first byte on; bytes after the end are not looked at.
+ * @param format the media type's own word
+ */
+export function readContainer(format: string): ContainerReader {
+  return Object.hasOwn(readers, format) ? readers[format]!() : uncheckedContainer()
 }
 
 function reached(isReached: boolean, format: ImageFormat): Integrity {

@@ -155,7 +155,7 @@ const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
 }
 
 /** The format that the first bytes tell (16 are enough), of those this program can look into. */
-export function imageFormatOf(head: Uint8Array): ImageFormat | undefined {
+function imageFormatOf(head: Uint8Array): ImageFormat | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 16)).toString('latin1')
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png'
   if (start.startsWith('\xff\xd8\xff')) return 'jpeg'

@@ -1,10 +1,11 @@
 /** What a container says about whether all of it has come. */
 export interface Integrity {
   /**
-   * `whole`: the container's own end has come. `unknown`: the container does not tell where it ends, or is not known.
-   * `short`: the container promises more than came. `damaged`: more bytes would not make it right.
+   * `whole`: the container's own end has come. `unknown`: the container does not say where it ends. `unchecked`: the
+   * format is not known, or one that nothing here can follow. `short`: the container promises more than came.
+   * `damaged`: more bytes would not make it right.
    */
-  readonly state: 'whole' | 'unknown' | 'short' | 'damaged'
+  readonly state: 'whole' | 'unknown' | 'unchecked' | 'short' | 'damaged'
   /** What is wrong, as the end of a sentence; undefined when nothing is. */
   readonly damage?: string
 }
@@ -24,7 +25,7 @@ export const damaged = (damage: string): Integrity => ({ state: 'damaged', damag
 export const endsEarly = 'its data ends too early'
 export const impossibleSizes = 'its parts have sizes that cannot be'
 
-/** A container that nobody here can follow. */
-export function unknownContainer(): ContainerReader {
-  return { add() {}, integrity: () => unknownEnd }
+/** A container that nothing here can follow. */
+export function uncheckedContainer(): ContainerReader {
+  return { add() {}, integrity: () => ({ state: 'unchecked' }) }
 }

@@ -5,39 +5,14 @@ import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { extensionOf, numberedName } from './file-name.ts'
 import type { Integrity } from './integrity.ts'
+import type { MediaKind } from './media-inspector.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
-
-/** Images or videos: how they are told from other content, checked and described. */
-export interface MediaKind<Facts> {
-  readonly noun: 'image' | 'video'
-  createInspector(): MediaInspector<Facts>
-}
-
-/** Looks at media while they pass by. */
-export interface MediaInspector<Facts> {
-  /**
-   * Takes the next bytes, in pieces of any size. Gives the media type once the first bytes have told it.
-   * @throws ContractError `not_an_image`, `not_a_video`
-   */
-  add(bytes: Uint8Array): string | undefined
-  /**
-   * What has come so far; more may be added afterwards.
-   * @throws ContractError the same; `empty_image`, `empty_video`
-   */
-  inspect(): Inspected<Facts>
-}
-
-export interface Inspected<Facts> {
-  readonly mediaType: string
-  readonly facts: Facts
-  readonly integrity: Integrity
-}
 
 /** What is told of media that were written. */
 export type SavedMedia<Facts> = Facts &
   WrittenFile & {
     readonly mime_type: string
-    /** False when nothing told whether all of it came. */
+    /** False when nothing showed whether all of it came. */
     readonly verified: boolean
   }
 
@@ -164,7 +139,7 @@ export function openMediaFile<Facts>(
   }
 }
 
-/** What does not tell its end has to be believed where the transport tells it. */
+/** A container that does not say where it ends is taken for whole where the transport says so. */
 export function isVerified({ state }: Integrity, isFramed: boolean): boolean {
   return state === 'whole' || (state === 'unknown' && isFramed)
 }
@@ -181,9 +156,9 @@ export function damagedMedia(
   })
 }
 
-/** A warning about what is kept although it cannot be judged. @param place its path, or what else names its place */
+/** A warning about what is kept although it cannot be verified. @param place its path, or what else names its place */
 export function unverifiedNote(noun: 'image' | 'video', place: string): string {
-  return `Nothing told whether all of the ${noun} came: ${place} may have been cut.`
+  return `Could not verify that the ${noun} is complete: ${place} may be truncated.`
 }
 
 /** What says nothing of the content, or that it is more than anybody wants. */

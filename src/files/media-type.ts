@@ -15,8 +15,13 @@ const signatures: readonly Signature[] = [
   { mediaType: 'image/bmp', offset: 0, pattern: 'BM....\0\0\0\0' },
   { mediaType: 'image/tiff', offset: 0, pattern: 'II*\0' },
   { mediaType: 'image/tiff', offset: 0, pattern: 'MM\0*' },
+  { mediaType: 'image/jxl', offset: 0, pattern: '\xff\x0a' },
+  { mediaType: 'image/jxl', offset: 0, pattern: '\0\0\0\x0cJXL \r\n\x87\n' },
   { mediaType: 'audio/wav', offset: 0, pattern: 'RIFF....WAVE' },
   { mediaType: 'video/x-msvideo', offset: 0, pattern: 'RIFF....AVI ' },
+  { mediaType: 'video/mpeg', offset: 0, pattern: '\0\0\x01\xba' },
+  { mediaType: 'video/mpeg', offset: 0, pattern: '\0\0\x01\xb3' },
+  { mediaType: 'video/ogg', offset: 0, pattern: `OggS${'.'.repeat(24)}\x80theora` },
   { mediaType: 'audio/ogg', offset: 0, pattern: 'OggS' },
   { mediaType: 'audio/flac', offset: 0, pattern: 'fLaC' },
   { mediaType: 'audio/mpeg', offset: 0, pattern: 'ID3' },
@@ -50,7 +55,15 @@ const brands: Readonly<Record<string, string>> = {
 export function sniffMediaType(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')
   const signature = signatures.find(({ offset, pattern }) => fits(start, offset, pattern))
-  return signature?.mediaType ?? isoMedia(start) ?? matroska(start) ?? mpegAudio(head) ?? text(head)
+  return (
+    signature?.mediaType ??
+    isoMedia(start) ??
+    oldQuickTime(start) ??
+    matroska(start) ??
+    mpegAudio(head) ??
+    text(head) ??
+    transportStream(start)
+  )
 }
 
 function fits(start: string, offset: number, pattern: string): boolean {
@@ -72,6 +85,11 @@ function isoMedia(start: string): string | undefined {
   return Object.hasOwn(brands, found[0]!) ? types[0] : 'video/mp4'
 }
 
+/** QuickTime files had no `ftyp` once: then one of these boxes comes first. */
+function oldQuickTime(start: string): string | undefined {
+  return /^\0[^]{3}(?:moov|mdat|wide|free|skip|pnot)/.test(start) ? 'video/quicktime' : undefined
+}
+
 /** WebM is Matroska with another document type, which stands somewhere in the first header. */
 function matroska(start: string): string | undefined {
   if (!fits(start, 0, '\x1aE\xdf\xa3')) return undefined
@@ -88,15 +106,36 @@ function mpegAudio(head: Uint8Array): string | undefined {
   return ((second >> 3) & 3) !== 1 && third >> 4 !== 15 ? 'audio/mpeg' : undefined
 }
 
+/** Each packet of an MPEG transport stream begins with the byte 47; on a disc its time stands before it. */
+function transportStream(start: string): string | undefined {
+  const isRegular = [
+    { first: 0, length: 188 },
+    { first: 4, length: 192 },
+  ].some(({ first, length }) => {
+    const third = start[first + 2 * length]
+    return start[first] === 'G' && start[first + length] === 'G' && (third === undefined || third === 'G')
+  })
+  return isRegular ? 'video/mp2t' : undefined
+}
+
+/** What no text file has. */
+const controlCharacter = /[\0-\x07\x0e-\x1a\x1c-\x1f]/
+
 /** Text is valid UTF-8 without the control characters that no text file has. The last character may be cut. */
 function text(head: Uint8Array): string | undefined {
   if (head.length === 0) return undefined
   try {
     const decoded = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
-    return /[\0-\x07\x0e-\x1a\x1c-\x1f]/.test(decoded) ? undefined : 'text/plain'
+    return controlCharacter.test(decoded) ? undefined : 'text/plain'
   } catch {
     return undefined
   }
+}
+
+/** Whether content looks like text in an older encoding, as an error page in Latin-1 does: it is ASCII for the most part. */
+export function looksLikeText(start: Buffer): boolean {
+  const ascii = start.filter((byte) => byte < 0x80).length
+  return !controlCharacter.test(start.toString('latin1')) && ascii >= start.length * 0.75
 }
 
 /** Names what stands in place of a picture or a video, because an error page says why (fault F17). */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from '../context.ts'
-import { damagedMedia, isVerified, type MediaFile, type MediaKind } from './media-file.ts'
+import { damagedMedia, isVerified, type MediaFile } from './media-file.ts'
+import type { MediaKind } from './media-inspector.ts'
 
 /**
  * Hands media to standard output as they come (`-o -`), nothing of them before the first bytes have shown that they

@@ -152,7 +152,8 @@ test.each<[string, string | Uint8Array, string]>([
   ['words', 'not found, sorry, try again', 'text/plain'],
   ['few letters', 'no', 'text/plain'],
   ['a document', '%PDF-1.7\n%âãÏÓ\n1 0 obj', 'application/pdf'],
-  ['zeros', new Uint8Array(5000), 'data of no known type'],
+  ['a few bytes', Buffer.alloc(31, 3), 'data of no known type'],
+  ['a video', Buffer.from('1A45DFA39F428681014282847765626D', 'hex'), 'video/webm'],
   ['base64 that was not decoded', pngBytes().toString('base64'), 'text/plain'],
 ])('%s in place of an image is refused by name', async (_, content, found) => {
   const folder = temporaryFolder()
@@ -160,6 +161,28 @@ test.each<[string, string | Uint8Array, string]>([
   await expect(save(folder, Buffer.from(content as string))).rejects.toMatchObject(error)
   expect(await readdir(folder)).toEqual([])
 })
+
+test.each<[string, string, string]>([
+  ['jxl', 'image/jxl', '\xff\x0a'],
+  ['jxl', 'image/jxl', '\0\0\0\x0cJXL \r\n\x87\n'],
+  ['tif', 'image/tiff', 'II*\0'],
+  ['bin', 'application/octet-stream', '\x8a\0'],
+])(
+  'what may be an image and cannot be verified is saved as it is: %s, %s',
+  async (extension, type, start) => {
+    const folder = temporaryFolder()
+    const bytes = Buffer.concat([Buffer.from(start, 'latin1'), noise])
+    expect(await save(folder, bytes, { step: 7 })).toMatchObject({
+      path: `hero.${extension}`,
+      mime_type: type,
+      format: type === 'application/octet-stream' ? 'bin' : type.slice(6),
+      width: null,
+      height: null,
+      verified: false,
+    })
+    expect((await readFile(join(folder, `hero.${extension}`))).equals(bytes)).toBe(true)
+  },
+)
 
 test('the bytes decide the extension, whatever was asked for', async () => {
   const folder = temporaryFolder()

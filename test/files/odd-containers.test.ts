@@ -61,9 +61,13 @@ test.each<[string, Uint8Array]>([
 })
 
 test.each<[string, Uint8Array]>([
-  ['an AVIF whose data may stand in its index', avif.subarray(0, -3008)],
   ['a bitmap', bitmap],
   ['a TIFF', Buffer.concat([Buffer.from('II*\0', 'latin1'), noise])],
-])('of %s nobody knows', (_, bytes) => {
-  expect(inspect(bytes).state).toBe('unknown')
+  ['data of no known type', noise],
+])('%s cannot be followed', (_, bytes) => {
+  expect(inspect(bytes).state).toBe('unchecked')
+})
+
+test('the end of an AVIF whose data may stand in its index is not known', () => {
+  expect(inspect(avif.subarray(0, -3008)).state).toBe('unknown')
 })

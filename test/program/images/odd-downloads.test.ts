@@ -387,24 +387,30 @@ test('--allow-private-urls lets an address through that is not public', async ()
   expect(err).toContain('http://127.0.0.2:1/a.png')
 })
 
-test('an image of another format is kept; what nothing tells the end of, with a warning', async () => {
+test('an image that cannot be verified, of another format or of none that is known, is kept with a warning', async () => {
   const bitmap = Buffer.concat([Buffer.from('BM\x3a\0\0\0\0\0\0\0', 'latin1'), Buffer.alloc(500, 3)])
+  const unknown = Buffer.alloc(500, 3)
   const server = await localServer([
-    images({ url: '/closed' }, { url: '/framed' }),
+    images({ url: '/closed' }, { url: '/framed' }, { url: '/unknown' }),
     closing(bitmap),
     picture(bitmap),
+    picture(unknown),
   ])
   const studio = studioAt(server)
-  const words = ['create', '-m', 'm', '-n', '2', '-o', 'x-{index}.{ext}', '--json', 'A kite']
+  const words = ['create', '-m', 'm', '-n', '3', '-o', 'x-{index}.{ext}', '--json', 'A kite']
   const { code, out } = await studio.run(words)
   expect([code, JSON.parse(out)]).toMatchObject([
     0,
     {
       files: [
         { path: 'x-1.bmp', format: 'bmp', width: null, verified: false },
-        { path: 'x-2.bmp', format: 'bmp', verified: true },
+        { path: 'x-2.bmp', format: 'bmp', verified: false },
+        { path: 'x-3.bin', format: 'bin', mime_type: 'application/octet-stream', verified: false },
       ],
-      warnings: ['Nothing told whether all of the image came: x-1.bmp may have been cut.'],
+      warnings: ['x-1.bmp', 'x-2.bmp', 'x-3.bin'].map(
+        (path) => `Could not verify that the image is complete: ${path} may be truncated.`,
+      ),
     },
   ])
+  expect(studio.read('x-3.bin').equals(unknown)).toBe(true)
 })

@@ -430,7 +430,7 @@ test('a video that cannot be judged is kept with a warning, and told as not veri
   ])
   const studio = videoStudio(server)
   const first = await studio.run([...generate, '--wait', '-o', 'x.mp4', '--json'])
-  const note = 'Nothing told whether all of the video came: x.mp4 may have been cut.'
+  const note = 'Could not verify that the video is complete: x.mp4 may be truncated.'
   const document = { files: [{ path: 'x.mp4', verified: false }], warnings: [note] }
   expect([first.code, JSON.parse(first.out)]).toMatchObject([0, document])
   const { files } = JSON.parse((await studio.run(['wait', '--last', '--json'])).out) as { files: object[] }
@@ -439,4 +439,31 @@ test('a video that cannot be judged is kept with a warning, and told as not veri
   const framed = await localServer([started, finished(['/a.mp4']), film(fragments)])
   const second = await videoStudio(framed).run([...generate, '--wait', '-o', 'x.mp4', '--json'])
   expect(JSON.parse(second.out)).toMatchObject({ files: [{ verified: true }], warnings: [] })
+})
+
+test('a video of an unknown format is kept, under the name that was asked for or as bin', async () => {
+  const noise = Buffer.from(Array.from({ length: 3000 }, (_, at) => (at * at * 31 + 5) % 256))
+  const server = await localServer([started, finished(['/a', '/b']), film(noise), film(noise)])
+  const studio = videoStudio(server)
+  const words = ['generate', '-m', 'veo', '--sample-count', '2', '--wait', '-o', 'x-{index}.{ext}', 'A boat']
+  const { code, out } = await studio.run([...words, '--json'])
+  expect([code, JSON.parse(out)]).toMatchObject([
+    0,
+    {
+      files: [
+        { path: 'x-1.bin', mime_type: 'application/octet-stream', format: 'bin', verified: false },
+        { path: 'x-2.bin', verified: false },
+      ],
+      warnings: [
+        'Could not verify that the video is complete: x-1.bin may be truncated.',
+        'Could not verify that the video is complete: x-2.bin may be truncated.',
+      ],
+    },
+  ])
+  expect(studio.read('x-1.bin').equals(noise)).toBe(true)
+  const again = await studio.run(['wait', '--last'])
+  expect([again.code, again.out, studio.files()]).toEqual([0, 'x-1.bin\nx-2.bin\n', ['x-1.bin', 'x-2.bin']])
+  const named = await localServer([started, finished(['/a']), film(noise)])
+  const second = await videoStudio(named).run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([second.code, second.out]).toEqual([0, 'x.mp4\n'])
 })
