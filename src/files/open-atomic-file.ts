@@ -8,7 +8,7 @@ import { open, type FileHandle, realpath } from 'node:fs/promises'
 import { systemCode, writeError, shownPath } from './file-error.ts'
 import { basename, join } from 'node:path'
 import { cutBytes, numberedName } from './file-name.ts'
-import { makeFolder } from './jobs/job-folder.ts'
+import { makeFolder } from './folder.ts'
 
 export interface WriteOptions {
   /** Replace an existing file. */

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { type Context, sleep } from '../context.ts'
 import { FileError, UsageError } from '../errors.ts'
 import { fileExists, folderMissing, shownPath, systemCode, writeError } from './file-error.ts'
+import { syncFolder } from './folder.ts'
 
 /** Where a file is to be written. */
 export interface FileTarget {
@@ -104,7 +105,7 @@ export async function placeFile(
     try {
       if (target.force) await replace(context, temporary, final)
       else await linkOrReserve(context, temporary, final)
-      await syncFolder(context, target.folder)
+      await syncFolder(target.folder)
       return name === target.name ? path : join(dirname(path), name)
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw writeError(error, path)
@@ -156,12 +157,4 @@ async function replace(context: Context, temporary: string, final: string): Prom
       await sleep(context.clock, 10 * 2 ** (attempt - 1))
     }
   }
-}
-
-/** Makes the new name survive a power cut. Best effort: not every system can. */
-async function syncFolder(context: Context, folder: string): Promise<void> {
-  if (context.platform === 'win32') return
-  const handle = await open(folder, 'r').catch(() => undefined)
-  await handle?.sync().catch(() => {})
-  await handle?.close().catch(() => {})
 }

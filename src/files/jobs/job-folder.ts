@@ -1,8 +1,9 @@
 import { jobReplyBeginningBytes } from '../../contract/limits.ts'
 import { randomBytes } from 'node:crypto'
-import { open, readFile, readdir, rename, rmdir, unlink, mkdir, stat } from 'node:fs/promises'
-import { join, dirname } from 'node:path'
+import { open, readFile, readdir, rename, rmdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { systemCode } from '../file-error.ts'
+import { syncFolder } from '../folder.ts'
 import { removeLeftovers } from '../temporary-file.ts'
 import { decodeRecord, mergeRecords, type JobRecord } from './job-record.ts'
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
@@ -144,48 +145,12 @@ async function removeFiles(folder: string, names: readonly string[]): Promise<vo
   for (const name of names) await unlink(join(folder, name)).catch(() => {})
 }
 
-/** Makes the new name survive a power cut. Best effort: not every system can. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined)
-  await handle?.sync().catch(() => {})
-  await handle?.close().catch(() => {})
-}
-
 function byNumber(one: string, other: string): number {
   return numberOf(one) - numberOf(other) || (one < other ? -1 : 1)
 }
 
 function numberOf(name: string): number {
   return Number(versionName.exec(name)?.[1])
-}
-
-/** Only for the user whose folder it is. */
-const mode = 0o700
-
-/**
- * Makes a folder that only the user may read, and those above it. The recursive mkdir of Node never ends where the
- * system says "no such file" although the parent is there, as `/proc` and folders that are mounted on demand do.
- * @throws the error of the system
- */
-export async function makeFolder(path: string): Promise<void> {
-  try {
-    await makeOne(path)
-  } catch (error) {
-    const above = dirname(path)
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error
-    await makeFolder(above)
-    await makeOne(path)
-  }
-}
-
-async function makeOne(path: string): Promise<void> {
-  try {
-    await mkdir(path, { mode })
-  } catch (error) {
-    // Some file systems that cannot be written say so before they say that the folder is there.
-    const found = await stat(path).catch(() => undefined)
-    if (!found?.isDirectory()) throw error
-  }
 }
 
 /** The beginning of a reply, on disk as it comes: whoever is killed before it is read has not lost the job's id. */

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Clock } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
+import { makeFolder } from '../folder.ts'
 import {
-  makeFolder,
   createReplyLog,
   readJobFolder,
   readReply,

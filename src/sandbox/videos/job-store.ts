@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { makeFolder } from '../../files/jobs/job-folder.ts'
+import { makeFolder } from '../../files/folder.ts'
 
 /** Jobs that are kept in memory. */
 const keptJobs = 1000
