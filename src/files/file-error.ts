@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { FileError, UsageError, type ModelgateError, type Phase } from '../errors.ts'
+import { shellWord } from './shell-word.ts'
 
 interface Reason {
   readonly code: string
@@ -99,7 +100,3 @@ function reasonOf(cause: unknown, otherwise: string): Reason {
 
 const withHint = (hint: string | undefined, cause: unknown) =>
   hint === undefined ? { cause } : { hint, cause }
-
-function shellWord(text: string): string {
-  return /^[\w./~@%+=:,\\-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
-}
