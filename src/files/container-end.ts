@@ -1,21 +1,13 @@
-import { pushInto, skip, take, type PushedSteps, type Steps } from './byte-steps.ts'
-import { type ImageFormat, isFrame } from './image-info.ts'
-import {
-  damaged,
-  short,
-  uncheckedContainer,
-  unknownEnd,
-  whole,
-  type ContainerReader,
-  type Integrity,
-} from './integrity.ts'
+import { pushInto, skip, take, type Steps } from './byte-steps.ts'
+import { isFrame } from './image-info.ts'
+import { damaged, short, uncheckedContainer, unknownEnd, whole, type ContainerReader } from './container.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
 const readers: Readonly<Record<string, () => ContainerReader>> = {
-  png,
-  jpeg,
-  webp,
-  gif,
+  png: () => follow('PNG', pngChunks()),
+  jpeg: readJpeg,
+  webp: () => readRiff('WEBP'),
+  gif: () => follow('GIF', gifBlocks()),
   avif: createMp4Reader,
   heic: createMp4Reader,
   heif: createMp4Reader,
@@ -29,41 +21,36 @@ export function readContainer(format: string): ContainerReader {
   return Object.hasOwn(readers, format) ? readers[format]!() : uncheckedContainer()
 }
 
-function reached(isReached: boolean, format: ImageFormat): Integrity {
-  return isReached ? whole : short(`the ${format.toUpperCase()} data ends too early`)
+const endsTooEarly = (name: string) => short(`the ${name} data ends too early`)
+
+/** @param walk gives true at the end, false where its parts are in an order that cannot be */
+function follow(name: string, walk: Steps<boolean>): ContainerReader {
+  const steps = pushInto(walk)
+  return {
+    add: (bytes) => steps.add(bytes),
+    integrity() {
+      if (steps.result === undefined) return steps.place === 'open' ? unknownEnd : endsTooEarly(name)
+      return steps.result ? whole : damaged(`its parts are in no order that a ${name} has`)
+    },
+  }
 }
 
 /** Chunks of length, name, content and checksum, the last of them IEND. */
-function png(): ContainerReader {
-  const header = Buffer.alloc(8)
-  let filled = 0
-  let skip = 8
-  let isLast = false
-  return {
-    add(bytes) {
-      for (let at = 0; at < bytes.length && !(isLast && skip === 0);) {
-        if (skip > 0) {
-          const step = Math.min(skip, bytes.length - at)
-          skip -= step
-          at += step
-        } else {
-          header[filled++] = bytes[at++]!
-          if (filled < 8) continue
-          filled = 0
-          skip = header.readUInt32BE() + 4
-          isLast = header.toString('latin1', 4) === 'IEND'
-        }
-      }
-    },
-    integrity: () => reached(isLast && skip === 0, 'png'),
+function* pngChunks(): Steps<boolean> {
+  yield* skip(8)
+  for (let name = ''; name !== 'IEND';) {
+    const header = yield* take(8)
+    name = header.toString('latin1', 4)
+    yield* skip(header.readUInt32BE() + 4)
   }
+  return true
 }
 
 /**
  * Segments with a length, which may hold a thumbnail with an end of its own, and between them the picture's data,
  * in which a byte ff is always followed by 00 or a restart mark.
  */
-function jpeg(): ContainerReader {
+function readJpeg(): ContainerReader {
   let state: 'data' | 'marker' | 'length' | 'last' = 'data'
   let skip = 2
   let high: number | undefined
@@ -91,11 +78,11 @@ function jpeg(): ContainerReader {
         }
       }
     },
-    // The picture's size is not always within what is kept of its beginning: that there is a frame has to do.
-    integrity: () =>
-      state === 'last' && !hasFrame
-        ? damaged('its header cannot be read')
-        : reached(state === 'last', 'jpeg'),
+    integrity() {
+      if (state !== 'last') return endsTooEarly('JPEG')
+      // The picture's size is not always within what is kept of its beginning: that there is a frame has to do.
+      return hasFrame ? whole : damaged('its header cannot be read')
+    },
   }
 }
 
@@ -106,41 +93,20 @@ function afterMarker(code: number): 'data' | 'marker' | 'length' | 'last' {
   return standsAlone ? 'data' : 'length'
 }
 
-function webp(): ContainerReader {
-  return readRiff('WEBP')
+export function readRiff(name: string): ContainerReader {
+  return follow(name, riffContent())
 }
 
-/** A RIFF file: its size stands at byte 4 and counts what follows it. One that is written live may have no size. */
-export function readRiff(name: string): ContainerReader {
-  const size = Buffer.alloc(4)
-  let count = 0
-  return {
-    add(bytes) {
-      for (let at = Math.max(0, 4 - count); count + at < 8 && at < bytes.length; at++) {
-        size[count + at - 4] = bytes[at]!
-      }
-      count += bytes.length
-    },
-    integrity() {
-      const length = size.readUInt32LE()
-      if (count >= 8 && (length === 0 || length === 0xff_ff_ff_ff)) return unknownEnd
-      return count >= 8 && count >= 8 + length ? whole : short(`the ${name} data ends too early`)
-    },
-  }
+/** The size of a RIFF file stands at byte 4 and counts what follows it. One that is written live may have no size. */
+function* riffContent(): Steps<boolean> {
+  yield* skip(4)
+  const length = (yield* take(4)).readUInt32LE()
+  const hasLength = length !== 0 && length !== 0xff_ff_ff_ff
+  yield* skip(hasLength ? length : Infinity, !hasLength)
+  return true
 }
 
 /** A screen with its palette, then pictures and extensions, each with its data in blocks, and 3b as the last byte. */
-function gif(): ContainerReader {
-  const steps: PushedSteps<boolean> = pushInto(gifBlocks())
-  return {
-    add: (bytes) => steps.add(bytes),
-    integrity: () =>
-      steps.result === false
-        ? damaged('its parts are in no order that a GIF has')
-        : reached(steps.result === true, 'gif'),
-  }
-}
-
 function* gifBlocks(): Steps<boolean> {
   yield* skip(paletteBytes((yield* take(13))[10]!))
   for (;;) {

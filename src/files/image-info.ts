@@ -142,7 +142,7 @@ export interface ImageInfo extends ImageShape {
   readonly mediaType: `image/${ImageFormat}`
 }
 
-export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
+type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
 
 /** An image whose header says less than this many bytes from its start is one that hides it behind its metadata. */
 export const imageInfoHeadBytes = 1024 * 1024

@@ -1,6 +1,6 @@
 import { readContainer } from './container-end.ts'
 import { imageInfoHeadBytes, readImageInfo } from './image-info.ts'
-import { damaged } from './integrity.ts'
+import { damaged } from './container.ts'
 import { inspectMedia, type MediaKind } from './media-inspector.ts'
 
 /** What is told of an image. */

@@ -4,7 +4,7 @@ import { ContractError, ModelgateError } from '../errors.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { extensionOf, numberedName } from './file-name.ts'
-import type { Integrity } from './integrity.ts'
+import type { Integrity } from './container.ts'
 import type { MediaKind } from './media-inspector.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 

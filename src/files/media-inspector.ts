@@ -1,5 +1,5 @@
 import { ContractError } from '../errors.ts'
-import type { ContainerReader, Integrity } from './integrity.ts'
+import type { ContainerReader, Integrity } from './container.ts'
 import { describeContent, looksLikeText, sniffMediaType } from './media-type.ts'
 
 /** Images or videos: how they are told from other content, checked and described. */

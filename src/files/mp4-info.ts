@@ -1,6 +1,14 @@
 import { pushInto, skip, take, type Steps } from './byte-steps.ts'
-import { damaged, endsEarly, impossibleSizes, short, unknownEnd, whole, type Integrity } from './integrity.ts'
-import type { VideoReader } from './video-shape.ts'
+import {
+  damaged,
+  endsEarly,
+  impossibleSizes,
+  short,
+  unknownEnd,
+  whole,
+  type Integrity,
+  type VideoReader,
+} from './container.ts'
 
 /** False when sizes lie so that the walk cannot go on. */
 type Walk = Steps<boolean>

@@ -4,11 +4,10 @@ import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../events/video.ts'
 import { readRiff } from './container-end.ts'
-import { uncheckedContainer, type ContainerReader } from './integrity.ts'
+import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './container.ts'
 import { createMatroskaReader } from './matroska-info.ts'
 import { inspectMedia, type MediaKind } from './media-inspector.ts'
 import { createMp4Reader } from './mp4-info.ts'
-import type { VideoReader, VideoShape } from './video-shape.ts'
 
 /** The formats that are known; `bin` stands for all others. */
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi' | 'mpg' | 'ts' | 'ogv' | 'bin'

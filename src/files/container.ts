@@ -17,6 +17,19 @@ export interface ContainerReader {
   integrity(): Integrity
 }
 
+/** What a container says of its video; null where it does not. */
+export interface VideoShape {
+  /** In pixels, as the video is stored. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly seconds: number | null
+}
+
+/** Follows a video, and reads its description on the way. */
+export interface VideoReader extends ContainerReader {
+  shape(): VideoShape
+}
+
 export const whole: Integrity = { state: 'whole' }
 export const unknownEnd: Integrity = { state: 'unknown' }
 export const short = (damage: string): Integrity => ({ state: 'short', damage })
