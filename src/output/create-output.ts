@@ -9,7 +9,7 @@ import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
 import { resumeCommand } from './resume-command.ts'
 import { createScreen, type Screen } from './screen.ts'
-import { createJobWatch } from './job-progress.ts'
+import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
@@ -34,8 +34,8 @@ export interface OutputOptions {
   readonly rescue?: Omit<TextRescue, 'isRaw'> | undefined
 }
 
-/** Longer ids say nothing more to a person. */
-const longestId = 500
+/** Longer ids are cut in progress lines. */
+const maxIdLength = 500
 
 /** Chooses the renderer, once. Nothing else in the program asks whether it is JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
@@ -68,10 +68,14 @@ function createRenderer(
 ): Output {
   const { stdout, stderr, env, clock } = context
   const warningsOnly = mode === 'json' || mode === 'jsonl'
-  const clean = (text: string) => gate.line(text, longestId)
-  const watch = createJobWatch({ screen, clock, clean, log: mode !== 'jsonl' })
+  const clean = (text: string) => gate.line(text, maxIdLength)
+  let progress: ((event: ProgressEvent) => void) | undefined
+  const showProgress = (event: ProgressEvent) => {
+    progress ??= createJobProgress({ screen, clock, clean, log: mode !== 'jsonl' })
+    progress(event)
+  }
   const resume = (id: string) => resumeCommand(context, id, resumeFlags)
-  const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, watch })
+  const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, showProgress })
   const parts = { screen, notices, stdout, stderr, gate }
   switch (mode) {
     case 'json':

@@ -7,7 +7,7 @@ import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { stateText } from '../contract/video-state.ts'
 import { sanitise } from './gate.ts'
-import { roughTime } from './job-progress.ts'
+import { isoTime, roughTime } from './job-progress.ts'
 
 interface PathsOutputParts {
   readonly screen: Screen
@@ -94,12 +94,6 @@ function expiryText(expiresAt: number, now: number): string {
   const left = expiresAt - now
   const away = left > 0 ? `in ${roughTime(left)}` : `${roughTime(-left)} ago`
   return `${isoTime(expiresAt)} (${away})`
-}
-
-/** A gateway may name a time that no calendar has. */
-function isoTime(seconds: number): string {
-  const date = new Date(seconds * 1000)
-  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
 }
 
 function oneLine(text: string): string {

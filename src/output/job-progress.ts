@@ -1,35 +1,33 @@
 import type { Clock } from '../context.ts'
-import type { OutputEvent } from '../events/output.ts'
 import { videoStateOf, stateText } from '../contract/video-state.ts'
-import type { LiveLine, Screen } from './screen.ts'
+import type { LiveLine, Screen, Styles } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
 import type { VideoState } from '../contract/videos.ts'
-import type { Styles } from './styles.ts'
 
-interface JobWatchParts {
+type JobProgress = Extract<VideoEvent, { type: 'job-progress' }>
+type DownloadProgress = Extract<VideoEvent, { type: 'download-progress' }>
+export type ProgressEvent = JobProgress | DownloadProgress
+
+interface JobProgressParts {
   readonly screen: Screen
   readonly clock: Clock
   /** One line without anything that could act on a terminal, and without secrets. */
   readonly clean: (text: string) => string
-  /** Whether a log gets lines of its own; not where standard output tells the same at once. */
+  /** Whether a log gets lines of its own; not where standard output has the same events. */
   readonly log: boolean
 }
 
-/** Shows how far a job and its downloads have come: one line that changes, or in a log a line for every change. */
-export interface JobWatch {
-  event(event: OutputEvent): void
-}
+/** Milliseconds after which a log gets a line although nothing has changed. */
+const logInterval = 60_000
 
-/** A log gets a sign of life so often, in milliseconds. */
-const signOfLife = 60_000
-
-/** Between two steps of a bar that only moves, in milliseconds. */
+/** Milliseconds between two steps of a bar that shows no percentage. */
 const stepTime = 200
 
-export function createJobWatch({ screen, clock, clean, log }: JobWatchParts): JobWatch {
+/** Shows how far a job and its downloads have come: on one line that is redrawn, or in a log with a line for each change. */
+export function createJobProgress({ screen, clock, clean, log }: JobProgressParts) {
   let job: JobView | undefined
   let download: DownloadView | undefined
-  let toldUnknown = false
+  let hasReportedUnknown = false
   let lastLineAt = -Infinity
 
   const live: LiveLine = (width, styles) => {
@@ -37,37 +35,35 @@ export function createJobWatch({ screen, clock, clean, log }: JobWatchParts): Jo
     const parts = download === undefined ? jobParts(job!, now) : downloadParts(download, now)
     return drawLine(parts, Math.floor(now / stepTime), width, styles)
   }
-  const show = (isNews: boolean, text: () => string) => {
+  const show = (isChange: boolean, text: () => string) => {
     if (screen.isLive) return screen.wait(live)
     const now = clock.monotonic()
-    if (!log || !(isNews || now - lastLineAt >= signOfLife)) return
+    if (!log || !(isChange || now - lastLineAt >= logInterval)) return
     lastLineAt = now
     screen.line(text(), 'plain')
   }
-  return {
-    event(event) {
-      const now = clock.monotonic()
-      if (event.type === 'download-progress') {
-        const before = download?.index === event.index ? download : undefined
-        const next = (download = downloadOf(event, before, now))
-        show(before === undefined, () => downloadText(next))
-      } else if (event.type === 'job-progress') {
-        const id = asciiOf(clean(event.id))
-        const before = job?.id === id ? job : undefined
-        const next = (job = viewOf({ ...event, id }, before, now))
-        download = undefined
-        if (!toldUnknown && event.status !== null && videoStateOf(event.status) === undefined) {
-          toldUnknown = true
-          screen.line(unknownText(event.status), 'warning')
-        }
-        show(before?.state !== next.state, () => jobText(next, now))
-      }
-    },
+  return (event: ProgressEvent): void => {
+    const now = clock.monotonic()
+    if (event.type === 'download-progress') {
+      const before = download?.index === event.index ? download : undefined
+      const next = (download = downloadOf(event, before, now))
+      show(before === undefined, () => downloadText(next))
+      return
+    }
+    const id = asciiOf(clean(event.id))
+    const before = job?.id === id ? job : undefined
+    const next = (job = viewOf({ ...event, id }, before, now))
+    download = undefined
+    if (!hasReportedUnknown && event.status !== null && videoStateOf(event.status) === undefined) {
+      hasReportedUnknown = true
+      screen.line(unknownText(event.status), 'warning')
+    }
+    show(before?.state !== next.state, () => jobText(next, now))
   }
 }
 
 function unknownText(status: string): string {
-  return `warning: the gateway calls the state of the job "${status}", which is unknown; it is taken for in_progress`
+  return `warning: the gateway reports an unknown job state, "${status}"; it is treated as in_progress`
 }
 
 /** Every character as wide as any other. */
@@ -75,13 +71,11 @@ function asciiOf(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]/g, '?')
 }
 
-type JobProgress = Extract<VideoEvent, { type: 'job-progress' }>
-
 /** What is known of a job at any moment, also between two look-ups. Times are milliseconds of a monotonic clock. */
 interface JobView {
   readonly id: string
   readonly state: VideoState
-  /** The gateway's own word for the state, as it came. */
+  /** The gateway's own name of the state, as it came. */
   readonly status: string | null
   /** 0 to 100, a whole number that never becomes smaller. */
   readonly percent: number | null
@@ -115,7 +109,7 @@ function jobParts({ id, state, percent, startedAt, endsAt }: JobView, now: numbe
   }
 }
 
-/** What is said of the time that is left, where there is any; it is never more than an estimate. */
+/** The estimated time left, if any. */
 function leftText(seconds: number): string[] {
   return seconds < 1 ? [] : [`~${clockTime(seconds)} left`]
 }
@@ -127,8 +121,6 @@ function jobText(view: JobView, now: number): string {
   const done = percent === null || state === 'completed' ? [] : [`${percent}%`]
   return `job ${id}: ${[stateText({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')}`
 }
-
-type DownloadProgress = Extract<VideoEvent, { type: 'download-progress' }>
 
 interface Sample {
   readonly at: number
@@ -144,11 +136,11 @@ interface DownloadView {
   readonly samples: readonly Sample[]
 }
 
-/** The rate is that of so many milliseconds, told by samples so far apart. */
-const span = 5_000
-const spacing = 250
+/** The rate is measured over this many milliseconds, from samples this far apart. */
+const rateWindow = 5_000
+const sampleInterval = 250
 
-/** The download after news of it; `before` is what was known of the same one. A resumed one starts anew. */
+/** The download after an event; `before` is what was known of the same one. A restarted one is measured anew. */
 function downloadOf(
   { index, received, total }: DownloadProgress,
   before: DownloadView | undefined,
@@ -156,8 +148,10 @@ function downloadOf(
 ): DownloadView {
   const earlier = before === undefined || received < before.received ? [] : before.samples
   const last = earlier.at(-1)
-  const isDue = last === undefined || now - last.at >= spacing
-  const samples = isDue ? [...earlier.filter(({ at }) => now - at <= span), { at: now, received }] : earlier
+  const isDue = last === undefined || now - last.at >= sampleInterval
+  const samples = isDue
+    ? [...earlier.filter(({ at }) => now - at <= rateWindow), { at: now, received }]
+    : earlier
   return { index, received, total, samples }
 }
 
@@ -192,31 +186,32 @@ function percentOf({ received, total }: DownloadView): number | null {
 /** In bytes a second; 0 while too little is known. */
 function rateOf({ received, samples }: DownloadView, now: number): number {
   const first = samples[0]
-  if (first === undefined || now - first.at < spacing) return 0
+  if (first === undefined || now - first.at < sampleInterval) return 0
   return ((received - first.received) * 1000) / (now - first.at)
 }
 
-/** What a line of progress says. All of it is plain ASCII, so that its length is its width. */
+/** The parts of a line of progress. All of them are plain ASCII, so that their length is their width. */
 export interface LineParts {
-  /** 0 to 100; null when it is not known: then the bar only shows that something moves. */
+  /** 0 to 100; null when it is not known: then the bar only moves back and forth. */
   readonly percent: number | null
   readonly words: string
-  /** What is left out first where there is little room comes last. */
+  /** Most important first: the last are left out first where there is little room. */
   readonly details: readonly string[]
   /** May be shortened; empty where none is to be shown. */
   readonly id: string
 }
 
 const gap = '  '
-const shortestBar = 6
-const longestBar = 30
-const shortestId = 12
-const longestId = 28
-const moving = 3
+const minBar = 6
+const maxBar = 30
+const minId = 12
+const maxId = 28
+/** Length of the moving part of a bar without a percentage. */
+const movingLength = 3
 
 /**
- * One line of at most `width` characters, with as much on it as there is room for.
- * @param step where the moving part of a bar is: one more at every step
+ * One line of at most `width` characters, with as much on it as fits.
+ * @param step counts up, to move the bar
  */
 export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
   const { percent, words, details, id } = parts
@@ -227,15 +222,15 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
     if (fits) room -= length + gap.length
     return fits
   }
-  const hasBar = take(shortestBar)
+  const hasBar = take(minBar)
   const left = details.findIndex((detail) => !take(detail.length))
   const shown = left === -1 ? details : details.slice(0, left)
-  // How much is done says already that something is being done.
+  // A percentage already says that something is being done.
   const hasWords = percent !== null && take(words.length)
-  const idLength = Math.min(id.length, longestId, Math.max(shortestId, room - gap.length))
+  const idLength = Math.min(id.length, maxId, Math.max(minId, room - gap.length))
   const isWhole = left === -1 && (hasWords || percent === null)
   const hasId = id !== '' && isWhole && take(idLength)
-  const barLength = Math.min(longestBar, shortestBar + Math.max(0, room))
+  const barLength = Math.min(maxBar, minBar + Math.max(0, room))
   return [
     ...(hasBar ? [bar(percent, barLength, step, styles)] : []),
     head.slice(0, Math.max(0, width)),
@@ -246,9 +241,9 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
 }
 
 function bar(percent: number | null, length: number, step: number, styles: Styles): string {
-  const full = percent === null ? moving : Math.floor((percent * length) / 100)
-  // Back and forth, so that it is never out of sight.
-  const turn = length - moving
+  const full = percent === null ? movingLength : Math.floor((percent * length) / 100)
+  // Back and forth, so that it is always visible.
+  const turn = length - movingLength
   const start = percent === null ? turn - Math.abs(turn - (step % (2 * turn))) : 0
   const rest = length - start - full
   return `${empty(start, styles)}${styles.accent('█'.repeat(full))}${empty(rest, styles)}`
@@ -258,7 +253,7 @@ function empty(length: number, styles: Styles): string {
   return length === 0 ? '' : styles.dim('░'.repeat(length))
 }
 
-/** The beginning and the end of an id: names of operations differ only at their end. */
+/** The beginning and the end of an id: the names of operations differ only at the end. */
 function shortened(id: string, length: number): string {
   if (id.length <= length) return id
   const end = Math.ceil((length - 1) / 2)
@@ -273,16 +268,22 @@ export function clockTime(seconds: number): string {
   return hours === 0 ? `${minutes}:${rest}` : `${hours}:${String(minutes).padStart(2, '0')}:${rest}`
 }
 
-/** A time in one unit, for what need not be exact: `40 s`, `52 min`, `3 h`, `2 d`. */
+/** A rounded time, in one unit: `40 s`, `52 min`, `3 h`, `2 d`. */
 export function roughTime(seconds: number): string {
   if (seconds < 90) return `${Math.floor(seconds)} s`
   if (seconds < 90 * 60) return `${Math.floor(seconds / 60)} min`
   return seconds < 36 * 3600 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
 
+/** A moment in UTC; the number itself for one that no calendar has. @param seconds since 1970 */
+export function isoTime(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}
+
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** A number of bytes in the unit that suits it: `830 B`, `4.2 MB`, `120 MB`. */
+/** A number of bytes in a fitting unit: `830 B`, `4.2 MB`, `120 MB`. */
 export function byteText(bytes: number): string {
   let [amount, unit] = [bytes, 0]
   while (amount >= 999.5 && unit < units.length - 1) [amount, unit] = [amount / 1000, unit + 1]

@@ -1,7 +1,7 @@
 import type { JobSummary } from '../events/video.ts'
 import { otherWord, stateText } from '../contract/video-state.ts'
 import { sanitise } from './gate.ts'
-import { roughTime } from './job-progress.ts'
+import { isoTime, roughTime } from './job-progress.ts'
 
 export interface TableView {
   /** Unix seconds. */
@@ -157,10 +157,4 @@ function shortened(text: string, width: number): string {
 
 function oneLine(text: string): string {
   return sanitise(text.replaceAll(/\s+/g, ' ').trim())
-}
-
-/** A gateway may name a time that no calendar has. */
-function isoTime(seconds: number): string {
-  const date = new Date(seconds * 1000)
-  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
 }

@@ -4,7 +4,7 @@ import type { Usage } from '../events/text.ts'
 import type { OutputEvent, OutputDocument } from '../events/output.ts'
 import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
-import type { JobWatch } from './job-progress.ts'
+import type { ProgressEvent } from './job-progress.ts'
 import type { SavedImage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
@@ -25,7 +25,7 @@ interface NoticeOptions {
   readonly warningsOnly: boolean
   /** The command that goes on waiting for a job. */
   readonly resume: (id: string) => string
-  readonly watch: JobWatch
+  readonly showProgress: (event: ProgressEvent) => void
 }
 
 /** An error's message and its hint may hold a command to paste: cut only what cannot be meant for reading. */
@@ -57,7 +57,10 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
       // A job costs money: whoever waits for it must be able to find it again, however quiet it is.
       if (event.type === 'job-create') return tellJob(event)
       if (options.quiet) return
-      options.watch.event(event)
+      if (event.type === 'job-progress' || event.type === 'download-progress') {
+        options.showProgress(event)
+        return
+      }
       const notice = noticeOf(event)
       if (notice?.level === 'warning') screen.line(notice.text, 'warning')
       else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')

@@ -1,6 +1,5 @@
 import { inCi, type Context, type Timer } from '../context.ts'
 import type { Gate } from './gate.ts'
-import { loadStyles, type Styles, type Tone, type StyleLoader } from './styles.ts'
 import type { TextStream } from './redact/streams.ts'
 
 /**
@@ -259,4 +258,52 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
     },
     stop,
   }
+}
+
+export type Tone = 'plain' | 'dim' | 'accent' | 'warning' | 'error'
+export type Styles = Readonly<Record<Tone, (text: string) => string>>
+
+const unstyled = (text: string) => text
+const noStyles: Styles = {
+  plain: unstyled,
+  dim: unstyled,
+  accent: unstyled,
+  warning: unstyled,
+  error: unstyled,
+}
+
+/** Colours for standard error; `undefined` until the colour library has been loaded. */
+interface StyleLoader {
+  readonly current: Styles | undefined
+  readonly ready: Promise<unknown>
+}
+
+/** Loads the colour library only where there will be colours. */
+export function loadStyles(context: Context): StyleLoader {
+  if (!wantsColour(context)) return { current: noStyles, ready: Promise.resolve() }
+  let current: Styles | undefined
+  const ready = import('chalk').then(({ Chalk }) => {
+    // The library would judge by the environment of the process; the context has judged already.
+    const chalk = new Chalk({ level: 1 })
+    current = {
+      plain: unstyled,
+      dim: chalk.dim,
+      accent: chalk.cyan,
+      warning: chalk.yellow,
+      error: chalk.red,
+    }
+  })
+  return {
+    get current() {
+      return current
+    },
+    ready,
+  }
+}
+
+/** `FORCE_COLOR` decides, then `NO_COLOR` (no-color.org: set and not empty), then the terminal itself. */
+function wantsColour({ env, stderr }: Context): boolean {
+  if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
+  if (env.NO_COLOR) return false
+  return Boolean(stderr.isTerminal) && env.TERM !== 'dumb'
 }

@@ -115,7 +115,7 @@ export function stringsIn(json: string): StringPlace[] {
 }
 
 /** Of a string that begins at `start`; the end of the text where there is none. */
-function closingQuote(json: string, start: number): number {
+export function closingQuote(json: string, start: number): number {
   let at = start + 1
   while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1
   return Math.min(at, json.length)

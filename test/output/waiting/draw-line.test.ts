@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loadStyles } from '../../../src/output/styles.ts'
+import { loadStyles } from '../../../src/output/screen.ts'
 import { drawLine, type LineParts } from '../../../src/output/job-progress.ts'
 import { testContext } from '../../support/test-context.ts'
 

@@ -76,7 +76,7 @@ test('a word for a state that nobody knows is told once', () => {
   output.event(progress({ status: 'RUNNING' }))
   for (const status of ['gargling', 'gargling', 'humming']) output.event(progress({ status }))
   expect(stderr.text.match(/warning: .*/g)).toEqual([
-    'warning: the gateway calls the state of the job "gargling", which is unknown; it is taken for in_progress',
+    'warning: the gateway reports an unknown job state, "gargling"; it is treated as in_progress',
   ])
 })
 
