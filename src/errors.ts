@@ -98,6 +98,10 @@ export interface ErrorFacts {
   readonly cause?: unknown
 }
 
+type Amendment = { readonly [Name in keyof ErrorFacts]: ErrorFacts[Name] | undefined } & {
+  readonly message?: string | undefined
+}
+
 /** The one error class that `main` knows; the subclasses only fix the exit code. */
 export class ModelgateError extends Error {
   override readonly name: string = 'ModelgateError'
@@ -117,14 +121,29 @@ export class ModelgateError extends Error {
     return exitCodes[this.exit].code
   }
 
-  /** The same failure in other words. */
-  saying(message: string): ModelgateError {
-    return new ModelgateError(this.exit, this.code, message, this.facts)
+  /**
+   * The same failure, of the same class, in other words or with other facts; what is undefined stays as it is.
+   * `error.amend({ billed: 'no', ...error.facts })` adds only what the error does not say by itself.
+   */
+  amend({ message = this.message, ...facts }: Amendment): this {
+    const known = Object.entries(facts).filter(([, value]) => value !== undefined)
+    const amended = new ModelgateError(this.exit, this.code, message, {
+      ...this.facts,
+      ...Object.fromEntries(known),
+    })
+    // An Interrupted has to stay one: the exit code is not all that handlers go by.
+    Object.assign(amended, { name: this.name })
+    return Object.setPrototypeOf(amended, Object.getPrototypeOf(this) as object) as this
   }
 
-  /** The same failure, told with facts that it does not tell by itself. */
-  supplying(facts: ErrorFacts): ModelgateError {
-    return new ModelgateError(this.exit, this.code, this.message, { ...facts, ...this.facts })
+  /** The same failure in other words. */
+  saying(message: string): this {
+    return this.amend({ message })
+  }
+
+  /** The same failure, with facts that it does not say by itself. */
+  supplying(facts: ErrorFacts): this {
+    return this.amend({ ...facts, ...this.facts })
   }
 }
 
@@ -177,9 +196,8 @@ export class Interrupted extends ModelgateError {
   }
 
   /** The same signal, as whoever had sent a request knows it: how far that had come, what it may cost, what is left. */
-  during(phase: Phase, billed: Billed, hint?: string): Interrupted {
-    const facts = { ...this.facts, phase, billed, ...(hint === undefined ? {} : { hint }) }
-    return new Interrupted(this.exit as SignalExit, facts)
+  during(phase: Phase, billed: Billed, hint?: string): this {
+    return this.amend({ phase, billed, hint })
   }
 }
 
@@ -189,11 +207,6 @@ export class OutputClosed extends ModelgateError {
 
   constructor() {
     super('ok', 'output_closed', 'standard output was closed by its reader', { phase: 'output' })
-  }
-
-  /** Nothing is told of it, so nothing is to be added. */
-  override supplying(): OutputClosed {
-    return this
   }
 }
 
@@ -217,4 +230,9 @@ export function asModelgateError(error: unknown, debug: boolean): ModelgateError
     hint: 'Please report it with what --debug prints; check it for private data first.',
     cause: error,
   })
+}
+
+/** The text with a full stop at its end, so that another sentence can follow: a gateway's words often have none. */
+export function asSentence(text: string): string {
+  return text.replace(/[.!?]?$/, '.')
 }

@@ -21,7 +21,7 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     const failure = asModelgateError(error, argv.includes('--debug'))
     // Who has sent a request tells of its failures, and ends with `AlreadyReported`; or says so itself.
     const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
-    const known = isUnsent ? failure.supplying({ billed: 'no' }) : failure
+    const known = isUnsent ? failure.amend({ billed: 'no', ...failure.facts }) : failure
     const { reportError } = await import('./output/create-output.ts')
     await reportError(context, known, {
       json: argv.includes('--jsonl') ? 'jsonl' : argv.includes('--json') ? 'json' : undefined,

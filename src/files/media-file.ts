@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Context } from '../context.ts'
-import { ContractError, ModelgateError } from '../errors.ts'
+import { asSentence, ContractError, ModelgateError } from '../errors.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { extensionOf, numberedName } from './file-name.ts'
@@ -180,5 +180,5 @@ export async function keepDamaged(
   const kept = isOfContent ? await writer.keepDamaged().catch(() => undefined) : undefined
   await writer.drop()
   if (kept === undefined || !(error instanceof ModelgateError)) return error
-  return error.saying(`${error.message.replace(/[.!?]?$/, '.')} What came is kept as ${shownPath(kept)}.`)
+  return error.amend({ message: `${asSentence(error.message)} What came is kept as ${shownPath(kept)}.` })
 }

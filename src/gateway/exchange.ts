@@ -222,7 +222,7 @@ function abortError({ reason }: AbortSignal, stage: Stage, { method }: ExchangeR
   // Only a whole request can have been accepted, and reading creates nothing.
   const mayBeBilled = method === 'POST' && (stage === 'wait' || stage === 'body')
   return reason instanceof Interrupted && mayBeBilled
-    ? reason.during(phaseOf(stage), 'maybe')
+    ? reason.amend({ phase: phaseOf(stage), billed: 'maybe' })
     : (reason as Error)
 }
 

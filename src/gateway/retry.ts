@@ -1,4 +1,4 @@
-import { ModelgateError, Interrupted } from '../errors.ts'
+import { Interrupted, type ModelgateError } from '../errors.ts'
 import type { ExchangeError, ExchangeFault } from './exchange-error.ts'
 import type { ReplyHeaders } from './exchange.ts'
 import { type RequestKind, checkUsage } from './status-error.ts'
@@ -85,12 +85,14 @@ export function judgeFailure(
   const repeatable = mayRepeat(policy)
   const wouldHelp = !repeatable && policy.maxRetries > 0 && mayRepeat({ ...policy, mode: 'always' })
   if (error.exit !== 'unknown' || !wouldHelp) return new Failure(error, repeatable)
-  const facts = { ...error.facts, hint: `${checkUsage}; --retry always repeats such requests.` }
-  return new Failure(new ModelgateError(error.exit, error.code, error.message, facts), repeatable)
+  return new Failure(
+    error.amend({ hint: `${checkUsage}; --retry always repeats such requests.` }),
+    repeatable,
+  )
 }
 
 /** Why a wait between two attempts ended: a signal does not undo what the attempt before it may have cost. */
 export function afterFailure(reason: unknown, { error: { facts } }: Failure): unknown {
   const { phase = 'reply', billed = 'no' } = facts
-  return reason instanceof Interrupted ? reason.during(phase, billed) : reason
+  return reason instanceof Interrupted ? reason.amend({ phase, billed }) : reason
 }

@@ -114,8 +114,5 @@ function translate(error: unknown, decoder: TextDecoder): unknown {
   // Only a connection that just ended is a truncation.
   if (error.fault !== 'reset') return brokenError(error, 'text')
   const truncated = truncatedError(decoder.result())
-  return new ModelgateError(truncated.exit, truncated.code, `${truncated.message} ${error.message}`, {
-    ...truncated.facts,
-    cause: error,
-  })
+  return truncated.amend({ message: `${truncated.message} ${error.message}`, cause: error })
 }

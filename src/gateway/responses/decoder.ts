@@ -180,8 +180,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
     result,
     verdict(marked) {
       if (failure !== undefined) {
-        const remoteId = stringOf(response?.['id'])
-        return remoteId === undefined ? failure : failure.supplying({ remoteId })
+        return failure.amend({ remoteId: stringOf(response?.['id']), ...failure.facts })
       }
       if (!understood) return notUnderstood()
       const whole = result()

@@ -253,7 +253,7 @@ function nowhereServed(
   const { host } = new URL(asked)
   const message = `${host} does not serve the video without a key of its own (HTTP ${facts.httpStatus}), and ${own.host} does not serve it in its place: ${error.message}`
   if (error.exit === 'later' || error.exit === 'notSent') {
-    return new ModelgateError(error.exit, error.code, message, error.facts)
+    return error.amend({ message })
   }
   return new ModelgateError('rejected', 'url_expired', message, {
     ...facts,

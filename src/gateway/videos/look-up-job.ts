@@ -5,7 +5,6 @@ import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { sendRequest } from '../send-request.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
-import { withFacts } from './start-job.ts'
 import { readJobReply } from './job-reply.ts'
 import { operationPath, readJob } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
@@ -84,7 +83,7 @@ async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobRepo
     if (error instanceof ModelgateError && error.exit === 'unknown') throw lookUpFailed(error)
     // Looking costs nothing, whatever is found.
     throw error instanceof ModelgateError && error.facts.billed === 'maybe'
-      ? withFacts(error, { billed: 'no' })
+      ? error.amend({ billed: 'no' })
       : error
   }
 }

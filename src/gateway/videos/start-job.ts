@@ -1,5 +1,5 @@
 import type { JobKind } from '../../events/video.ts'
-import { ModelgateError, Interrupted, type ErrorFacts } from '../../errors.ts'
+import { ModelgateError, type ErrorFacts } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { jsonBody, sendRequest } from '../send-request.ts'
 import { endpointUrl, modelSegment, pathSegment } from '../url.ts'
@@ -52,7 +52,7 @@ function tellOfLostJob(error: unknown, key: string | undefined): unknown {
     return error
   const sent = key === undefined ? undefined : `The idempotency key of the request is ${key}.`
   const hint = [error.facts.hint, sent].filter((line) => line !== undefined).join(' ')
-  return withFacts(error, { hint }, `${error.message} A job may exist.`)
+  return error.amend({ message: `${error.message} A job may exist.`, hint })
 }
 
 /**
@@ -97,10 +97,7 @@ export function remixVideo(gateway: Gateway, request: GatewayRequest): Promise<J
   return startJob(gateway, request, 'video')
 }
 
-/** The same error, with more to tell; a signal stays one. */
-export function withFacts(error: ModelgateError, facts: ErrorFacts, message = error.message): ModelgateError {
-  const all = { ...error.facts, ...facts }
-  return error instanceof Interrupted
-    ? new Interrupted(error.exit as 'interrupt', all)
-    : new ModelgateError(error.exit, error.code, message, all)
+/** @deprecated `error.amend` */
+export function withFacts(error: ModelgateError, facts: ErrorFacts, message?: string): ModelgateError {
+  return error.amend({ ...facts, message })
 }

@@ -3,7 +3,6 @@ import { appearance, pollSeconds } from '../../contract/videos.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
-import { withFacts } from './start-job.ts'
 import {
   createLookUpFailures,
   gaveUp,
@@ -63,7 +62,7 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     const { resumeHint, isUnverified } = options
     if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, resumeHint)
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
-    throw withFacts(error, {
+    throw error.amend({
       remoteId: job.id,
       // The job exists, whatever became of asking for it.
       ...(isUnverified === true && (error.exit === 'usage' || isUnknownJob(error)) ? {} : { billed: 'yes' }),
