@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../context.ts'
+import { sleep } from '../context.ts'
 import { ContractError, FileError, ModelgateError } from '../errors.ts'
 import { DeadlinePassed, ExchangeError, phaseOf } from './exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody } from './exchange.ts'
@@ -15,24 +15,39 @@ import {
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { mostRedirects, sameOriginTarget } from './url.ts'
 import { checkUsage, requestIdOf, statusError, type RequestKind } from './status-error.ts'
+import { readErrorText } from './reply-body.ts'
+import { startTotalLimit } from './time-limits.ts'
 import { createTrace, type Trace } from './trace.ts'
-
-/** An error body is read up to this size, for at most this long (fault C27). */
-const errorBodyBytes = 1_048_576
-const errorBodyMs = 5_000
 
 /**
  * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299.
  * @throws ModelgateError with the exit code of product.md for everything that can go wrong
  */
 export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
-  const limit = startTotalLimit(gateway)
+  const { signal, end } = startTotalLimit(gateway)
   try {
-    return limit.guard(await sendWithRetries(gateway, request, limit.signal))
+    const reply = await sendWithRetries(gateway, request, signal)
+    return end === undefined ? reply : onceRead(reply, end)
   } catch (error) {
-    limit.end()
+    end?.()
     throw error
   }
+}
+
+/** The same reply; `end` is called when its body has been read, or it is closed. */
+function onceRead(reply: GatewayReply, end: () => void): GatewayReply {
+  async function* body() {
+    try {
+      yield* reply.body
+    } finally {
+      end()
+    }
+  }
+  const close = () => {
+    end()
+    reply.close()
+  }
+  return { ...reply, body: body(), close }
 }
 
 async function sendWithRetries(
@@ -192,80 +207,4 @@ function tooLong(error: ModelgateError, seconds: number): ModelgateError {
     ...error.facts,
     ...(exit === 'later' ? { hint: 'Run it again then.' } : {}),
   })
-}
-
-/** The body of an error reply, as much of it as helps. */
-export async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
-  const decoder = new TextDecoder()
-  const timer = clock.timer(errorBodyMs, () => reply.close())
-  let text = ''
-  let bytes = 0
-  try {
-    for await (const chunk of reply.body) {
-      text += decoder.decode(chunk, { stream: true })
-      if ((bytes += chunk.length) > errorBodyBytes) break
-    }
-  } catch (error) {
-    // The status alone suffices; what was read of the body may help.
-    if (!(error instanceof ExchangeError)) throw error
-  } finally {
-    timer.cancel()
-    reply.close()
-  }
-  return text
-}
-
-/** The limit on a request with all its retries and its whole body. */
-interface TotalLimit {
-  /** Aborted by the command's own signal, or with a DeadlinePassed. */
-  readonly signal: AbortSignal
-  /** Keeps the limit until the reply's body has been read. */
-  guard(reply: GatewayReply): GatewayReply
-  end(): void
-}
-
-/** Starts the clock of `--timeout`; without it there is no total limit. */
-export function startTotalLimit({
-  clock,
-  signal,
-  limits,
-}: Pick<Gateway, 'clock' | 'signal' | 'limits'>): TotalLimit {
-  const { total = Infinity, deadline = Infinity } = limits
-  const left = deadline - clock.monotonic()
-  if (total === Infinity && left === Infinity) return { signal, guard: (reply) => reply, end() {} }
-  const controller = new AbortController()
-  const onAbort = () => controller.abort(signal.reason)
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort, { once: true })
-  const message =
-    left < total
-      ? 'The time for the whole command is over (--timeout).'
-      : `The request took longer than ${total / 1000} s (--timeout).`
-  const timer = clock.timer(Math.max(0, Math.min(total, left)), () => {
-    controller.abort(new DeadlinePassed(message))
-  })
-  const end = () => {
-    timer.cancel()
-    signal.removeEventListener('abort', onAbort)
-  }
-  return {
-    signal: controller.signal,
-    guard: (reply) => ({
-      ...reply,
-      body: endAfter(reply.body, end),
-      close() {
-        end()
-        reply.close()
-      },
-    }),
-    end,
-  }
-}
-
-async function* endAfter(body: AsyncIterable<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body
-  } finally {
-    end()
-  }
 }

@@ -3,10 +3,9 @@ import { createMessageReader } from './events/message-reader.ts'
 import { stalledError } from './events/reader-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
-import { createProgressBudget } from './progress-budget.ts'
+import { readBody } from './reply-body.ts'
 import { brokenError, sendRequest } from './send-request.ts'
 import { truncatedError, type TextDecoder } from './text-decoder.ts'
-import { createWatchdog } from './watchdog.ts'
 
 /** Where the pieces of a text reply go while it arrives. */
 export interface TextReceiver {
@@ -17,12 +16,6 @@ export interface TextReceiver {
   /** The headers have come. */
   replied?(requestId: string | null): void
 }
-
-/** A receiver that takes longer than this, in milliseconds, has held us up. */
-const noticeableMs = 100
-
-/** How long a reply that is settled may stay open for what may still follow, in milliseconds (fault E11). */
-const graceMs = { certain: 1_000, uncertain: 5_000 } as const
 
 /**
  * Sends a text request and reads the reply, streamed or not, until the generation ends.
@@ -37,27 +30,6 @@ export async function streamText(
 ): Promise<void> {
   const reply = await sendRequest(gateway, request)
   receiver.replied?.(reply.requestId)
-  const { clock, limits } = gateway
-  const grace = createWatchdog(clock)
-  const patience = decoder.endIsCertain ? graceMs.certain : graceMs.uncertain
-  let stalled: ModelgateError | undefined
-  /** While the receiver holds us up, silence is not the gateway's. */
-  let flushing = false
-  const progress = createProgressBudget(clock, limits.progress, {
-    onStall() {
-      stalled = stalledError((limits.progress ?? 0) / 1000)
-      reply.close()
-    },
-    isOurs: () => flushing,
-  })
-  const onGraceOver = () => (flushing ? grace.watch(patience, onGraceOver) : reply.close())
-  const flush = async () => {
-    const begun = clock.monotonic()
-    flushing = true
-    await receiver.flush()
-    flushing = false
-    if (clock.monotonic() - begun > noticeableMs) progress.completed()
-  }
   let meaningful = false
   let pending = 0
   const fastPath = receiver.raw === undefined ? decoder.fastPath : undefined
@@ -75,27 +47,28 @@ export async function streamText(
       decoder.message(value)
     },
   })
-  try {
-    for await (const chunk of reply.body) {
-      reader.push(chunk)
-      if (meaningful) progress.completed()
-      else progress.received(Math.max(0, reader.pending - pending))
+  const body = readBody(gateway, reply, {
+    stalled: stalledError,
+    progress() {
+      const known = pending
+      const completed = meaningful
       pending = reader.pending
-      await flush()
-      if (reader.done) break
-      // Comments may go on for ever: only what means something prolongs the grace.
-      if (decoder.state === 'open') grace.stop()
-      else if (meaningful) grace.watch(patience, onGraceOver)
       meaningful = false
+      // What is only pending when all has come is not waited for.
+      return { completed, bytes: decoder.state === 'open' ? Math.max(0, pending - known) : 0 }
+    },
+    graceMs: () => (decoder.state === 'open' ? undefined : decoder.endIsCertain ? 1_000 : 5_000),
+  })
+  try {
+    for await (const chunk of body) {
+      reader.push(chunk)
+      await receiver.flush()
+      if (reader.done) break
     }
-    if (stalled !== undefined) throw stalled
     reader.end()
   } catch (error) {
     if (decoder.state === 'open' || !breaksNothing(error, decoder)) throw translate(error, decoder)
   } finally {
-    progress.stop()
-    grace.stop()
-    reply.close()
     await receiver.flush()
   }
   const verdict = decoder.verdict(reader.done)

@@ -14,11 +14,10 @@ import {
 } from './transfer.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 import { DeadlinePassed, ExchangeError } from '../exchange-error.ts'
-import type { Reply } from '../exchange.ts'
 import type { Gateway } from '../gateway.ts'
 import { createBase64Decoder } from '../images/base64-decoder.ts'
-import { createProgressBudget } from '../progress-budget.ts'
-import { startTotalLimit } from '../send-request.ts'
+import { readBody } from '../reply-body.ts'
+import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../trace.ts'
 
 export interface DownloadOptions {
@@ -128,7 +127,7 @@ export function createDownload(
         transfer.restart()
         throw error
       } finally {
-        limit.end()
+        limit.end?.()
       }
       return { bytes: transfer.received, contentType: transfer.contentType, isFramed: transfer.isFramed }
     },
@@ -165,7 +164,8 @@ async function fetchAll(
     try {
       for (let isWhole = false; !isWhole;) {
         const reply = await requestUrl(gateway, url, transfer.headers(), tools)
-        isWhole = await transfer.take({ ...reply, body: inProgress(gateway, url, reply) })
+        const stalled = (seconds: number) => stalledDownload(url, seconds)
+        isWhole = await transfer.take({ ...reply, body: readBody(gateway, reply, { stalled }) })
       }
       transfer.check()
       return
@@ -183,33 +183,10 @@ async function fetchAll(
   }
 }
 
-/** The body of a reply, as long as it gets somewhere. @throws ExchangeError `timeout`, after which it is taken up again */
-async function* inProgress(
-  { clock, limits }: Gateway,
-  { host }: URL,
-  reply: Reply,
-): AsyncGenerator<Uint8Array> {
-  let stall: ExchangeError | undefined
-  let isTaken = false
-  const progress = createProgressBudget(clock, limits.progress, {
-    onStall() {
-      const message = `The content from ${host} made no progress for ${(limits.progress ?? 0) / 1000} s.`
-      stall = new ExchangeError('body', 'timeout', message)
-      reply.close()
-    },
-    isOurs: () => isTaken,
-  })
-  try {
-    for await (const chunk of reply.body) {
-      progress.received(chunk.length)
-      isTaken = true
-      yield chunk
-      isTaken = false
-    }
-    if (stall !== undefined) throw stall
-  } finally {
-    progress.stop()
-  }
+/** After this error the download is resumed. */
+function stalledDownload({ host }: URL, seconds: number): ExchangeError {
+  const message = `The content from ${host} made no progress for ${seconds} s.`
+  return new ExchangeError('body', 'timeout', message)
 }
 
 function tellRetry(

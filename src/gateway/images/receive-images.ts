@@ -2,9 +2,8 @@ import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
 import { stalledError, cut, htmlReply } from '../events/reader-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from '../gateway.ts'
-import { createProgressBudget } from '../progress-budget.ts'
+import { isBlank, readBody } from '../reply-body.ts'
 import { brokenError, sendRequest } from '../send-request.ts'
-import { createWatchdog } from '../watchdog.ts'
 import { createImageCollector, type ImageCollector } from './assembler.ts'
 import type { ImageReceiver, ImageReply } from './image-receiver.ts'
 import {
@@ -43,7 +42,6 @@ export async function receiveImages(
       throw gateway.signal.aborted ? failure : await collector.keepDamaged(failure)
     }
   } finally {
-    reply.close()
     await collector.drop()
     await receiver.flush?.()
   }
@@ -68,45 +66,27 @@ interface Reading {
 }
 
 async function readReply(
-  { clock, limits }: Gateway,
+  gateway: Gateway,
   reply: GatewayReply,
   receiver: ImageReceiver,
   { reader, collector }: Reading,
 ): Promise<void> {
-  const grace = createWatchdog(clock)
-  let stall: ModelgateError | undefined
-  // A slow disk or reader of ours is not the gateway's silence.
-  let writing = false
-  const progress = createProgressBudget(clock, limits.progress, {
-    onStall() {
-      stall = stalledError((limits.progress ?? 0) / 1000)
-      reply.close()
+  let known = { bytesRead: 0, messages: 0 }
+  const body = readBody(gateway, reply, {
+    stalled: stalledError,
+    progress() {
+      const before = known
+      known = { bytesRead: reader.bytesRead, messages: collector.messages }
+      return { completed: known.messages > before.messages, bytes: known.bytesRead - before.bytesRead }
     },
-    isOurs: () => writing,
+    graceMs: () => (isSettled(reader, collector) ? graceMs : undefined),
   })
-  const onGraceOver = () => (writing ? grace.watch(graceMs, onGraceOver) : reply.close())
-  try {
-    for await (const chunk of reply.body) {
-      const before = reader.bytesRead
-      const messages = collector.messages
-      writing = true
-      await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
-      await receiver.flush?.()
-      writing = false
-      // Blanks, comments and pings are keep-alives, and no progress.
-      const meaningful = reader.bytesRead > before
-      if (collector.messages > messages) progress.completed()
-      else progress.received(reader.bytesRead - before)
-      if (reader.done) break
-      if (!isSettled(reader, collector)) grace.stop()
-      else if (meaningful) grace.watch(graceMs, onGraceOver)
-    }
-    if (stall !== undefined) throw stall
-    if (!isSettled(reader, collector)) await reader.end()
-  } finally {
-    progress.stop()
-    grace.stop()
+  for await (const chunk of body) {
+    await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+    await receiver.flush?.()
+    if (reader.done) break
   }
+  if (!isSettled(reader, collector)) await reader.end()
 }
 
 /** Whether everything has come: what follows is not waited for long. */
@@ -228,5 +208,3 @@ const OPEN_OBJECT = 123
 const OPEN_ARRAY = 91
 const LESS_THAN = 60
 const byteOrderMark = [0xef, 0xbb, 0xbf]
-
-const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)

@@ -2,6 +2,7 @@ import { maxVideoBytes } from '../../contract/limits.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
 import { createDownload, type Download, type DownloadOptions } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
+import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl } from '../url.ts'
 import type { JobReport } from './job-fields.ts'
@@ -183,8 +184,6 @@ function nowhere(): ModelgateError {
 
 /** As much of a text is read as its message may need. */
 const longestText = 65_536
-
-const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)
 
 /**
  * Passes on content that may be a video. What begins as JSON or HTML is read instead, for its message.

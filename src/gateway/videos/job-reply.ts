@@ -1,87 +1,30 @@
 import { jobReplyBeginningBytes, maxJobReplyBytes } from '../../contract/limits.ts'
-import { ContractError, ModelgateError } from '../../errors.ts'
-import { createMessageReader } from '../events/message-reader.ts'
-import { stalledError } from '../events/reader-errors.ts'
-import { ExchangeError } from '../exchange-error.ts'
-import type { Gateway, GatewayReply } from '../gateway.ts'
-import { createProgressBudget } from '../progress-budget.ts'
-import { brokenError } from '../send-request.ts'
-import type { RequestKind } from '../status-error.ts'
+import { ModelgateError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
-import { isObject, type JsonObject } from '../../json.ts'
-import { idsIn, jobObject } from './job-fields.ts'
-import { readJob } from './read-job.ts'
-
-const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13)
-
-/** A reply as a value, and as it was written. */
-interface JobReply {
-  readonly value: unknown
-  readonly text: string
-}
+import { isObject } from '../../json.ts'
+import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { requestJson, type JsonText } from '../request-json.ts'
+import { idsIn, jobObject, type JobReport } from './job-fields.ts'
+import { readJob, type AskedJob } from './read-job.ts'
 
 /**
- * Reads the one JSON value of a reply, whole.
- * @throws ContractError for what is no JSON, HTML, and more than the limit; ModelgateError for a reply that is cut,
- *   unless it tells the name of a new job and is cut only after that
+ * Sends a request that starts a job or asks for one, and reads what the reply says of it. A job that is paid for must
+ * not lose its id: of a reply to a new one that is cut, as much is read as came.
+ * @throws what `requestJson` and `readJob` throw
  */
-export async function readJobReply(
-  { clock, limits }: Pick<Gateway, 'clock' | 'limits'>,
-  reply: GatewayReply,
-  kind: RequestKind,
-): Promise<JobReply> {
-  const values: JobReply[] = []
-  let beginning = ''
-  const onMessage = (value: unknown, text: string) =>
-    values.push({ value: kind === 'create' ? withWholeIds(value, text) : value, text })
-  const reader = createMessageReader({ onMessage }, maxJobReplyBytes)
-  let stall: ModelgateError | undefined
-  const progress = createProgressBudget(clock, limits.progress, {
-    onStall() {
-      stall = stalledError((limits.progress ?? 0) / 1000)
-      reply.close()
-    },
+export async function requestJob(
+  gateway: Gateway,
+  request: GatewayRequest,
+  asked: AskedJob,
+): Promise<JobReport> {
+  const isNew = request.kind === 'create'
+  const recover = { maxBytes: jobReplyBeginningBytes, read: readBeginning }
+  const reply = await requestJson(gateway, request, {
+    maxLength: maxJobReplyBytes,
+    recover: isNew ? recover : undefined,
   })
-  let pending = 0
-  try {
-    for await (const chunk of reply.body) {
-      const missing = jobReplyBeginningBytes - beginning.length
-      if (missing > 0) beginning += Buffer.from(chunk.subarray(0, missing)).toString('latin1')
-      reader.push(chunk)
-      // Blanks are keep-alives, and no progress.
-      if (!chunk.every(isBlank)) progress.received(Math.max(0, reader.pending - pending))
-      pending = reader.pending
-      if (reader.done) break
-    }
-    if (stall !== undefined) throw stall
-    reader.end()
-  } catch (error) {
-    // Whatever the rest of the message was to be: a job that is paid for must not lose its name.
-    const isCut = error instanceof ExchangeError
-    const isShort = isCut || error === stall || isTruncation(error)
-    if (kind === 'create' && isShort && values.length === 0) {
-      const begun = readBeginning(Buffer.from(beginning, 'latin1').toString())
-      if (begun !== undefined) values.push(begun)
-    }
-    const isEnough = kind === 'create' && isShort && values.length > 0
-    if (!isEnough) throw isCut ? brokenError(error, kind) : error
-  } finally {
-    progress.stop()
-    reply.close()
-  }
-  const [first] = values
-  if (first !== undefined) return first
-  throw new ContractError('reply_not_understood', 'The reply holds no JSON.')
-}
-
-function isTruncation(error: unknown): boolean {
-  return error instanceof ModelgateError && error.code === 'stream_truncated'
-}
-
-/** The part of a JSON object that came whole, when it names a job. */
-interface ReplyBeginning {
-  readonly value: JsonObject
-  readonly text: string
+  const value = isNew ? withWholeIds(reply.value, reply.text) : reply.value
+  return readJob(value, asked, { ...reply, now: gateway.clock.now() })
 }
 
 /** The job that a reply names, whole or only begun; undefined when it names none as far as it goes. */
@@ -101,8 +44,8 @@ export function jobInBeginning(
   }
 }
 
-/** The object with which a reply begins, as far as it has come; undefined when no job is named in that. */
-function readBeginning(beginning: string): ReplyBeginning | undefined {
+/** The object with which a reply begins, as far as it has come; undefined when that names no job. */
+function readBeginning(beginning: string): JsonText | undefined {
   const start = beginning.indexOf('{')
   const text = start === -1 ? '' : closeJson(beginning.slice(start))
   try {

@@ -3,10 +3,9 @@ import type { JobKind } from '../../events/video.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { sendRequest } from '../send-request.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
-import { readJobReply } from './job-reply.ts'
-import { operationPath, readJob } from './read-job.ts'
+import { requestJob } from './job-reply.ts'
+import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
 
 /** A job, as this machine knows it. */
@@ -74,9 +73,7 @@ function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): Gatewa
 async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
   try {
     const own = { ...gateway, limits: lookUpLimits(gateway.limits) }
-    const reply = await sendRequest(own, requestFor(gateway, path))
-    const { value, text } = await readJobReply(own, reply, 'read')
-    return readJob(value, job, { ...reply, text, now: gateway.clock.now() })
+    return await requestJob(own, requestFor(gateway, path), job)
   } catch (error) {
     // An error in place of the job says nothing about the job; nor does a reply that was cut or stalled.
     if (error instanceof GenerationError) throw lookUpFailed(error)

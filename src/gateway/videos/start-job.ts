@@ -1,10 +1,9 @@
 import type { JobKind } from '../../events/video.ts'
 import { ModelgateError, type ErrorFacts } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { jsonBody, sendRequest } from '../send-request.ts'
+import { jsonBody } from '../send-request.ts'
 import { endpointUrl, modelSegment, pathSegment } from '../url.ts'
-import { readJobReply } from './job-reply.ts'
-import { readJob } from './read-job.ts'
+import { requestJob } from './job-reply.ts'
 import type { JobReport } from './job-fields.ts'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../../contract/videos.ts'
 
@@ -39,9 +38,7 @@ function jobRequest(
  */
 async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
   try {
-    const reply = await sendRequest(gateway, request)
-    const { value, text } = await readJobReply(gateway, reply, request.kind)
-    return readJob(value, { kind }, { ...reply, text, now: gateway.clock.now() })
+    return await requestJob(gateway, request, { kind })
   } catch (error) {
     throw tellOfLostJob(error, request.idempotencyKey)
   }

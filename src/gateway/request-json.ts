@@ -1,0 +1,78 @@
+import { ContractError, ModelgateError } from '../errors.ts'
+import { createMessageReader } from './events/message-reader.ts'
+import { stalledError } from './events/reader-errors.ts'
+import { ExchangeError } from './exchange-error.ts'
+import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
+import { isBlank, readBody } from './reply-body.ts'
+import { brokenError, sendRequest } from './send-request.ts'
+
+/** A JSON value, and its text as it came. */
+export interface JsonText {
+  readonly value: unknown
+  readonly text: string
+}
+
+export type JsonReply = JsonText & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
+
+interface JsonLimits {
+  /** A reply of more characters is refused. */
+  readonly maxLength: number
+  /** For a reply that may break off and still be worth having. */
+  readonly recover?: Recovery | undefined
+}
+
+interface Recovery {
+  /** How much of the reply is kept for it. */
+  readonly maxBytes: number
+  /** What can be made of the beginning of a value; undefined for nothing. */
+  read(beginning: string): JsonText | undefined
+}
+
+/**
+ * Sends a request and reads the one JSON value of its reply, whole. Of several values the first counts.
+ * @throws ContractError for what is no JSON, HTML, and more than the limit; ModelgateError for a reply that is cut or
+ *   stalls, unless the value had come by then or could be recovered; what `sendRequest` throws
+ */
+export async function requestJson(
+  gateway: Gateway,
+  request: GatewayRequest,
+  { maxLength, recover }: JsonLimits,
+): Promise<JsonReply> {
+  const reply = await sendRequest(gateway, request)
+  let found: JsonText | undefined
+  let beginning = ''
+  let pending = 0
+  const onMessage = (value: unknown, text: string) => void (found ??= { value, text })
+  const reader = createMessageReader({ onMessage }, maxLength)
+  const body = readBody(gateway, reply, {
+    stalled: stalledError,
+    progress(chunk) {
+      const known = pending
+      pending = reader.pending
+      return { completed: false, bytes: chunk.every(isBlank) ? 0 : Math.max(0, pending - known) }
+    },
+  })
+  try {
+    for await (const chunk of body) {
+      const missing = (recover?.maxBytes ?? 0) - beginning.length
+      if (missing > 0) beginning += Buffer.from(chunk.subarray(0, missing)).toString('latin1')
+      reader.push(chunk)
+      if (reader.done) break
+    }
+    reader.end()
+  } catch (error) {
+    const isRecoverable = recover !== undefined && isCut(error)
+    if (isRecoverable) found ??= recover.read(Buffer.from(beginning, 'latin1').toString())
+    if (!isRecoverable || found === undefined) {
+      throw error instanceof ExchangeError ? brokenError(error, request.kind) : error
+    }
+  }
+  if (found === undefined) throw new ContractError('reply_not_understood', 'The reply holds no JSON.')
+  const { status, headers, requestId } = reply
+  return { ...found, status, headers, requestId }
+}
+
+function isCut(error: unknown): boolean {
+  if (error instanceof ExchangeError) return true
+  return error instanceof ModelgateError && ['stream_truncated', 'stream_stalled'].includes(error.code)
+}

@@ -1,0 +1,89 @@
+import type { Clock, Timer } from '../context.ts'
+import { DeadlinePassed } from './exchange-error.ts'
+
+/** How often within a limit a watchdog polls `hasMoved`; silence is noticed later by at most this fraction of the limit. */
+const pollsPerLimit = 12
+
+/** Calls back when it has not been touched for a while. The timer is re-armed only when it fires, not at every touch. */
+export function createWatchdog(clock: Clock) {
+  let timer: Timer | undefined
+  let limit = 0
+  let touched = 0
+  let expire = () => {}
+  let moved: (() => boolean) | undefined
+
+  const arm = (left: number) => {
+    timer = clock.timer(moved === undefined ? left : Math.min(left, Math.ceil(limit / pollsPerLimit)), check)
+  }
+  const check = () => {
+    if (moved?.()) touched = clock.monotonic()
+    const left = touched + limit - clock.monotonic()
+    if (left <= 0) return expire()
+    arm(left)
+  }
+
+  return {
+    /** Something happened: the time starts again. Cheap enough to be called for every chunk. */
+    touch() {
+      touched = clock.monotonic()
+    },
+    /**
+     * Starts again with another limit (milliseconds) and another callback.
+     * @param hasMoved polled for activity that nobody reports through `touch`
+     */
+    watch(limitMs: number | undefined, onExpire: () => void, hasMoved?: () => boolean) {
+      timer?.cancel()
+      timer = undefined
+      if (limitMs === undefined) return
+      limit = limitMs
+      expire = onExpire
+      moved = hasMoved
+      touched = clock.monotonic()
+      arm(limit)
+    },
+    stop() {
+      timer?.cancel()
+      timer = undefined
+    },
+  }
+}
+
+/** The limit on a request with all its retries and its whole body. */
+interface TotalLimit {
+  /** Aborted by the command's own signal, or with a DeadlinePassed. */
+  readonly signal: AbortSignal
+  /** To be called once the reply's body has been read. Undefined where there is no limit. */
+  readonly end?: () => void
+}
+
+/** Starts the clock of `--timeout`; without it there is no total limit. */
+export function startTotalLimit({
+  clock,
+  signal,
+  limits: { total = Infinity, deadline = Infinity },
+}: {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly limits: { readonly total?: number | undefined; readonly deadline?: number | undefined }
+}): TotalLimit {
+  const left = deadline - clock.monotonic()
+  if (total === Infinity && left === Infinity) return { signal }
+  const controller = new AbortController()
+  const onAbort = () => controller.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  const message =
+    left < total
+      ? 'The time for the whole command is over (--timeout).'
+      : `The request took longer than ${total / 1000} s (--timeout).`
+  const timer = clock.timer(Math.max(0, Math.min(total, left)), () => {
+    controller.abort(new DeadlinePassed(message))
+  })
+  return {
+    signal: controller.signal,
+    end() {
+      timer.cancel()
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
