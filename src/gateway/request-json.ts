@@ -1,6 +1,6 @@
 import { ContractError, ModelgateError } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
-import { stalledError } from './events/reader-errors.ts'
+import { stalledError } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { isBlank, readBody } from './reply-body.ts'

@@ -1,5 +1,5 @@
 import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '../errors.ts'
-import { readErrorBody, type ErrorBody } from './error-body.ts'
+import { errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
 import type { ReplyHeaders } from './exchange.ts'
 
 /** Whether a request creates something that costs money, and may be repeated. */
@@ -54,7 +54,7 @@ export function statusError(
   }
   return new ModelgateError(
     exit,
-    codeOf(exit, status, body),
+    errorCode(body.code) ?? (exit === 'key' ? 'key_refused' : `http_${status}`),
     `${verdict(exit, kind)} (HTTP ${status}${said(body)}`,
     facts,
   )
@@ -90,14 +90,6 @@ function said({ message, param }: ErrorBody): string {
   if (message === undefined) return ').'
   const about = param === undefined || message.includes(param) ? '' : ` [${param}]`
   return `): ${message}${about}`
-}
-
-function codeOf(exit: ExitName, status: number, body: ErrorBody): string {
-  const word = body.code
-    ?.toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '_')
-    .replaceAll(/^_+|_+$/g, '')
-  return word && !/^\d+$/.test(word) ? word.slice(0, 60) : exit === 'key' ? 'key_refused' : `http_${status}`
 }
 
 function hintFor(exit: ExitName, status: number, body: ErrorBody, retryAfterS?: number): { hint?: string } {

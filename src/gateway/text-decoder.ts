@@ -1,5 +1,5 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
-import type { FastPath } from './events/fast-path.ts'
+import type { FastPath } from './events/json-reader.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 
 /**

@@ -2,20 +2,20 @@ import { createParser } from 'eventsource-parser'
 import { maxEventLines } from '../../contract/limits.ts'
 import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { isObject } from '../../json.ts'
-import { isErrorEvent, cut, malformed, plainFailure, tooLarge, tooManyLines } from './reader-errors.ts'
+import { isErrorEvent, cut, malformed, plainFailure, tooLarge, tooManyLines } from '../reply-errors.ts'
 import {
   parseMessage,
+  type FastPath,
   createJsonValueSplitter,
   type JsonValueSplitter,
   type MessageHandlers,
   type TextReader,
 } from './json-reader.ts'
-import { createEventFastPath, endOfEvent, endsEvent } from './fast-path.ts'
 
-/** How many events one message may be cut over (quirk 5 was seen with two). */
+/** How many events one message may be split over (quirk 5 was seen with two). */
 const maxPieces = 8
 
-/** So many characters of one event are left with the parser, which chains its lines: each would be an object of its own. */
+/** More characters of one event are taken from the parser, which keeps each line as an object of its own. */
 const maxParserCharacters = 262_144
 
 /** Reads an event stream whose events are JSON messages, with all that relays make of it. */
@@ -73,7 +73,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (bare !== undefined && bare.pendingLength > limit) throw tooLarge(limit)
   }
 
-  /** The data of a long event so far, and what the event is called. */
+  /** The data of a long event so far, and its name. */
   let long: { readonly data: GrowingText; name: string | undefined; lines: number } | undefined
   /** What the parser has given when it was asked for what it has of an event. */
   let taken: { readonly data: string; readonly name: string | undefined } | undefined
@@ -101,7 +101,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     isTaking = false
     const { data, name } = taken!
     if (data === '' && long === undefined) {
-      // There was none; what the event is called is not to be lost.
+      // There was none; the name of the event must not be lost.
       if (name !== undefined) parser.feed(`event: ${name}\n`)
       return
     }
@@ -216,21 +216,39 @@ function tryParse(text: string): { value: unknown } | undefined {
   }
 }
 
-/** Passes text on in whole lines. */
-interface LineBuffer {
-  push(text: string): void
-  /** Characters held back because their line has not ended. */
-  readonly length: number
-  /** Whether the line that is held back is a comment. */
-  readonly inComment: boolean
+/** Takes events of the usual form from a position on, and returns where the first other one begins. */
+export function createEventFastPath({ pattern, take }: FastPath): (text: string, from: number) => number {
+  const usualEvent = new RegExp(
+    String.raw`(?:event: ?[\w.]*(?:\n|\r\n))?data: ?${pattern}(?:\n\n|\r\n\r\n)`,
+    'y',
+  )
+  return (text, from) => {
+    for (let at = from; ; at = usualEvent.lastIndex) {
+      usualEvent.lastIndex = at
+      const match = usualEvent.exec(text)
+      if (match === null) return at
+      take(match)
+    }
+  }
 }
 
-/** Holds back an unfinished last line until the rest of it comes; linear however small the pieces are. */
-export function createLineBuffer(onLines: (text: string) => void): LineBuffer {
+/** Where the first event of a text ends, and the next begins; the length of the text when it does not. */
+function endOfEvent(text: string): number {
+  const end = /\n\n|\r\n\r\n/.exec(text)
+  return end === null ? text.length : end.index + end[0].length
+}
+
+/** Whether a text ends between two events. */
+function endsEvent(text: string): boolean {
+  return text.endsWith('\n\n') || text.endsWith('\r\n\r\n')
+}
+
+/** Passes text on in whole lines, holding back an unfinished last one; linear however small the pieces are. */
+export function createLineBuffer(onLines: (text: string) => void) {
   let held = createGrowingText()
   let inComment = false
   return {
-    push(text) {
+    push(text: string) {
       const end = endOfLastLine(text)
       if (end > 0) {
         const whole = end === text.length ? text : text.slice(0, end)
@@ -242,9 +260,11 @@ export function createLineBuffer(onLines: (text: string) => void): LineBuffer {
         held.add(end === 0 ? text : text.slice(end))
       }
     },
+    /** Characters that are held back. */
     get length() {
       return held.length
     },
+    /** Whether the line that is held back is a comment. */
     get inComment() {
       return inComment && held.length > 0
     },

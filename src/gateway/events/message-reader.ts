@@ -1,23 +1,11 @@
 import { maxMessageCharacters } from '../../contract/limits.ts'
 import { createEventReader } from './event-reader.ts'
 import { createJsonReader, type MessageHandlers, type TextReader } from './json-reader.ts'
-import { htmlReply } from './reader-errors.ts'
+import { htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
 
-/** What a streamed reply consists of, whatever its framing: JSON messages, and perhaps a `[DONE]`. */
-interface MessageReader {
-  /** Bytes as they come, cut anywhere. */
-  push(bytes: Uint8Array): void
-  /** The body has ended: delivers a last message that was not closed by a blank line. */
-  end(): void
-  /** Nothing more is expected: `[DONE]` came. */
-  readonly done: boolean
-  /** How many characters have come of a message that has begun and not ended. */
-  readonly pending: number
-}
-
 /**
- * So many bytes are read at a time. A larger text would outlive the collection of short-lived garbage, and thousands
+ * Bytes that are read at a time. A larger text would outlive the collection of short-lived garbage, and thousands
  * of them would be kept until the next full one.
  */
 const sliceBytes = 65_536
@@ -35,7 +23,7 @@ const htmlHeadLength = 4096
  * @throws ContractError for HTML, a message that is not JSON, and a message over the limit;
  *   GenerationError when the gateway writes a failure as plain text into the stream
  */
-export function createMessageReader(handlers: MessageHandlers, limit = maxMessageCharacters): MessageReader {
+export function createMessageReader(handlers: MessageHandlers, limit = maxMessageCharacters) {
   const decoder = createTextDecoder()
   let reader: TextReader | undefined
   let head = ''
@@ -65,19 +53,23 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     reader.push(begun)
   }
   return {
-    push(bytes) {
+    /** Bytes as they come, cut anywhere. */
+    push(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += sliceBytes) {
         feed(decoder.decode(bytes.subarray(at, at + sliceBytes)), false)
       }
     },
+    /** The body has ended: delivers a last message that was not closed by a blank line. */
     end() {
       // The tail of a cut character is dropped, not shown as U+FFFD: the stream is truncated anyway (fault E6).
       feed('', true)
       reader?.end()
     },
+    /** Nothing more is expected: `[DONE]` came. */
     get done() {
       return reader?.done ?? false
     },
+    /** How many characters have come of a message that has begun and not ended. */
     get pending() {
       return head.length + (reader?.pending ?? 0)
     },
@@ -86,23 +78,18 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
 
 const emptyReader: TextReader = { push() {}, end() {}, done: false, pending: 0 }
 
-/** Turns the bytes of a stream into text, however its characters are cut. */
-interface StreamTextDecoder {
-  decode(bytes: Uint8Array): string
-}
-
 /**
- * Decodes UTF-8 in pieces; what is no UTF-8 becomes U+FFFD. A byte order mark at the very beginning is dropped.
- * Plain ASCII, which is most of any stream, takes a shorter way than TextDecoder: for a long answer
- * that saves a tenth of the time.
+ * Decodes UTF-8 that is cut anywhere; what is not UTF-8 becomes U+FFFD. A byte order mark at the very beginning is
+ * dropped. ASCII, which is most of any stream, is not given to TextDecoder: for a long answer that saves a tenth of
+ * the time.
  */
-function createTextDecoder(): StreamTextDecoder {
+function createTextDecoder() {
   let decoder: TextDecoder | undefined
   /** The decoder holds the first bytes of a character that has not ended. */
   let inCharacter = false
   let atStart = true
   return {
-    decode(bytes) {
+    decode(bytes: Uint8Array): string {
       if (!inCharacter && isAscii(bytes)) {
         if (bytes.length > 0) atStart = false
         return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')

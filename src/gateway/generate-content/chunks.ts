@@ -2,7 +2,7 @@ import { createGrowingText, type GrowingText } from '../../files/growing-text.ts
 import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
 import { dangerousNames } from '../../files/file-name.ts'
-import { type FastPath, jsonPattern, unescapeJson } from '../events/fast-path.ts'
+import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
 
 /** Joins the chunks of a stream into the one object that a reply without streaming would have been. */
 interface ChunkMerger {

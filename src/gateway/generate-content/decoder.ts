@@ -1,7 +1,7 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
-import { isErrorEvent, replyError } from '../events/reader-errors.ts'
+import { isErrorEvent, replyError } from '../reply-errors.ts'
 import {
   finishError,
   notUnderstood,

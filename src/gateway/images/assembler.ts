@@ -1,14 +1,13 @@
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { parseMessage } from '../events/json-reader.ts'
 import { numberOf, objectOf, stringOf, type JsonObject, isObject } from '../../json.ts'
-import { replyError, isErrorEvent } from '../events/reader-errors.ts'
+import { isErrorEvent, readErrorValue, replyError } from '../reply-errors.ts'
 import { positionOf } from '../text-decoder.ts'
 import type { DocumentHandlers, ImageText } from './document-scanner.ts'
 import type { FailedImage, ImageReceiver, ImageStart, ReceivedImage, ImageWriter } from './image-receiver.ts'
 import { keepDamaged } from '../../files/media-file.ts'
 import { createImagePayload, type ImagePayload } from './image-payload.ts'
 import type { ImagePlace } from './place-tracker.ts'
-import { readErrorValue } from '../error-body.ts'
 
 /** Makes images of the messages of a reply, and remembers what else they say. */
 export interface ImageCollector extends DocumentHandlers {

@@ -1,4 +1,4 @@
-import { malformed, tooLarge } from '../events/reader-errors.ts'
+import { malformed, tooLarge } from '../reply-errors.ts'
 import { createPlaceTracker, type ImagePlace } from './place-tracker.ts'
 
 /** What becomes of the text of one image. */

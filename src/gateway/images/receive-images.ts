@@ -1,5 +1,5 @@
 import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
-import { stalledError, cut, htmlReply } from '../events/reader-errors.ts'
+import { stalledError, cut, htmlReply } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from '../gateway.ts'
 import { isBlank, readBody } from '../reply-body.ts'

@@ -1,5 +1,5 @@
 import { maxEventLines } from '../../contract/limits.ts'
-import { cut, plainFailure, tooManyLines } from '../events/reader-errors.ts'
+import { cut, plainFailure, tooManyLines } from '../reply-errors.ts'
 import { readAll, type DocumentScanner } from './document-scanner.ts'
 
 /** Reads one framing of a reply. */

@@ -1,7 +1,7 @@
 import type { ModelgateError } from '../../errors.ts'
 import type { TextResult, FinishReason } from '../../events/text.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
-import { isErrorEvent, replyError } from '../events/reader-errors.ts'
+import { isErrorEvent, replyError } from '../reply-errors.ts'
 import {
   finishError,
   notUnderstood,
@@ -13,7 +13,7 @@ import {
 } from '../text-decoder.ts'
 import { answerText, contentParts, isAnswer, createTranscript } from './transcript.ts'
 import { readResponseUsage } from './usage.ts'
-import { type FastPath, jsonPattern, unescapeJson } from '../events/fast-path.ts'
+import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
 export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {

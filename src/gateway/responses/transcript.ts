@@ -1,7 +1,7 @@
 import type { Citation, TextEvent, ToolCall } from '../../events/text.ts'
 import { maxMessageCharacters } from '../../contract/limits.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
-import { tooLarge } from '../events/reader-errors.ts'
+import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
 import { outputItemKinds } from '../../contract/responses.ts'
 

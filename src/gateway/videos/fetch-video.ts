@@ -7,7 +7,7 @@ import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl } from '../url.ts'
 import type { JobReport } from './job-fields.ts'
 import { resultPlaces, type ResultPlace, type ResultSample } from './result-places.ts'
-import { readErrorBody } from '../error-body.ts'
+import { readErrorBody } from '../reply-errors.ts'
 
 interface FetchedVideo {
   readonly bytes: number

@@ -2,7 +2,7 @@ import type { JobKind } from '../../events/video.ts'
 import type { VideoState } from '../../contract/videos.ts'
 import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from '../../json.ts'
 import { videoStateOf } from '../../contract/video-state.ts'
-import { readErrorValue } from '../error-body.ts'
+import { readErrorValue } from '../reply-errors.ts'
 
 /** What a reply tells of a job. */
 export interface JobReport {

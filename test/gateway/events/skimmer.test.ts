@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
-import type { FastPath } from '../../../src/gateway/events/fast-path.ts'
+import type { FastPath } from '../../../src/gateway/events/json-reader.ts'
 
 /** What comes of a stream in pieces: the values in order, however they were read, and the failure at the end. */
 function readStream(pieces: readonly Buffer[], skims: boolean): { values: unknown[]; end: unknown } {

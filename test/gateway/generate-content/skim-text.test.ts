@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventFastPath } from '../../../src/gateway/events/fast-path.ts'
+import { createEventFastPath } from '../../../src/gateway/events/event-reader.ts'
 import { createTextFastPath, readFacts } from '../../../src/gateway/generate-content/chunks.ts'
 
 /** What a chunk says when it is read by its text; undefined when it has to be parsed. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEventFastPath } from '../../../src/gateway/events/fast-path.ts'
+import { createEventFastPath } from '../../../src/gateway/events/event-reader.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import type { TextEvent } from '../../../src/events/text.ts'
 import { ModelgateError } from '../../../src/errors.ts'

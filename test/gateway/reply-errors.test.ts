@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readErrorBody, type ErrorBody } from '../../src/gateway/error-body.ts'
+import { readErrorBody, type ErrorBody } from '../../src/gateway/reply-errors.ts'
 import { prototypes } from './hostile-values.ts'
 
 const gemini429 = {

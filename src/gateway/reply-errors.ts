@@ -1,10 +1,13 @@
+import { maxEventLines } from '../contract/limits.ts'
+import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
 
-/** What an error reply says, whatever envelope it came in. */
+/** What an error in a reply says, whatever envelope it came in. */
 export interface ErrorBody {
   readonly message: string | undefined
-  /** A word or number from `code`, `status`, `type` or `reason`, the most telling first. */
+  /** The most specific of the words. */
   readonly code: string | undefined
+  /** Words and numbers from `code`, `status`, `type` and `reason`. */
   readonly words: readonly string[]
   readonly param: string | undefined
   readonly requestId: string | undefined
@@ -21,7 +24,7 @@ const shownCharacters = 4096
  */
 export function readErrorBody(text: string): ErrorBody {
   const trimmed = text.trim()
-  if (trimmed.startsWith('<')) return plain(htmlTitle(trimmed))
+  if (trimmed.startsWith('<')) return plain(htmlPage(trimmed))
   let value: unknown
   try {
     value = JSON.parse(trimmed)
@@ -65,15 +68,17 @@ export function readErrorValue(value: unknown): ErrorBody {
   }
 }
 
+const nothing: ErrorBody = {
+  message: undefined,
+  code: undefined,
+  words: [],
+  param: undefined,
+  requestId: undefined,
+  retryAfterS: undefined,
+}
+
 function plain(message: string | undefined): ErrorBody {
-  return {
-    message,
-    code: undefined,
-    words: [],
-    param: undefined,
-    requestId: undefined,
-    retryAfterS: undefined,
-  }
+  return { ...nothing, message }
 }
 
 function text(value: unknown): string | undefined {
@@ -92,8 +97,8 @@ function listText(value: unknown): string | undefined {
   return lines.filter(Boolean).join('; ') || undefined
 }
 
-/** The title of an HTML page: the page itself says nothing to the user. */
-function htmlTitle(html: string): string {
+/** Names an HTML page by its title; the rest of it does not help the user. */
+function htmlPage(html: string): string {
   const title = /<title[^>]*>([^<]*)/i.exec(html)?.[1]?.replaceAll(/\s+/g, ' ').trim()
   return title ? `an HTML page, "${title.slice(0, 200)}"` : 'an HTML page'
 }
@@ -118,4 +123,76 @@ function retryIn(message: string | undefined): number | undefined {
 /** new-api ends its messages with "(request id: …)". */
 function requestIdIn(message: string | undefined): string | undefined {
   return message === undefined ? undefined : /\(request id: ([\w-]{4,80})\)/i.exec(message)?.[1]
+}
+
+/** An error code of the gateway as one of ours, in snake_case; undefined for a number, which says nothing. */
+export function errorCode(code: string | undefined): string | undefined {
+  const word = code
+    ?.toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+  return word && !/^\d+$/.test(word) ? word.slice(0, 60) : undefined
+}
+
+/**
+ * An error inside a reply whose HTTP status said nothing of it: an error object or event, nested or flat.
+ * @param value the object that holds it
+ */
+export function replyError(value: unknown): GenerationError {
+  const { message, code } = readErrorValue(value)
+  return new GenerationError(
+    errorCode(code) ?? 'error_in_reply',
+    `The gateway reported an error: ${message ?? code ?? 'no reason given'}`,
+    { phase: 'stream' },
+  )
+}
+
+/** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */
+export function isErrorEvent(type: unknown): boolean {
+  return type === 'error' || type === 'upstream_error'
+}
+
+/** Relays write a failure as `data: plain text` (quirk 9). */
+export function plainFailure(text: string): GenerationError {
+  return new GenerationError('stream_error', `The gateway broke off: ${text.slice(0, 400)}`)
+}
+
+/** A proxy or a web site answered. */
+export function htmlReply(text: string): ContractError {
+  return new ContractError('html_reply', `The gateway answered with ${htmlPage(text)}.`, {
+    hint: 'Check the base URL (--base-url): a proxy or a web site answers there.',
+  })
+}
+
+export function tooLarge(limit: number): ContractError {
+  const message = `A single message of the reply is larger than ${Math.round(limit / 1_048_576)} MiB.`
+  return new ContractError('message_too_large', message)
+}
+
+export function tooManyLines(): ContractError {
+  const message = `A single event of the reply has more than ${maxEventLines} lines of data.`
+  return new ContractError('message_too_large', message)
+}
+
+/** The content is left out: error messages show no prompt or reply (fault S15). */
+export function malformed(): ContractError {
+  return new ContractError('malformed_message', 'A message of the reply is not valid JSON.')
+}
+
+/** The body ended inside a message. */
+export function cut(): ModelgateError {
+  return new ModelgateError('unknown', 'stream_truncated', 'The reply was cut off in the middle.', {
+    phase: 'stream',
+    billed: 'maybe',
+    hint: 'Check your usage before you run it again.',
+  })
+}
+
+/** For so many seconds only keep-alives came, or next to nothing. */
+export function stalledError(seconds: number): ModelgateError {
+  return new ModelgateError('unknown', 'stream_stalled', `The reply made no progress for ${seconds} s.`, {
+    phase: 'stream',
+    billed: 'maybe',
+    hint: 'Allow more time with --progress-timeout.',
+  })
 }
