@@ -42,6 +42,9 @@ export interface JobGatewayOptions {
   readonly lookUps?: number
 }
 
+/** A program asks again as soon as it ever does, so that a test need not take the time that a job takes. */
+const jsonHeaders = { 'content-type': 'application/json', 'openai-poll-after-ms': '100' }
+
 /** A gateway for one test. A job is told to be done with its third look-up, unless told. */
 export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOptions): Promise<JobGateway> {
   const asked: string[] = []
@@ -58,15 +61,13 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
   }
   const answer = (response: ServerResponse, value: unknown) =>
     new Promise<void>((resolve) => {
-      response.setHeader('content-type', 'application/json')
-      // So that a test need not take the time that a job takes.
-      response.setHeader('openai-poll-after-ms', '100')
+      response.writeHead(200, jsonHeaders)
       response.end(JSON.stringify(value), resolve)
     })
   const answerWithName = async (response: ServerResponse, name: string) => {
     const text = JSON.stringify({ name, metadata: {} })
     const half = text.indexOf(',')
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length })
+    response.writeHead(200, { ...jsonHeaders, 'content-length': text.length })
     await send(response, Buffer.from(text.slice(0, half)))
     await reach('name-sent')
     await new Promise<void>((resolve) => void response.end(text.slice(half), resolve))
