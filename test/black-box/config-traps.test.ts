@@ -11,8 +11,8 @@ test.each([
   'help exit-codes',
   'schema',
   'completion bash',
-  'generate --sandbox x',
-  'respond --sandbox x',
+  'generate --sandbox --max-output-tokens 1 x',
+  'respond --sandbox --max-output-tokens 1 x',
 ])('no code of the working directory is run by %s', async (words) => {
   const folder = temporaryFolder()
   const project = join(folder, 'project')

@@ -5,12 +5,19 @@ import { expect, onTestFinished, test } from 'vitest'
 import { localServer } from '../support/local-server.ts'
 import { end, head, readAll, write } from '../support/server-replies.ts'
 import { jobGateway } from '../support/job-gateway.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { rescuedIn } from '../program/images/image-run.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 import { spawnProgram } from './spawn-program.ts'
 
 const cannotBeFull = !existsSync('/dev/full')
+
+/** A sandbox that, other than that of `--sandbox`, answers at once. */
+async function sandboxEnv(): Promise<Readonly<Record<string, string>>> {
+  const { url } = await runningSandbox()
+  return { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'some-key' }
+}
 
 /** What is said of money when nothing can be written to standard output. */
 async function remarkOf(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
@@ -37,13 +44,13 @@ test
 })
 
 test.skipIf(cannotBeFull).each<[string, string]>([
-  ['generate --sandbox x', 'was'],
-  ['respond --sandbox --json x', 'yes'],
-  ['image create --sandbox -m gpt-image-1 --quality low -o x.png x', 'was'],
-  ['image create --sandbox -m gpt-image-1 --quality low -o x.png --json x', 'yes'],
-  ['video generate --sandbox --no-wait x', 'was'],
+  ['generate -m sandbox-text x', 'was'],
+  ['respond -m sandbox-text --json x', 'yes'],
+  ['image create -m gpt-image-1 --quality low -o x.png x', 'was'],
+  ['image create -m gpt-image-1 --quality low -o x.png --json x', 'yes'],
+  ['video generate -m video-model --no-wait x', 'was'],
 ])('%s to a full disk has been paid for', async (words, remark) => {
-  expect(await remarkOf(words.split(' '))).toBe(remark)
+  expect(await remarkOf(words.split(' '), await sandboxEnv())).toBe(remark)
 })
 
 test.skipIf(cannotBeFull)('a look at a job to a full disk costs nothing', async () => {
@@ -52,14 +59,15 @@ test.skipIf(cannotBeFull)('a look at a job to a full disk costs nothing', async 
   expect(await remarkOf(['video', 'status', 'models/veo/operations/op0'], env)).toBeUndefined()
 })
 
-const textCommands = ['generate', 'respond'].map((name) => [name, '--sandbox', 'Say much.'])
+const textCommands = ['generate', 'respond'].map((name) => [name, '-m', 'sandbox-text', 'Say much.'])
 
 test.skipIf(cannotBeFull).each(textCommands)(
   'the text of %s that a full disk does not take is rescued',
   async (...words) => {
-    const whole = (await spawnProgram(words).ended).stdout.toString()
+    const gateway = await sandboxEnv()
+    const whole = (await spawnProgram(words, { env: gateway }).ended).stdout.toString()
     const state = temporaryFolder()
-    const env = { MODELGATE_STATE_DIR: state }
+    const env = { ...gateway, MODELGATE_STATE_DIR: state }
     const { exit, stderr } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
     expect(exit).toBe(10)
     const [[name, text] = []] = rescuedIn(state)
@@ -77,8 +85,8 @@ test.skipIf(cannotBeFull)('--jsonl and --raw to a full disk are rescued, too', a
     ['--raw', /^\{/],
   ] as const) {
     const state = temporaryFolder()
-    const words = ['respond', '--sandbox', flag, 'x']
-    const env = { MODELGATE_STATE_DIR: state }
+    const words = ['respond', '-m', 'sandbox-text', flag, 'x']
+    const env = { ...(await sandboxEnv()), MODELGATE_STATE_DIR: state }
     const { exit } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
     expect(exit).toBe(10)
     expect(String([...rescuedIn(state).values()][0])).toMatch(holds)
@@ -115,14 +123,14 @@ test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of i
 })
 
 test.skipIf(!canMount).each([
-  ['an image', ['image', 'create', '--sandbox', '-m', 'gpt-image-1', '--quality', 'low', '-o', '-', 'x']],
+  ['an image', ['image', 'create', '-m', 'gpt-image-1', '--quality', 'low', '-o', '-', 'x']],
   ['the schema', ['schema', 'events']],
 ])('%s of which a full disk takes only a part is an error', async (_, words) => {
   const folder = temporaryFolder()
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', folder]).status).toBe(0)
   onTestFinished(() => void spawnSync('umount', [folder]))
   const shell = 'modelgate "$@" >out'
-  const { exit, stderr } = await spawnProgram(words, { shell, cwd: folder }).ended
+  const { exit, stderr } = await spawnProgram(words, { shell, cwd: folder, env: await sandboxEnv() }).ended
   expect([exit, stderr]).toEqual([
     10,
     expect.stringContaining('Standard output cannot be written: no space left'),

@@ -87,8 +87,8 @@ test('100 MB of standard input reach a gateway that takes them', async () => {
   expect(received).toBeGreaterThan(150_000_000)
 })
 
-test('100 MB of standard input are more than the sandbox can hold in its context', async () => {
-  const shell = 'yes | head -c 100000000 | modelgate "$@"'
+test('20 MB of standard input are more than the sandbox can hold in its context', async () => {
+  const shell = 'yes | head -c 20000000 | modelgate "$@"'
   const { exit, stdout, stderr } = await spawnProgram(['respond', '--sandbox', '-'], { shell }).ended
   expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 4, stdout: '' })
   expect(stderr).toMatch(/^modelgate: The gateway rejected the request \(HTTP 400\): .*context window/m)
