@@ -37,9 +37,8 @@ export interface MediaFile<Facts> {
    */
   done(isFramed?: boolean): Promise<SavedMedia<Facts>>
   /**
-   * Keeps what came as `NAME.damaged.EXT`: it is not whole, and all there is. The last call.
-   * @returns its path; undefined where there is nothing to keep, or it was written to a pipe
-   * @throws FileError
+   * Keeps what came as `NAME.damaged.EXT`: it is not whole, and all there is. The last call. Never throws.
+   * @returns its path; undefined where there is nothing to keep, or it went to a pipe, or cannot be kept
    */
   keepDamaged(): Promise<string | undefined>
   /** Removes what was written. Never throws, may be called at any time and more than once. */
@@ -92,21 +91,16 @@ export function openMediaFile<Facts>(
       throw error
     }
   }
-  const keepDamaged = () =>
-    orDrop(async () => {
-      const mediaType = file === undefined ? mediaTypeSoFar() : ''
-      if (mediaType === undefined) return undefined
-      const written = file ?? (await open(mediaType))
-      const kept = await written.commitDamaged()
-      file = undefined
-      return written.isDirect ? undefined : kept.path
-    })
-  const mediaTypeSoFar = () => {
+  async function keepDamaged() {
+    if (file === undefined && waiting.length === 0) return undefined
     try {
-      return waiting.length === 0 ? undefined : inspector.inspect().mediaType
-    } catch (error) {
-      if (error instanceof ContractError) return undefined
-      throw error
+      const written = file ?? (await open(inspector.inspect().mediaType))
+      const kept = await written.commitDamaged()
+      return written.isDirect ? undefined : kept.path
+    } catch {
+      return undefined
+    } finally {
+      await drop()
     }
   }
   return {
@@ -126,11 +120,10 @@ export function openMediaFile<Facts>(
     done: (isFramed = true) =>
       orDrop(async () => {
         const { mediaType, facts, integrity } = inspector.inspect()
-        const written = file ?? (await open(mediaType))
         if (integrity.damage !== undefined) {
           throw damagedMedia(kind.noun, integrity.damage, await keepDamaged())
         }
-        const saved = await written.commit()
+        const saved = await (file ?? (await open(mediaType))).commit()
         if (saved.rescued === undefined && saved.path !== planned) renamed?.(planned, saved.path)
         return { ...facts, ...saved, mime_type: mediaType, verified: isVerified(integrity, isFramed) }
       }),
@@ -177,7 +170,7 @@ export async function keepDamaged(
     error instanceof ModelgateError &&
     !['io', 'usage', 'bug'].includes(error.exit) &&
     !notWorthKeeping.has(error.code)
-  const kept = isOfContent ? await writer.keepDamaged().catch(() => undefined) : undefined
+  const kept = isOfContent ? await writer.keepDamaged() : undefined
   await writer.drop()
   if (kept === undefined || !(error instanceof ModelgateError)) return error
   return error.amend({ message: `${asSentence(error.message)} What came is kept as ${shownPath(kept)}.` })

@@ -68,6 +68,25 @@ test('two processes that save under the same name both keep their image, and no 
     expect(files.get(saved[at]!)).toEqual(pngBytes({ width: size }))
 })
 
+test('that an image is damaged is told, too, when it cannot be kept', async () => {
+  const folder = temporaryFolder()
+  const save = async () => {
+    const pathFor = () => 'hero.png'
+    const file = openMediaFile(testContext({ cwd: folder }), imageKind, { pathFor, force: false })
+    await file.write(mediaToSave.images.content.subarray(0, 2000))
+    return await file.done().catch((error: unknown) => error)
+  }
+  const { steps } = await withFsFault({ step: -1, fault: 'none' }, save)
+  expect(await readdir(folder)).toEqual(['hero.damaged.png'])
+  const fault = { step: steps.lastIndexOf('link'), fault: 'ENOSPC' }
+  const { value } = await withFsFault(fault, save)
+  expect(value).toMatchObject({
+    code: 'damaged_image',
+    message: 'The gateway sent a damaged image: the PNG data ends too early.',
+  })
+  expect(await readdir(folder)).toEqual(['hero.damaged.png'])
+})
+
 const canMount = process.platform === 'linux' && process.getuid?.() === 0
 
 test.skipIf(!canMount)('a full disk (needs root for a tmpfs) leaves nothing of the image', async () => {

@@ -131,6 +131,7 @@ test('what has begun can be given up as damaged, and begun again', async () => {
   await given.write(bytes.subarray(0, 300))
   expect(given.integrity()).toEqual({ state: 'short', damage: 'the PNG data ends too early' })
   expect(await given.keepDamaged()).toBe('a.damaged.png')
+  expect(await given.keepDamaged()).toBeUndefined()
   await given.drop()
   const again = open()
   await again.write(bytes.subarray(0, 300))
