@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { UsageError } from '../../src/errors.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { settingNames, settingTable } from '../../src/config/setting-table.ts'
+import { anyText } from '../support/any-text.ts'
 import { configPlace } from '../support/config-place.ts'
 
 const prototypes = [Object.prototype, Array.prototype, Function.prototype, String.prototype]
@@ -76,7 +77,7 @@ test.each(['.modelgaterc.json', '.modelgaterc.yaml', '.modelgaterc'])(
   async (name) => {
     const place = configPlace({ files: { [`project/${name}`]: '' } })
     await fc.assert(
-      fc.asyncProperty(fc.oneof(json, yaml, fc.string({ unit: 'binary' })), async (content) => {
+      fc.asyncProperty(fc.oneof(json, yaml, anyText()), async (content) => {
         writeFileSync(`${place.project}/${name}`, content)
         expect(await outcome(() => resolveSettings(place.context))).toEqual(sane)
       }),

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeText, invalidTextClause } from '../../src/files/input-file.ts'
+import { anyText } from '../support/any-text.ts'
 
 test.each<[string, string, Uint8Array]>([
   ['UTF-8', 'aä😀\0', Buffer.from('aä😀\0')],
@@ -38,7 +39,7 @@ const utf8Like = fc
   .array(
     fc.oneof(
       fc.uint8Array({ maxLength: 3 }),
-      fc.string({ unit: 'binary', maxLength: 3 }).map((text) => Buffer.from(text)),
+      anyText({ maxLength: 3 }).map((text) => Buffer.from(text)),
     ),
     { maxLength: 8 },
   )

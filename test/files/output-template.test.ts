@@ -7,6 +7,7 @@ import {
   templateTokens,
   type TemplateValues,
 } from '../../src/files/output-template.ts'
+import { anyText } from '../support/any-text.ts'
 import { hostileNames } from '../support/hostile-names.ts'
 
 const values: TemplateValues = {
@@ -106,7 +107,7 @@ describe.each(['slug', 'model', 'id'])('{%s}', (token) => {
 
   test('is safe as any text', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
+      fc.property(anyText({ maxLength: 200 }), (text) => {
         expect(bare.expand(hostile(text))).toSatisfy((name: string) => isSafe(name, 81))
       }),
       { numRuns: 2000 },

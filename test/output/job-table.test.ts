@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { JobSummary } from '../../src/events/video.ts'
 import { jobTable } from '../../src/output/job-table.ts'
+import { anyText } from '../support/any-text.ts'
 import { hostileNames } from '../support/hostile-names.ts'
 
 const now = 1_800_000_000
@@ -145,7 +146,7 @@ test('the short id finds its job, and no other', () => {
 const widest = (line: string) => [...line].reduce((sum, one) => sum + (/[ -~]/.test(one) ? 1 : 2), 0)
 
 test('whatever jobs hold, no line is wider than the terminal, acts on it, or pretends to be another', () => {
-  const text = fc.oneof(fc.constantFrom(...hostileNames), fc.string({ unit: 'binary', maxLength: 90 }))
+  const text = fc.oneof(fc.constantFrom(...hostileNames), anyText({ maxLength: 90 }))
   const anyJob = fc.record({
     id: fc.option(text),
     state: fc.constantFrom('pending', 'completed', 'failed', 'unknown' as const),

@@ -8,6 +8,7 @@ import {
 } from '../../../src/commands/shared/standard-input.ts'
 import type { Input, InputKind } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
+import { anyText } from '../../support/any-text.ts'
 import { pipedInput } from '../../support/piped-input.ts'
 import { testContext } from '../../support/test-context.ts'
 
@@ -221,7 +222,7 @@ test('an input that cannot be read is a file error', async () => {
 test('any cut into chunks gives the same text', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.array(fc.nat(64)),
       fc.constantFrom('utf8', 'utf16le'),
       async (text, sizes, encoding) => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
+import { anyText } from '../../support/any-text.ts'
 import { inPieces } from '../../support/server-replies.ts'
 import { outcomeOf } from './outcome.ts'
 
@@ -159,7 +160,7 @@ const shard = fc.oneof(
   ),
   fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', '{"a":1}', '[{},', 'null', '{"error":', '\u2028', '😀'),
   fc.json(),
-  fc.string({ unit: 'binary' }),
+  anyText(),
 )
 
 test('fails on hostile bytes only with errors of ours, and alike however they are cut', () => {

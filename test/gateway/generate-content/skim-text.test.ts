@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createEventFastPath } from '../../../src/gateway/events/event-reader.ts'
 import { createTextFastPath, readFacts } from '../../../src/gateway/generate-content/chunks.ts'
+import { anyText } from '../../support/any-text.ts'
 
 /** What a chunk says when it is read by its text; undefined when it has to be parsed. */
 function skimTextChunk(json: string) {
@@ -30,7 +31,7 @@ const chunk = fc.record(
         {
           content: fc.record(
             {
-              parts: fc.tuple(fc.record({ text: fc.string({ unit: 'binary' }) })),
+              parts: fc.tuple(fc.record({ text: anyText() })),
               role: fc.constant('model'),
             },
             { requiredKeys: ['parts'] },
