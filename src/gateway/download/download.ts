@@ -1,7 +1,6 @@
 import { maxDownloadBytes } from '../../contract/limits.ts'
 import { sleep } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
-import { readDataUrl } from './data-url.ts'
 import { createDownloadRetries, type DownloadRetry, requestUrl } from './request-url.ts'
 import {
   createTransfer,
@@ -15,7 +14,7 @@ import {
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 import { DeadlinePassed, ExchangeError } from '../exchange-error.ts'
 import type { Gateway } from '../gateway.ts'
-import { createBase64Decoder } from '../images/base64-decoder.ts'
+import { createBase64Decoder, readDataUrl } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
 import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../trace.ts'
@@ -110,7 +109,7 @@ export function createDownload(
       if (/^\s*data:/i.test(url)) {
         let contentType = ''
         await takeAtHand(async (add) => {
-          contentType = (await readDataUrl(url.trim(), add, maxBytes)).contentType
+          contentType = await readDataUrl(url.trim(), add)
         })
         return { bytes: transfer.received, contentType, isFramed: true }
       }

@@ -39,13 +39,13 @@ function brokenOff(damage = 'less came than before'): ModelgateError {
   )
 }
 
-export function downloadTooLarge(maxBytes: number): ContractError {
+function downloadTooLarge(maxBytes: number): ContractError {
   return new ContractError('download_too_large', `The URL serves more than ${maxBytes} bytes.`, {
     billed: 'no',
   })
 }
 
-export function emptyDownload(): ContractError {
+function emptyDownload(): ContractError {
   return new ContractError('empty_download', 'The URL serves an empty file.', { billed: 'no' })
 }
 

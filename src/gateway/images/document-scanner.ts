@@ -1,5 +1,11 @@
+import { ContractError } from '../../errors.ts'
 import { malformed, tooLarge } from '../reply-errors.ts'
-import { createPlaceTracker, type ImagePlace } from './place-tracker.ts'
+
+/** A value that may hold an image: in `data[item]`, or, with item null, at the top of an event. */
+export interface ImageField {
+  readonly item: number | null
+  readonly field: 'b64_json' | 'url'
+}
 
 /** What becomes of the text of one image. */
 export interface ImageText {
@@ -11,9 +17,9 @@ export interface ImageText {
 export interface DocumentHandlers {
   /**
    * The text of an image begins; in the field `url`, what follows `data:`.
-   * @param head tells the object up to here, closed as if nothing followed; to be asked at once
+   * @param head returns the object up to here, closed as if nothing followed; to be called at once
    */
-  image(place: ImagePlace, head: () => string): ImageText
+  image(field: ImageField, head: () => string): ImageText
   /** A JSON object has ended: its text, with `null` in place of the images. */
   document(text: string): Promise<void>
 }
@@ -38,9 +44,13 @@ const maxKeptBytes = 32 * 1_048_576
 
 const QUOTE = 34
 const BACKSLASH = 92
+const OPEN_ARRAY = 91
+const CLOSE_ARRAY = 93
 const OPEN_OBJECT = 123
-/** `{ } [ ] , :` */
-const marks = new Set([OPEN_OBJECT, 125, 91, 93, 44, 58])
+const CLOSE_OBJECT = 125
+const COMMA = 44
+const COLON = 58
+const marks = new Set([OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA, COLON])
 /** What may stand between objects: blanks, the brackets and commas of an array of them, record separators. */
 const between = new Set([32, 9, 10, 13, 30, 44, 91, 93])
 
@@ -54,7 +64,7 @@ const nullWord = Buffer.from('null')
  */
 export function createDocumentScanner(handlers: DocumentHandlers): DocumentScanner {
   const kept = createGrowingBytes()
-  const tracker = createPlaceTracker()
+  const tracker = createStructureTracker()
   let image: { readonly read: StringReader; readonly text: ImageText } | undefined
   /** The string that is being read, if it is not an image: an address may still turn out to be one. */
   let string: 'key' | 'address' | 'other' | undefined
@@ -68,18 +78,18 @@ export function createDocumentScanner(handlers: DocumentHandlers): DocumentScann
     kept.add(bytes, from, to)
   }
 
-  const beginImage = (place: ImagePlace, from: number) => {
+  const beginImage = (field: ImageField, from: number) => {
     kept.cut(from)
     kept.add(nullWord, 0, nullWord.length)
     string = undefined
-    image = { read: createStringReader(), text: handlers.image(place, () => `${kept.text()}}`) }
+    image = { read: createStringReader(), text: handlers.image(field, () => `${kept.text()}}`) }
   }
 
   const beginString = () => {
     stringFrom = kept.length - 1
-    const place = tracker.atKey ? undefined : tracker.place
-    if (place?.field === 'b64_json') return beginImage(place, stringFrom)
-    string = tracker.atKey && tracker.keyMatters ? 'key' : place === undefined ? 'other' : 'address'
+    const field = tracker.atKey ? undefined : tracker.imageField
+    if (field?.field === 'b64_json') return beginImage(field, stringFrom)
+    string = tracker.atKey && tracker.keyMatters ? 'key' : field === undefined ? 'other' : 'address'
   }
 
   /** Reads brackets, numbers and words up to the beginning of a string or the end of an object. */
@@ -125,7 +135,7 @@ export function createDocumentScanner(handlers: DocumentHandlers): DocumentScann
       string = undefined
     } else if (kept.length - stringFrom === dataStart.length && string === 'address') {
       string = 'other'
-      if (kept.text(stringFrom).toLowerCase() === dataStart) beginImage(tracker.place!, stringFrom)
+      if (kept.text(stringFrom).toLowerCase() === dataStart) beginImage(tracker.imageField!, stringFrom)
     }
     return at
   }
@@ -184,26 +194,70 @@ function keyOf(literal: string): string {
   }
 }
 
-/** Bytes that are added piece by piece. */
-interface GrowingBytes {
-  readonly length: number
-  /** Adds a part of the bytes, copied. */
-  add(bytes: Buffer, from: number, to: number): void
-  /** Takes away everything from this position on. */
-  cut(length: number): void
-  /** The bytes from a position on as UTF-8 text. */
-  text(from?: number): string
+/** No reply is nested deeper (fault S12). */
+const maxDepth = 512
+
+/**
+ * Follows the brackets, commas and keys of one JSON object; whether they are in order is left to JSON.parse.
+ * Images are at `{ data: [ { b64_json, url } ] }` and `{ b64_json, url }` (wire notes, section 4).
+ */
+function createStructureTracker() {
+  const stack: number[] = []
+  let atKey = false
+  let rootKey = ''
+  let itemKey = ''
+  let item = 0
+  const inItem = () =>
+    stack.length === 3 && rootKey === 'data' && stack[1] === OPEN_ARRAY && stack[2] === OPEN_OBJECT
+
+  return {
+    get depth() {
+      return stack.length
+    },
+    /** Whether a string that begins now is the key of an object. */
+    get atKey() {
+      return atKey
+    },
+    /** Whether the text of that key matters here. */
+    get keyMatters() {
+      return stack.length === 1 || inItem()
+    },
+    /** The value that begins now, if it may hold an image. */
+    get imageField(): ImageField | undefined {
+      const isItem = inItem()
+      if (stack.length !== 1 && !isItem) return undefined
+      const field = isItem ? itemKey : rootKey
+      return field === 'b64_json' || field === 'url' ? { item: isItem ? item : null, field } : undefined
+    },
+    key(text: string) {
+      if (stack.length === 1) rootKey = text
+      else itemKey = text
+    },
+    /** One of `{ } [ ] , :`. @throws ContractError when the nesting is too deep */
+    mark(byte: number) {
+      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        if (stack.length === maxDepth) {
+          throw new ContractError('reply_too_deep', `The reply is nested more than ${maxDepth} levels deep.`)
+        }
+        stack.push(byte)
+        if (stack.length === 2) item = 0
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) stack.pop()
+      else if (byte === COMMA && stack.length === 2) item++
+      atKey = (byte === OPEN_OBJECT || byte === COMMA) && stack.at(-1) === OPEN_OBJECT
+    },
+  }
 }
 
 /** Collects bytes in one buffer that doubles as it fills: small pieces do not hold on to the chunks they came in. */
-function createGrowingBytes(): GrowingBytes {
+function createGrowingBytes() {
   let buffer = Buffer.allocUnsafeSlow(4096)
   let length = 0
   return {
     get length() {
       return length
     },
-    add(bytes, from, to) {
+    /** Adds a part of the bytes, copied. */
+    add(bytes: Buffer, from: number, to: number) {
       const needed = length + to - from
       if (needed > buffer.length) {
         const larger = Buffer.allocUnsafeSlow(Math.max(needed, buffer.length * 2))
@@ -212,9 +266,11 @@ function createGrowingBytes(): GrowingBytes {
       }
       length += bytes.copy(buffer, length, from, to)
     },
-    cut(shorter) {
+    /** Takes away everything from this position on. */
+    cut(shorter: number) {
       length = shorter
     },
+    /** The bytes from a position on as UTF-8 text. */
     text: (from = 0) => buffer.toString('utf8', from, length),
   }
 }

@@ -1,18 +1,12 @@
 import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
-import { stalledError, cut, htmlReply } from '../reply-errors.ts'
+import { stalledError } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
-import type { Gateway, GatewayReply, GatewayRequest } from '../gateway.ts'
-import { isBlank, readBody } from '../reply-body.ts'
+import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { readBody } from '../reply-body.ts'
 import { brokenError, sendRequest } from '../send-request.ts'
-import { createImageCollector, type ImageCollector } from './assembler.ts'
+import { createImageCollector, type ImageCollector } from './collector.ts'
 import type { ImageReceiver, ImageReply } from './image-receiver.ts'
-import {
-  createDocumentScanner,
-  readAll,
-  type DocumentHandlers,
-  type DocumentScanner,
-} from './document-scanner.ts'
-import { createEventReader, type EventReader, type FramingReader } from './stream-reader.ts'
+import { createReplyReader, type ReplyReader } from './reply-reader.ts'
 
 export type { ImageReceiver, ImageReply, ImageWriter } from './image-receiver.ts'
 
@@ -34,8 +28,23 @@ export async function receiveImages(
   receiver.replied?.(reply.requestId)
   const collector: ImageCollector = createImageCollector(receiver, () => reader.eventName)
   const reader = createReplyReader(collector)
+  let known = { bytesRead: 0, messages: 0 }
+  const body = readBody(gateway, reply, {
+    stalled: stalledError,
+    progress() {
+      const before = known
+      known = { bytesRead: reader.bytesRead, messages: collector.messages }
+      return { completed: known.messages > before.messages, bytes: known.bytesRead - before.bytesRead }
+    },
+    graceMs: () => (isSettled(reader, collector) ? graceMs : undefined),
+  })
   try {
-    await readReply(gateway, reply, receiver, { reader, collector })
+    for await (const chunk of body) {
+      await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
+      await receiver.flush?.()
+      if (reader.done) break
+    }
+    if (!isSettled(reader, collector)) await reader.end()
   } catch (error) {
     if (!isSettled(reader, collector) || !breaksNothing(error)) {
       const failure = error instanceof ExchangeError ? brokenError(error, request.kind) : error
@@ -58,35 +67,6 @@ export async function receiveImages(
     created,
     response: results.length === 1 ? results[0] : results,
   }
-}
-
-interface Reading {
-  readonly reader: ReplyReader
-  readonly collector: ImageCollector
-}
-
-async function readReply(
-  gateway: Gateway,
-  reply: GatewayReply,
-  receiver: ImageReceiver,
-  { reader, collector }: Reading,
-): Promise<void> {
-  let known = { bytesRead: 0, messages: 0 }
-  const body = readBody(gateway, reply, {
-    stalled: stalledError,
-    progress() {
-      const before = known
-      known = { bytesRead: reader.bytesRead, messages: collector.messages }
-      return { completed: known.messages > before.messages, bytes: known.bytesRead - before.bytesRead }
-    },
-    graceMs: () => (isSettled(reader, collector) ? graceMs : undefined),
-  })
-  for await (const chunk of body) {
-    await reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
-    await receiver.flush?.()
-    if (reader.done) break
-  }
-  if (!isSettled(reader, collector)) await reader.end()
 }
 
 /** Whether everything has come: what follows is not waited for long. */
@@ -123,88 +103,3 @@ function missing(
     hint: 'Look at it with --raw.',
   })
 }
-
-/** Reads the reply to an image request, whatever its framing. */
-interface ReplyReader extends FramingReader {
-  /** The name of the event that is being read, empty when it has none. */
-  readonly eventName: string
-  readonly isEventStream: boolean
-  /** How many bytes of messages have come; comments and blanks do not count. */
-  readonly bytesRead: number
-}
-
-/** How much of an HTML page is read to find its title. */
-const htmlHeadLength = 4096
-
-/**
- * Finds the framing from the first character, as events/message-reader.ts does: `{` or `[` is JSON, `<` is HTML,
- * the rest is an event stream.
- * @throws ContractError for HTML, for what is not JSON, and for an object over the limits;
- *   GenerationError when a failure is written into the stream as plain text
- */
-export function createReplyReader(handlers: DocumentHandlers): ReplyReader {
-  const scanner = createDocumentScanner(handlers)
-  let events: EventReader | undefined
-  let reader: FramingReader | undefined
-  /** The beginning of an HTML page. */
-  let html: string | undefined
-  /** How many bytes of a byte order mark have come. */
-  let markBytes = 0
-
-  const choose = (first: number): FramingReader =>
-    first === OPEN_OBJECT || first === OPEN_ARRAY
-      ? createJsonReader(scanner)
-      : (events = createEventReader(scanner))
-
-  return {
-    async push(bytes) {
-      if (reader !== undefined) return reader.push(bytes)
-      let at = 0
-      if (html === undefined) {
-        while (at < bytes.length && (isBlank(bytes[at]!) || bytes[at] === byteOrderMark[markBytes])) {
-          if (!isBlank(bytes[at]!)) markBytes++
-          at++
-        }
-        if (at === bytes.length) return
-        if (bytes[at] !== LESS_THAN) {
-          reader = choose(bytes[at]!)
-          return reader.push(bytes.subarray(at))
-        }
-      }
-      html = (html ?? '') + bytes.toString('utf8', at, at + htmlHeadLength)
-      if (html.length >= htmlHeadLength || /<\/title/i.test(html)) throw htmlReply(html)
-    },
-    async end() {
-      if (html !== undefined) throw htmlReply(html)
-      await reader?.end()
-    },
-    get done() {
-      return reader?.done ?? false
-    },
-    get eventName() {
-      return events?.eventName ?? ''
-    },
-    get isEventStream() {
-      return events !== undefined
-    },
-    get bytesRead() {
-      return scanner.bytesRead
-    },
-  }
-}
-
-/** JSON from its first character: one object, several, or an array of them. */
-function createJsonReader(scanner: DocumentScanner): FramingReader {
-  return {
-    push: (bytes) => readAll(scanner, bytes),
-    async end() {
-      if (!scanner.idle) throw cut()
-    },
-    done: false,
-  }
-}
-
-const OPEN_OBJECT = 123
-const OPEN_ARRAY = 91
-const LESS_THAN = 60
-const byteOrderMark = [0xef, 0xbb, 0xbf]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createDocumentScanner } from '../../../src/gateway/images/document-scanner.ts'
-import { createEventReader as createImageEventReader } from '../../../src/gateway/images/stream-reader.ts'
+import { createEventReader as createImageEventReader } from '../../../src/gateway/images/reply-reader.ts'
 import { outcomeOf } from './outcome.ts'
 import { inPieces } from '../../support/server-replies.ts'
 

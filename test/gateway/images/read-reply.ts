@@ -1,6 +1,6 @@
 import { ModelgateError } from '../../../src/errors.ts'
-import { createImageCollector, type ImageCollector } from '../../../src/gateway/images/assembler.ts'
-import { createReplyReader } from '../../../src/gateway/images/receive-images.ts'
+import { createImageCollector, type ImageCollector } from '../../../src/gateway/images/collector.ts'
+import { createReplyReader } from '../../../src/gateway/images/reply-reader.ts'
 import { createImageResults } from './album.ts'
 
 /** What a reader makes of the bytes of a reply. */

@@ -1,15 +1,5 @@
-import { maxDownloadBytes } from '../../contract/limits.ts'
-import { ContractError } from '../../errors.ts'
-
-/** Decodes base64 that arrives in pieces. */
-export interface Base64Decoder {
-  /** ASCII bytes, cut anywhere. @throws ContractError `bad_base64` */
-  push(text: Buffer): Promise<void>
-  /** Hands over what has been decoded so far. */
-  flush(): Promise<void>
-  /** Hands over the rest; how many bytes there were in all. @throws ContractError `bad_base64` */
-  end(): Promise<number>
-}
+import { maxDownloadBytes } from '../contract/limits.ts'
+import { ContractError } from '../errors.ts'
 
 /** Decoded bytes are handed over in blocks of this size: few and large writes. */
 const blockBytes = 393_216
@@ -20,7 +10,8 @@ const alphabetOnly = /^[\w+/-]*$/
 const whiteSpace = /[\t\n\f\r ]+/g
 
 /**
- * A decoder for both alphabets that takes white space and missing padding, and nothing else (fault E34).
+ * A decoder for base64 that arrives in pieces, in both alphabets, with white space and missing padding, and nothing else
+ * (fault E34).
  * Whole quanta go through Node's own decoder, which skips what it does not know: that it gives as many
  * bytes as there should be proves that it has skipped nothing.
  * @param write receives each block, which holds only until the promise is settled: a fresh one each time would
@@ -29,7 +20,7 @@ const whiteSpace = /[\t\n\f\r ]+/g
 export function createBase64Decoder(
   write: (bytes: Uint8Array) => Promise<void>,
   maxBytes = maxDownloadBytes,
-): Base64Decoder {
+) {
   let block: Buffer | undefined
   let used = 0
   let total = 0
@@ -37,6 +28,7 @@ export function createBase64Decoder(
   let rest = ''
   let padding = 0
 
+  /** Hands over what has been decoded so far. */
   const flush = async () => {
     if (block === undefined || used === 0) return
     total += used
@@ -74,7 +66,7 @@ export function createBase64Decoder(
     }
   }
 
-  /** The long way, for a text with white space or padding in it. */
+  /** The slow way, for a text with white space or padding in it. */
   const decodeCarefully = async (before: string, text: Buffer): Promise<void> => {
     const clean = (before + text.toString('latin1')).replaceAll(whiteSpace, '')
     const data = clean.replace(/={1,2}$/, '')
@@ -85,12 +77,14 @@ export function createBase64Decoder(
 
   return {
     flush,
-    async push(text) {
+    /** ASCII bytes, cut anywhere. @throws ContractError `bad_base64` */
+    async push(text: Buffer) {
       if (padding === 0) return decode(text)
       const clean = text.toString('latin1').replaceAll(whiteSpace, '')
       padding += clean.length
       if (padding > 2 || /[^=]/.test(clean)) throw badBase64()
     },
+    /** Hands over the rest; how many bytes there were in all. @throws ContractError `bad_base64` */
     async end() {
       // One character is less than a byte; padding where nothing is to be padded is as wrong.
       if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) {
@@ -109,7 +103,7 @@ export function createBase64Decoder(
   }
 }
 
-export function badBase64(): ContractError {
+function badBase64(): ContractError {
   return new ContractError('bad_base64', 'The reply holds content that is not valid base64.', {
     hint: 'Look at the reply with --raw.',
   })
@@ -117,4 +111,67 @@ export function badBase64(): ContractError {
 
 function imageTooLarge(): ContractError {
   return new ContractError('image_too_large', 'The reply holds content that is larger than 2 GiB.')
+}
+
+const scheme = 'data:'
+const endsInBase64 = /;\s*base64\s*$/i
+/** The scheme and media type of a data URL are shorter than this. */
+const maxHeadLength = 1024
+
+/** Where the base64 begins in a text that may be a data URL (quirk 15); undefined until enough of it has come. */
+export function base64Start(text: string, final: boolean): number | undefined {
+  const begun = text.slice(0, scheme.length).toLowerCase()
+  if (begun !== scheme) return !final && scheme.startsWith(begun) ? undefined : 0
+  const comma = text.indexOf(',')
+  if (comma === -1 && !final && text.length < maxHeadLength) return undefined
+  if (!endsInBase64.test(text.slice(0, Math.max(comma, 0)))) throw badBase64()
+  return comma + 1
+}
+
+/**
+ * The content of a `data:` URL, decoded without any network (RFC 2397).
+ * @returns its media type
+ * @throws ContractError `bad_data_url`, `bad_base64`
+ */
+export async function readDataUrl(url: string, write: (bytes: Uint8Array) => Promise<void>): Promise<string> {
+  const comma = url.indexOf(',')
+  if (comma === -1) {
+    throw new ContractError('bad_data_url', 'The data URL of the reply has no content.', { billed: 'no' })
+  }
+  const head = url.slice('data:'.length, comma)
+  const content = decodePercent(Buffer.from(url.slice(comma + 1)))
+  if (endsInBase64.test(head)) {
+    const decoder = createBase64Decoder(write)
+    await decoder.push(content)
+    await decoder.end()
+  } else if (content.length > 0) await write(content)
+  return head.replace(endsInBase64, '').trim() || 'text/plain;charset=US-ASCII'
+}
+
+const PERCENT = 37
+
+/** Byte by byte: what is escaped need not be text. */
+function decodePercent(bytes: Buffer): Buffer {
+  if (!bytes.includes(PERCENT)) return bytes
+  const plain = bytes
+    .toString('latin1')
+    .replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+  return Buffer.from(plain, 'latin1')
+}
+
+/** The same for content that comes in pieces. Half an escape is held back until its rest has come. */
+export function createPercentDecoder() {
+  let held: Buffer = Buffer.alloc(0)
+  return {
+    push(piece: Buffer): Buffer {
+      const bytes = held.length === 0 ? piece : Buffer.concat([held, piece])
+      const last = bytes.lastIndexOf(PERCENT)
+      const end = last === -1 || last + 2 < bytes.length ? bytes.length : last
+      // A copy: what it was part of is not kept.
+      held = Buffer.from(bytes.subarray(end))
+      return decodePercent(bytes.subarray(0, end))
+    },
+    /** What has been held back: no escape. */
+    end: (): Buffer => held,
+  }
 }

@@ -1,9 +1,15 @@
 import { maxEventLines } from '../../contract/limits.ts'
-import { cut, plainFailure, tooManyLines } from '../reply-errors.ts'
-import { readAll, type DocumentScanner } from './document-scanner.ts'
+import { isBlank } from '../reply-body.ts'
+import { cut, htmlReply, plainFailure, tooManyLines } from '../reply-errors.ts'
+import {
+  createDocumentScanner,
+  readAll,
+  type DocumentHandlers,
+  type DocumentScanner,
+} from './document-scanner.ts'
 
 /** Reads one framing of a reply. */
-export interface FramingReader {
+interface FramingReader {
   push(bytes: Buffer): Promise<void>
   /** The bytes have ended. @throws ModelgateError `stream_truncated` inside a message */
   end(): Promise<void>
@@ -11,14 +17,99 @@ export interface FramingReader {
   readonly done: boolean
 }
 
-export interface EventReader extends FramingReader {
+/** Reads the reply to an image request, whatever its framing. */
+export interface ReplyReader extends FramingReader {
+  /** The name of the event that is being read, empty when it has none. */
+  readonly eventName: string
+  readonly isEventStream: boolean
+  /** How many bytes of messages have come; comments and blanks do not count. */
+  readonly bytesRead: number
+}
+
+/** How much of an HTML page is read to find its title. */
+const htmlHeadLength = 4096
+
+/**
+ * Finds the framing from the first character, as events/message-reader.ts does: `{` or `[` is JSON, `<` is HTML,
+ * the rest is an event stream.
+ * @throws ContractError for HTML, for what is not JSON, and for an object over the limits;
+ *   GenerationError when a failure is written into the stream as plain text
+ */
+export function createReplyReader(handlers: DocumentHandlers): ReplyReader {
+  const scanner = createDocumentScanner(handlers)
+  let events: EventReader | undefined
+  let reader: FramingReader | undefined
+  /** The beginning of an HTML page. */
+  let html: string | undefined
+  /** How many bytes of a byte order mark have come. */
+  let markBytes = 0
+
+  const choose = (first: number): FramingReader =>
+    first === OPEN_OBJECT || first === OPEN_ARRAY
+      ? createJsonReader(scanner)
+      : (events = createEventReader(scanner))
+
+  return {
+    async push(bytes) {
+      if (reader !== undefined) return reader.push(bytes)
+      let at = 0
+      if (html === undefined) {
+        while (at < bytes.length && (isBlank(bytes[at]!) || bytes[at] === byteOrderMark[markBytes])) {
+          if (!isBlank(bytes[at]!)) markBytes++
+          at++
+        }
+        if (at === bytes.length) return
+        if (bytes[at] !== LESS_THAN) {
+          reader = choose(bytes[at]!)
+          return reader.push(bytes.subarray(at))
+        }
+      }
+      html = (html ?? '') + bytes.toString('utf8', at, at + htmlHeadLength)
+      if (html.length >= htmlHeadLength || /<\/title/i.test(html)) throw htmlReply(html)
+    },
+    async end() {
+      if (html !== undefined) throw htmlReply(html)
+      await reader?.end()
+    },
+    get done() {
+      return reader?.done ?? false
+    },
+    get eventName() {
+      return events?.eventName ?? ''
+    },
+    get isEventStream() {
+      return events !== undefined
+    },
+    get bytesRead() {
+      return scanner.bytesRead
+    },
+  }
+}
+
+/** JSON from its first character: one object, several, or an array of them. */
+function createJsonReader(scanner: DocumentScanner): FramingReader {
+  return {
+    push: (bytes) => readAll(scanner, bytes),
+    async end() {
+      if (!scanner.idle) throw cut()
+    },
+    done: false,
+  }
+}
+
+const OPEN_OBJECT = 123
+const OPEN_ARRAY = 91
+const LESS_THAN = 60
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+
+interface EventReader extends FramingReader {
   /** The name of the event that is being read, empty when it has none so far. */
   readonly eventName: string
 }
 
 /** `data: ` and `event:` */
 const leadLength = 6
-/** Of names and of data that is not JSON no more is kept. */
+/** Of data that is not JSON no more is kept. */
 const maxTextLength = 4096
 const lineFeed = Buffer.from('\n')
 
@@ -27,7 +118,7 @@ const lineFeed = Buffer.from('\n')
  * no event is held in memory. Takes what relays make of such streams (quirks 3 to 9), as events/event-reader.ts
  * does: comments passed on as data, one object over several events, JSON without `data:`, failures as plain text.
  */
-export function createEventReader(scanner: DocumentScanner, mostLines = maxEventLines): EventReader {
+export function createEventReader(scanner: DocumentScanner, maxLines = maxEventLines): EventReader {
   const lines = createLineSplitter()
   /** What the current line is; undefined until enough of it has come. */
   let line: 'data' | 'event' | 'bare' | 'other' | undefined
@@ -56,7 +147,7 @@ export function createEventReader(scanner: DocumentScanner, mostLines = maxEvent
     line = isComment ? 'other' : 'data'
     if (isComment) return
     text = scanner.idle ? '' : undefined
-    if (dataLines === mostLines) throw tooManyLines()
+    if (dataLines === maxLines) throw tooManyLines()
     if (dataLines++ > 0 && !scanner.idle) await readAll(scanner, lineFeed)
     await takeData(Buffer.from(content, 'latin1'))
   }
@@ -149,26 +240,11 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Cuts a stream of bytes into lines, without collecting them. */
-interface LineSplitter {
-  /**
-   * The next part of a line, from a place in the bytes: its bytes, whether its line ends with it, and where
-   * the rest begins. Undefined when nothing is left.
-   */
-  next(bytes: Buffer, from: number): LinePart | undefined
-}
-
-interface LinePart {
-  readonly content: Buffer
-  readonly ended: boolean
-  readonly next: number
-}
-
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 
-/** Lines end with LF, CR or CRLF, also when a chunk ends between the two. */
-function createLineSplitter(): LineSplitter {
+/** Splits chunks of bytes into lines, without collecting them. Lines end with LF, CR or CRLF, even one cut in two. */
+function createLineSplitter() {
   let afterReturn = false
   /** Where the next CR is, so that a chunk with many lines is not searched again for each. */
   let searched: { readonly bytes: Buffer; readonly at: number } | undefined
@@ -180,7 +256,8 @@ function createLineSplitter(): LineSplitter {
     return searched.at
   }
   return {
-    next(bytes, start) {
+    /** The next part of a line: its bytes, whether its line ends with it, and where the rest begins. */
+    next(bytes: Buffer, start: number) {
       const from = afterReturn && bytes[start] === LINE_FEED ? start + 1 : start
       if (start < bytes.length) afterReturn = false
       if (from >= bytes.length) return undefined

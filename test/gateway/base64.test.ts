@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ContractError } from '../../../src/errors.ts'
-import { createBase64Decoder } from '../../../src/gateway/images/base64-decoder.ts'
+import { ContractError } from '../../src/errors.ts'
+import { createBase64Decoder } from '../../src/gateway/base64.ts'
 
 /** Decodes a text that arrives in pieces; the code of the error if it is refused. */
 async function decode(pieces: Iterable<Uint8Array>): Promise<Buffer | string> {
