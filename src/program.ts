@@ -3,10 +3,7 @@ import type { Context } from './context.ts'
 import { UsageError } from './errors.ts'
 import { addCommonOptions, refuseCommonOptions } from './commands/shared/common-options.ts'
 import { addExamples, type Example, helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
-import type { LoadCommand } from './commands/shared/load-command.ts'
-
-/** Gives a command its arguments, options and action. */
-export type Register = (command: Command, context: Context) => void
+import type { LoadCommand } from './commands/help.ts'
 
 /** A command as the tree knows it before it is loaded. */
 export interface CommandEntry {
@@ -14,8 +11,13 @@ export interface CommandEntry {
   readonly about: string
   /** Whether the options of every command, which are about requests and results, belong in its help. */
   readonly sends?: true
-  load(): Promise<Register>
+  /** Gets what gives the command its arguments, options and action; undefined for a group of commands. */
+  load?(): Promise<Register>
+  readonly examples?: readonly Example[]
+  readonly commands?: readonly CommandEntry[]
 }
+
+type Register = (command: Command, context: Context) => void
 
 /** Every command, in the order of `--help`. Each is loaded, with all it needs, when it is called. */
 export const commandEntries: readonly CommandEntry[] = [
@@ -35,13 +37,61 @@ export const commandEntries: readonly CommandEntry[] = [
     name: 'image',
     about: 'Create and edit images, into files',
     sends: true,
-    load: async () => (await import('./commands/image.ts')).registerImage,
+    examples: [
+      ['modelgate image create --sandbox -o boat.png "A paper boat"'],
+      ['modelgate image create -m MODEL -n 3 -o "hero-{index}.{ext}" "Hills at dusk"'],
+      ['modelgate image edit --image room.png --mask wall.png "Paint the wall blue"'],
+    ],
+    commands: [
+      {
+        name: 'create',
+        about: 'Draw images from a prompt, into files',
+        load: async () => (await import('./commands/image/create.ts')).registerImageCreate,
+      },
+      {
+        name: 'edit',
+        about: 'Change images by a prompt, into new files',
+        load: async () => (await import('./commands/image/edit.ts')).registerImageEdit,
+      },
+    ],
   },
   {
     name: 'video',
     about: 'Make videos: start jobs, wait for them, save them',
     sends: true,
-    load: async () => (await import('./commands/video.ts')).registerVideo,
+    examples: [
+      ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
+      ['modelgate video remix -m MODEL --last "Make it night"'],
+      ['modelgate video wait --last'],
+      ['modelgate video list --refresh'],
+    ],
+    commands: [
+      {
+        name: 'generate',
+        about: 'Make videos from a prompt and pictures',
+        load: async () => (await import('./commands/video/generate.ts')).registerVideoGenerate,
+      },
+      {
+        name: 'remix',
+        about: 'Make a video from a finished one, with one change',
+        load: async () => (await import('./commands/video/remix.ts')).registerVideoRemix,
+      },
+      {
+        name: 'status',
+        about: 'Look a job up: a video or an operation',
+        load: async () => (await import('./commands/video/status.ts')).registerVideoStatus,
+      },
+      {
+        name: 'wait',
+        about: 'Wait for a job and save its videos',
+        load: async () => (await import('./commands/video/wait.ts')).registerVideoWait,
+      },
+      {
+        name: 'list',
+        about: 'The jobs that this machine has started',
+        load: async () => (await import('./commands/video/list.ts')).registerVideoList,
+      },
+    ],
   },
   {
     name: 'sandbox',
@@ -120,7 +170,7 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }
 
-/** The command tree. A command's module is loaded just before its own words are parsed. */
+/** The command tree. */
 export function createProgram(context: Context): Command {
   const program = new Command('modelgate')
   program
@@ -142,21 +192,42 @@ export function createProgram(context: Context): Command {
     .showSuggestionAfterError()
   addExamples(program, context, examples)
   addCommonOptions(program)
-  for (const { name, about, sends } of commandEntries) {
-    const command = program.command(name).description(about)
-    if (sends) continue
-    command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(command))
-  }
-  program.hook('preSubcommand', (_, command) => loadCommand(command, context))
+  addCommands(program, context, commandEntries)
   return program
 }
 
-/** Loads what a command of the tree consists of. */
-export async function loadCommand(command: Command, context: Context): Promise<void> {
-  const entry = commandEntries.find(({ name }) => name === command.name())
-  if (entry !== undefined) (await entry.load())(command, context)
+/** Adds commands to the program or a group. The module of one is loaded when it is called. */
+function addCommands(parent: Command, context: Context, entries: readonly CommandEntry[]): void {
+  for (const { name, about, sends, examples: own, commands } of entries) {
+    const command = parent.command(name).description(about)
+    if (commands !== undefined) addCommands(command, context, commands)
+    if (own !== undefined) addExamples(command, context, own)
+    if (sends || parent.parent !== null) continue
+    command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(command))
+  }
+  parent.hook('preSubcommand', ({ args }, command) =>
+    // Of `video help wait` the parser shows the help without another hook.
+    args[1] === 'help' ? loadCommand(command, context, entries) : loadOwn(command, context, entries),
+  )
 }
 
+/** Loads what a command of the tree consists of, and all commands below it. */
+export async function loadCommand(
+  command: Command,
+  context: Context,
+  entries: readonly CommandEntry[] = commandEntries,
+): Promise<void> {
+  await loadOwn(command, context, entries)
+  const below = entries.find(({ name }) => name === command.name())?.commands ?? []
+  for (const child of command.commands) await loadCommand(child, context, below)
+}
+
+async function loadOwn(command: Command, context: Context, entries: readonly CommandEntry[]): Promise<void> {
+  const register = await entries.find(({ name }) => name === command.name())?.load?.()
+  register?.(command, context)
+}
+
+/** For the commands that speak about other commands. */
 function withLoader(register: (command: Command, context: Context, load: LoadCommand) => void): Register {
   return (command, context) => register(command, context, (other) => loadCommand(other, context))
 }

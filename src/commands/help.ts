@@ -2,10 +2,12 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError, exitCodes } from '../errors.ts'
 import { nearestName } from '../contract/nearest-name.ts'
-import type { LoadCommand } from './shared/load-command.ts'
 import { suggestWords } from './shared/common-options.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { formatExamples, type Example, formatRows, wrap } from './shared/help-layout.ts'
+
+/** Loads what a command of the tree consists of, and all commands below it; for the commands that speak about others. */
+export type LoadCommand = (command: Command) => Promise<void>
 
 /** Help that belongs to no command. */
 const topics: Readonly<Record<string, (columns: number) => string>> = {
@@ -22,8 +24,10 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
   command.action(async (name?: string, ownName?: string) => {
     const program = command.parent!
     if (name === undefined) return program.outputHelp()
-    const tell = Object.hasOwn(topics, name) ? topics[name] : undefined
-    if (tell !== undefined && ownName === undefined) return context.stdout.write(tell(context.stdout.columns))
+    const describe = Object.hasOwn(topics, name) ? topics[name] : undefined
+    if (describe !== undefined && ownName === undefined) {
+      return context.stdout.write(describe(context.stdout.columns))
+    }
     const found = program.commands.find((candidate) => candidate.name() === name)
     if (found === undefined) throw unknownTopic(name, ownName, ownName === undefined ? names : [])
     if (found !== command) await load(found)

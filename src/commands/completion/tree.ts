@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
-import { collect, wordsFor } from '../shared/common-options.ts'
+import { collect } from '../shared/common-options.ts'
 
 /** What may follow an option, or stand as an argument. */
 export interface Value {
@@ -99,7 +99,7 @@ function readValue(name: string, target: Argument | Option): Value {
     name,
     files: plain ? 'plain' : at ? 'at' : 'none',
     // A word that a shell would have to quote is easier typed than completed.
-    words: wordsFor(target).filter((word) => /^[\w./-]+$/.test(word)),
+    words: (target.argChoices ?? []).filter((word) => /^[\w./-]+$/.test(word)),
   }
 }
 

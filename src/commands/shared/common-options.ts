@@ -1,4 +1,4 @@
-import { Option, type Command, type Argument } from 'commander'
+import { type Argument, type Command, Help, Option } from 'commander'
 import { defaultMaxRetries, defaultSeconds } from '../../contract/limits.ts'
 import { UsageError } from '../../errors.ts'
 
@@ -106,9 +106,6 @@ export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
 }
 
-const meanings = new WeakMap<Command, Readonly<Record<string, string>>>()
-const refusals = new WeakMap<Command, ReadonlySet<string>>()
-
 /** What `--strict` is about. */
 export const strictMeanings = {
   text: { strict: 'treat an answer cut by the token limit as a failure' },
@@ -122,22 +119,10 @@ export const strictMeanings = {
  * @param meaning by the options' names, as commander keeps them
  */
 export function explainCommon(command: Command, meaning: Readonly<Record<string, string>>): void {
-  meanings.set(command, meaning)
-}
-
-/** Leaves options of every command out of the help of one that refuses them. */
-function hideCommon(command: Command, refused: ReadonlySet<string>): void {
-  refusals.set(command, refused)
-}
-
-/** What the option means to the command; undefined where it is the same for all. */
-export function meaningOf(command: Command, option: Option): string | undefined {
-  return meanings.get(command)?.[option.attributeName()]
-}
-
-/** Whether the help of the command leaves the option out. */
-export function isHidden(command: Command, option: Option): boolean {
-  return refusals.get(command)?.has(option.attributeName()) ?? false
+  command.configureHelp({
+    ...command.configureHelp(),
+    optionDescription: (option) => meaning[option.attributeName()] ?? option.description,
+  })
 }
 
 /** Common options that change nothing for the worse where no request is sent: less or more to read, no questions. */
@@ -165,9 +150,15 @@ export function refuseCommonOptions(command: Command, refused?: ReadonlySet<stri
   throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
 }
 
-/** Has a command refuse some of the common options, which its help does not offer. */
+/** Has a command refuse some of the common options, and leave them out of its help. */
 export function refuseSome(command: Command, refused: ReadonlySet<string>): void {
-  hideCommon(command, refused)
+  const all = new Help()
+  all.showGlobalOptions = true
+  command.configureHelp({
+    ...command.configureHelp(),
+    visibleGlobalOptions: (shown) =>
+      all.visibleGlobalOptions(shown).filter((option) => !refused.has(option.attributeName())),
+  })
   command.hook('preAction', () => refuseCommonOptions(command, refused))
 }
 
@@ -181,21 +172,14 @@ function wordsOf(command: Command): string {
   return parent === null || parent.parent === null ? command.name() : `${wordsOf(parent)} ${command.name()}`
 }
 
-const suggestions = new WeakMap<Argument | Option, readonly string[]>()
-
 /**
- * Remembers the words that a value may be, for completion. Unlike commander's choices they are not enforced:
- * the contract's own check does that, with all other problems.
+ * Names the words that a value may be, for completion. Unlike `choices()` it does not enforce them: the contract's own
+ * check does that, with all other problems.
  */
 export function suggestWords<T extends Argument | Option>(
   target: T,
   words: readonly string[] | undefined,
 ): T {
-  if (words !== undefined) suggestions.set(target, words)
+  if (words !== undefined) target.argChoices = [...words]
   return target
-}
-
-/** The words that are offered for a value: its choices, or what was suggested; none when anything goes. */
-export function wordsFor(target: Argument | Option): readonly string[] {
-  return target.argChoices ?? suggestions.get(target) ?? []
 }

@@ -1,5 +1,4 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
-import { isHidden, meaningOf } from './common-options.ts'
 import type { Context } from '../../context.ts'
 
 /** A term and what it means: a line of help, or several where it is narrow. */
@@ -17,6 +16,9 @@ const indent = '  '
  */
 export const helpLayout: HelpConfiguration = {
   showGlobalOptions: true,
+  // Which words are taken stands in the description where it helps.
+  optionDescription: ({ description }) => description,
+  argumentDescription: ({ description }) => description,
   formatHelp(command: Command, help: Help): string {
     const width = Math.min(help.helpWidth ?? 80, widest)
     const rows = <Item>(
@@ -30,11 +32,7 @@ export const helpLayout: HelpConfiguration = {
       ['Commands:', help.visibleCommands(command).map((child) => [child.name(), child.description()])],
       ...[...groups(command, help)].map(([heading, options]): [string, HelpRow[]] => [
         heading,
-        rows(
-          options,
-          help.optionTerm,
-          (option) => meaningOf(command, option) ?? help.optionDescription(option),
-        ),
+        rows(options, help.optionTerm, help.optionDescription),
       ]),
     ]
     const termWidth = Math.max(...blocks.flatMap(([, all]) => all.map(([term]) => term.length)))
@@ -56,8 +54,7 @@ export const ownOptionsLayout: HelpConfiguration = { ...helpLayout, showGlobalOp
 
 /** The options by the heading of their group; what has none comes first, with the program's among it. */
 function groups(command: Command, help: Help): Map<string, Option[]> {
-  const common = help.visibleGlobalOptions(command).filter((option) => !isHidden(command, option))
-  const visible = [...common, ...help.visibleOptions(command)]
+  const visible = [...help.visibleGlobalOptions(command), ...help.visibleOptions(command)]
   const [last, all] = [visible.filter(isLast), visible.filter((option) => !isLast(option))]
   const own = command.options.flatMap(({ helpGroupHeading }) => helpGroupHeading ?? [])
   const headings = ['Options:', ...own, ...all.map(headingOf)]
