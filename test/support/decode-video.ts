@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import type { Planes } from '../../src/sandbox/videos/film/macroblock.ts'
+import type { Planes } from '../../src/sandbox/videos/film/h264.ts'
 
 /** Whether ffmpeg is installed, which tests of what a decoder sees need. */
 export const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0
@@ -23,28 +23,21 @@ export function decodeVideo(video: Uint8Array, width: number, height: number): B
 }
 
 /**
- * How near a decoded picture is to what was drawn, in decibels (PSNR); at 40 hardly anybody sees a difference.
- * @param offset first column of the drawn planes that the picture shows
+ * What a decoder shows of planes without loss, its three planes one after the other.
+ * @param offset first column that the picture shows
  */
-export function likeness(
-  picture: Buffer,
-  drawn: Planes,
+export function shownPicture(
+  { luma, chroma }: Planes,
   width: number,
   height: number,
   offset: number,
-): number {
-  let sum = 0
-  let at = 0
-  for (const [plane, scale] of [
-    [drawn.luma, 1],
-    [drawn.chroma[0], 2],
-    [drawn.chroma[1], 2],
-  ] as const) {
-    for (let y = 0; y < height / scale; y++) {
-      for (let x = 0; x < width / scale; x++) {
-        sum += (picture[at++]! - plane.samples[y * plane.width + x + offset / scale]!) ** 2
-      }
-    }
-  }
-  return 10 * Math.log10(255 ** 2 / (sum / at))
+): Buffer {
+  const rows = [luma, ...chroma].flatMap(({ samples, width: stride }, plane) => {
+    const scale = plane === 0 ? 1 : 2
+    const left = offset / scale
+    return Array.from({ length: height / scale }, (_, y) =>
+      samples.subarray(y * stride + left, y * stride + left + width / scale),
+    )
+  })
+  return Buffer.concat(rows)
 }

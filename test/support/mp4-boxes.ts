@@ -37,6 +37,7 @@ export function mp4Facts(bytes: Buffer) {
   const media = box('moov/trak/mdia/mdhd')
   const movie = box('moov/mvhd')
   const sizes = box('moov/trak/mdia/minf/stbl/stsz')
+  const sync = box('moov/trak/mdia/minf/stbl/stss')
   const count = sizes.readUInt32BE(8)
   return {
     types: boxes.map(({ type }) => type),
@@ -47,7 +48,8 @@ export function mp4Facts(bytes: Buffer) {
       media.readUInt32BE(16) / media.readUInt32BE(12),
     ],
     frames: count,
-    hasSyncTable: boxAt(boxes, 'moov/trak/mdia/minf/stbl').boxes.some(({ type }) => type === 'stss'),
+    /** Numbers of the frames that a player can begin with, from 1. */
+    syncFrames: Array.from({ length: sync.readUInt32BE(4) }, (_, index) => sync.readUInt32BE(8 + index * 4)),
     frameSizes: Array.from({ length: count }, (_, index) => sizes.readUInt32BE(12 + index * 4)),
     start: box('moov/trak/mdia/minf/stbl/stco').readUInt32BE(8),
     dataStart: bytes.length - boxAt(boxes, 'mdat').content.length,

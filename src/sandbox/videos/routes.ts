@@ -20,7 +20,7 @@ import { pacingOf } from './job-state.ts'
  */
 export function addVideoRoutes(
   app: App,
-  { seed, clock, media, latency, signal }: Exchanges,
+  { seed, clock, media, latency }: Exchanges,
   serve: Serve,
   folder: string | undefined,
 ): VideoService {
@@ -29,7 +29,7 @@ export function addVideoRoutes(
     clock,
     media,
     jobs: createJobStore(clock, folder),
-    films: createFilmCache(signal, media),
+    films: createFilmCache(media),
     pacing: pacingOf(latency),
   }
   addVideos(app, serve, service)

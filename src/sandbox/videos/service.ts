@@ -1,4 +1,5 @@
 import type { SandboxRequest, SandboxContext } from '../request.ts'
+import { createBoundedMap } from '../bounded-map.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { VideoJob, Film } from './job.ts'
 import type { JobStore } from './job-store.ts'
@@ -35,49 +36,34 @@ export function pollHint({ kind }: VideoJob, { pacing }: VideoService): Readonly
   return { [kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms']: String(pacing.pollMs) }
 }
 
-/** Videos kept for the next part that is asked for; drawing one again takes a second or two. */
+/** Videos and stills kept for the next part that is asked for. */
 const kept = 4
 
 /** Loaded when the first video is asked for. */
 const drawing = () => import('./film/draw-film.ts')
 
-/** Draws videos, one at a time, and each once as long as it is asked for. */
+/** Draws videos, each once as long as it is asked for. */
 interface FilmCache {
   video(film: Film): Promise<ServedBytes>
   /** The first picture of a video. */
   still(film: Film): Promise<ServedBytes>
 }
 
-/**
- * @param signal ends what is being drawn
- * @param media `flat` for videos of one colour
- */
-export function createFilmCache(signal: AbortSignal, media: SandboxContext['media']): FilmCache {
-  const drawn = new Map<string, Promise<ServedBytes>>()
-  const draw = ({ drawFilm, flatFilm }: Awaited<ReturnType<typeof drawing>>, film: Film) =>
-    media === 'flat' ? flatFilm(film) : drawFilm(film, signal)
-  let last: Promise<unknown> = Promise.resolve()
-  const inTurn = (draw: () => Promise<ServedBytes>) => {
-    const mine = last.then(draw, draw)
-    last = mine.catch(() => {})
-    return mine
-  }
+/** @param media `flat` for videos of one colour */
+export function createFilmCache(media: SandboxContext['media']): FilmCache {
+  const drawn = createBoundedMap<Promise<ServedBytes>>(kept)
   const take = (name: string, draw: () => Promise<ServedBytes>) => {
-    const found = drawn.get(name) ?? inTurn(draw)
+    const found = drawn.get(name) ?? draw()
     // The last one taken is the last one to go.
-    drawn.delete(name)
     drawn.set(name, found)
-    for (const oldest of drawn.keys()) {
-      if (drawn.size <= kept) break
-      drawn.delete(oldest)
-    }
     return found
   }
   return {
     video: (film) =>
-      take(`video ${JSON.stringify(film)}`, async () =>
-        served(await draw(await drawing(), film), 'video/mp4'),
-      ),
+      take(`video ${JSON.stringify(film)}`, async () => {
+        const { drawFilm, flatFilm } = await drawing()
+        return served(media === 'flat' ? flatFilm(film) : drawFilm(film), 'video/mp4')
+      }),
     still: (film) =>
       take(`still ${JSON.stringify(film)}`, async () =>
         served(await encodeWebp((await drawing()).drawStill(film), 80), 'image/webp'),

@@ -1,14 +1,21 @@
-import { nextTurn } from '../../../context.ts'
 import type { Pixels } from '../../../files/codecs.ts'
 import { repaint } from '../../images/pixels.ts'
 import { drawScene, sceneColours } from '../../images/scene/draw-scene.ts'
 import { seededRandom } from '../../seeded-random.ts'
 import type { Film } from '../job.ts'
-import { createEncoder, pictureSet, sequenceSet, type Format } from './encoder.ts'
-import type { Plane, Planes } from './macroblock.ts'
+import {
+  keyPicture,
+  mostMacroblocks,
+  movedPicture,
+  pictureSet,
+  sequenceSet,
+  type Format,
+  type Plane,
+  type Planes,
+} from './h264.ts'
 import { mp4File } from './mp4.ts'
 
-export const framesPerSecond = 24
+const framesPerSecond = 24
 
 /** How far the camera goes: in heights or widths of the picture (the shorter one) a second, and at most in widths. */
 const speed = 0.07
@@ -21,48 +28,34 @@ const change = { colours: 0.85, scene: 0 } as const
 const mostPixels = 5_000_000
 
 /**
- * Draws a video: a camera that slowly passes a scene, as H.264 in an MP4. The same film gives the same bytes.
- * A second or less of work for 720p; everything else that is due has its turn between the pictures.
- * @throws the reason of the signal once it is aborted
+ * Draws a video: a camera that slowly passes a scene, as H.264 in an MP4. The same film gives the same bytes. Takes a
+ * tenth of a second for 720p.
  */
-export async function drawFilm(film: Film, signal?: AbortSignal): Promise<Uint8Array> {
+export function drawFilm(film: Film): Uint8Array {
   const format = formatOf(film)
-  const scene = planesOf(filmScene(film), format.rows * 16)
-  const encode = createEncoder(scene, format)
-  const pictures: Uint8Array[][] = []
-  for (const offset of panOffsets(film)) {
-    await nextTurn()
-    signal?.throwIfAborted()
-    pictures.push(await encode(offset, nextTurn))
-  }
-  return filmFile(format, pictures)
+  return filmFile(format, planesOf(filmScene(film), format.rows * 16), panOffsets(film))
 }
 
-/** A video of one colour, whose pictures are coded only once: for tests of all that is around a video. */
-export async function flatFilm(film: Film): Promise<Uint8Array> {
-  const format = formatOf(film)
+/** A video of one colour: for tests of all that is around a video. */
+export function flatFilm(film: Film): Uint8Array {
+  const { width, height } = film
+  const format = { width, height, columns: Math.ceil(width / 16), rows: Math.ceil(height / 16) }
   const light = 32 + Math.floor(seededRandom(film.seed, ...film.prompts)() * 192)
-  const plane = (width: number, height: number, sample: number): Plane => ({
-    width,
-    samples: new Uint8Array(width * height).fill(sample),
+  const plane = (wide: number, high: number, sample: number): Plane => ({
+    width: wide,
+    samples: new Uint8Array(wide * high).fill(sample),
   })
-  const [width, height] = [format.columns * 16, format.rows * 16]
-  const colour = plane(width / 2, height / 2, 128)
-  const encode = createEncoder({ luma: plane(width, height, light), chroma: [colour, colour] }, format)
-  // Two pictures one after the other have to differ in their numbers.
-  const pictures = [await encode(0), await encode(0)]
-  const frames = film.seconds * framesPerSecond
-  return filmFile(
-    format,
-    Array.from({ length: frames }, (_, frame) => pictures[frame % 2]!),
+  const colour = plane(format.columns * 8, format.rows * 8, 128)
+  const luma = plane(format.columns * 16, format.rows * 16, light)
+  const offsets = Array.from({ length: film.seconds * framesPerSecond }, () => 0)
+  return filmFile(format, { luma, chroma: [colour, colour] }, offsets)
+}
+
+/** @param offsets the first column of the scene that each picture shows, from 0 and never back */
+function filmFile(format: Format, scene: Planes, offsets: readonly number[]): Uint8Array {
+  const pictures = offsets.map((offset, frame) =>
+    frame === 0 ? keyPicture(scene, format) : movedPicture(frame, offset - offsets[frame - 1]!, format),
   )
-}
-
-function formatOf({ width, height }: Film): Format {
-  return { width, height, columns: Math.ceil(width / 16), rows: Math.ceil(height / 16) }
-}
-
-function filmFile(format: Format, pictures: readonly (readonly Uint8Array[])[]): Uint8Array {
   const { width, height } = format
   const sets = { sequenceSet: sequenceSet(format), pictureSet: pictureSet() }
   return mp4File({ width, height, framesPerSecond, ...sets }, pictures)
@@ -72,10 +65,9 @@ function filmFile(format: Format, pictures: readonly (readonly Uint8Array[])[]):
 export function drawStill(film: Film): Pixels {
   const { width, height } = film
   const scene = filmScene(film)
-  const start = panOffsets(film)[0]!
   const data = new Uint8ClampedArray(width * height * 4)
   for (let row = 0; row < height; row++) {
-    const from = (row * scene.width + start) * 4
+    const from = row * scene.width * 4
     data.set(scene.data.subarray(from, from + width * 4), row * width * 4)
   }
   return { data, width, height }
@@ -87,8 +79,7 @@ export function drawStill(film: Film): Pixels {
  */
 export function filmScene(film: Film): Pixels {
   const { prompts, seed, height } = film
-  // All the macroblocks of every picture.
-  const width = Math.ceil(film.width / 16) * 16 + panLength(film)
+  const width = formatOf(film).columns * 16
   const plan = (prompt: string) => ({ seed: [seed], prompt, isVivid: true })
   const [first, ...changes] = prompts
   const scale = width * height > mostPixels ? 2 : 1
@@ -113,20 +104,26 @@ function doubled({ data, width, height }: Pixels): Pixels {
   return { data: new Uint8ClampedArray(to.buffer), width: width * 2, height: height * 2 }
 }
 
-/** Columns of the scene that the camera passes beyond the first picture; even. */
-function panLength({ width, height, seconds }: Film): number {
-  const length = Math.min(speed * seconds * Math.min(width, height), mostWidths * width)
-  return Math.round(length / 2) * 2
+/** The macroblocks of everything that the camera passes. */
+function formatOf(film: Film): Format {
+  const { width, height } = film
+  return { width, height, columns: Math.ceil((width + panLength(film)) / 16), rows: Math.ceil(height / 16) }
 }
 
-/** The first column that each picture shows: gently off, gently to a stop, from the left or from the right. */
+/** Columns of the scene that the camera passes beyond the first picture; even. */
+function panLength({ width, height, seconds }: Film): number {
+  const room = Math.floor(mostMacroblocks / Math.ceil(height / 16)) * 16 - width
+  const length = Math.min(speed * seconds * Math.min(width, height), mostWidths * width, room)
+  return Math.max(0, Math.round(length / 2) * 2)
+}
+
+/** The first column that each picture shows, from 0 on: gently off, gently to a stop. */
 export function panOffsets(film: Film): number[] {
   const length = panLength(film)
   const frames = film.seconds * framesPerSecond
-  const isBackwards = seededRandom(film.seed, film.prompts[0], 'pan')() < 0.5
   return Array.from({ length: frames }, (_, frame) => {
     const share = (1 - Math.cos((Math.PI * frame) / (frames - 1))) / 2
-    return Math.round(((isBackwards ? 1 - share : share) * length) / 2) * 2
+    return Math.round((share * length) / 2) * 2
   })
 }
 

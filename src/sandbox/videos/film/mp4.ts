@@ -22,11 +22,11 @@ const times = zeros(8)
 
 /**
  * An MP4 with one video track, its index first, so that a player can begin before all of it has come (ISO 14496-12).
- * @param pictures each its NAL units; a player can begin with any of them
+ * @param pictures each its NAL unit; a player can begin with the first one
  */
-export function mp4File(track: Track, pictures: readonly (readonly Uint8Array[])[]): Uint8Array {
+export function mp4File(track: Track, pictures: readonly Uint8Array[]): Uint8Array {
   const type = box('ftyp', 'isom', u32(0x200), 'isom', 'iso2', 'avc1', 'mp41')
-  const samples = pictures.map((units) => Buffer.concat(units.flatMap((unit) => [u32(unit.length), unit])))
+  const samples = pictures.map((unit) => Buffer.concat([u32(unit.length), unit]))
   const sizes = samples.map(({ length }) => length)
   // The index holds where the pictures begin, and is as long whatever that is.
   const index = movie(track, sizes, type.length + movie(track, sizes, 0).length + 8)
@@ -37,11 +37,11 @@ function movie(track: Track, sizes: readonly number[], start: number): Buffer {
   const { width, height, framesPerSecond } = track
   const count = sizes.length
   const duration = Math.round((count / framesPerSecond) * fileTicks)
-  const speedAndVolume = [u32(0x1_0000), u16(0x100)]
   const table = box(
     'stbl',
     fullBox('stsd', 0, u32(1), sampleEntry(track)),
     fullBox('stts', 0, u32(1, count, 1)),
+    fullBox('stss', 0, u32(1, 1)),
     fullBox('stsc', 0, u32(1, 1, count, 1)),
     fullBox('stsz', 0, u32(0, count, ...sizes)),
     fullBox('stco', 0, u32(1, start)),
@@ -56,21 +56,10 @@ function movie(track: Track, sizes: readonly number[], start: number): Buffer {
   // Flags: enabled, in the movie, in its preview.
   const sides = u32(width * 0x1_0000, height * 0x1_0000)
   const header = fullBox('tkhd', 7, times, u32(1, 0, duration), zeros(16), identity, sides)
-  return box(
-    'moov',
-    fullBox(
-      'mvhd',
-      0,
-      times,
-      u32(fileTicks, duration),
-      ...speedAndVolume,
-      zeros(10),
-      identity,
-      zeros(24),
-      u32(2),
-    ),
-    box('trak', header, media),
-  )
+  // As fast and as loud as it is; the next track would be number 2.
+  const usual = [u32(0x1_0000), u16(0x100), zeros(10), identity, zeros(24), u32(2)]
+  const general = fullBox('mvhd', 0, times, u32(fileTicks, duration), ...usual)
+  return box('moov', general, box('trak', header, media))
 }
 
 /** `avc1` with the parameter sets (ISO 14496-15), square pixels and the colours of BT.709. */
