@@ -23,15 +23,14 @@ export interface UploadedFile {
   readonly head: Uint8Array
 }
 
-/** A request that passed the door: right host, a key, and a body that is a JSON object (empty for GET). */
-export interface SandboxRequest {
+/** A request from a local program with a key, with a body that is a JSON object (empty for GET). */
+export interface SandboxRequest extends RequestContent {
+  /** What stands in the path for the names of the route: `id`, `model`. */
+  readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
-  readonly body: JsonObject
-  /** Files that came with a form; none otherwise. */
-  readonly files: readonly UploadedFile[]
-  /** Bytes of the whole body. */
-  readonly size: number
+  /** What addresses on this sandbox begin with, by the name under which the client knows it. */
+  readonly origin: string
   /** Counts the requests of this sandbox; makes ids differ and stay repeatable. */
   readonly number: number
   /** What the answer to it may still cost. */

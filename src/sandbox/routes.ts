@@ -1,129 +1,139 @@
+import type { IncomingMessage } from 'node:http'
+import type { Fields } from '../contract/field.ts'
 import { imageEditEndpoint } from '../contract/images.ts'
+import { videoCreateEndpoint } from '../contract/video-create.ts'
+import { videoRemixEndpoint } from '../contract/videos.ts'
 import { answerGenerateContent } from './generate-content/answer-request.ts'
-import { exchange, assertLocal } from './http/decide.ts'
-import type { Exchanges, Handler } from './http/handler.ts'
-import { RequestProblem } from './http/problem.ts'
-import { jsonReply } from './http/reply.ts'
+import type { Handler, Match, ServerContext } from './http/exchange.ts'
+import { googleReply, jsonReply } from './http/reply.ts'
 import { createImages, editImages } from './images/endpoints.ts'
 import { createImageStore, serveImage } from './images/image-store.ts'
 import { readForm } from './images/form.ts'
-import type { KeepImage } from './images/reply.ts'
 import { modelCatalog, modelList } from './models.ts'
 import { createResponse, cancelResponse, deleteResponse, getResponse } from './responses/create-response.ts'
 import { createResponseStore } from './responses/response-store.ts'
-import { originOf, pathPart, type App, type Call, type Serve } from './serve.ts'
-import { addVideoRoutes, operationHandler } from './videos/routes.ts'
-import type { VideoService } from './videos/service.ts'
+import { redirectToFile, serveContent, serveFile } from './videos/content.ts'
+import { createOperation, lookUpOperation } from './videos/operation-endpoints.ts'
+import { createVideoService } from './videos/service.ts'
+import { createVideo, deleteVideo, getVideo, listVideos, remixVideo } from './videos/video-endpoints.ts'
 
-/** Tells the server adapter that the reply has been written to Node's own response. */
-const alreadySent = () => new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
-
-const idOf = (call: Call) => pathPart(call, 'id')
+/** Method and path; what stands in braces is a name for one segment of the path, or a part of it. */
+type Route = readonly [method: string, path: string, handler: Handler]
 
 /**
- * Puts the endpoints on their paths. Every reply is written to Node's own response, so that faults can reach it.
+ * All endpoints, each on its path.
  * @param folder where video jobs are kept; undefined for memory
+ * @returns finds the endpoint of a method and a path
  */
-export function addRoutes(app: App, shared: Exchanges, folder: string | undefined): void {
-  const store = createResponseStore(shared.clock)
-  const serve: Serve = (handlerOf) => async (call) => {
-    const { incoming, outgoing } = call.env
-    await exchange(incoming, outgoing, handlerOf(call), shared)
-    return alreadySent()
+export function createRouter(
+  server: ServerContext,
+  folder: string | undefined,
+): (method: string, path: string) => Match | undefined {
+  const routes = [...textRoutes(server), ...imageRoutes(server), ...videoRoutes(server, folder)].map(
+    ([method, path, handler]) => ({ method, pattern: patternOf(path), handler }),
+  )
+  return (method, path) => {
+    for (const route of routes) {
+      const groups = route.method === method ? route.pattern.exec(path)?.groups : undefined
+      if (groups === undefined) continue
+      const params = Object.entries(groups).map(([name, value]) => [name, decoded(value)])
+      return { handler: route.handler, params: Object.fromEntries(params) }
+    }
+    return undefined
   }
-
-  const service = addVideoRoutes(app, shared, serve, folder)
-  const act = serve((call) => actionHandler(call, shared, service))
-  app.post('/v1beta/models/:action', act)
-  app.post('/v1/models/:action', act)
-  app.get(
-    '/v1beta/models',
-    serve(() => ({ endpoint: 'models', answer: () => jsonReply(modelCatalog(), { pretty: true }) })),
-  )
-
-  app.post(
-    '/v1/responses',
-    serve(() => ({ endpoint: 'responses', answer: (request) => createResponse(request, store, shared) })),
-  )
-  app.get(
-    '/v1/responses/:id',
-    serve((call) => ({
-      endpoint: 'response-lookup',
-      answer: (request) => getResponse(request, idOf(call), store),
-    })),
-  )
-  app.post(
-    '/v1/responses/:id/cancel',
-    serve((call) => ({ endpoint: 'response-lookup', answer: () => cancelResponse(idOf(call), store) })),
-  )
-  app.delete(
-    '/v1/responses/:id',
-    serve((call) => ({ endpoint: 'response-lookup', answer: () => deleteResponse(idOf(call), store) })),
-  )
-  addImageRoutes(app, shared, serve)
-  app.get(
-    '/v1/models',
-    serve(() => ({ endpoint: 'models', answer: () => jsonReply(modelList()) })),
-  )
-
-  app.get('/sandbox/stats', (call) => {
-    assertLocal(call.env.incoming.headers)
-    return call.json(shared.ledger.stats())
-  })
-  // Only a fault of the sandbox itself comes here: break the connection off rather than pretend an answer.
-  app.onError((error, call) => {
-    if (error instanceof RequestProblem) return call.json({ error: error.message }, 403)
-    call.env.outgoing.destroy()
-    return alreadySent()
-  })
-  app.all(
-    '*',
-    serve(() => undefined),
-  )
 }
 
-function addImageRoutes(app: App, shared: Exchanges, serve: Serve): void {
-  const store = createImageStore(shared.clock, shared.seed)
-  const keeper =
-    (call: Call): KeepImage =>
-    (id, picture) =>
-      originOf(call) + store.keep(id, picture)
-  app.post(
-    '/v1/images/generations',
-    serve((call) => ({
-      endpoint: 'image-generations',
-      answer: (request) => createImages(request, keeper(call), shared),
-    })),
-  )
-  app.post(
-    '/v1/images/edits',
-    serve((call) => ({
-      endpoint: 'image-edits',
-      readContent: (incoming) => readForm(incoming, imageEditEndpoint.fields),
-      answer: (request) => editImages(request, keeper(call), shared),
-    })),
-  )
-  app.get(
-    '/sandbox/images/:file',
-    serve((call) => ({
-      endpoint: 'image-files',
-      needsNoKey: true,
-      answer: (request) => serveImage(request, call.req.param('file') ?? '', store),
-    })),
-  )
+/** A group for every name, and one that is always there. A model's name may hold colons itself. */
+function patternOf(path: string): RegExp {
+  return new RegExp(`^(?<path>${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')})$`)
 }
 
-/** `{model}:{method}`: the model's name may hold colons itself. */
-function actionHandler(call: Call, shared: Exchanges, service: VideoService): Handler | undefined {
-  const action = pathPart(call, 'action')
-  const colon = action.lastIndexOf(':')
-  const [model, method] = [action.slice(0, colon), action.slice(colon + 1)]
-  if (model !== '' && method === 'predictLongRunning') return operationHandler(model, service)
-  if (model === '' || (method !== 'streamGenerateContent' && method !== 'generateContent')) return undefined
-  const streams = method === 'streamGenerateContent'
-  return {
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+function textRoutes(server: ServerContext): Route[] {
+  const store = createResponseStore(server.clock)
+  const generate = (streams: boolean): Handler => ({
     endpoint: 'generate-content',
-    model,
-    answer: (request) => answerGenerateContent(request, model, streams, shared),
+    answer: (request) => answerGenerateContent(request, streams, server),
+  })
+  return [
+    ['POST', '/v1(?:beta)?/models/{model}:streamGenerateContent', generate(true)],
+    ['POST', '/v1(?:beta)?/models/{model}:generateContent', generate(false)],
+    ['GET', '/v1beta/models', { endpoint: 'models', answer: () => googleReply(modelCatalog()) }],
+    ['GET', '/v1/models', { endpoint: 'models', answer: () => jsonReply(modelList()) }],
+    [
+      'POST',
+      '/v1/responses',
+      { endpoint: 'responses', answer: (request) => createResponse(request, store, server) },
+    ],
+    ...onResponse('GET', '', getResponse),
+    ...onResponse('POST', '/cancel', cancelResponse),
+    ...onResponse('DELETE', '', deleteResponse),
+  ]
+  function onResponse(method: string, action: string, answer: typeof getResponse): Route[] {
+    const handler: Handler = { endpoint: 'response-lookup', answer: (request) => answer(request, store) }
+    return [[method, `/v1/responses/{id}${action}`, handler]]
   }
+}
+
+function imageRoutes(server: ServerContext): Route[] {
+  const store = createImageStore(server.clock, server.seed)
+  return [
+    [
+      'POST',
+      '/v1/images/generations',
+      { endpoint: 'image-generations', answer: (request) => createImages(request, store, server) },
+    ],
+    [
+      'POST',
+      '/v1/images/edits',
+      {
+        endpoint: 'image-edits',
+        readForm: (incoming) => readForm(incoming, imageEditEndpoint.fields),
+        answer: (request) => editImages(request, store, server),
+      },
+    ],
+    [
+      'GET',
+      '/sandbox/images/{file}',
+      { endpoint: 'image-files', needsNoKey: true, answer: (request) => serveImage(request, store) },
+    ],
+  ]
+}
+
+function videoRoutes(server: ServerContext, folder: string | undefined): Route[] {
+  const service = createVideoService(server, folder)
+  const route = (
+    method: string,
+    path: string,
+    endpoint: Handler['endpoint'],
+    answer: typeof createVideo,
+    fields?: Fields,
+  ): Route => {
+    // Both endpoints that take a form take JSON as well (wire notes, "Videos").
+    const isForm = (incoming: IncomingMessage) => /^multipart\//i.test(incoming.headers['content-type'] ?? '')
+    const forms = fields && {
+      readForm: (incoming: IncomingMessage) => (isForm(incoming) ? readForm(incoming, fields) : undefined),
+    }
+    return [method, path, { endpoint, ...forms, answer: (request) => answer(request, service) }]
+  }
+  return [
+    route('POST', '/v1/videos', 'video-create', createVideo, videoCreateEndpoint.fields),
+    route('GET', '/v1/videos', 'video-lookup', listVideos),
+    route('GET', '/v1/videos/{id}', 'video-lookup', getVideo),
+    route('DELETE', '/v1/videos/{id}', 'video-lookup', deleteVideo),
+    route('GET', '/v1/videos/{id}/content', 'video-content', serveContent),
+    route('POST', '/v1/videos/{id}/remix', 'video-remix', remixVideo, videoRemixEndpoint.fields),
+    // Google's own client asks below `/v1` since its version 3.
+    route('POST', '/v1(?:beta)?/models/{model}:predictLongRunning', 'video-operations', createOperation),
+    route('GET', '/v1(?:beta)?/models/{model}/operations/{id}', 'operation-lookup', lookUpOperation),
+    route('GET', '/(?<version>v1|v1beta)/files/{file}:download', 'video-files', redirectToFile),
+    route('GET', '/download/v1(?:beta)?/files/{file}:download', 'video-files', serveFile),
+  ]
 }

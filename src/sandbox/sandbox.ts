@@ -1,15 +1,15 @@
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { HttpBindings } from '@hono/node-server'
 import type { Clock } from '../context.ts'
 import { maxHeaderBytes } from '../contract/limits.ts'
 import { UsageError } from '../errors.ts'
 import type { EndpointName, FaultRule } from './faults/rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
-import type { Exchanges } from './http/handler.ts'
+import { exchange, type ServerContext } from './http/exchange.ts'
+import { createTurnstile } from './http/read-body.ts'
 import type { LatencyProfile } from './http/reply.ts'
-import { createLedger, type FiredFault, type RequestRecord } from './ledger.ts'
-import { addRoutes } from './routes.ts'
+import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
+import { createRouter } from './routes.ts'
 
 export type { FaultRule, FiredFault, LatencyProfile, RequestRecord }
 
@@ -48,39 +48,33 @@ export interface Sandbox {
  * @throws UsageError when the port cannot be had
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const [{ Hono }, { createAdaptorServer }] = await Promise.all([import('hono'), import('@hono/node-server')])
   const { seed = 1, clock, onRequest } = options
-  const ledger = createLedger()
+  const log = createRequestLog()
   const closing = new AbortController()
-  let requests = 0
-  const app = new Hono<{ Bindings: HttpBindings }>()
-  const shared: Exchanges = {
+  const context: ServerContext = {
     seed,
     clock,
     media: options.media ?? 'scenes',
     latency: options.latency ?? 'none',
     faults: createFaultChooser(options.faults ?? [], seed),
-    ledger,
+    log,
+    largeBodies: createTurnstile(),
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
-    nextNumber: () => ++requests,
   }
-  addRoutes(app, shared, options.folder)
-  // The global Request and Response belong to the program around the sandbox.
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    overrideGlobalObjects: false,
-    serverOptions: { maxHeaderSize: maxHeaderBytes },
-  }) as Server
+  const find = createRouter(context, options.folder)
   // A stalled fault may outlast any timeout of the server's own.
-  server.requestTimeout = 0
-  server.on('connection', (socket) => socket.setNoDelay(true))
+  const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, noDelay: true })
+  server.on('request', (incoming, outgoing) => {
+    // Only a fault of the sandbox itself rejects: break the connection off rather than pretend an answer.
+    exchange(incoming, outgoing, find, context).catch(() => outgoing.destroy())
+  })
   await listen(server, options.port ?? 0)
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    created: ledger.created,
-    requests: ledger.requests,
-    firedFaults: ledger.firedFaults,
+    created: log.created,
+    requests: log.requests,
+    firedFaults: log.firedFaults,
     close: () =>
       new Promise((resolve) => {
         closing.abort()

@@ -2,8 +2,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
-import { testContext } from '../support/test-context.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { call, generate, rawCall, respond, runningSandbox } from '../support/running-sandbox.ts'
 
 const MiB = 1024 * 1024
@@ -173,15 +172,4 @@ test('a fault that answers with no HTTP makes no creation', async () => {
   expect(sandbox.requests()).toMatchObject([{ created: false, fault: 'ssh' }])
   expect((await respond(sandbox, 'hi')).status).toBe(200)
   expect(sandbox.created()).toBe(1)
-})
-
-test('closing does not wait for a video that is being drawn', async () => {
-  const sandbox = await startSandbox({ clock: testContext().clock })
-  const headers = { authorization: 'Bearer x' }
-  const waiting = fetch(`${sandbox.url}/v1/videos/video_sandbox_source/content`, { headers })
-    .then((response) => response.arrayBuffer())
-    .catch((error: Error) => error)
-  while (sandbox.requests().length === 0) await turn()
-  await sandbox.close()
-  expect(await waiting).toBeInstanceOf(Error)
 })

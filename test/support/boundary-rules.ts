@@ -32,7 +32,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The only parts that may know a package. A package that is not listed is known to none. */
 const packageOwners: Readonly<Record<string, readonly string[]>> = {
   '@fastify/busboy': ['sandbox'],
-  '@hono/node-server': ['sandbox'],
   '@inquirer/prompts': ['commands'],
   '@jsquash/jpeg': ['files'],
   '@jsquash/png': ['files'],
@@ -42,7 +41,6 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   commander: ['program', 'commands'],
   cosmiconfig: ['config'],
   'eventsource-parser': ['gateway'],
-  hono: ['sandbox'],
   'js-yaml': ['config'],
   ora: ['output'],
   sixel: ['output'],

@@ -1,7 +1,8 @@
 import type { Budget } from '../budget.ts'
+import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
 
-/** A tool the sandbox decided to call. */
-export interface PlannedCall {
+/** A tool that the answer calls. */
+export interface ToolCall {
   readonly name: string
   /** JSON Schema (or the OpenAPI subset) of the arguments; undefined for a custom tool, which takes text. */
   readonly parameters: unknown
@@ -9,7 +10,7 @@ export interface PlannedCall {
 }
 
 /** What a request of either style asks for, in one vocabulary. */
-export interface Question {
+export interface TextRequest {
   /** What makes the answer repeatable: seed, model, candidate, the caller's own seed. */
   readonly seed: readonly (string | number)[]
   readonly prompt: string
@@ -18,11 +19,10 @@ export interface Question {
   readonly format: 'text' | 'json' | 'enum'
   /** The schema of the JSON or of the enum, if one was given. */
   readonly schema?: unknown
-  readonly calls: readonly PlannedCall[]
+  readonly calls: readonly ToolCall[]
   /** Tool outputs that came with the request, to be acknowledged in the answer. */
   readonly toolOutputs: readonly string[]
   readonly thinks: boolean
-  readonly wantsImage: boolean
   /** Upper bound of tokens, reasoning included. */
   readonly maxTokens: number | undefined
   readonly stopSequences: readonly string[]
@@ -32,7 +32,7 @@ export type AnswerPart =
   | { readonly kind: 'text' | 'refusal'; readonly text: string; readonly tokens: readonly string[] }
   | {
       readonly kind: 'call'
-      readonly call: PlannedCall
+      readonly call: ToolCall
       /** JSON, or plain text for a custom tool; cut short when the token limit struck. */
       readonly tokens: readonly string[]
       readonly arguments: string
@@ -46,7 +46,7 @@ export type Ending = 'complete' | 'length' | 'refusal' | 'block' | 'failure' | '
 
 /** What the sandbox will say, before it is put into the wire form of either style. */
 export interface Answer {
-  /** Summary of the thoughts; empty when the question asks for none. */
+  /** Summary of the thoughts; empty when the request asks for none. */
   readonly thoughts: readonly string[]
   readonly parts: readonly AnswerPart[]
   readonly ending: Ending
@@ -70,19 +70,7 @@ export const scenarios = [
 ] as const
 export type Scenario = (typeof scenarios)[number]
 
-/**
- * The scenario a request asks for: by the header `x-sandbox-scenario`, by a word of the prompt such as
- * `sandbox:refusal`, or by the model's name.
- */
-export function scenarioOf(
-  header: string | undefined,
-  prompt: string,
-  ofModel: Scenario | undefined,
-): Scenario | undefined {
-  return askedFor(scenarios, header, prompt) ?? ofModel
-}
-
-/** The scenario of a list that the header or a word of the prompt asks for. */
+/** The scenario of a list that the header `x-sandbox-scenario` or a word of the prompt, as `sandbox:refusal`, asks for. */
 export function askedFor<Name extends string>(
   names: readonly Name[],
   header: string | undefined,
@@ -96,12 +84,30 @@ export function askedFor<Name extends string>(
 const searchedAtOnce = 20
 
 /**
- * Whether a prompt names a tool.
- * @throws RequestProblem when the budget is spent: both may be long, and the tools many
+ * Which tools the answer calls: any when one is required, else those that the prompt names.
+ * @param hasOutput the request ends with a tool's output, so the answer speaks about that
+ * @throws RequestProblem when the budget is spent: prompt and names may be long, and the tools many
  */
-export function isNamed(tool: string, prompt: string, budget: Budget): boolean {
-  budget.spend(1 + prompt.length / searchedAtOnce)
-  return tool !== '' && prompt.includes(tool)
+export function chooseCalls(
+  mode: 'none' | 'auto' | 'required',
+  declared: readonly ToolCall[],
+  { prompt, hasOutput, budget }: { prompt: string; hasOutput: boolean; budget: Budget },
+): readonly ToolCall[] {
+  if (mode === 'none') return []
+  const named = declared.filter(({ name }) => {
+    budget.spend(1 + prompt.length / searchedAtOnce)
+    return name !== '' && prompt.includes(name)
+  })
+  if (mode === 'required') return named.length > 0 ? named : declared.slice(0, 1)
+  return hasOutput ? [] : named
+}
+
+/** The texts of the parts of a message, a paragraph for each. */
+export function textOfParts(parts: unknown): string {
+  return objectsOf(parts)
+    .map((part: JsonObject) => textOf(part['text']))
+    .filter((text) => text !== '')
+    .join('\n')
 }
 
 /** Cuts text into the pieces the sandbox calls tokens and streams one by one; joined, they are the text again. */
@@ -109,7 +115,15 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s*\S{1,10}|\s+/gu) ?? []
 }
 
+/** What an image, a sound or a file counts, whatever its size. */
+export const mediaTokens = 258
+
 /** A cheap count for input of any size: a token for every four characters, as public practice estimates. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / 4)
+}
+
+/** Tokens of a value that the model reads as JSON. */
+export function countJson(value: unknown): number {
+  return value === undefined ? 0 : countTokens(JSON.stringify(value))
 }

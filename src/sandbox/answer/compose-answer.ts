@@ -5,8 +5,8 @@ import {
   type Answer,
   type AnswerPart,
   type Ending,
-  type PlannedCall,
-  type Question,
+  type ToolCall,
+  type TextRequest,
   tokensOf,
 } from './answer.ts'
 
@@ -18,31 +18,31 @@ const mostOutputs = 100
 const shortLimit = 24
 
 /**
- * Decides what to say. The same question has the same answer.
+ * Decides what to say. The same request has the same answer.
  * @param image goes with a text, in base64
  * @throws RequestProblem when the budget of the request is spent
  */
-export function composeAnswer(question: Question, budget: Budget, image?: string): Answer {
-  const random = seededRandom(...question.seed, question.prompt)
-  const limit = limitOf(question)
-  const thoughts = question.thinks ? tokensOf(thoughtsAbout(question)) : []
-  const visible = question.scenario === 'failure' ? [] : visibleParts(question, random, budget, image)
+export function composeAnswer(request: TextRequest, budget: Budget, image?: string): Answer {
+  const random = seededRandom(...request.seed, request.prompt)
+  const limit = limitOf(request)
+  const thoughts = request.thinks ? tokensOf(thoughtsAbout(request)) : []
+  const visible = request.scenario === 'failure' ? [] : visibleParts(request, random, budget, image)
   const shown = cut(thoughts, limit)
   const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
   return {
     thoughts: shown,
     parts,
-    ending: endingOf(question, isCut || shown.length < thoughts.length),
+    ending: endingOf(request, isCut || shown.length < thoughts.length),
     thoughtTokens: shown.length,
     visibleTokens: tokens,
   }
 }
 
-function limitOf({ scenario, maxTokens = Infinity }: Question): number {
+function limitOf({ scenario, maxTokens = Infinity }: TextRequest): number {
   return scenario === 'length' ? Math.min(maxTokens, shortLimit) : maxTokens
 }
 
-function endingOf({ scenario }: Question, isCut: boolean): Ending {
+function endingOf({ scenario }: TextRequest, isCut: boolean): Ending {
   switch (scenario) {
     case 'refusal':
     case 'block':
@@ -54,25 +54,25 @@ function endingOf({ scenario }: Question, isCut: boolean): Ending {
   }
 }
 
-function thoughtsAbout({ calls }: Question): string {
+function thoughtsAbout({ calls }: TextRequest): string {
   const plan =
     calls.length > 0 ? `call ${calls.map((call) => call.name).join(', ')}` : 'answer in a few plain sentences'
   return `[sandbox] The request was read to its end. The plan is to ${plan}.`
 }
 
-function visibleParts(question: Question, random: Random, budget: Budget, image?: string): AnswerPart[] {
-  const { scenario, calls } = question
+function visibleParts(request: TextRequest, random: Random, budget: Budget, image?: string): AnswerPart[] {
+  const { scenario, calls } = request
   if (scenario === 'empty') return []
   if (scenario === 'refusal')
     return [textPart('refusal', '[sandbox] I’m sorry, but I cannot help with that.')]
   if (calls.length > 0) return calls.map((call) => callPart(call, random, budget))
-  const words = wordsOf(question, random, budget)
-  const text = textPart('text', upToStop(words, question.stopSequences))
+  const words = wordsOf(request, random, budget)
+  const text = textPart('text', upToStop(words, request.stopSequences))
   return image === undefined ? [text] : [text, { kind: 'image', base64: image }]
 }
 
-function wordsOf(question: Question, random: Random, budget: Budget): string {
-  const { prompt, schema, format, toolOutputs, scenario } = question
+function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
+  const { prompt, schema, format, toolOutputs, scenario } = request
   if (format === 'enum') return String(sampleOf(schema, random, budget))
   if (format === 'json') {
     return JSON.stringify(
@@ -97,7 +97,7 @@ function textPart(kind: 'text' | 'refusal', text: string): AnswerPart {
   return { kind, text, tokens: tokensOf(text) }
 }
 
-function callPart(call: PlannedCall, random: Random, budget: Budget): AnswerPart {
+function callPart(call: ToolCall, random: Random, budget: Budget): AnswerPart {
   budget.spendOn(call.name)
   const value = call.custom
     ? '[sandbox] input of a custom tool'

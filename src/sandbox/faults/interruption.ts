@@ -1,8 +1,9 @@
-import { sleep, type Clock } from '../../context.ts'
-import type { FaultPoint, FaultRule } from './rule.ts'
+import { STATUS_CODES } from 'node:http'
+import { sleep } from '../../context.ts'
+import { ended, type ClientConnection } from '../http/client-connection.ts'
+import { allFrames, frameBytes, type Frame, type Reply } from '../http/reply.ts'
 import { usualEvent } from './replace-reply.ts'
-import { type Frame, allFrames, frameBytes, type Reply, type Pace } from '../http/reply.ts'
-import { STATUS_CODES, type ServerResponse } from 'node:http'
+import type { FaultPoint, FaultRule } from './rule.ts'
 
 /** A fault that strikes at one point of the reply. */
 export interface Interruption {
@@ -28,11 +29,14 @@ export function isBeforeHeaders({ action, at }: Interruption): boolean {
 const linger = 20
 
 /** Does it. `over` when the connection has come to its end, `resumed` after a stall that passed. */
-export async function strike(line: Line, { action, at, ms }: Interruption): Promise<'over' | 'resumed'> {
-  const { outgoing, clock, signal } = line
+export async function strike(
+  { outgoing, clock, signal }: ClientConnection,
+  interruption: Interruption,
+): Promise<'over' | 'resumed'> {
+  const { action, ms } = interruption
   switch (action) {
     case 'reset':
-      if (at !== 'before-headers' && at !== 'before-body') await sleep(clock, linger, signal)
+      if (!isBeforeHeaders(interruption)) await sleep(clock, linger, signal)
       outgoing.socket?.resetAndDestroy()
       return 'over'
     case 'close':
@@ -42,14 +46,8 @@ export async function strike(line: Line, { action, at, ms }: Interruption): Prom
       outgoing.end()
       return 'over'
     case 'stall':
-      if (ms === undefined) {
-        await new Promise<void>((resolve) =>
-          signal.addEventListener('abort', () => resolve(), { once: true }),
-        )
-        return 'over'
-      }
-      await sleep(clock, ms, signal)
-      return 'resumed'
+      await (ms === undefined ? ended(signal) : sleep(clock, ms, signal))
+      return ms === undefined ? 'over' : 'resumed'
   }
 }
 
@@ -68,19 +66,20 @@ export function breakingPoint(at: FaultPoint, event: number): BreakingPoint {
     const middle = Math.floor(bytes.length / 2)
     const start = before
     before += bytes.length
+    const isTerminal = role === 'terminal'
     switch (at) {
       case 'mid-event':
-        return index === event || role === 'terminal' ? middle : undefined
+        return index === event || isTerminal ? middle : undefined
       case 'mid-character': {
         // A byte from 0xC0 up begins a character of several bytes.
         const first = bytes.findIndex((byte) => byte >= 0xc0)
         if (first !== -1) return first + 1
-        return role === 'terminal' ? middle : undefined
+        return isTerminal ? middle : undefined
       }
       case 'before-terminal':
-        return role === 'terminal' ? 0 : undefined
+        return isTerminal ? 0 : undefined
       case 'after-terminal':
-        return role === 'terminal' ? bytes.length : undefined
+        return isTerminal ? bytes.length : undefined
       case 'before-body':
       case 'before-headers':
       case 'after-headers':
@@ -93,30 +92,26 @@ export function breakingPoint(at: FaultPoint, event: number): BreakingPoint {
 
 /** Bytes for the socket itself, of replies that Node's HTTP server refuses to send; undefined for all others. */
 export async function rawReplyOf(fault: FaultRule, reply: Reply): Promise<string | Buffer | undefined> {
+  const withBody = async (headers: Readonly<Record<string, string>>, ...body: (string | Uint8Array)[]) =>
+    Buffer.concat([head(reply, headers), ...body].map((part) => Buffer.from(part)))
+  const body = async () => (await allFrames(reply.frames)).map(frameBytes)
   switch (fault.action) {
     case 'not-http':
       return typeof fault.body === 'string' ? fault.body : 'SSH-2.0-OpenSSH_9.9\r\n'
     case 'huge-headers':
       return head(reply, { 'x-filler': 'x'.repeat(65_536), 'content-length': '0' })
     case 'bad-chunk': {
-      const [first = Buffer.alloc(0)] = await pieces(reply)
-      return Buffer.concat([
-        Buffer.from(`${head(reply, { 'transfer-encoding': 'chunked' })}${first.length.toString(16)}\r\n`),
-        first,
-        Buffer.from('\r\nnot-a-size\r\n'),
-      ])
+      const [first = Buffer.alloc(0)] = await body()
+      const size = `${first.length.toString(16)}\r\n`
+      return withBody({ 'transfer-encoding': 'chunked' }, size, first, '\r\nnot-a-size\r\n')
     }
     case 'short-length': {
-      const body = Buffer.concat(await pieces(reply))
-      return Buffer.concat([Buffer.from(head(reply, { 'content-length': String(body.length + 100) })), body])
+      const whole = Buffer.concat(await body())
+      return withBody({ 'content-length': String(whole.length + 100) }, whole)
     }
     default:
       return undefined
   }
-}
-
-async function pieces({ frames }: Reply): Promise<Uint8Array[]> {
-  return (await allFrames(frames)).map(frameBytes)
 }
 
 function head(reply: Reply, headers: Readonly<Record<string, string>>): string {
@@ -124,44 +119,4 @@ function head(reply: Reply, headers: Readonly<Record<string, string>>): string {
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ''}\r\n${lines.join('')}connection: close\r\n\r\n`
-}
-
-/** The way back to one client. */
-export interface Line {
-  readonly outgoing: ServerResponse
-  readonly clock: Clock
-  readonly pace: Pace
-  /** Aborted when the client has gone or the sandbox closes. */
-  readonly signal: AbortSignal
-}
-
-/** Writes and waits while the client reads more slowly than the sandbox writes. */
-export async function write({ outgoing, signal }: Line, bytes: Uint8Array): Promise<void> {
-  if (bytes.length === 0 || signal.aborted || outgoing.write(bytes)) return
-  await settled(signal, (done) => outgoing.once('drain', done))
-}
-
-/** Writes and waits until the bytes have been handed to the system, so that they travel by themselves. */
-export async function writeThrough({ outgoing, signal }: Line, bytes: Uint8Array): Promise<void> {
-  if (bytes.length === 0 || signal.aborted) return
-  await settled(signal, (done) => outgoing.write(bytes, done))
-}
-
-/** Waits until everything written so far has been handed to the system. */
-export async function flush({ outgoing, signal }: Line): Promise<void> {
-  const { socket } = outgoing
-  // An empty write takes its turn behind all others.
-  if (socket !== null && !signal.aborted) await settled(signal, (done) => socket.write('', done))
-}
-
-/** Waits for something on the connection, or for the end of the connection. */
-function settled(signal: AbortSignal, start: (done: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    signal.addEventListener('abort', done, { once: true })
-    start(done)
-  })
 }

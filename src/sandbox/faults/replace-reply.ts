@@ -1,5 +1,5 @@
-import { envelope, jsonType, problemReply, type Family, RequestProblem } from '../http/problem.ts'
-import type { Reply, Frame, Frames } from '../http/reply.ts'
+import { errorBody, problemReply, RequestProblem, type Envelope } from '../http/problem.ts'
+import { googleJsonType, wholeReply, type Reply, type Frame, type Frames } from '../http/reply.ts'
 import type { FaultRule } from './rule.ts'
 
 const messages: Readonly<Record<number, string>> = {
@@ -10,59 +10,41 @@ const messages: Readonly<Record<number, string>> = {
   503: 'The engine is overloaded, please try again later.',
 }
 
+const page =
+  '<!doctype html>\n<html><head><title>502 Bad Gateway</title></head>' +
+  '<body><h1>502 Bad Gateway</h1><p>sandbox proxy</p></body></html>\n'
+
 /**
  * The reply of a fault that answers in place of the endpoint; undefined when the endpoint answers.
  * Nothing is generated for it, so it is no creation.
  */
-export function replaceReply(fault: FaultRule, family: Family): Reply | undefined {
-  switch (fault.action) {
+export function replaceReply({ action, status, body }: FaultRule, envelope: Envelope): Reply | undefined {
+  switch (action) {
     case 'status':
-      return fault.body === undefined
-        ? problemReply(family, standardProblem(fault.status ?? 503, fault.headers))
-        : bodyReply(fault, fault.status ?? 503, family)
+      return body === undefined
+        ? problemReply(envelope, standardProblem(status ?? 503))
+        : bodyReply(body, status ?? 503, envelope)
     case 'html':
-      return pageReply(fault)
+      return wholeReply(typeof body === 'string' ? body : page, 'text/html; charset=utf-8', {
+        status: status ?? 200,
+      })
     case 'error-200':
-      return bodyReply(
-        { body: envelope(family, standardProblem(500)), ...fault },
-        fault.status ?? 200,
-        family,
-      )
+      return bodyReply(body ?? errorBody(envelope, standardProblem(500)), status ?? 200, envelope)
     case 'not-http':
-      return bodyReply({ ...fault, body: '' }, 200, family)
+      return bodyReply('', 200, envelope)
     default:
       return undefined
   }
 }
 
-function standardProblem(status: number, headers: FaultRule['headers'] = {}): RequestProblem {
-  return new RequestProblem(status, messages[status] ?? `The sandbox was told to answer ${status}.`, {
-    headers,
-  })
+function standardProblem(status: number): RequestProblem {
+  return new RequestProblem(status, messages[status] ?? `The fault rule asks for status ${status}.`)
 }
 
-function bodyReply(fault: Partial<FaultRule>, status: number, family: Family): Reply {
-  const isText = typeof fault.body === 'string'
-  const text = isText ? String(fault.body) : JSON.stringify(fault.body)
-  return wholeReply(status, isText ? 'text/plain; charset=utf-8' : jsonType(family), text)
-}
-
-function pageReply({ status = 200, body }: FaultRule): Reply {
-  const page =
-    '<!doctype html>\n<html><head><title>502 Bad Gateway</title></head>' +
-    '<body><h1>502 Bad Gateway</h1><p>sandbox proxy</p></body></html>\n'
-  return wholeReply(status, 'text/html; charset=utf-8', typeof body === 'string' ? body : page)
-}
-
-function wholeReply(status: number, contentType: string, text: string): Reply {
-  return {
-    status,
-    headers: { 'content-type': contentType },
-    frames: [{ text, pause: 'none', role: 'terminal' }],
-    isWhole: true,
-    creates: false,
-    breakOff: () => [],
-  }
+function bodyReply(body: unknown, status: number, envelope: Envelope): Reply {
+  if (typeof body === 'string') return wholeReply(body, 'text/plain; charset=utf-8', { status })
+  const type = envelope === 'google' ? googleJsonType : 'application/json'
+  return wholeReply(JSON.stringify(body), type, { status })
 }
 
 /** Which event is struck when the rule does not say. */

@@ -70,37 +70,6 @@ export const faultPoints = [
 ] as const
 export type FaultPoint = (typeof faultPoints)[number] | number
 
-/** A fault to inject: which requests it strikes, how often, and what it does to the reply. */
-export interface FaultRule {
-  /** Names the rule in logs and counts; `rule-1`, `rule-2`, … when left out. */
-  readonly id?: string | undefined
-  readonly endpoint?: EndpointName | undefined
-  readonly model?: string | undefined
-  /** Strikes only the n-th request with the same `Idempotency-Key`, or the n-th match of requests without one. */
-  readonly attempt?: number | undefined
-  /** Strikes only the n-th request that matches. */
-  readonly nth?: number | undefined
-  /** Strikes at most so often. */
-  readonly times?: number | undefined
-  /** Chance of striking, 0 to 1, drawn from the sandbox's seed. */
-  readonly probability?: number | undefined
-  readonly action: FaultAction
-  readonly at?: FaultPoint | undefined
-  /** Which event is struck, counted from 1 (default 3, or the last one if there are fewer). */
-  readonly event?: number | undefined
-  readonly status?: number | undefined
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Sent as it is when it is text, as JSON otherwise. */
-  readonly body?: unknown
-  readonly value?: string | undefined
-  /** Bytes in a piece. */
-  readonly size?: number | undefined
-  /** Milliseconds of a stall or between pieces. */
-  readonly ms?: number | undefined
-  /** Whether the request counts as a creation; decided by the action when left out. */
-  readonly accepted?: boolean | undefined
-}
-
 /** Rules in one file. */
 const maxRules = 1000
 
@@ -120,12 +89,17 @@ const text = v.string('must be text')
 
 const ruleSchema = v.strictObject(
   {
+    /** Names the rule in logs and counts; `rule-1`, `rule-2`, … when left out. */
     id: v.optional(text),
     endpoint: v.optional(oneOf(endpointNames, 'an endpoint')),
     model: v.optional(text),
+    /** Strikes only the n-th request with the same `Idempotency-Key`, or the n-th match of requests without one. */
     attempt: v.optional(whole(1)),
+    /** Strikes only the n-th request that matches. */
     nth: v.optional(whole(1)),
+    /** Strikes at most so often. */
     times: v.optional(whole(1)),
+    /** Chance of striking, drawn from the sandbox's seed. */
     probability: v.optional(
       v.pipe(
         v.number('must be a number'),
@@ -135,10 +109,11 @@ const ruleSchema = v.strictObject(
     ),
     action: oneOf(faultActionNames, 'an action'),
     at: v.optional(
-      v.lazy((value) =>
+      v.lazy((value): v.GenericSchema<FaultPoint> =>
         typeof value === 'number' ? whole(0) : oneOf(faultPoints, 'a point or a byte number'),
       ),
     ),
+    /** Which event is struck, counted from 1 (default 3, or the last one if there are fewer). */
     event: v.optional(whole(1)),
     status: v.optional(v.pipe(whole(200), v.maxValue(999, 'must be at most 999'))),
     headers: v.optional(
@@ -151,19 +126,26 @@ const ruleSchema = v.strictObject(
         ),
       ),
     ),
+    /** Sent as it is when it is text, as JSON otherwise. */
     body: v.optional(v.unknown()),
     value: v.optional(text),
+    /** Bytes in a piece. */
     size: v.optional(whole(1)),
+    /** Milliseconds of a stall or between pieces. */
     ms: v.optional(whole(0)),
+    /** Whether the request counts as a creation; decided by the action when left out. */
     accepted: v.optional(v.boolean('must be true or false')),
   },
   (issue) =>
     issue.expected === 'never'
-      ? `is not a field of a rule`
+      ? 'is not a field of a rule'
       : issue.expected === 'Object'
         ? 'must be an object'
         : 'is required',
 )
+
+/** A fault to inject: which requests it strikes, how often, and what it does to the reply. */
+export type FaultRule = Readonly<v.InferOutput<typeof ruleSchema>>
 
 const sampleRule = 'A rule is like { action: reset, at: mid-event }.'
 

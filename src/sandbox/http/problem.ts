@@ -1,23 +1,24 @@
 import type { Endpoint } from '../../contract/field.ts'
-import type { Reply } from './reply.ts'
 import type { FamilyId } from '../../contract/families.ts'
 import { checkBody, type Violation } from '../../contract/check.ts'
 import type { JsonObject } from '../json-value.ts'
+import { googleReply, jsonReply, type Reply } from './reply.ts'
 
-export type Family = Endpoint['envelope']
+/** Whose error object a reply carries. */
+export type Envelope = Endpoint['envelope']
 
 /**
  * Endpoints below `/v1beta` answer in Google's envelope, all others in OpenAI's. So do `/v1/models/{model}:method`,
  * the operations there and `/v1/files`: Google's own client asks there since its version 3.
  */
-export function familyOf(path: string): Family {
+export function envelopeOf(path: string): Envelope {
   const isGoogle =
     /^(\/download)?\/v1beta(\/|$)|^\/v1\/models\/[^/]+(:[^/:]+|\/operations\/.*)$|^(\/download)?\/v1\/files\//
   return isGoogle.test(path) ? 'google' : 'openai'
 }
 
 /** google/rpc/code.proto, HTTP mapping (wire notes, "Status codes"). */
-const words: Readonly<Record<number, string>> = {
+const googleStatuses: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
@@ -32,58 +33,6 @@ const words: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** A problem as the family's public error object: `{error: {…}}`. */
-export function envelope(family: Family, { status, message, facts }: RequestProblem): object {
-  if (family === 'google') {
-    const word = facts.word ?? words[status] ?? 'UNKNOWN'
-    const details = facts.details === undefined ? {} : { details: facts.details }
-    return { error: { code: status, message, status: word, ...details } }
-  }
-  const { type = typeOf(status), param = null, code = codeOf(status) } = facts
-  return { error: { message, type, param, code } }
-}
-
-function typeOf(status: number): string {
-  if (status === 429) return 'rate_limit_error'
-  return status >= 500 ? 'server_error' : 'invalid_request_error'
-}
-
-function codeOf(status: number): string | null {
-  if (status === 429) return 'rate_limit_exceeded'
-  return status >= 500 ? 'server_error' : null
-}
-
-/**
- * The whole error reply.
- * @param asEvents the request wanted `alt=sse`: Google's service then keeps `text/event-stream` around an error body
- *   that is plain JSON (wire notes, section 1, "Errors on this endpoint")
- */
-export function problemReply(family: Family, problem: RequestProblem, asEvents = false): Reply {
-  const body = envelope(family, problem)
-  const google = family === 'google'
-  return {
-    status: problem.status,
-    headers: {
-      'content-type': google && asEvents ? 'text/event-stream' : jsonType(family),
-      ...problem.facts.headers,
-    },
-    frames: [
-      {
-        text: google ? `${JSON.stringify(body, null, 2)}\n` : JSON.stringify(body),
-        pause: 'none',
-        role: 'terminal',
-      },
-    ],
-    isWhole: true,
-    creates: false,
-    breakOff: () => [],
-  }
-}
-
-export function jsonType(family: Family): string {
-  return family === 'google' ? 'application/json; charset=UTF-8' : 'application/json'
-}
-
 interface ProblemFacts {
   /** The field at fault, in the request's own names. */
   readonly param?: string
@@ -91,14 +40,12 @@ interface ProblemFacts {
   readonly type?: string
   /** The code of the OpenAI envelope. */
   readonly code?: string
-  /** The status word of the Google envelope, where it is not the one of the HTTP status. */
-  readonly word?: string
   /** Entries of the Google envelope's `details`. */
   readonly details?: readonly JsonObject[]
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** A request the sandbox turns down. The endpoint's family decides which envelope tells it. */
+/** A request the sandbox turns down. The path decides which envelope tells it. */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem'
   readonly status: number
@@ -109,6 +56,59 @@ export class RequestProblem extends Error {
     this.status = status
     this.facts = facts
   }
+}
+
+/** A value that breaks the contract, in the words of both envelopes. */
+export function invalidField(field: string, problem: string): RequestProblem {
+  const description = `Invalid '${field}': ${problem}.`
+  return new RequestProblem(400, description, {
+    param: field,
+    code: 'invalid_value',
+    details: fieldViolations([{ field, description }]),
+  })
+}
+
+/** A request that is valid, and more than the sandbox takes. */
+export function limitExceeded(message: string, headers?: ProblemFacts['headers']): RequestProblem {
+  return new RequestProblem(400, message, { code: 'sandbox_limit_exceeded', headers })
+}
+
+/** A prompt that is refused, as public practice words it. */
+export function moderationBlocked(type: string): RequestProblem {
+  return new RequestProblem(400, '[sandbox] The request was rejected by the safety system.', {
+    type,
+    code: 'moderation_blocked',
+  })
+}
+
+/** A problem as the public error object: `{error: {…}}`. */
+export function errorBody(envelope: Envelope, { status, message, facts }: RequestProblem): object {
+  if (envelope === 'google') {
+    const details = facts.details === undefined ? {} : { details: facts.details }
+    return { error: { code: status, message, status: googleStatuses[status] ?? 'UNKNOWN', ...details } }
+  }
+  const [usualType, usualCode] =
+    status === 429
+      ? ['rate_limit_error', 'rate_limit_exceeded']
+      : status >= 500
+        ? ['server_error', 'server_error']
+        : ['invalid_request_error', null]
+  const { type = usualType, param = null, code = usualCode } = facts
+  return { error: { message, type, param, code } }
+}
+
+/**
+ * The whole error reply.
+ * @param asEvents the request wanted `alt=sse`: Google's service then keeps `text/event-stream` around an error body
+ *   that is plain JSON (wire notes, section 1, "Errors on this endpoint")
+ */
+export function problemReply(envelope: Envelope, problem: RequestProblem, asEvents = false): Reply {
+  const isGoogle = envelope === 'google'
+  const type = isGoogle && asEvents ? { 'content-type': 'text/event-stream' } : {}
+  return (isGoogle ? googleReply : jsonReply)(errorBody(envelope, problem), {
+    status: problem.status,
+    headers: { ...type, ...problem.facts.headers },
+  })
 }
 
 const codes: Readonly<Record<Violation['kind'], string>> = {
@@ -133,15 +133,19 @@ export function assertValid(endpoint: Endpoint, body: JsonObject, family?: Famil
   const violations = checkBody(endpoint, body, family)
   const first = violations[0]
   if (first === undefined) return
-  const fieldViolations = violations.slice(0, mostViolations).map((violation) => ({
+  const described = violations.slice(0, mostViolations).map((violation) => ({
     field: fieldOf(violation.path),
     description: sentenceOf(violation),
   }))
   throw new RequestProblem(400, sentenceOf(first), {
     param: fieldOf(first.path),
     code: codes[first.kind],
-    details: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }],
+    details: fieldViolations(described),
   })
+}
+
+function fieldViolations(violations: readonly object[]): readonly JsonObject[] {
+  return [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations }]
 }
 
 function sentenceOf({ path, problem, kind }: Violation): string {

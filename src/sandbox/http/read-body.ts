@@ -2,29 +2,40 @@ import type { IncomingMessage } from 'node:http'
 import { maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
 import { type JsonObject, isObject } from '../json-value.ts'
 import type { RequestContent } from '../request.ts'
-import { createJsonMeter } from './json-meter.ts'
-import { RequestProblem } from './problem.ts'
+import { limitExceeded, RequestProblem } from './problem.ts'
+
+/** The rest of a body that is refused may still be under way, so its connection cannot be used again. */
+export const closing = { connection: 'close' }
+
+/** A body of more bytes takes several times its size while it is parsed: such bodies are read one at a time. */
+const largeBytes = 16 * 1024 * 1024
+
+interface ReadOptions {
+  /** Stands for a body without bytes, where there may be none. */
+  readonly whenEmpty?: JsonObject | undefined
+  /** Awaited before more than `largeBytes` are read. */
+  readonly waitForTurn: () => Promise<void>
+}
 
 /**
  * Reads a request body to its end; it has to be a JSON object.
- * @param whenEmpty stands for a body without bytes, where there may be none
  * @throws RequestProblem 413 when it is longer than `maxRequestBytes`, which keeps a mistake from filling memory;
  *   400 when it is no JSON object, or one that holds too much or nests too deep
  */
 export async function readJsonBody(
   incoming: IncomingMessage,
-  whenEmpty?: JsonObject,
+  { whenEmpty, waitForTurn }: ReadOptions,
 ): Promise<RequestContent> {
   const tooLarge = () =>
     new RequestProblem(413, `The request body is larger than ${maxRequestMebibytes} MiB.`, {
-      // The rest of the body is still under way, so the connection cannot be used again.
-      headers: { connection: 'close' },
+      headers: closing,
     })
   if (Number(incoming.headers['content-length'] ?? 0) > maxRequestBytes) throw tooLarge()
   const chunks: Buffer[] = []
   const measure = createJsonMeter()
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    if (size <= largeBytes && size + chunk.length > largeBytes) await waitForTurn()
     size += chunk.length
     if (size > maxRequestBytes) throw tooLarge()
     measure(chunk)
@@ -43,4 +54,57 @@ function parseObject(bytes: Buffer): JsonObject {
   }
   if (!isObject(value)) throw new RequestProblem(400, 'The body of the request must be a JSON object.')
   return value
+}
+
+/** Lets one in at a time, in the order in which they come. */
+export type Turnstile = () => Promise<() => void>
+
+/** @returns waits for its turn; what that gives lets the next one in */
+export function createTurnstile(): Turnstile {
+  let last = Promise.resolve()
+  return async () => {
+    const before = last
+    const { promise, resolve } = Promise.withResolvers<void>()
+    last = promise
+    await before
+    return resolve
+  }
+}
+
+const maxDepth = 512
+/** Values and names in one body. Each takes much more memory than the two bytes that it needs on the wire. */
+const maxValues = 100_000
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
+const [openList, openObject, closeList, closeObject] = [0x5b, 0x7b, 0x5d, 0x7d]
+
+/**
+ * Counts the values and the nesting of JSON while its bytes arrive, so that what would fill the memory or the stack is
+ * never parsed. The bytes need not be JSON: whatever else they are is found when they are parsed.
+ * @returns takes the next bytes; throws RequestProblem 400 when they are too much
+ */
+function createJsonMeter(): (bytes: Buffer) => void {
+  let isInString = false
+  let isEscaped = false
+  let depth = 0
+  let values = 0
+  return (bytes) => {
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at]
+      if (isEscaped) isEscaped = false
+      else if (byte === quote) isInString = !isInString
+      else if (isInString) isEscaped = byte === backslash
+      else if (byte === comma) values++
+      else if (byte === closeList || byte === closeObject) depth--
+      else if (byte === openList || byte === openObject) {
+        values++
+        if (++depth > maxDepth) throw refused(`nests deeper than ${maxDepth} levels`)
+      }
+      if (values > maxValues) throw refused(`holds more than ${maxValues} values`)
+    }
+  }
+}
+
+function refused(problem: string): RequestProblem {
+  return limitExceeded(`The body of the request ${problem}.`, closing)
 }

@@ -13,16 +13,11 @@ export type Pause = 'none' | 'first' | 'token' | number
 export type Pace = (pause: Pause) => number
 
 export function paceOf(latency: LatencyProfile, random: Random): Pace {
-  const typical =
-    latency === 'natural'
-      ? { first: 150, token: 20 }
-      : latency === 'none'
-        ? { first: 0, token: 0 }
-        : undefined
   return (pause) => {
     if (typeof pause === 'number') return pause
-    if (pause === 'none') return 0
-    return typical === undefined ? Number(latency) : typical[pause] * (0.6 + 0.8 * random())
+    if (pause === 'none' || latency === 'none') return 0
+    if (latency !== 'natural') return latency
+    return (pause === 'first' ? 150 : 20) * (0.6 + 0.8 * random())
   }
 }
 
@@ -31,7 +26,6 @@ export interface Frame {
   readonly text: string
   /** Bytes in place of the text, for what is not text. Faults that change text leave them alone. */
   readonly bytes?: Uint8Array
-  /** What the sandbox waits for before it: nothing, the first token, the next token. */
   readonly pause: Pause
   /** `terminal` is the event that completes the reply; `closing` is punctuation after it. */
   readonly role: 'event' | 'terminal' | 'closing'
@@ -65,18 +59,52 @@ export interface Reply {
   readonly breakOff: (sent: number) => Iterable<Frame>
 }
 
-/** A JSON document as a reply. */
-export function jsonReply(
-  body: unknown,
-  { headers = {}, pretty = false, creates = false, pause = 'none' as Pause } = {},
+type Facts = Partial<Reply> & { readonly pause?: Pause }
+
+/** A body of known length. */
+export function wholeReply(
+  body: string | Frames,
+  contentType: string | undefined,
+  { pause = 'none', headers, ...more }: Facts = {},
 ): Reply {
-  const text = pretty ? `${JSON.stringify(body, null, 2)}\n` : JSON.stringify(body)
   return {
     status: 200,
-    headers: { 'content-type': 'application/json', ...headers },
-    frames: [{ text, pause, role: 'terminal' }],
+    headers: { ...(contentType !== undefined && { 'content-type': contentType }), ...headers },
+    frames: typeof body === 'string' ? [{ text: body, pause, role: 'terminal' }] : body,
     isWhole: true,
-    creates,
+    creates: false,
     breakOff: () => [],
+    ...more,
   }
+}
+
+/** A JSON document in the manner of OpenAI. */
+export function jsonReply(body: unknown, facts: Facts = {}): Reply {
+  return wholeReply(JSON.stringify(body), 'application/json', facts)
+}
+
+export const googleJsonType = 'application/json; charset=UTF-8'
+
+/** A JSON document in the manner of Google. */
+export function googleReply(body: unknown, facts: Facts = {}): Reply {
+  return wholeReply(`${JSON.stringify(body, null, 2)}\n`, googleJsonType, facts)
+}
+
+/** A stream that creates something. */
+export function streamReply(
+  frames: Frames,
+  facts: Partial<Reply> & Pick<Reply, 'headers' | 'breakOff'>,
+): Reply {
+  return { status: 200, frames, isWhole: false, creates: true, ...facts }
+}
+
+/** Headers of a stream of events in the manner of OpenAI. */
+export const eventHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+}
+
+/** An event with its name, as OpenAI sends it. */
+export function namedEvent(type: string, data: object, pause: Pause, role: Frame['role']): Frame {
+  return { text: `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`, pause, role }
 }

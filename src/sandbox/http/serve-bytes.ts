@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import { RequestProblem } from './problem.ts'
-import type { Frame, Reply } from './reply.ts'
+import { wholeReply, type Frame, type Reply } from './reply.ts'
 import type { SandboxRequest } from '../request.ts'
 
 /** A file that can be fetched whole or in parts. */
@@ -10,36 +11,31 @@ export interface ServedBytes {
   readonly etag: string
 }
 
+export function servedBytes(bytes: Uint8Array, mediaType: string): ServedBytes {
+  return { bytes, mediaType, etag: `"${createHash('sha256').update(bytes).digest('hex')}"` }
+}
+
 const pieceBytes = 16 * 1024
 
 /**
  * A file, or the part of it that `Range` asks for, as long as `If-Range` still names the same one.
- * @param what it is, for messages: `image`
  * @throws RequestProblem 416
  */
-export function serveBytes({ headers }: SandboxRequest, what: string, file: ServedBytes): Reply {
+export function serveBytes({ headers }: SandboxRequest, file: ServedBytes): Reply {
   const { bytes, mediaType, etag } = file
   const { range, 'if-range': ifRange } = headers
   const part = ifRange === undefined || ifRange === etag ? byteRange(range, bytes.length) : undefined
   if (part === 'unsatisfiable') {
-    throw new RequestProblem(416, `The ${what} has ${bytes.length} bytes.`, {
+    throw new RequestProblem(416, `The file has ${bytes.length} bytes.`, {
       headers: { 'content-range': `bytes */${bytes.length}` },
     })
   }
-  const { start, end } = part ?? { start: 0, end: bytes.length }
-  return {
+  const [start, end] = part ?? [0, bytes.length]
+  const contentRange = part && { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` }
+  return wholeReply(pieces(bytes.subarray(start, end)), mediaType, {
     status: part === undefined ? 200 : 206,
-    headers: {
-      'content-type': mediaType,
-      'accept-ranges': 'bytes',
-      etag,
-      ...(part && { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` }),
-    },
-    frames: pieces(bytes.subarray(start, end)),
-    isWhole: true,
-    creates: false,
-    breakOff: () => [],
-  }
+    headers: { 'accept-ranges': 'bytes', etag, ...contentRange },
+  })
 }
 
 function pieces(bytes: Uint8Array): Frame[] {
@@ -51,25 +47,23 @@ function pieces(bytes: Uint8Array): Frame[] {
   }))
 }
 
-/** A part of a body: first byte and the one behind the last. */
-interface ByteRange {
-  readonly start: number
-  readonly end: number
-}
-
 /**
  * Reads a `Range` header with one range (RFC 9110, section 14).
- * @returns undefined for the whole body, which is also the answer to what is not understood; `unsatisfiable` for 416
+ * @returns the first byte and the one behind the last; undefined for the whole body, which is also the answer to what is
+ *   not understood; `unsatisfiable` for 416
  */
-function byteRange(header: string | undefined, length: number): ByteRange | 'unsatisfiable' | undefined {
+function byteRange(
+  header: string | undefined,
+  length: number,
+): readonly [start: number, end: number] | 'unsatisfiable' | undefined {
   const [, from, to] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? []
   if (from === undefined || to === undefined || (from === '' && to === '')) return undefined
   if (from === '') {
     const suffix = Math.min(Number(to), length)
-    return suffix === 0 ? 'unsatisfiable' : { start: length - suffix, end: length }
+    return suffix === 0 ? 'unsatisfiable' : [length - suffix, length]
   }
   const start = Number(from)
   if (to !== '' && Number(to) < start) return undefined
   if (start >= length) return 'unsatisfiable'
-  return { start, end: to === '' ? length : Math.min(Number(to) + 1, length) }
+  return [start, to === '' ? length : Math.min(Number(to) + 1, length)]
 }

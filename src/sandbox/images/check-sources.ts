@@ -1,5 +1,6 @@
 import type { FamilyId } from '../../contract/families.ts'
 import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/image-files.ts'
+import { decodeImage, type Pixels } from '../../files/codecs.ts'
 import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
 import { RequestProblem } from '../http/problem.ts'
 import type { UploadedFile } from '../request.ts'
@@ -14,9 +15,6 @@ export interface Sources {
   readonly mask: Source | undefined
 }
 
-/** Of images of more pixels, the sandbox would need more memory than a stand-in should. The specification sets none. */
-const maxPixels = 40_000_000
-
 /**
  * Holds the files of an edit against the limits of the model's family; those of all families together for a model of
  * none.
@@ -25,30 +23,33 @@ const maxPixels = 40_000_000
 export function checkSources(files: readonly UploadedFile[], family: FamilyId | undefined): Sources {
   const foreign = files.find(({ field }) => !/^(image(\[\])?|mask)$/.test(field))
   if (foreign !== undefined) {
-    throw new RequestProblem(400, `Unknown parameter: '${foreign.field}'.`, {
-      param: foreign.field,
+    const { field } = foreign
+    throw new RequestProblem(400, `Unknown parameter: '${field}'.`, {
+      param: field,
       code: 'unknown_parameter',
     })
   }
   const limits = limitsOf(family)
   const uploads = files.filter(({ field }) => field !== 'mask')
   const masks = files.filter(({ field }) => field === 'mask')
-  if (uploads.length === 0) {
+  const [first, ...others] = uploads
+  if (first === undefined) {
     throw new RequestProblem(400, "Missing required parameter: 'image'.", {
       param: 'image',
       code: 'missing_required_parameter',
     })
   }
   if (uploads.length > limits.maxCount) {
-    throw invalid('image', `must be at most ${limits.maxCount} files, not ${uploads.length}`)
+    throw invalidFile('image', `must be at most ${limits.maxCount} files, not ${uploads.length}`)
   }
-  if (masks.length > 1) throw invalid('mask', 'must be one file')
-  const images = uploads.map((file, index) =>
-    checkFile(file, uploads.length === 1 ? 'image' : `image[${index}]`, limits),
-  )
+  if (masks.length > 1) throw invalidFile('mask', 'must be one file')
+  const check = (file: UploadedFile, index: number) =>
+    checkFile(file, uploads.length === 1 ? 'image' : `image[${index}]`, limits)
+  const edited = check(first, 0)
+  const images = [edited, ...others.map((file, index) => check(file, index + 1))] as const
   const mask = masks[0] && checkFile(masks[0], 'mask', { ...maskLimits, square: false })
-  if (mask !== undefined) checkMask(mask, images[0]!)
-  return { images: images as [Source, ...Source[]], mask }
+  if (mask !== undefined) checkMask(mask, edited)
+  return { images, mask }
 }
 
 function limitsOf(family: FamilyId | undefined): SourceLimits {
@@ -60,39 +61,56 @@ function checkFile(file: UploadedFile, name: string, limits: Omit<SourceLimits, 
   const types = limits.mediaTypes.join(', ')
   // Public practice: a part without the type of an image is refused, whatever its bytes are.
   if (!limits.mediaTypes.includes(file.declaredType.replace('image/jpg', 'image/jpeg'))) {
-    throw invalid(name, `must be sent as ${types}, not as ${file.declaredType}`)
+    throw invalidFile(name, `must be sent as ${types}, not as ${file.declaredType}`)
   }
   if (file.size >= limits.below) {
-    throw invalid(name, `must be smaller than ${limits.below} bytes, not ${file.size}`)
+    throw invalidFile(name, `must be smaller than ${limits.below} bytes, not ${file.size}`)
   }
   const info = readImageInfo(file.head)
   if (info === undefined || !limits.mediaTypes.includes(info.mediaType)) {
-    throw invalid(name, `must be an image of type ${types} by its bytes`)
+    throw invalidFile(name, `must be an image of type ${types} by its bytes`)
   }
   const { width, height } = info
-  if (limits.square && width !== height) throw invalid(name, `must be square, not ${width}x${height}`)
-  if (width * height > maxPixels) {
-    throw invalid(name, `must have at most ${maxPixels} pixels in the sandbox, not ${width}x${height}`)
-  }
+  if (limits.square && width !== height) throw invalidFile(name, `must be square, not ${width}x${height}`)
+  assertPixels(info, (problem) => invalidFile(name, problem))
   return { ...info, file }
 }
 
 /** Specification, Limits: the dimensions of the (first) image; endpoint 6: transparent areas mark the edit region. */
-function checkMask(mask: Source, first: Source): void {
-  if (!mask.hasAlpha) throw invalid('mask', 'must have an alpha channel')
-  if (mask.width !== first.width || mask.height !== first.height) {
-    throw invalid(
-      'mask',
-      `must be ${first.width}x${first.height} as the first image, not ${mask.width}x${mask.height}`,
-    )
-  }
+function checkMask(mask: Source, { width, height }: Source): void {
+  if (!mask.hasAlpha) throw invalidFile('mask', 'must have an alpha channel')
+  if (mask.width === width && mask.height === height) return
+  const own = `${mask.width}x${mask.height}`
+  throw invalidFile('mask', `must be ${width}x${height} as the first image, not ${own}`)
 }
 
 /** A problem with a file, in the public service's words for it. */
-export function invalid(name: string, problem: string): RequestProblem {
+export function invalidFile(name: string, problem: string): RequestProblem {
   return new RequestProblem(400, `Invalid '${name}': ${problem}.`, {
     param: name,
     type: 'image_generation_user_error',
     code: 'invalid_image_file',
+  })
+}
+
+/** Of images of more pixels, the sandbox would need more memory than a stand-in should. The specification sets none. */
+const maxPixels = 40_000_000
+
+type ProblemOf = (problem: string) => RequestProblem
+
+/** @throws RequestProblem 400 for an image of more pixels than the sandbox decodes */
+export function assertPixels({ width, height }: ImageInfo, problemOf: ProblemOf): void {
+  if (width * height <= maxPixels) return
+  throw problemOf(`must have at most ${maxPixels} pixels in the sandbox, not ${width}x${height}`)
+}
+
+/** @throws RequestProblem 400 for an image whose header is right and the rest is not */
+export async function decodeSource(
+  bytes: Uint8Array,
+  { mediaType }: ImageInfo,
+  problemOf: ProblemOf,
+): Promise<Pixels> {
+  return decodeImage(bytes, mediaType).catch(() => {
+    throw problemOf(`is a damaged ${mediaType}`)
   })
 }

@@ -2,12 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import type { Fields, Field } from '../../contract/field.ts'
 import { maskLimits, sourceLimits } from '../../contract/image-files.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { invalidField, RequestProblem } from '../http/problem.ts'
+import { closing } from '../http/read-body.ts'
 import type { RequestContent, UploadedFile } from '../request.ts'
 import type { JsonObject } from '../json-value.ts'
 
 /** The largest form: 1 GiB, more than all the files that any model takes. */
 const maxFormBytes = 1024 ** 3
+const formType = /^multipart\/form-data\s*;/i
 /** As long as a boundary may be (RFC 2046, section 5.1.1): a long one would be searched for in every byte. */
 const boundary = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
 
@@ -32,11 +34,7 @@ function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
  */
 export async function readForm(incoming: IncomingMessage, fields: Fields): Promise<RequestContent> {
   const contentType = incoming.headers['content-type']
-  if (
-    contentType === undefined ||
-    !/^multipart\/form-data\s*;/i.test(contentType) ||
-    !boundary.test(contentType)
-  ) {
+  if (contentType === undefined || !formType.test(contentType) || !boundary.test(contentType)) {
     throw unreadable("Invalid 'Content-Type': must be multipart/form-data with a boundary.")
   }
   const { Busboy } = await import('@fastify/busboy')
@@ -47,8 +45,8 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
   let problem: RequestProblem | undefined
   let length = 0
   form.on('field', (name, value, nameIsCut, valueIsCut) => {
-    if (texts.has(name)) problem ??= refused(name, 'was sent twice')
-    if (nameIsCut || valueIsCut) problem ??= refused(name, 'is too long')
+    if (texts.has(name)) problem ??= invalidField(name, 'was sent twice')
+    if (nameIsCut || valueIsCut) problem ??= invalidField(name, 'is too long')
     texts.set(name, value)
   })
   form.on('file', (field, stream, _, __, declaredType) => {
@@ -93,15 +91,8 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
   })
 }
 
-/** The rest of the body may still be under way, so the connection cannot be used again. */
-const closing = { connection: 'close' }
-
 function unreadable(message: string): RequestProblem {
   return new RequestProblem(400, message, { headers: closing })
-}
-
-function refused(field: string, problem: string): RequestProblem {
-  return new RequestProblem(400, `Invalid '${field}': ${problem}.`, { param: field, code: 'invalid_value' })
 }
 
 /**

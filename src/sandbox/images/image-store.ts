@@ -1,20 +1,19 @@
-import { createHash } from 'node:crypto'
 import type { Clock } from '../../context.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { RequestProblem } from '../http/problem.ts'
-import { type ServedBytes, serveBytes } from '../http/serve-bytes.ts'
+import type { Reply } from '../http/reply.ts'
+import { serveBytes, servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
+import type { SandboxRequest } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { EncodedPicture } from './reply.ts'
-import type { Reply } from '../http/reply.ts'
-import type { SandboxRequest } from '../request.ts'
 
 /** Result images take at most so much memory; beyond it the oldest are forgotten. */
 const maxStoredBytes = 256 * 1024 * 1024
 const maxStored = 10_000
 
 /** The images that can be fetched by their address, for 60 minutes of the sandbox's clock. */
-interface ImageStore {
+export interface ImageStore {
   /** Keeps an image and returns its address below the sandbox's own: path and query. */
   keep(id: string, picture: EncodedPicture): string
   /** @throws RequestProblem 403 for an address that expired or is not signed, 404 for one not known */
@@ -29,15 +28,14 @@ export function createImageStore(clock: Clock, seed: number): ImageStore {
   return {
     keep(id, { bytes, format }) {
       const file = `${id}.${extensions[format]}`
-      const etag = `"${createHash('sha256').update(bytes).digest('hex')}"`
-      images.set(file, { bytes, mediaType: `image/${format}`, etag }, bytes.length)
+      images.set(file, servedBytes(bytes, `image/${format}`), bytes.length)
       const expiry = new Date(clock.now() + urlLifetimeMinutes * 60_000).toISOString()
       return `/sandbox/images/${file}?${new URLSearchParams({ se: expiry, sig: signatureOf(file, expiry) })}`
     },
     find(file, query) {
       const expiry = query.get('se') ?? ''
       if (query.get('sig') !== signatureOf(file, expiry)) {
-        throw new RequestProblem(403, 'The signature of this address is not right.', {
+        throw new RequestProblem(403, 'The signature of this address is invalid.', {
           code: 'invalid_signature',
         })
       }
@@ -55,6 +53,6 @@ export function createImageStore(clock: Clock, seed: number): ImageStore {
  * `GET /sandbox/images/{file}`: an image, or a part of it.
  * @throws RequestProblem 403 or 404 as the store says, 416
  */
-export function serveImage(request: SandboxRequest, file: string, store: ImageStore): Reply {
-  return serveBytes(request, 'image', store.find(file, request.query))
+export function serveImage(request: SandboxRequest, store: ImageStore): Reply {
+  return serveBytes(request, store.find(request.params['file']!, request.query))
 }

@@ -3,12 +3,11 @@ import { along, type Colour } from './scene/palette.ts'
 
 /**
  * Lays one picture over another of the same size.
- * @param shareAt how much of the upper one shows at a pixel, 0 to 1; 0 leaves the lower one exactly as it is
+ * @param shares how much of the upper one shows at each pixel, 0 to 1; 0 leaves the lower one exactly as it is
  */
-export function compose(lower: Pixels, upper: Pixels, shareAt: (pixel: number) => number): Pixels {
+export function compose(lower: Pixels, upper: Pixels, shares: Float32Array): Pixels {
   const data = new Uint8ClampedArray(lower.data)
-  for (let pixel = 0; pixel < lower.width * lower.height; pixel++) {
-    const share = shareAt(pixel)
+  for (const [pixel, share] of shares.entries()) {
     if (share <= 0) continue
     const at = pixel * 4
     // Colours count by their alpha.
@@ -93,44 +92,46 @@ interface Area {
   readonly height: number
 }
 
-/** Scales a part of a picture, smoothly in both directions. Colours count by their alpha, so no dark seams appear. */
+/** Scales a part of a picture, smoothly in both directions. */
 function resize(picture: Pixels, area: Area, width: number, height: number): Pixels {
   const columns = taps(area.left, area.width, picture.width, width)
   const rows = taps(area.top, area.height, picture.height, height)
-  // First every needed source row to its new width, then the columns.
-  const first = rows[0]!.first
-  const last = Math.max(...rows.map((row) => row.first + row.weights.length))
-  const narrow = new Float32Array((last - first) * width * 4)
-  for (let y = first; y < last; y++) {
-    for (let x = 0; x < width; x++) {
-      const { first: start, weights } = columns[x]!
-      const to = ((y - first) * width + x) * 4
-      for (let tap = 0; tap < weights.length; tap++) {
-        const from = (y * picture.width + start + tap) * 4
-        const alpha = picture.data[from + 3]! * weights[tap]!
-        narrow[to]! += picture.data[from]! * alpha
-        narrow[to + 1]! += picture.data[from + 1]! * alpha
-        narrow[to + 2]! += picture.data[from + 2]! * alpha
-        narrow[to + 3]! += alpha
-      }
-    }
-  }
+  // Colours count by their alpha, so that no dark seams appear.
+  const turned = scaleAcross(picture.data, picture.height, picture.width, columns, true)
+  const values = scaleAcross(turned, width, picture.height, rows, false)
   const data = new Uint8ClampedArray(width * height * 4)
-  for (let y = 0; y < height; y++) {
-    const { first: start, weights } = rows[y]!
-    for (let x = 0; x < width; x++) {
-      let [red, green, blue, alpha] = [0, 0, 0, 0]
-      for (let tap = 0; tap < weights.length; tap++) {
-        const from = ((start - first + tap) * width + x) * 4
-        red += narrow[from]! * weights[tap]!
-        green += narrow[from + 1]! * weights[tap]!
-        blue += narrow[from + 2]! * weights[tap]!
-        alpha += narrow[from + 3]! * weights[tap]!
-      }
-      if (alpha > 0) data.set([red / alpha, green / alpha, blue / alpha, alpha], (y * width + x) * 4)
-    }
+  for (let at = 0; at < data.length; at += 4) {
+    const alpha = values[at + 3]!
+    data[at + 3] = alpha
+    for (let channel = at; alpha > 0 && channel < at + 3; channel++) data[channel] = values[channel]! / alpha
   }
   return { data, width, height }
+}
+
+/** Scales every row of a picture and turns the picture on its side. @param weighs multiplies colours by their alpha */
+function scaleAcross(
+  data: Float32Array | Uint8ClampedArray,
+  rows: number,
+  columns: number,
+  across: readonly Taps[],
+  weighs: boolean,
+): Float32Array {
+  const scaled = new Float32Array(across.length * rows * 4)
+  let to = 0
+  for (const { first, weights } of across) {
+    for (let row = 0; row < rows; row++, to += 4) {
+      let from = (row * columns + first) * 4
+      for (const weight of weights) {
+        const share = weighs ? data[from + 3]! * weight : weight
+        scaled[to]! += data[from]! * share
+        scaled[to + 1]! += data[from + 1]! * share
+        scaled[to + 2]! += data[from + 2]! * share
+        scaled[to + 3]! += data[from + 3]! * weight
+        from += 4
+      }
+    }
+  }
+  return scaled
 }
 
 interface Taps {

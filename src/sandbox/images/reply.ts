@@ -1,15 +1,15 @@
-import type { ImageOrder, ImageFormat } from './order.ts'
-import { type Size, hasTransparency, onWhite, soften } from './pixels.ts'
-import { brokenOff } from '../faults/replace-reply.ts'
-import { RequestProblem, envelope } from '../http/problem.ts'
-import { jsonReply, type Reply, type Frame } from '../http/reply.ts'
-import { seededHex } from '../seeded-random.ts'
 import { nextTurn } from '../../context.ts'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
+import { brokenOff } from '../faults/replace-reply.ts'
+import { errorBody, RequestProblem } from '../http/problem.ts'
+import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
+import { seededHex } from '../seeded-random.ts'
+import type { ImageFormat, ImageParameters } from './parameters.ts'
+import { type Size, hasTransparency, onWhite, soften } from './pixels.ts'
 
-/** Accepted work of either image endpoint. */
+/** An accepted request of either image endpoint. */
 interface ImageJob {
-  readonly order: ImageOrder
+  readonly parameters: ImageParameters
   /** Begins the names of its events: `image_generation.completed`. */
   readonly eventPrefix: 'image_generation' | 'image_edit'
   readonly id: string
@@ -23,65 +23,54 @@ interface ImageJob {
   readonly painter: Painter
   /** Aborted when nobody waits for the images any more. */
   readonly signal: AbortSignal
+  /** Keeps an image that is fetched by its address, and returns that. */
+  readonly keep: (id: string, picture: EncodedPicture) => string
 }
 
 /** What replies and final events say about a picture. Legacy models tell nothing of it. */
-function traitsOf({ order, size }: ImageJob, background: string): object {
-  if (order.family === 'image-model-b' || order.family === 'image-model-c') return {}
-  return {
-    background,
-    output_format: order.format,
-    quality: order.quality,
-    size: `${size.width}x${size.height}`,
-  }
+function traitsOf({ parameters, size }: ImageJob, background: string): object {
+  const { family, format, quality } = parameters
+  if (family === 'image-model-b' || family === 'image-model-c') return {}
+  return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
 }
 
-/** Where images go that are fetched by their address; returns the whole address. */
-export type KeepImage = (id: string, picture: EncodedPicture) => string
-
 const brokeOff = new RequestProblem(500, '[sandbox] Generation broke off.')
+
+/** The event that ends a stream whose generation broke off (wire notes, relay quirk 17). */
+const errorEvent = namedEvent(
+  'error',
+  { type: 'error', ...errorBody('openai', brokeOff) },
+  'token',
+  'terminal',
+)
 
 /**
  * The reply to a valid request: images in base64 or as addresses, or events.
  * @throws RequestProblem when the scenario has it so
  */
-export async function replyWithImages(job: ImageJob, keep: KeepImage): Promise<Reply> {
-  const { scenario, streams } = job.order
+export async function replyWithImages(job: ImageJob): Promise<Reply> {
+  const { scenario, streams } = job.parameters
   if (scenario === 'failure' || (scenario === 'error' && !streams)) throw brokeOff
   const headers = { 'x-request-id': `req_${seededHex(32, job.id)}` }
-  if (!streams) return jsonReply(await imageList(job, keep), { headers, creates: true, pause: 'first' })
-  const breakOff = () => [errorEvent(brokeOff)]
+  if (!streams) return jsonReply(await imageList(job), { headers, creates: true, pause: 'first' })
+  const breakOff = () => [errorEvent]
   const frames = imageEvents(job)
-  return {
-    status: 200,
-    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...headers },
-    frames: scenario === 'error' ? brokenOff(frames, 2, breakOff) : frames,
-    isWhole: false,
-    creates: true,
+  return streamReply(scenario === 'error' ? brokenOff(frames, 2, breakOff) : frames, {
+    headers: { ...eventHeaders, ...headers },
     breakOff,
-  }
-}
-
-/**
- * The refusal of a prompt, as public practice words it.
- * @throws RequestProblem 400 in the scenarios that ask for it
- */
-export function assertNotRefused({ scenario }: ImageOrder): void {
-  if (scenario !== 'refusal' && scenario !== 'block') return
-  throw new RequestProblem(400, '[sandbox] The request was rejected by the safety system.', {
-    type: 'image_generation_user_error',
-    code: 'moderation_blocked',
   })
 }
 
 /** Images that a scenario leaves of those asked for. */
-export function countOf({ scenario, count }: ImageOrder): number {
+export function countOf({ scenario, count }: ImageParameters): number {
   if (scenario === 'empty') return 0
   return scenario === 'fewer' ? count - 1 : count
 }
 
-async function imageList(job: ImageJob, keep: KeepImage): Promise<object> {
-  const { order, createdAt, usage, count, painter, signal } = job
+async function imageList(job: ImageJob): Promise<object> {
+  const { parameters, createdAt, usage, count, painter, signal } = job
+  const { isUrl, isVivid, prompt } = parameters
+  const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
   const data: object[] = []
   let background = 'opaque'
   // Nobody is left to read the rest; the request was accepted all the same.
@@ -89,17 +78,15 @@ async function imageList(job: ImageJob, keep: KeepImage): Promise<object> {
     const encoded = await painter.whole(index)
     background = encoded.background
     data.push({
-      ...(order.isUrl
-        ? { url: keep(seededHex(32, job.id, index), encoded) }
-        : { b64_json: Buffer.from(encoded.bytes).toString('base64') }),
-      ...(order.family === 'image-model-c' && { revised_prompt: revised(order) }),
+      ...(isUrl ? { url: job.keep(seededHex(32, job.id, index), encoded) } : { b64_json: base64Of(encoded) }),
+      ...(parameters.family === 'image-model-c' && { revised_prompt: revised }),
     })
   }
   return { created: createdAt, data, ...traitsOf(job, background), ...(usage && { usage }) }
 }
 
-function revised({ prompt, isVivid }: ImageOrder): string {
-  return `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
+function base64Of({ bytes }: EncodedPicture): string {
+  return Buffer.from(bytes).toString('base64')
 }
 
 /** Points along the shorter side of the first partial image, and how many times more every next one has. */
@@ -114,9 +101,9 @@ async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
   const { painter } = job
   for (let index = 0; index < job.count; index++) {
     const isLast = index === job.count - 1
-    const isEarly = job.order.scenario === 'early'
+    const isEarly = job.parameters.scenario === 'early'
     if (isEarly) yield completed(job, await painter.whole(index), isLast)
-    for (let partial = 0; partial < job.order.partials; partial++) {
+    for (let partial = 0; partial < job.parameters.partials; partial++) {
       const points = Math.round(firstPoints * sharpening ** partial)
       const blurred = await painter.softened(index, points)
       const role = isEarly && isLast ? 'closing' : 'event'
@@ -134,25 +121,14 @@ function completed(job: ImageJob, encoded: EncodedPicture, isLast: boolean): Fra
 function event(
   job: ImageJob,
   name: 'partial_image' | 'completed',
-  { bytes, background }: EncodedPicture,
+  encoded: EncodedPicture,
   more: object,
   role: Frame['role'],
 ): Frame {
   const type = `${job.eventPrefix}.${name}`
-  const data = JSON.stringify({
-    type,
-    b64_json: Buffer.from(bytes).toString('base64'),
-    created_at: job.createdAt,
-    ...traitsOf(job, background),
-    ...more,
-  })
-  return { text: `event: ${type}\ndata: ${data}\n\n`, pause: 'first', role }
-}
-
-/** The event that ends a stream whose generation broke off (wire notes, relay quirk 17). */
-function errorEvent(problem: RequestProblem): Frame {
-  const data = JSON.stringify({ type: 'error', ...envelope('openai', problem) })
-  return { text: `event: error\ndata: ${data}\n\n`, pause: 'token', role: 'terminal' }
+  const traits = traitsOf(job, encoded.background)
+  const data = { type, b64_json: base64Of(encoded), created_at: job.createdAt, ...traits, ...more }
+  return namedEvent(type, data, 'first', role)
 }
 
 /** A picture in the asked format. */
@@ -171,7 +147,7 @@ interface Painter {
 }
 
 /** @param draw draws the same picture every time */
-export function scenePainter(order: ImageOrder, draw: (index: number) => Pixels): Painter {
+export function scenePainter(parameters: ImageParameters, draw: (index: number) => Pixels): Painter {
   let drawn: { readonly index: number; readonly picture: Pixels } | undefined
   const take = async (index: number) => {
     await nextTurn()
@@ -180,17 +156,17 @@ export function scenePainter(order: ImageOrder, draw: (index: number) => Pixels)
     return drawn.picture
   }
   return {
-    whole: async (index) => encode(await take(index), order),
-    softened: async (index, points) => encode(soften(await take(index), points), order),
+    whole: async (index) => encode(await take(index), parameters),
+    softened: async (index, points) => encode(soften(await take(index), points), parameters),
   }
 }
 
 /** Pictures of one colour and the right size, made once for each format: for tests of all that is around a picture. */
-export function flatPainter(order: ImageOrder, size: Size): Painter {
-  const { format, encoderQuality, background } = order
+export function flatPainter(parameters: ImageParameters, size: Size): Painter {
+  const { format, encoderQuality, background } = parameters
   const name = [size.width, size.height, format, encoderQuality, background].join()
   const whole = () => {
-    const picture = flat.get(name) ?? encode(flatPicture(size, background === 'transparent'), order)
+    const picture = flat.get(name) ?? encode(flatPicture(size, background === 'transparent'), parameters)
     flat.set(name, picture)
     return picture
   }
@@ -204,8 +180,8 @@ function flatPicture({ width, height }: Size, isTransparent: boolean): Pixels {
   return { data, width, height }
 }
 
-async function encode(picture: Pixels, order: ImageOrder): Promise<EncodedPicture> {
-  const { format, encoderQuality, background } = order
+async function encode(picture: Pixels, parameters: ImageParameters): Promise<EncodedPicture> {
+  const { format, encoderQuality, background } = parameters
   const visible = format === 'jpeg' || background === 'opaque' ? onWhite(picture) : picture
   const bytes = await encoders[format](visible, encoderQuality)
   return { bytes, format, background: hasTransparency(visible) ? 'transparent' : 'opaque' }

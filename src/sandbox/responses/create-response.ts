@@ -1,16 +1,15 @@
 import { responsesEndpoint } from '../../contract/responses.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
-import type { Budget } from '../budget.ts'
-import { countTokens } from '../answer/answer.ts'
+import { countJson, countTokens } from '../answer/answer.ts'
 import { assertValid, RequestProblem } from '../http/problem.ts'
-import { jsonReply, type Reply } from '../http/reply.ts'
-import { type JsonObject, isObject, objectOf, textOf } from '../json-value.ts'
+import { eventHeaders, jsonReply, streamReply, type Reply } from '../http/reply.ts'
+import { type JsonObject, objectOf, textOf } from '../json-value.ts'
 import { textModel, textModels } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
-import { countItem, inputItems, readQuestion } from './read-question.ts'
+import { countItem, inputItems, readRequest } from './read-request.ts'
 import { asksForLogprobs, topLogprobs } from './output-items.ts'
-import { planResponse, type ResponsePlan } from './plan-response.ts'
+import { conversationId, planResponse, type ResponsePlan } from './plan-response.ts'
 import { breakOffEvents, eventFrames, responseEvents } from './response-events.ts'
 import type { ResponseStore, StoredResponse } from './response-store.ts'
 
@@ -34,12 +33,13 @@ export function createResponse(
   const model = textModel(textOf(body['model']) || textModels[0]!.id)
   const earlier = earlierItems(body, store)
   const input = inputItems(body)
-  const fixed = countTokens(textOf(body['instructions'])) + countTools(body['tools'])
+  const fixed = countTokens(textOf(body['instructions'])) + countJson(body['tools'])
   const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
-  const question = readQuestion(request, context.items, model, seed)
-  const answer = composeAnswer(question, budget)
-  payForEcho(body, budget)
-  payForLogprobs(body, answer.visibleTokens, budget)
+  const textRequest = readRequest(request, context.items, model, seed)
+  const answer = composeAnswer(textRequest, budget)
+  // The reply repeats the request, all but its input.
+  budget.spendOn({ ...body, input: undefined })
+  if (asksForLogprobs(body)) budget.spend(answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
   const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
   const plan = planResponse(body, answer, {
     id: `resp_${seededHex(48, seed, 'responses', request.number)}`,
@@ -53,7 +53,7 @@ export function createResponse(
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
   }
   remember(plan, context.items, { input, size: request.size }, store)
-  if (isStream) return streamReply(plan)
+  if (isStream) return streamOf(plan)
   const first = body['background'] === true ? plan.at('queued') : plan.final
   return jsonReply(first, {
     headers: requestId(plan),
@@ -62,32 +62,14 @@ export function createResponse(
   })
 }
 
-/** The reply repeats the request, all but its input. */
-function payForEcho(body: JsonObject, budget: Budget): void {
-  budget.spendOn({ ...body, input: undefined })
-}
-
-/** @throws RequestProblem 400 when there would be too many */
-function payForLogprobs(body: JsonObject, tokens: number, budget: Budget): void {
-  if (asksForLogprobs(body)) budget.spend(tokens * (topLogprobs(body) + 1) * costOfLogprob)
-}
-
 /** The stream of a response, from its start or behind a sequence number. */
-function streamReply(plan: ResponsePlan, after = -1): Reply {
+function streamOf(plan: ResponsePlan, after = -1): Reply {
   const obfuscates = objectOf(plan.body['stream_options'])['include_obfuscation'] !== false
   const options = { obfuscates, seed: plan.id, after }
-  return {
-    status: 200,
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache',
-      ...requestId(plan),
-    },
-    frames: eventFrames(responseEvents(plan), options),
-    isWhole: false,
-    creates: after < 0,
+  return streamReply(eventFrames(responseEvents(plan), options), {
+    headers: { ...eventHeaders, ...requestId(plan) },
     breakOff: (sent) => eventFrames(breakOffEvents(plan), { ...options, first: sent }),
-  }
+  })
 }
 
 function requestId({ id }: ResponsePlan): Record<string, string> {
@@ -131,15 +113,6 @@ function outputOf({ items }: ResponsePlan): readonly JsonObject[] {
   return items.map(({ item }) => item)
 }
 
-function conversationId({ conversation }: JsonObject): string | undefined {
-  const id = isObject(conversation) ? conversation['id'] : conversation
-  return typeof id === 'string' ? id : undefined
-}
-
-function countTools(tools: unknown): number {
-  return tools === undefined ? 0 : countTokens(JSON.stringify(tools))
-}
-
 /**
  * Makes the input fit the context window: with `truncation: auto` items are dropped from the start of the
  * conversation (specification, endpoint 2, Rules), the last one is always kept.
@@ -169,35 +142,34 @@ function fitContext(
 }
 
 /** `GET /v1/responses/{id}`, with `?stream=true&starting_after=N` the rest of its stream. */
-export function getResponse({ query }: SandboxRequest, id: string, store: ResponseStore): Reply {
-  const { plan } = stored(id, store)
-  if (query.get('stream') !== 'true') return jsonReply(store.current(id))
+export function getResponse(request: SandboxRequest, store: ResponseStore): Reply {
+  const { plan } = stored(request, store)
+  const { query } = request
+  if (query.get('stream') !== 'true') return jsonReply(store.current(plan.id))
   const after = Number(query.get('starting_after') ?? -1)
-  if (!Number.isInteger(after)) {
-    throw new RequestProblem(400, "Invalid 'starting_after': must be a whole number.", {
-      param: 'starting_after',
-    })
-  }
-  return { ...streamReply(plan, after), creates: false }
+  if (Number.isInteger(after)) return { ...streamOf(plan, after), creates: false }
+  throw new RequestProblem(400, "Invalid 'starting_after': must be a whole number.", {
+    param: 'starting_after',
+  })
 }
 
 /** `POST /v1/responses/{id}/cancel`: for background responses; one that has ended stays as it is. */
-export function cancelResponse(id: string, store: ResponseStore): Reply {
-  if (stored(id, store).plan.body['background'] !== true) {
-    throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
-  }
+export function cancelResponse(request: SandboxRequest, store: ResponseStore): Reply {
+  const { id, body } = stored(request, store).plan
+  if (body['background'] !== true) throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
   store.cancel(id)
   return jsonReply(store.current(id))
 }
 
 /** `DELETE /v1/responses/{id}` */
-export function deleteResponse(id: string, store: ResponseStore): Reply {
-  stored(id, store)
+export function deleteResponse(request: SandboxRequest, store: ResponseStore): Reply {
+  const { id } = stored(request, store).plan
   store.remove(id)
   return jsonReply({ id, object: 'response', deleted: true })
 }
 
-function stored(id: string, store: ResponseStore): StoredResponse {
+function stored({ params }: SandboxRequest, store: ResponseStore): StoredResponse {
+  const id = params['id']!
   const found = store.find(id)
   if (found === undefined) throw new RequestProblem(404, `Response with id '${id}' not found.`)
   return found

@@ -1,11 +1,10 @@
-import type { Answer, AnswerPart, PlannedCall } from '../answer/answer.ts'
-import { type JsonObject, listOf, numberOf } from '../json-value.ts'
+import type { Answer, AnswerPart } from '../answer/answer.ts'
+import { type JsonObject, listOf, numberOf, objectOf } from '../json-value.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
 
 /** An output item as it is when done, and the pieces in which it arrives. */
 export interface OutputItem {
   readonly item: JsonObject
-  readonly kind: 'message' | 'reasoning' | 'function_call' | 'custom_tool_call'
   readonly tokens: readonly string[]
   /** One entry a token, when log probabilities were asked for. */
   readonly logprobs: readonly JsonObject[]
@@ -15,23 +14,17 @@ export interface OutputItem {
 export function outputItems(answer: Answer, body: JsonObject, responseId: string): readonly OutputItem[] {
   const items: OutputItem[] = []
   const newId = (prefix: string) => `${prefix}_${seededHex(48, responseId, prefix, items.length)}`
-  const include = listOf(body['include'])
-  if (answer.thoughtTokens > 0) items.push(reasoningItem(answer, body, include, newId('rs')))
+  if (answer.thoughtTokens > 0) items.push(reasoningItem(answer, body, newId('rs')))
   for (const [index, part] of answer.parts.entries()) {
     const isCut = answer.ending === 'length' && index === answer.parts.length - 1
     const status = isCut || answer.ending === 'block' ? 'incomplete' : 'completed'
-    items.push(partItem(part, status, body, newId))
+    items.push(part.kind === 'call' ? callItem(part, status, newId) : messageItem(part, status, body, newId))
   }
   return items
 }
 
-function reasoningItem(
-  answer: Answer,
-  body: JsonObject,
-  include: readonly unknown[],
-  id: string,
-): OutputItem {
-  const { summary } = (body['reasoning'] ?? {}) as JsonObject
+function reasoningItem(answer: Answer, body: JsonObject, id: string): OutputItem {
+  const { summary } = objectOf(body['reasoning'])
   const tokens = typeof summary === 'string' ? answer.thoughts : []
   const text = tokens.join('')
   const encrypted = Buffer.from(`sandbox reasoning ${id}`).toString('base64')
@@ -39,18 +32,19 @@ function reasoningItem(
     id,
     type: 'reasoning',
     summary: text === '' ? [] : [{ type: 'summary_text', text }],
-    ...(include.includes('reasoning.encrypted_content') && { encrypted_content: encrypted }),
+    ...(listOf(body['include']).includes('reasoning.encrypted_content') && { encrypted_content: encrypted }),
   }
-  return { item, kind: 'reasoning', tokens, logprobs: [] }
+  return { item, tokens, logprobs: [] }
 }
 
-function partItem(
-  part: AnswerPart,
+type NewId = (prefix: string) => string
+
+function messageItem(
+  part: Exclude<AnswerPart, { kind: 'call' }>,
   status: string,
   body: JsonObject,
-  newId: (prefix: string) => string,
+  newId: NewId,
 ): OutputItem {
-  if (part.kind === 'call') return callItem(part.call, part.arguments, part.tokens, status, newId)
   const tokens = part.kind === 'image' ? [] : part.tokens
   const isScored = part.kind === 'text' && asksForLogprobs(body)
   const logprobs = isScored ? tokens.map((token) => logprobOf(token, topLogprobs(body))) : []
@@ -59,23 +53,19 @@ function partItem(
       ? { type: 'refusal', refusal: part.text }
       : { type: 'output_text', annotations: [], logprobs, text: tokens.join('') }
   const item = { id: newId('msg'), type: 'message', status, role: 'assistant', content: [content] }
-  return { item, kind: 'message', tokens, logprobs }
+  return { item, tokens, logprobs }
 }
 
 function callItem(
-  { name, custom }: PlannedCall,
-  text: string,
-  tokens: readonly string[],
+  { call, tokens, arguments: text }: Extract<AnswerPart, { kind: 'call' }>,
   status: string,
-  newId: (prefix: string) => string,
+  newId: NewId,
 ): OutputItem {
-  const callId = newId('call').slice(0, 29)
-  if (custom) {
-    const item = { id: newId('ctc'), type: 'custom_tool_call', status, call_id: callId, name, input: text }
-    return { item, kind: 'custom_tool_call', tokens, logprobs: [] }
-  }
-  const item = { id: newId('fc'), type: 'function_call', status, call_id: callId, name, arguments: text }
-  return { item, kind: 'function_call', tokens, logprobs: [] }
+  const shared = { status, call_id: newId('call').slice(0, 29), name: call.name }
+  const item = call.custom
+    ? { id: newId('ctc'), type: 'custom_tool_call', ...shared, input: text }
+    : { id: newId('fc'), type: 'function_call', ...shared, arguments: text }
+  return { item, tokens, logprobs: [] }
 }
 
 /** Whether every token of the text comes with its log probability. */
@@ -91,15 +81,12 @@ export function topLogprobs(body: JsonObject): number {
 /** A likely token and, as asked, less likely ones beside it. */
 function logprobOf(token: string, top: number): JsonObject {
   const random = seededRandom('logprob', token)
-  const first = { token, bytes: [...Buffer.from(token)], logprob: rounded(-random() / 4) }
-  const others = Array.from({ length: top }, (_, rank) => {
-    if (rank === 0) return first
-    const other = `${token.slice(0, 1)}${rank}`
-    return { token: other, bytes: [...Buffer.from(other)], logprob: rounded(-1 - rank - random()) }
-  })
+  const rated = (text: string, value: number) => {
+    return { token: text, bytes: [...Buffer.from(text)], logprob: Math.round(value * 1e6) / 1e6 }
+  }
+  const first = rated(token, -random() / 4)
+  const others = Array.from({ length: top }, (_, rank) =>
+    rank === 0 ? first : rated(`${token.slice(0, 1)}${rank}`, -1 - rank - random()),
+  )
   return { ...first, top_logprobs: others }
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 1e6) / 1e6
 }

@@ -87,55 +87,61 @@ interface ResponseState {
   readonly completedAt?: number
 }
 
+/** What a response repeats of its request: the value there, else the contract's default, else this. */
+const echoed: JsonObject = {
+  background: null,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: null,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  service_tier: 'default',
+  store: null,
+  temperature: null,
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: null,
+  truncation: null,
+  user: null,
+}
+
 /** A response object with every field that the specification requires, and the optional ones it names. */
 function responseObject(
   body: JsonObject,
-  { id, createdAt, model }: { readonly id: string; readonly createdAt: number; readonly model: string },
+  { id, createdAt, model }: PlanFacts,
   state: ResponseState,
 ): JsonObject {
-  const reasoning = objectOf(body['reasoning'])
+  const { effort = null, summary = null } = objectOf(body['reasoning'])
+  const conversation = conversationId(body)
   return {
     id,
     object: 'response',
     created_at: createdAt,
     status: state.status,
-    background: field(body, 'background'),
     ...(state.completedAt !== undefined && { completed_at: state.completedAt }),
     error: state.error ?? null,
     incomplete_details: state.incompleteReason === undefined ? null : { reason: state.incompleteReason },
-    instructions: field(body, 'instructions'),
-    max_output_tokens: field(body, 'max_output_tokens'),
-    max_tool_calls: field(body, 'max_tool_calls'),
     model,
     output: state.output,
-    parallel_tool_calls: field(body, 'parallel_tool_calls'),
-    previous_response_id: field(body, 'previous_response_id'),
-    prompt_cache_key: field(body, 'prompt_cache_key'),
-    reasoning: { effort: reasoning['effort'] ?? null, summary: reasoning['summary'] ?? null },
-    safety_identifier: field(body, 'safety_identifier'),
-    service_tier: body['service_tier'] ?? 'default',
-    store: field(body, 'store'),
-    temperature: field(body, 'temperature'),
-    text: { format: { type: 'text' }, verbosity: 'medium', ...objectOf(body['text']) },
-    tool_choice: body['tool_choice'] ?? 'auto',
-    tools: body['tools'] ?? [],
-    top_logprobs: body['top_logprobs'] ?? 0,
-    top_p: field(body, 'top_p'),
-    truncation: field(body, 'truncation'),
     usage: state.usage,
-    user: field(body, 'user'),
-    metadata: body['metadata'] ?? {},
+    ...Object.fromEntries(
+      Object.entries(echoed).map(([name, otherwise]) => [
+        name,
+        body[name] ?? responseFields[name]?.default ?? otherwise,
+      ]),
+    ),
+    reasoning: { effort, summary },
+    text: { format: { type: 'text' }, verbosity: 'medium', ...objectOf(body['text']) },
     ...(body['prompt'] !== undefined && { prompt: body['prompt'] }),
-    ...conversationOf(body),
+    ...(conversation !== undefined && { conversation: { id: conversation } }),
   }
 }
 
-/** The value in the request, the contract's default, or null. */
-function field(body: JsonObject, name: string): unknown {
-  return body[name] ?? responseFields[name]?.default ?? null
-}
-
-function conversationOf({ conversation }: JsonObject): JsonObject {
+export function conversationId({ conversation }: JsonObject): string | undefined {
   const id = isObject(conversation) ? conversation['id'] : conversation
-  return typeof id === 'string' ? { conversation: { id } } : {}
+  return typeof id === 'string' ? id : undefined
 }

@@ -1,6 +1,6 @@
-import type { Frame } from '../http/reply.ts'
+import { namedEvent, type Frame } from '../http/reply.ts'
 import { type JsonObject, textOf, objectsOf } from '../json-value.ts'
-import { seededRandom } from '../seeded-random.ts'
+import { pick, seededRandom, type Random } from '../seeded-random.ts'
 import type { ResponsePlan } from './plan-response.ts'
 import type { OutputItem } from './output-items.ts'
 
@@ -67,83 +67,85 @@ export function* eventFrames(
     const padding = isDelta && obfuscates ? { obfuscation: paddingOf(random) } : {}
     const sequence_number = number++
     if (sequence_number <= after) continue
-    const data = JSON.stringify({ type, sequence_number, ...rest, ...padding })
     const pause = isDelta ? (hasStarted ? 'token' : 'first') : 'none'
     hasStarted ||= isDelta
-    yield {
-      text: `event: ${name}\ndata: ${data}\n\n`,
-      pause,
-      role: terminals.has(name) ? 'terminal' : 'event',
-    }
+    const data = { type, sequence_number, ...rest, ...padding }
+    yield namedEvent(name, data, pause, terminals.has(name) ? 'terminal' : 'event')
   }
 }
 
-const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
+const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789']
 
-function paddingOf(random: () => number): string {
+function paddingOf(random: Random): string {
   const length = 1 + Math.floor(random() * 15)
-  return Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join('')
+  return Array.from({ length }, () => pick(random, letters)).join('')
 }
 
 /** The events of one output item, from `added` to `done`, without sequence numbers. */
 function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
-  const { item, kind } = output
+  const { item, tokens } = output
   const place = { item_id: item['id'], output_index: index }
-  yield { type: 'response.output_item.added', output_index: index, item: started(output) }
-  if (kind === 'message') yield* messageEvents(output, place)
-  else if (kind === 'reasoning') yield* summaryEvents(output, place)
-  else yield* callEvents(output, place)
+  yield { type: 'response.output_item.added', output_index: index, item: { ...item, ...emptied(item) } }
+  const [part] = objectsOf(item['content'] ?? item['summary'])
+  if (part !== undefined) yield* partEvents(output, part, place)
+  const call = callFields[textOf(item['type'])]
+  if (call !== undefined) {
+    const { field, prefix } = call
+    for (const delta of tokens) yield { type: `${prefix}.delta`, ...place, delta }
+    const name = field === 'arguments' ? { name: item['name'] } : {}
+    yield { type: `${prefix}.done`, ...place, ...name, [field]: item[field] }
+  }
   yield { type: 'response.output_item.done', output_index: index, item }
 }
 
-function started({ item, kind }: OutputItem): JsonObject {
-  switch (kind) {
-    case 'message':
-      return { ...item, status: 'in_progress', content: [] }
-    case 'reasoning':
-      return { ...item, summary: [] }
-    case 'function_call':
-      return { ...item, status: 'in_progress', arguments: '' }
-    case 'custom_tool_call':
-      return { ...item, status: 'in_progress', input: '' }
-  }
+/** Where calls have their input, and how the events are called that bring it. */
+const callFields: Readonly<Record<string, { readonly field: string; readonly prefix: string }>> = {
+  function_call: { field: 'arguments', prefix: 'response.function_call_arguments' },
+  custom_tool_call: { field: 'input', prefix: 'response.custom_tool_call_input' },
 }
 
-function* messageEvents({ item, tokens, logprobs }: OutputItem, place: JsonObject): Generator<JsonObject> {
-  const [part = {}] = objectsOf(item['content'])
-  const at = { ...place, content_index: 0 }
-  if (part['type'] === 'refusal') {
-    yield { type: 'response.content_part.added', ...at, part: { type: 'refusal', refusal: '' } }
-    for (const delta of tokens) yield { type: 'response.refusal.delta', ...at, delta }
-    yield { type: 'response.refusal.done', ...at, refusal: part['refusal'] }
-  } else {
-    const empty = { type: 'output_text', annotations: [], logprobs: [], text: '' }
-    yield { type: 'response.content_part.added', ...at, part: empty }
-    for (const [index, delta] of tokens.entries()) {
-      yield { type: 'response.output_text.delta', ...at, delta, logprobs: logprobs.slice(index, index + 1) }
-    }
-    yield { type: 'response.output_text.done', ...at, text: part['text'], logprobs }
-  }
-  yield { type: 'response.content_part.done', ...at, part }
+/** What an item does not have yet when it is announced. */
+function emptied({ type }: JsonObject): JsonObject {
+  if (type === 'reasoning') return { summary: [] }
+  const call = callFields[textOf(type)]
+  return { status: 'in_progress', ...(call === undefined ? { content: [] } : { [call.field]: '' }) }
 }
 
-function* summaryEvents({ item, tokens }: OutputItem, place: JsonObject): Generator<JsonObject> {
-  const [part] = objectsOf(item['summary'])
-  if (part === undefined) return
-  const at = { ...place, summary_index: 0 }
-  yield { type: 'response.reasoning_summary_part.added', ...at, part: { type: 'summary_text', text: '' } }
-  for (const delta of tokens) yield { type: 'response.reasoning_summary_text.delta', ...at, delta }
-  yield { type: 'response.reasoning_summary_text.done', ...at, text: part['text'] }
-  yield { type: 'response.reasoning_summary_part.done', ...at, part }
+/** Where the parts of messages and summaries have their text, and how the events are called that bring it. */
+const partFields: Readonly<Record<string, { field: string; prefix: string; part: string; index: string }>> = {
+  output_text: {
+    field: 'text',
+    prefix: 'response.output_text',
+    part: 'response.content_part',
+    index: 'content_index',
+  },
+  refusal: {
+    field: 'refusal',
+    prefix: 'response.refusal',
+    part: 'response.content_part',
+    index: 'content_index',
+  },
+  summary_text: {
+    field: 'text',
+    prefix: 'response.reasoning_summary_text',
+    part: 'response.reasoning_summary_part',
+    index: 'summary_index',
+  },
 }
 
-function* callEvents({ item, kind, tokens }: OutputItem, place: JsonObject): Generator<JsonObject> {
-  if (kind === 'custom_tool_call') {
-    for (const delta of tokens) yield { type: 'response.custom_tool_call_input.delta', ...place, delta }
-    yield { type: 'response.custom_tool_call_input.done', ...place, input: item['input'] }
-    return
+function* partEvents(
+  { tokens, logprobs }: OutputItem,
+  part: JsonObject,
+  place: JsonObject,
+): Generator<JsonObject> {
+  const { field, prefix, part: partPrefix, index } = partFields[textOf(part['type'])]!
+  const at = { ...place, [index]: 0 }
+  // Log probabilities are only known of text, and there always, though the list may be empty.
+  const scores = (some: readonly JsonObject[]) => (part['logprobs'] === undefined ? {} : { logprobs: some })
+  yield { type: `${partPrefix}.added`, ...at, part: { ...part, ...scores([]), [field]: '' } }
+  for (const [token, delta] of tokens.entries()) {
+    yield { type: `${prefix}.delta`, ...at, delta, ...scores(logprobs.slice(token, token + 1)) }
   }
-  for (const delta of tokens) yield { type: 'response.function_call_arguments.delta', ...place, delta }
-  const { name, arguments: text } = item
-  yield { type: 'response.function_call_arguments.done', ...place, name, arguments: text }
+  yield { type: `${prefix}.done`, ...at, [field]: part[field], ...scores(logprobs) }
+  yield { type: `${partPrefix}.done`, ...at, part }
 }

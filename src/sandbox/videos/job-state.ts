@@ -22,7 +22,7 @@ export function pacingOf(latency: LatencyProfile): Pacing {
 }
 
 /** Where a job stands at a moment. */
-interface JobState {
+export interface JobState {
   readonly state: VideoState
   /** 0 to 100. */
   readonly progress: number

@@ -1,6 +1,6 @@
 import type { Clock } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import { type VideoJob, sourceVideo, sourceVideoId, longestFilmSeconds, videoScenarios } from './job.ts'
+import { jobSchema, sourceVideo, sourceVideoId, type VideoJob } from './job.ts'
 import { forgetAt } from './job-state.ts'
 import { randomBytes } from 'node:crypto'
 import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
@@ -71,30 +71,6 @@ export function createJobStore(clock: Clock, folder: string | undefined): JobSto
     remove: async (id) => isKnown(id) && (await forget(id)),
   }
 }
-
-const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-const side = v.pipe(whole, v.minValue(16), v.maxValue(4096), v.multipleOf(2))
-
-const filmSchema = v.object({
-  prompts: v.tupleWithRest([v.string()], v.string()),
-  seed: v.string(),
-  width: side,
-  height: side,
-  seconds: v.pipe(whole, v.minValue(1), v.maxValue(longestFilmSeconds)),
-})
-
-const jobSchema = v.object({
-  id: v.string(),
-  kind: v.picklist(['video', 'operation']),
-  model: v.string(),
-  prompt: v.string(),
-  createdAt: whole,
-  pendingMs: whole,
-  runningMs: whole,
-  scenario: v.nullable(v.picklist(videoScenarios)),
-  films: v.array(filmSchema),
-  remixedFrom: v.nullable(v.string()),
-})
 
 /** What a half-written file is called. Nobody else reads it. */
 const temporaryName = /^\..+\.[\da-f]{16}\.tmp$/

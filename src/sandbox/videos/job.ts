@@ -1,20 +1,75 @@
+import * as v from 'valibot'
 import { askedFor } from '../answer/answer.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { moderationBlocked } from '../http/problem.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 
-/** A video before it is drawn: all that decides its pixels. */
-export interface Film {
-  /** The first prompt, and the changes of the remixes on top of it. */
-  readonly prompts: readonly [string, ...string[]]
-  /** What makes it repeatable, beside the prompts. */
-  readonly seed: string
-  readonly width: number
-  readonly height: number
-  readonly seconds: number
-}
+/** What can be asked of a video job besides a good end: by header, by a word of the prompt, by the model's name. */
+export const videoScenarios = [
+  // Turned down at once.
+  'refusal',
+  'block',
+  // The job ends as failed, with an error object.
+  'failure',
+  'error',
+  // The result is withheld: all of it, or the last video of several.
+  'filtered',
+  'fewer',
+  // Completed, with nothing in it.
+  'empty',
+  // Completed, and the result has expired at once.
+  'expired',
+  // In progress for good.
+  'stuck',
+  // The progress goes back and forth, and so does the state.
+  'backwards',
+  // A state that no document knows, and then completion.
+  'unknown',
+  // States in other words and letter cases, progress as text, times in milliseconds.
+  'spelling',
+  // HTTP status 202 while the job runs.
+  'accepted',
+] as const
+type VideoScenario = (typeof videoScenarios)[number]
 
 /** The longest video; the specification sets no limit, a stand-in should. */
 export const longestFilmSeconds = 60
+
+const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+const side = v.pipe(wholeNumber, v.minValue(16), v.maxValue(4096), v.multipleOf(2))
+
+const filmSchema = v.object({
+  /** The first prompt, and the changes of the remixes on top of it. */
+  prompts: v.tupleWithRest([v.string()], v.string()),
+  /** What makes it repeatable, beside the prompts. */
+  seed: v.string(),
+  width: side,
+  height: side,
+  seconds: v.pipe(wholeNumber, v.minValue(1), v.maxValue(longestFilmSeconds)),
+})
+
+/** A video before it is drawn: all that decides its pixels. */
+export type Film = Readonly<v.InferOutput<typeof filmSchema>>
+
+export const jobSchema = v.object({
+  /** Of a video, or the last part of an operation's name. */
+  id: v.string(),
+  kind: v.picklist(['video', 'operation']),
+  model: v.string(),
+  prompt: v.string(),
+  /** Milliseconds since 1970. */
+  createdAt: wholeNumber,
+  /** Milliseconds that it waits, and then runs. */
+  pendingMs: wholeNumber,
+  runningMs: wholeNumber,
+  scenario: v.nullable(v.picklist(videoScenarios)),
+  /** What it makes: one video, or those of an operation. */
+  films: v.array(filmSchema),
+  /** Id of the source of a remix. */
+  remixedFrom: v.nullable(v.string()),
+})
+
+/** A job as it is kept: what was asked and when. Its state follows from the clock. */
+export type VideoJob = Readonly<v.InferOutput<typeof jobSchema>>
 
 /** The size word of the Video object, which has one for each way up (specification, resource Video). */
 export function sizeWord({ width, height }: Film): string {
@@ -36,25 +91,6 @@ export function firstPrompt(prompt: string): Film['prompts'] {
 /** The prompts of a remix. */
 export function withChange([first, ...changes]: Film['prompts'], prompt: string): Film['prompts'] {
   return [first, ...[...changes, prompt.slice(0, decisiveLength)].slice(-mostChanges)]
-}
-
-/** A job as it is kept: what was asked and when. Its state follows from the clock. */
-export interface VideoJob {
-  /** Of a video, or the last part of an operation's name. */
-  readonly id: string
-  readonly kind: 'video' | 'operation'
-  readonly model: string
-  readonly prompt: string
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
-  /** Milliseconds that it waits, and then runs. */
-  readonly pendingMs: number
-  readonly runningMs: number
-  readonly scenario: VideoScenario | null
-  /** What it makes: one video, or those of an operation. */
-  readonly films: readonly Film[]
-  /** Id of the source of a remix. */
-  readonly remixedFrom: string | null
 }
 
 /** The name of an operation, by which its state is asked for. */
@@ -99,34 +135,6 @@ export const sourceVideo: VideoJob = {
   remixedFrom: null,
 }
 
-/** What can be asked of a video job besides a good end: by header, by a word of the prompt, by the model's name. */
-export const videoScenarios = [
-  // Turned down at once.
-  'refusal',
-  'block',
-  // The job ends as failed, with an error object.
-  'failure',
-  'error',
-  // The result is withheld: all of it, or the last video of several.
-  'filtered',
-  'fewer',
-  // Completed, with nothing in it.
-  'empty',
-  // Completed, and the result has expired at once.
-  'expired',
-  // In progress for good.
-  'stuck',
-  // The progress goes back and forth, and so does the state.
-  'backwards',
-  // A state that no document knows, and then completion.
-  'unknown',
-  // States in other words and letter cases, progress as text, times in milliseconds.
-  'spelling',
-  // HTTP status 202 while the job runs.
-  'accepted',
-] as const
-type VideoScenario = (typeof videoScenarios)[number]
-
 /**
  * The scenario that a request for a video asks for.
  * @throws RequestProblem 400 when it is a refusal
@@ -138,11 +146,8 @@ export function videoScenarioOf(
 ): VideoScenario | null {
   const ofModel = videoScenarios.find((scenario) => model === `sandbox-${scenario}`)
   const scenario = askedFor(videoScenarios, scenarioHeader(request), prompt) ?? ofModel ?? null
-  if (scenario !== 'refusal' && scenario !== 'block') return scenario
-  throw new RequestProblem(400, '[sandbox] The request was rejected by the safety system.', {
-    type: 'video_generation_user_error',
-    code: 'moderation_blocked',
-  })
+  if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('video_generation_user_error')
+  return scenario
 }
 
 /** Videos that the scenario leaves of those made. */

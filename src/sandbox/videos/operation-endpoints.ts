@@ -4,8 +4,8 @@ import {
   videoOperationEndpoint,
   videoResolutions,
 } from '../../contract/videos.ts'
-import { assertValid, RequestProblem, jsonType } from '../http/problem.ts'
-import { jsonReply, type Reply } from '../http/reply.ts'
+import { assertValid, invalidField, RequestProblem } from '../http/problem.ts'
+import { googleReply, type Reply } from '../http/reply.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
 import {
@@ -18,8 +18,8 @@ import {
   shownFilms,
   type VideoJob,
 } from './job.ts'
-import { checkImageObject, invalidField } from './reference-image.ts'
-import { newId, pollHint, startJob, type VideoService } from './service.ts'
+import { checkImageObject } from './reference-image.ts'
+import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
 import { jobStateAt } from './job-state.ts'
 
 /** What the parameters say where they say nothing. */
@@ -32,12 +32,9 @@ const maxFilms = 16
  * Endpoint 7: begins an operation; the reply is its name and nothing else (wire notes, section 7).
  * @throws RequestProblem 400
  */
-export async function createOperation(
-  request: SandboxRequest,
-  model: string,
-  service: VideoService,
-): Promise<Reply> {
-  const { body } = request
+export async function createOperation(request: SandboxRequest, service: VideoService): Promise<Reply> {
+  const { body, params } = request
+  const model = params['model']!
   assertValid(videoOperationEndpoint, body)
   const instances = objectsOf(body['instances'])
   const parameters = objectOf(body['parameters'])
@@ -72,15 +69,8 @@ export async function createOperation(
     },
     service,
   )
-  return jsonReply(
-    { name: operationName(job) },
-    {
-      headers: { 'content-type': jsonType('google'), ...pollHint(job, service) },
-      pretty: true,
-      creates: true,
-      pause: 'first',
-    },
-  )
+  const headers = pollHint(job, service)
+  return googleReply({ name: operationName(job) }, { headers, creates: true, pause: 'first' })
 }
 
 function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'seconds'> {
@@ -101,9 +91,8 @@ function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'sec
     throw invalidField('parameters.aspectRatio', `must be ${videoAspectRatios.join(' or ')}`)
   }
   const [long, short] = sides
-  return ratio === defaults.ratio
-    ? { width: long, height: short, seconds }
-    : { width: short, height: long, seconds }
+  const [width, height] = ratio === defaults.ratio ? [long, short] : [short, long]
+  return { width, height, seconds }
 }
 
 /** @returns fingerprints of its images */
@@ -128,31 +117,21 @@ const internalError = 13
 /**
  * `GET /v1beta/models/{model}/operations/{id}`: the name alone while it runs, `done` with samples, with reasons why
  * there are none, or with an error (wire notes, section 7).
- * @param origin what the addresses of the videos begin with: `http://127.0.0.1:PORT`
  * @throws RequestProblem 404
  */
 export async function lookUpOperation(
-  model: string,
-  id: string,
-  origin: string,
+  { params, origin }: SandboxRequest,
   service: VideoService,
 ): Promise<Reply> {
+  const { model, id } = params as { model: string; id: string }
   const job = await service.jobs.find(id)
   if (job?.kind !== 'operation' || job.model !== model) {
     throw new RequestProblem(404, `The operation models/${model}/operations/${id} was not found.`)
   }
-  const { state } = jobStateAt(job, service.clock.now())
-  const isRunning = state === 'pending' || state === 'in_progress'
-  const hint = isRunning ? pollHint(job, service) : {}
-  const reply = jsonReply(
-    {
-      name: operationName(job),
-      ...(state === 'failed' && failed),
-      ...(state === 'completed' && done(job, origin)),
-    },
-    { headers: { 'content-type': jsonType('google'), ...hint }, pretty: true },
-  )
-  return job.scenario === 'accepted' && isRunning ? { ...reply, status: 202 } : reply
+  const state = jobStateAt(job, service.clock.now())
+  const outcome =
+    state.state === 'failed' ? failed : state.state === 'completed' ? done(job, origin) : undefined
+  return googleReply({ name: operationName(job), ...outcome }, lookUpFacts(job, state, service))
 }
 
 const failed = {
@@ -160,6 +139,10 @@ const failed = {
   error: { code: internalError, message: '[sandbox] The video could not be generated.', details: [] },
 }
 
+const withheldReason =
+  '[sandbox] The video was withheld by the safety system. You have not been charged for it.'
+
+/** @param origin what the addresses of the videos begin with: `http://127.0.0.1:PORT` */
 function done(job: VideoJob, origin: string): object {
   const shown = shownFilms(job)
   const samples = Array.from({ length: shown }, (_, index) => ({
@@ -174,10 +157,7 @@ function done(job: VideoJob, origin: string): object {
         ...(shown > 0 && { generatedSamples: samples }),
         ...(withheld > 0 && {
           raiMediaFilteredCount: withheld,
-          raiMediaFilteredReasons: Array.from(
-            { length: withheld },
-            () => '[sandbox] The video was withheld by the safety system. You have not been charged for it.',
-          ),
+          raiMediaFilteredReasons: Array.from({ length: withheld }, () => withheldReason),
         }),
       },
     },

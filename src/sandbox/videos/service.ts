@@ -1,18 +1,27 @@
-import type { SandboxRequest, SandboxContext } from '../request.ts'
+import { encodeWebp } from '../../files/codecs.ts'
 import { createBoundedMap } from '../bounded-map.ts'
+import type { ServerContext } from '../http/exchange.ts'
+import { servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
+import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { VideoJob, Film } from './job.ts'
-import type { JobStore } from './job-store.ts'
-import type { Pacing } from './job-state.ts'
-import { createHash } from 'node:crypto'
-import { encodeWebp } from '../../files/codecs.ts'
-import type { ServedBytes } from '../http/serve-bytes.ts'
+import { pacingOf, type JobState, type Pacing } from './job-state.ts'
+import { createJobStore, type JobStore } from './job-store.ts'
 
 /** What the video endpoints of one sandbox share. */
 export interface VideoService extends SandboxContext {
   readonly jobs: JobStore
   readonly films: FilmCache
   readonly pacing: Pacing
+}
+
+/** @param folder where jobs are kept; undefined for memory */
+export function createVideoService(
+  { seed, clock, media, latency }: ServerContext,
+  folder: string | undefined,
+): VideoService {
+  const [jobs, films] = [createJobStore(clock, folder), createFilmCache(media)]
+  return { seed, clock, media, jobs, films, pacing: pacingOf(latency) }
 }
 
 /** Repeatable hexadecimal digits for the id of a new job. */
@@ -36,6 +45,12 @@ export function pollHint({ kind }: VideoJob, { pacing }: VideoService): Readonly
   return { [kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms']: String(pacing.pollMs) }
 }
 
+/** What goes with the look-up of a job that still runs; nothing for one that has ended. */
+export function lookUpFacts(job: VideoJob, { state }: JobState, service: VideoService) {
+  if (state !== 'pending' && state !== 'in_progress') return {}
+  return { headers: pollHint(job, service), status: job.scenario === 'accepted' ? 202 : 200 }
+}
+
 /** Videos and stills kept for the next part that is asked for. */
 const kept = 4
 
@@ -50,7 +65,7 @@ interface FilmCache {
 }
 
 /** @param media `flat` for videos of one colour */
-export function createFilmCache(media: SandboxContext['media']): FilmCache {
+function createFilmCache(media: SandboxContext['media']): FilmCache {
   const drawn = createBoundedMap<Promise<ServedBytes>>(kept)
   const take = (name: string, draw: () => Promise<ServedBytes>) => {
     const found = drawn.get(name) ?? draw()
@@ -62,15 +77,11 @@ export function createFilmCache(media: SandboxContext['media']): FilmCache {
     video: (film) =>
       take(`video ${JSON.stringify(film)}`, async () => {
         const { drawFilm, flatFilm } = await drawing()
-        return served(media === 'flat' ? flatFilm(film) : drawFilm(film), 'video/mp4')
+        return servedBytes(media === 'flat' ? flatFilm(film) : drawFilm(film), 'video/mp4')
       }),
     still: (film) =>
       take(`still ${JSON.stringify(film)}`, async () =>
-        served(await encodeWebp((await drawing()).drawStill(film), 80), 'image/webp'),
+        servedBytes(await encodeWebp((await drawing()).drawStill(film), 80), 'image/webp'),
       ),
   }
-}
-
-function served(bytes: Uint8Array, mediaType: string): ServedBytes {
-  return { bytes, mediaType, etag: `"${createHash('sha256').update(bytes).digest('hex')}"` }
 }

@@ -1,6 +1,6 @@
 import { videoCreateEndpoint, videoListLimit } from '../../contract/video-create.ts'
 import { assertServed, videoModels } from '../models.ts'
-import { assertValid, RequestProblem } from '../http/problem.ts'
+import { assertValid, invalidField, RequestProblem } from '../http/problem.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
 import { textOf } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
@@ -14,9 +14,9 @@ import {
   sourceVideoId,
   shownFilms,
 } from './job.ts'
-import { checkImage, invalidField } from './reference-image.ts'
+import { checkImage } from './reference-image.ts'
 import { videoObject, jobStateAt } from './job-state.ts'
-import { newId, pollHint, startJob, type VideoService } from './service.ts'
+import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
 import { videoRemixEndpoint } from '../../contract/videos.ts'
 
 /** What the public service makes where the request says nothing. */
@@ -36,6 +36,7 @@ export async function createVideo(request: SandboxRequest, service: VideoService
   const mark = await checkReference(request)
   const prompt = textOf(body['prompt'])
   const id = `video_${newId(48, request, service)}`
+  const seed = JSON.stringify([service.seed, id, mark])
   const job = await startJob(
     {
       id,
@@ -43,24 +44,17 @@ export async function createVideo(request: SandboxRequest, service: VideoService
       model,
       prompt,
       scenario: videoScenarioOf(request, prompt, model),
-      films: [
-        {
-          prompts: firstPrompt(prompt),
-          seed: JSON.stringify([service.seed, id, mark]),
-          width,
-          height,
-          seconds,
-        },
-      ],
+      films: [{ prompts: firstPrompt(prompt), seed, width, height, seconds }],
       remixedFrom: null,
     },
     service,
   )
-  return jsonReply(videoObject(job, service.clock.now()), {
-    headers: pollHint(job, service),
-    creates: true,
-    pause: 'first',
-  })
+  return created(job, service)
+}
+
+function created(job: VideoJob, service: VideoService): Reply {
+  const headers = pollHint(job, service)
+  return jsonReply(videoObject(job, service.clock.now()), { headers, creates: true, pause: 'first' })
 }
 
 function readSeconds(value: unknown): number {
@@ -76,10 +70,7 @@ async function checkReference({ files, body }: SandboxRequest): Promise<number> 
   if (foreign !== undefined) throw invalidField(foreign.field, 'is not a file of this request')
   if (files.length > 1) throw invalidField('input_reference', 'must be one file')
   if (body['input_reference'] !== undefined) {
-    throw invalidField(
-      'input_reference',
-      'must be a file of a form in the sandbox, which fetches no addresses',
-    )
+    throw invalidField('input_reference', 'must be a file of a form; the sandbox fetches no addresses')
   }
   const file = files[0]
   return file === undefined ? 0 : checkImage(file.head, 'input_reference', file.declaredType)
@@ -89,22 +80,18 @@ async function checkReference({ files, body }: SandboxRequest): Promise<number> 
  * Endpoint 3: a new video from a completed one, which an operation may have made. Same length, same size.
  * @throws RequestProblem 400 with the state of a source that is not completed, 404
  */
-export async function remixVideo(
-  request: SandboxRequest,
-  sourceId: string,
-  service: VideoService,
-): Promise<Reply> {
+export async function remixVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
   const { body } = request
   const model = textOf(body['model'])
   assertServed(videoRemixEndpoint, model)
   assertValid(videoRemixEndpoint, body)
-  const source = await findVideo(sourceId, service)
+  const source = await findVideo(request, service)
   const { state } = jobStateAt(source, service.clock.now())
   if (state !== 'completed') {
-    throw invalidSource(`The video ${source.id} is not completed: it is ${state}.`, 'video_not_completed')
+    throw invalidVideo(`The video ${source.id} is not completed: it is ${state}.`, 'video_not_completed')
   }
   if (shownFilms(source) === 0)
-    throw invalidSource(`The operation ${source.id} has no video.`, 'video_missing')
+    throw invalidVideo(`The operation ${source.id} has no video.`, 'video_missing')
   const film = source.films[0]!
   const [width, height] = sizeWord(film).split('x').map(Number) as [number, number]
   const prompt = textOf(body['prompt'])
@@ -120,14 +107,11 @@ export async function remixVideo(
     },
     service,
   )
-  return jsonReply(videoObject(job, service.clock.now()), {
-    headers: pollHint(job, service),
-    creates: true,
-    pause: 'first',
-  })
+  return created(job, service)
 }
 
-function invalidSource(message: string, code: string): RequestProblem {
+/** A video that is there, and in no state for what is asked. */
+export function invalidVideo(message: string, code = 'invalid_value'): RequestProblem {
   return new RequestProblem(400, message, { param: 'video_id', code })
 }
 
@@ -135,7 +119,8 @@ function invalidSource(message: string, code: string): RequestProblem {
  * The job of a video's id, of an operation's, or of an operation's whole name.
  * @throws RequestProblem 404
  */
-export async function findVideo(id: string, { jobs }: VideoService): Promise<VideoJob> {
+export async function findVideo({ params }: SandboxRequest, { jobs }: VideoService): Promise<VideoJob> {
+  const id = params['id']!
   const job = await jobs.find(id.split('/').at(-1)!)
   if (job !== undefined) return job
   throw new RequestProblem(404, `Video with id '${id.slice(0, 200)}' not found.`, {
@@ -148,23 +133,18 @@ export async function findVideo(id: string, { jobs }: VideoService): Promise<Vid
  * Endpoint 5. Operations can be looked up as well, as gateways have it that cannot be asked for them (quirk 26).
  * @throws RequestProblem 404
  */
-export async function getVideo(id: string, service: VideoService): Promise<Reply> {
-  const job = await findVideo(id, service)
+export async function getVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
+  const job = await findVideo(request, service)
   const now = service.clock.now()
-  const { state } = jobStateAt(job, now)
-  const isRunning = state === 'pending' || state === 'in_progress'
-  const reply = jsonReply(videoObject(job, now), {
-    headers: isRunning ? pollHint(job, service) : {},
-  })
-  return job.scenario === 'accepted' && isRunning ? { ...reply, status: 202 } : reply
+  return jsonReply(videoObject(job, now), lookUpFacts(job, jobStateAt(job, now), service))
 }
 
 /**
  * `DELETE /v1/videos/{id}`.
  * @throws RequestProblem 400 for the built-in video and for one that is still running, 404
  */
-export async function deleteVideo(id: string, service: VideoService): Promise<Reply> {
-  const job = await findVideo(id, service)
+export async function deleteVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
+  const job = await findVideo(request, service)
   if (job.id === sourceVideoId) throw invalidVideo('The built-in video of the sandbox cannot be deleted.')
   const { state } = jobStateAt(job, service.clock.now())
   if (state === 'pending' || state === 'in_progress') throw invalidVideo(`The video is still ${state}.`)
@@ -200,8 +180,4 @@ function readLimit(text: string | null): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
   if (limit <= videoListLimit.most) return limit
   throw invalidField('limit', `must be from 0 to ${videoListLimit.most}`)
-}
-
-function invalidVideo(message: string): RequestProblem {
-  return new RequestProblem(400, message, { param: 'video_id', code: 'invalid_value' })
 }

@@ -25,16 +25,15 @@ export interface FiredFault {
 /** Requests beyond this number push out the oldest. */
 const kept = 10_000
 
-/** The record of one request while it is under way. */
-export interface RequestEntry {
-  update(facts: Partial<RequestRecord>): RequestRecord
-}
+/** The record of a request that is under way. */
+export type OpenRecord = { -readonly [Name in keyof RequestRecord]: RequestRecord[Name] }
 
 /** What happened in this sandbox, for tests and for `/sandbox/stats`. */
-export interface Ledger {
-  open(method: string, path: string): RequestEntry
+export interface RequestLog {
+  /** @returns the record, to be completed, and how many requests have come so far */
+  open(method: string, path: string): { readonly record: OpenRecord; readonly number: number }
   countCreation(endpoint: EndpointName): void
-  noteFault(fault: FiredFault): void
+  addFault(fault: FiredFault): void
   /** Creations accepted so far, in all or of one endpoint. */
   created(endpoint?: EndpointName): number
   requests(): readonly RequestRecord[]
@@ -42,52 +41,30 @@ export interface Ledger {
   stats(): object
 }
 
-export function createLedger(): Ledger {
-  const requests: RequestRecord[] = []
+export function createRequestLog(): RequestLog {
+  const requests: OpenRecord[] = []
   const faults: FiredFault[] = []
   const creations = new Map<EndpointName, number>()
-  let total = 0
   let count = 0
-  const created = (endpoint?: EndpointName) =>
-    endpoint === undefined ? total : (creations.get(endpoint) ?? 0)
+  const total = () => [...creations.values()].reduce((sum, some) => sum + some, 0)
+  const unknown = { endpoint: undefined, model: undefined, idempotencyKey: undefined }
   return {
     open(method, path) {
-      let record: RequestRecord = {
-        method,
-        path,
-        endpoint: undefined,
-        model: undefined,
-        idempotencyKey: undefined,
-        status: undefined,
-        created: false,
-        fault: undefined,
-      }
+      const record = { method, path, ...unknown, status: undefined, created: false, fault: undefined }
       requests.push(record)
-      count++
       if (requests.length > kept) requests.shift()
-      return {
-        update(facts) {
-          const next = { ...record, ...facts }
-          const place = requests.lastIndexOf(record)
-          if (place !== -1) requests[place] = next
-          record = next
-          return next
-        },
-      }
+      return { record, number: ++count }
     },
-    countCreation(endpoint) {
-      total++
-      creations.set(endpoint, created(endpoint) + 1)
-    },
-    noteFault(fault) {
+    countCreation: (endpoint) => void creations.set(endpoint, (creations.get(endpoint) ?? 0) + 1),
+    addFault(fault) {
       faults.push(fault)
       if (faults.length > kept) faults.shift()
     },
-    created,
-    requests: () => [...requests],
+    created: (endpoint) => (endpoint === undefined ? total() : (creations.get(endpoint) ?? 0)),
+    requests: () => requests.map((record) => ({ ...record })),
     firedFaults: () => [...faults],
     stats: () => ({
-      creations: { total, ...Object.fromEntries(creations) },
+      creations: { total: total(), ...Object.fromEntries(creations) },
       requests: count,
       faults: faults.map(({ id, action, path }) => ({ id, action, path })),
     }),

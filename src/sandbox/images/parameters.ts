@@ -1,7 +1,8 @@
 import { familyOf, type FamilyId } from '../../contract/families.ts'
 import { type JsonObject, numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
-import { scenarioOf, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
+import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
+import { moderationBlocked } from '../http/problem.ts'
 import type { Size } from './pixels.ts'
 import type { Detail } from './scene/palette.ts'
 
@@ -9,11 +10,11 @@ export type ImageFormat = 'png' | 'jpeg' | 'webp'
 type Quality = 'low' | 'medium' | 'high'
 
 /** What a valid request of either image endpoint asks for, with the defaults filled in. */
-export interface ImageOrder {
-  readonly model: string
+export interface ImageParameters {
   readonly family: FamilyId | undefined
   readonly prompt: string
   readonly scenario: Scenario | undefined
+  /** Images asked for. */
   readonly count: number
   /** Undefined for `auto`. */
   readonly size: Size | undefined
@@ -25,6 +26,7 @@ export interface ImageOrder {
   readonly background: 'transparent' | 'opaque' | 'auto'
   readonly isUrl: boolean
   readonly streams: boolean
+  /** Partial images before each whole one. */
   readonly partials: number
   readonly isVivid: boolean
 }
@@ -45,24 +47,29 @@ const details = { low: 1, medium: 2, high: 3 } as const
  */
 const encoderQualities = { low: 70, medium: 86, high: 94 } as const
 
-/** Reads a body that has been checked. */
-export function readOrder({ body, ...request }: SandboxRequest, model: string): ImageOrder {
+/**
+ * Reads a body that has been checked.
+ * @throws RequestProblem 400 in the scenarios that refuse the prompt
+ */
+export function readParameters(request: SandboxRequest, model: string): ImageParameters {
+  const { body } = request
   const family = familyOf(model)
   const prompt = textOf(body['prompt'])
   const ofModel = scenarios.find((scenario) => model === `sandbox-${scenario}`)
   const quality = qualities[wordOf(body, 'quality', 'auto')] ?? 'medium'
+  const scenario = askedFor(scenarios, scenarioHeader(request), prompt) ?? ofModel
+  if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
   return {
-    model,
     family,
     prompt,
-    scenario: scenarioOf(scenarioHeader({ body, ...request }), prompt, ofModel),
+    scenario,
     count: numberOf(body['n']) ?? 1,
     size: sizeOf(wordOf(body, 'size', 'auto')),
     quality,
     detail: details[quality],
     format: wordOf(body, 'output_format', 'png') as ImageFormat,
     encoderQuality: numberOf(body['output_compression']) ?? encoderQualities[quality],
-    background: wordOf(body, 'background', 'auto') as ImageOrder['background'],
+    background: wordOf(body, 'background', 'auto') as ImageParameters['background'],
     isUrl: !isModelA(family) && wordOf(body, 'response_format', 'url') === 'url',
     streams: body['stream'] === true && !request.ignoresStream,
     partials: numberOf(body['partial_images']) ?? 0,
@@ -71,7 +78,7 @@ export function readOrder({ body, ...request }: SandboxRequest, model: string): 
 }
 
 /** Model A and its mini variant, which always answer in base64 and alone tell their usage. */
-export function isModelA(family: FamilyId | undefined): boolean {
+function isModelA(family: FamilyId | undefined): boolean {
   return family === 'image-model-a' || family === 'image-model-a-mini'
 }
 
@@ -92,23 +99,27 @@ const imageTokens = {
 } as const
 const partialTokens = 100
 
-/** Of a source image: so many, and more for every tile, once its shorter side is scaled to the tile's. */
-const sourceTokens = { base: 65, tile: 129, side: 512 } as const
+/** Of a source image: so many, and more for every tile, once its shorter side is scaled to that of a tile. */
+const sourceTokens = { base: 65, tile: 129 } as const
 const fidelityTokens = { square: 4160, other: 6240 } as const
 
 /**
- * Usage of a whole request, for model A only. All numbers add up.
+ * Usage of a whole request; undefined for models other than A. All numbers add up.
+ * @param images that are made
  * @param sources dimensions of the source images; they count more with high input fidelity
  */
 export function usageOf(
-  { prompt, quality, partials, streams }: ImageOrder,
+  { family, prompt, quality, partials, streams }: ImageParameters,
   size: Size,
   images: number,
-  { sources = [] as readonly Size[], isFaithful = false } = {},
-): object {
+  { sources, isFaithful }: { readonly sources: readonly Size[]; readonly isFaithful: boolean },
+): object | undefined {
+  if (!isModelA(family)) return undefined
   const text = Math.max(1, countTokens(prompt))
   const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isFaithful), 0)
-  const output = images * (imageTokens[quality][shapeOf(size)] + (streams ? partials * partialTokens : 0))
+  const { width, height } = size
+  const shape = width === height ? 'square' : width < height ? 'portrait' : 'landscape'
+  const output = images * (imageTokens[quality][shape] + (streams ? partials * partialTokens : 0))
   return {
     input_tokens: text + image,
     input_tokens_details: { image_tokens: image, text_tokens: text },
@@ -118,17 +129,8 @@ export function usageOf(
   }
 }
 
-function shapeOf({ width, height }: Size): 'square' | 'portrait' | 'landscape' {
-  if (width === height) return 'square'
-  return width < height ? 'portrait' : 'landscape'
-}
-
 function tokensOfSource({ width, height }: Size, isFaithful: boolean): number {
-  const scale = sourceTokens.side / Math.min(width, height)
-  const tiles = [width, height].reduce(
-    (product, side) => product * Math.ceil((side * scale) / sourceTokens.side),
-    1,
-  )
+  const tiles = Math.ceil(Math.max(width, height) / Math.min(width, height))
   const extra = isFaithful ? (width === height ? fidelityTokens.square : fidelityTokens.other) : 0
   return sourceTokens.base + sourceTokens.tile * tiles + extra
 }

@@ -1,0 +1,239 @@
+import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http'
+import type { FaultChooser, NamedRule, FaultTarget } from '../faults/choose.ts'
+import type { EndpointName } from '../faults/rule.ts'
+import { replaceReply } from '../faults/replace-reply.ts'
+import { createBudget } from '../budget.ts'
+import { textOf } from '../json-value.ts'
+import type { OpenRecord, RequestLog, RequestRecord } from '../request-log.ts'
+import type { RequestContent, SandboxContext, SandboxRequest } from '../request.ts'
+import { seededRandom } from '../seeded-random.ts'
+import { deliver } from './deliver.ts'
+import { envelopeOf, invalidField, problemReply, RequestProblem, type Envelope } from './problem.ts'
+import { readJsonBody, type Turnstile } from './read-body.ts'
+import { jsonReply, paceOf, wholeReply, type LatencyProfile, type Reply } from './reply.ts'
+
+/** One endpoint as the exchange sees it. */
+export interface Handler {
+  readonly endpoint: EndpointName
+  /** Anyone who knows the address is answered, also without a key. */
+  readonly needsNoKey?: true
+  /** Reads a body that is a form; undefined for one that is none. */
+  readForm?(incoming: IncomingMessage): Promise<RequestContent> | undefined
+  answer(request: SandboxRequest): Reply | Promise<Reply>
+}
+
+/** The endpoint of a path, and what stands there for the names of its route: `id`, `model`. */
+export interface Match {
+  readonly handler: Handler
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** What all exchanges of a sandbox share. */
+export interface ServerContext extends SandboxContext {
+  readonly latency: LatencyProfile
+  readonly faults: FaultChooser
+  readonly log: RequestLog
+  readonly largeBodies: Turnstile
+  /** Aborted when the sandbox closes. */
+  readonly signal: AbortSignal
+  readonly onRequest: ((record: RequestRecord) => void) | undefined
+}
+
+/** Where requests for what happened so far go. They are not counted, and need no key. */
+const statsPath = '/sandbox/stats'
+
+/**
+ * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
+ * @param find the endpoint of a method and a path; what has none is answered with 404
+ */
+export async function exchange(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  find: (method: string, path: string) => Match | undefined,
+  server: ServerContext,
+): Promise<void> {
+  const { log, seed, clock } = server
+  const { method = 'GET', url = '/' } = incoming
+  const at = url.indexOf('?')
+  const rawPath = at === -1 ? url : url.slice(0, at)
+  const left = new AbortController()
+  outgoing.once('close', () => left.abort())
+  const signal = AbortSignal.any([left.signal, server.signal])
+  const connection = { outgoing, clock, pace: () => 0, signal }
+  if (method === 'GET' && rawPath === statsPath) return deliver(connection, statsReply(incoming, log))
+  const path = rawPath.slice(0, longestPath).replace(/[^\x21-\x7e]/g, '?')
+  const { record, number } = log.open(method, path)
+  const query = new URLSearchParams(at === -1 ? '' : url.slice(at + 1))
+  const match = find(method === 'HEAD' ? 'GET' : method, rawPath)
+  const { reply, fault } = await decide({ incoming, path, query, number, match, record, signal }, server)
+  if (fault !== undefined) log.addFault({ id: fault.id, action: fault.action, method, path })
+  record.fault = fault?.id
+  // A request counts once it is accepted for generation, whatever becomes of its reply afterwards.
+  record.created = match !== undefined && (fault?.accepted ?? (reply.creates && fault?.at !== 'before-body'))
+  if (match !== undefined && record.created) log.countCreation(match.handler.endpoint)
+  const pace = paceOf(server.latency, seededRandom(seed, 'pace', number))
+  await deliver({ ...connection, pace }, reply, fault)
+  record.status = outgoing.headersSent ? outgoing.statusCode : undefined
+  server.onRequest?.(record)
+}
+
+/** Of a path, so much is remembered. No endpoint has a longer one. */
+const longestPath = 2048
+
+interface Arrival {
+  readonly incoming: IncomingMessage
+  readonly path: string
+  /** May hold a key and is neither kept nor logged. */
+  readonly query: URLSearchParams
+  readonly number: number
+  readonly match: Match | undefined
+  readonly record: OpenRecord
+  /** Aborted when the client has gone or the sandbox closes. */
+  readonly signal: AbortSignal
+}
+
+interface Decision {
+  readonly reply: Reply
+  /** The fault to play on the reply. */
+  readonly fault: NamedRule | undefined
+}
+
+/** What to answer: guard, key, early fault, body, fault, endpoint, in this order. Never rejects. */
+async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext): Promise<Decision> {
+  const { incoming, path, query, record } = arrival
+  const envelope = envelopeOf(path)
+  let fault: NamedRule | undefined
+  let leave = () => {}
+  const waitForTurn = async () => {
+    leave = await largeBodies()
+  }
+  try {
+    const match = admit(arrival)
+    const target = targetOf(match, incoming)
+    Object.assign(record, target)
+    fault = faults.beforeBody(target)
+    if (fault !== undefined)
+      return { fault, reply: replaceReply(fault, envelope) ?? wholeReply([], undefined) }
+    const content = await readContent(incoming, match.handler, waitForTurn)
+    record.model ??= textOf(content.body['model']) || undefined
+    assertShort(record.model)
+    fault = faults.afterBody({ ...target, model: record.model })
+    const replacement = fault && replaceReply(fault, envelope)
+    const reply = replacement ?? (await match.handler.answer(requestOf(arrival, match, content, fault)))
+    return { fault, reply }
+  } catch (error) {
+    const problem = error instanceof RequestProblem ? error : unexpected(error)
+    return { fault, reply: problemReply(envelope, problem, query.get('alt') === 'sse') }
+  } finally {
+    leave()
+  }
+}
+
+/** @throws RequestProblem 403, 401 or 404 */
+function admit({ incoming, path, query, match }: Arrival): Match {
+  assertLocal(incoming.headers)
+  if (!match?.handler.needsNoKey) authenticate(incoming.headers, query, envelopeOf(path))
+  if (match === undefined) throw new RequestProblem(404, `Invalid URL (${incoming.method} ${path})`)
+  return match
+}
+
+/** Characters of a model's name and of a key, of which thousands are remembered. */
+const longestName = 256
+
+/** @throws RequestProblem 400 */
+function assertShort(model: string | undefined): void {
+  if (model === undefined || model.length <= longestName) return
+  throw invalidField('model', `must have at most ${longestName} characters in the sandbox`)
+}
+
+function targetOf({ handler, params }: Match, { headers }: IncomingMessage): FaultTarget {
+  const key = headers['idempotency-key']
+  assertShort(params['model'])
+  return {
+    endpoint: handler.endpoint,
+    model: params['model'],
+    idempotencyKey: (Array.isArray(key) ? key[0] : key)?.slice(0, longestName),
+  }
+}
+
+function requestOf(
+  { incoming, query, number, signal }: Arrival,
+  { params }: Match,
+  content: RequestContent,
+  fault: NamedRule | undefined,
+): SandboxRequest {
+  const ignoresStream = fault?.action === 'ignore-stream'
+  const { range: _, ...others } = incoming.headers
+  const headers = fault?.action === 'ignore-range' ? others : incoming.headers
+  const origin = `http://${headers.host}`
+  return { ...content, params, query, headers, origin, number, budget: createBudget(), signal, ignoresStream }
+}
+
+async function readContent(
+  incoming: IncomingMessage,
+  { endpoint, readForm }: Handler,
+  waitForTurn: () => Promise<void>,
+): Promise<RequestContent> {
+  if (incoming.method !== 'POST') return { body: {}, files: [], size: 0 }
+  const form = readForm?.(incoming)
+  if (form !== undefined) return form
+  // Look-ups and cancellations may come with an empty body.
+  return readJsonBody(incoming, { whenEmpty: endpoint === 'response-lookup' ? {} : undefined, waitForTurn })
+}
+
+function unexpected(error: unknown): RequestProblem {
+  // The client left while its body was read; there is nobody to tell.
+  if ((error as NodeJS.ErrnoException).code === 'ECONNRESET')
+    return new RequestProblem(499, 'The client has gone.')
+  return new RequestProblem(500, `The sandbox failed: ${(error as Error).message}`)
+}
+
+/** The one key that is refused, so that a refusal can be tried. */
+const refusedKey = 'invalid'
+
+/**
+ * Accepts any key but `invalid`. The specification asks for `Authorization: Bearer`; Google's own clients send
+ * `x-goog-api-key` or `?key=` and are served as well. Keys are compared and forgotten, never kept or echoed.
+ * @throws RequestProblem 401
+ */
+function authenticate(headers: IncomingHttpHeaders, query: URLSearchParams, envelope: Envelope): void {
+  const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  const google = envelope === 'google' ? (headers['x-goog-api-key'] ?? query.get('key')) : undefined
+  const key = bearer ?? (google || undefined)
+  const refusal = (message: string, reason: string, code?: string) =>
+    new RequestProblem(401, message, {
+      headers: { 'www-authenticate': 'Bearer realm="modelgate sandbox"' },
+      details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'modelgate.sandbox' }],
+      ...(code !== undefined && { code }),
+    })
+  if (key === undefined) {
+    const message = 'You did not provide an API key. Send it as "Authorization: Bearer API_KEY".'
+    throw refusal(message, 'CREDENTIALS_MISSING')
+  }
+  if (key === refusedKey) throw refusal('Incorrect API key provided.', 'API_KEY_INVALID', 'invalid_api_key')
+}
+
+/**
+ * Keeps web pages out: a page of another site could reach a server on loopback by itself (`Origin`)
+ * or by a host name that resolves to it (DNS rebinding, `Host`). No reply carries CORS headers either.
+ * @throws RequestProblem 403
+ */
+function assertLocal(headers: IncomingHttpHeaders): void {
+  if (headers.origin !== undefined) {
+    throw new RequestProblem(403, 'The sandbox does not answer web pages (the request has an Origin header).')
+  }
+  const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase()
+  if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
+    throw new RequestProblem(403, 'The sandbox answers only as 127.0.0.1 or localhost.')
+  }
+}
+
+/** What happened so far, for tests in other processes. */
+function statsReply({ headers }: IncomingMessage, log: RequestLog): Reply {
+  try {
+    assertLocal(headers)
+    return jsonReply(log.stats())
+  } catch (error) {
+    return problemReply('openai', error as RequestProblem)
+  }
+}

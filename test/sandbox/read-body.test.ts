@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createTurnstile, readJsonBody } from '../../src/sandbox/http/read-body.ts'
+import { respond, runningSandbox } from '../support/running-sandbox.ts'
+
+const MiB = 1024 * 1024
+
+/** A body whose text is given piece by piece; it counts the bytes that have been asked for. */
+function body(mebibytes: number, goOn: Promise<void> = Promise.resolve()) {
+  const counted = { mebibytes: 0 }
+  async function* pieces() {
+    yield Buffer.from('{"input":"')
+    for (let sent = 0; sent < mebibytes; sent++) {
+      counted.mebibytes++
+      yield Buffer.alloc(MiB, 'x')
+    }
+    await goOn
+    yield Buffer.from('"}')
+  }
+  return { incoming: Object.assign(pieces(), { headers: {} }) as unknown as IncomingMessage, counted }
+}
+
+function read(incoming: IncomingMessage, turnstile: ReturnType<typeof createTurnstile>) {
+  let leave = () => {}
+  return readJsonBody(incoming, { waitForTurn: async () => void (leave = await turnstile()) }).finally(() =>
+    leave(),
+  )
+}
+
+test('large bodies are read one at a time, in the order in which they come; small ones pass', async () => {
+  const turnstile = createTurnstile()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const [first, second, third] = [body(20, promise), body(20), body(20)]
+  const [small] = [body(2)]
+  const order: string[] = []
+  const reading = [first, second, third].map(({ incoming }, index) =>
+    read(incoming, turnstile).then(({ size }) => order.push(`${index} ${Math.floor(size / MiB)}`)),
+  )
+  expect((await read(small.incoming, turnstile)).size).toBe(2 * MiB + 12)
+  for (let turns = 0; turns < 100; turns++) await turn()
+  // All but the first one stop at 16 MiB.
+  expect([first, second, third].map(({ counted }) => counted.mebibytes)).toEqual([20, 16, 16])
+  expect(order).toEqual([])
+  resolve()
+  await Promise.all(reading)
+  expect(order).toEqual(['0 20', '1 20', '2 20'])
+})
+
+test('a large body that breaks off lets the next one in', async () => {
+  const turnstile = createTurnstile()
+  const failing = body(20, Promise.reject(new Error('reset')))
+  const next = body(20)
+  const [broken, whole] = [read(failing.incoming, turnstile), read(next.incoming, turnstile)]
+  await expect(broken).rejects.toThrow('reset')
+  expect((await whole).size).toBe(20 * MiB + 12)
+})
+
+test('large requests that come together are all answered', async () => {
+  const sandbox = await runningSandbox()
+  const large = 'x'.repeat(17 * MiB)
+  // They hold more tokens than any model reads.
+  const replies = await Promise.all([
+    respond(sandbox, large),
+    respond(sandbox, large),
+    respond(sandbox, 'hi'),
+  ])
+  expect(replies.map(({ status }) => status)).toEqual([400, 400, 200])
+  expect(replies[0]!.json.error.code).toBe('context_length_exceeded')
+})
