@@ -225,6 +225,11 @@ export async function loadCommand(
 async function loadOwn(command: Command, context: Context, entries: readonly CommandEntry[]): Promise<void> {
   const register = await entries.find(({ name }) => name === command.name())?.load?.()
   register?.(command, context)
+  // The parser sets such defaults before a command is loaded.
+  for (const option of command.options) {
+    const isAlone = !command.options.some(({ long }) => long === option.long?.replace('--no-', '--'))
+    if (option.negate && isAlone) command.setOptionValueWithSource(option.attributeName(), true, 'default')
+  }
 }
 
 /** For the commands that speak about other commands. */
