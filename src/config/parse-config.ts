@@ -1,6 +1,6 @@
 import { dangerousNames } from '../files/file-name.ts'
 import { configError, quoted } from './problem.ts'
-import { findJsonError } from '../files/json-error.ts'
+import { describeJsonError } from '../files/parse-json.ts'
 import { isMapping } from './setting-kind.ts'
 
 /** Against documents that are small on disk and large in memory. */
@@ -60,12 +60,10 @@ export function parseJson(file: string, text: string, part: (document: unknown) 
   let document: unknown
   try {
     document = JSON.parse(text)
-  } catch {
-    const error = findJsonError(text)
-    const place = error === undefined ? file : `${file}:${error.line}:${error.column}`
+  } catch (error) {
+    const { line, column, reason } = describeJsonError(text, error as SyntaxError)
     // Without the excerpt that the error has: it may be a key in the wrong place.
-    const problem = error === undefined ? 'it cannot be read' : `expected ${error.expected}`
-    throw configError(`${place}: not valid JSON: ${problem}.`)
+    throw configError(`${file}:${line}:${column}: not valid JSON: ${reason}.`)
   }
   checkShape(file, part(document))
   return document
