@@ -1,10 +1,10 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, asModelgateError } from '../../errors.ts'
-import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { mintIdempotencyKey, endpointUrl } from '../../gateway/url.ts'
 import type { GatewayRequest } from '../../gateway/gateway.ts'
-import { brokenError, sendRequest, jsonBody } from '../../gateway/send-request.ts'
+import { relayReply } from '../../gateway/images/receive-images.ts'
+import { jsonBody } from '../../gateway/send-request.ts'
 import { createOutput } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
@@ -73,21 +73,25 @@ export async function sendImages(
 
 /** `--raw`: the reply's own bytes on standard output, but for secrets, and no file. */
 async function passOn({ stdout }: Context, { gateway, gate, hasSent, wire, output }: Sending): Promise<void> {
-  try {
-    const reply = await sendRequest(gateway, wire)
-    const stream = gate.reply()
-    let last = 0
-    for await (const chunk of reply.body) {
-      stdout.write(stream.push(chunk))
-      last = chunk.at(-1) ?? last
-      await stdout.drain()
-    }
+  const stream = gate.reply()
+  let last = 0
+  const finish = () => {
     stdout.write(stream.end())
     if (last !== 0x0a) stdout.write('\n')
+  }
+  try {
+    await relayReply(gateway, wire, {
+      async pass(chunk) {
+        stdout.write(stream.push(chunk))
+        last = chunk.at(-1) ?? last
+        await stdout.drain()
+      },
+    })
+    finish()
     await stdout.drain()
   } catch (error) {
-    const broken = error instanceof ExchangeError ? brokenError(error, wire.kind) : error
-    const known = withBilling(asModelgateError(broken, gateway.trace !== undefined), hasSent())
+    finish()
+    const known = withBilling(asModelgateError(error, gateway.trace !== undefined), hasSent())
     await output.error(known)
     throw new AlreadyReported(known)
   }

@@ -5,7 +5,7 @@ import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { readBody } from '../reply-body.ts'
 import { brokenError, sendRequest } from '../send-request.ts'
 import { createImageCollector, type ImageCollector } from './collector.ts'
-import type { ImageReceiver, ImageReply } from './image-receiver.ts'
+import type { ImageReceiver, ImageReply, ImageWriter } from './image-receiver.ts'
 import { createReplyReader, type ReplyReader } from './reply-reader.ts'
 
 export type { ImageReceiver, ImageReply, ImageWriter } from './image-receiver.ts'
@@ -68,6 +68,53 @@ export async function receiveImages(
     response: results.length === 1 ? results[0] : results,
   }
 }
+
+/**
+ * Passes on the bytes of the reply as they are (`--raw`). What they hold is not judged, only whether all of it came.
+ * @param pass gets each chunk; the reply waits for it
+ * @throws ModelgateError for a reply that breaks off; `stream_truncated` for one that ends in the middle
+ */
+export async function relayReply(
+  gateway: Gateway,
+  request: GatewayRequest,
+  { replied, pass }: { replied?(requestId: string | null): void; pass(chunk: Uint8Array): Promise<void> },
+): Promise<void> {
+  const reply = await sendRequest(gateway, request)
+  replied?.(reply.requestId)
+  const collector: ImageCollector = createImageCollector(unreadImages, () => reader.eventName)
+  const reader = createReplyReader(collector)
+  /** Where something is not understood there is no telling what its end would be. */
+  let isUnderstood = true
+  const follow = async (step: () => Promise<void>) => {
+    if (!isUnderstood) return
+    await step().catch((error: unknown) => {
+      if (!(error instanceof ModelgateError) || error.code === 'stream_truncated') throw error
+      isUnderstood = false
+    })
+  }
+  try {
+    for await (const chunk of readBody(gateway, reply, { stalled: stalledError })) {
+      await pass(chunk)
+      await follow(() => reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)))
+    }
+    await follow(async () => {
+      if (isSettled(reader, collector)) return
+      await reader.end()
+      const verdict = missing(reader, collector, reply.headers['content-type'])
+      if (verdict !== undefined) throw verdict
+    })
+  } catch (error) {
+    throw error instanceof ExchangeError ? brokenError(error, request.kind) : error
+  }
+}
+
+const unreadWriter: ImageWriter = {
+  write: async () => {},
+  done: async () => {},
+  keepDamaged: async () => undefined,
+  drop: async () => {},
+}
+const unreadImages: ImageReceiver = { open: async () => unreadWriter, url() {} }
 
 /** Whether everything has come: what follows is not waited for long. */
 function isSettled(reader: ReplyReader, collector: ImageCollector): boolean {

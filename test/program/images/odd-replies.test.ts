@@ -16,7 +16,7 @@ import { html, type OddReply } from './odd-replies/odd-reply.ts'
 import { severalReplies } from './odd-replies/several.ts'
 import { singleReplies } from './odd-replies/single.ts'
 import { streamReplies } from './odd-replies/streams.ts'
-import { base64, blue, images, red, resultOf } from './replies.ts'
+import { base64, blue, completed, images, partial, red, resultOf } from './replies.ts'
 
 const cases = [...singleReplies, ...severalReplies, ...streamReplies]
 
@@ -130,6 +130,29 @@ test('--raw passes on what came of a reply that breaks off, and the exit code te
   expect([code, out.slice(0, 60)]).toEqual([7, text.slice(0, 60)])
   expect(err).toMatch(/^modelgate: .*closed the connection/)
   expect(err).not.toContain('bug')
+})
+
+test.each([
+  ['a document', [JSON.stringify(resultOf(red)).slice(0, 60)]],
+  ['an event', [partial(blue), completed(red).slice(0, 90)]],
+  ['a stream, between two events', [partial(blue)]],
+])('--raw of %s that is cut where nothing tells its length', async (_, pieces) => {
+  const server = await localServer([closeDelimited(pieces)])
+  const { code, out, err } = await studioAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
+  expect(code).toBe(7)
+  expect(out.trimEnd()).toBe(pieces.join('').trimEnd())
+  expect(err).toMatch(/^modelgate: The (?:reply was cut off in the middle|stream ended before the image)/)
+})
+
+test.each([
+  ['a page', html],
+  ['words', 'Sorry!'],
+  ['an error', '{"error":{"message":"It broke."}}'],
+  ['an event stream without its end', completed(red)],
+])('--raw does not judge %s', async (_, body) => {
+  const server = await localServer([closeDelimited([body])])
+  const { code, out, err } = await studioAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
+  expect([code, out.trimEnd(), err]).toEqual([0, body.trimEnd(), ''])
 })
 
 /** Less than its head says. */
