@@ -6,7 +6,7 @@ import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl } from '../url.ts'
 import type { JobReport } from './job-fields.ts'
-import { resultPlaces, type ResultPlace, type ResultSample } from './result-places.ts'
+import { resultPlaces, type VideoSource, type VideoSources } from './result-places.ts'
 import { readErrorBody } from '../reply-errors.ts'
 
 interface FetchedVideo {
@@ -25,21 +25,6 @@ export interface VideoFetcher {
   readonly report: JobReport
   /** @param index which video of the job, from 0 */
   fetch(index: number, writer: DownloadSink): Promise<FetchedVideo>
-}
-
-/**
- * Fetches one video into a writer, from the first of its places that has it. The key goes along to the gateway's own
- * origin, on every hop, and nowhere else. What breaks off is resumed; what another place has is compared with what has
- * been written. What a service refuses without a key of its own is asked for at the gateway.
- * @throws ModelgateError 4 `url_expired` where that is what all places say; 5, 6, 8 as `download` does
- */
-export function fetchVideo(
-  gateway: Gateway,
-  sample: ResultSample,
-  writer: DownloadSink,
-  options: FetchVideoOptions = {},
-): Promise<FetchedVideo> {
-  return fetchFrom(gateway, sample, openDownload(gateway, writer, options))
 }
 
 /**
@@ -65,8 +50,8 @@ export function createVideoFetcher(
     },
     async fetch(index, writer) {
       const isExpired = () => isOver(report, gateway.clock.now())
-      const download = openDownload(gateway, writer, { ...options, isExpired })
-      const take = () => fetchFrom(gateway, resultPlaces(report)[index] ?? { places: [] }, download)
+      const fetchFrom = createVideoDownload(gateway, writer, { ...options, isExpired })
+      const take = () => fetchFrom(resultPlaces(report)[index] ?? [])
       try {
         return await take()
       } catch (error) {
@@ -82,39 +67,44 @@ export function createVideoFetcher(
   }
 }
 
-function openDownload(
+/**
+ * Fetches one video into a writer, from the first of its sources that has it. The key goes along to the gateway's own
+ * origin, on every hop, and nowhere else. What breaks off is resumed; what another source has is compared with what has
+ * been written. What a service refuses without a key of its own is asked for at the gateway.
+ * @throws ModelgateError 4 `url_expired` where that is what all sources say; 5, 6, 8 as `download` does
+ */
+export function createVideoDownload(
   gateway: Gateway,
   writer: DownloadSink,
-  options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'>,
-): Download {
-  return createDownload(gateway, writer, { maxBytes: maxVideoBytes, ...options, inspect: refuseText })
-}
-
-async function fetchFrom(
-  gateway: Gateway,
-  { places }: ResultSample,
-  download: Download,
-): Promise<FetchedVideo> {
-  let failure: unknown
-  for (const place of places) {
-    try {
-      return await fetchPlace(gateway, place, download)
-    } catch (error) {
-      if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
-      failure = moreTelling(failure, error)
+  options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'> = {},
+): (sources: VideoSources) => Promise<FetchedVideo> {
+  const download = createDownload(gateway, writer, {
+    maxBytes: maxVideoBytes,
+    ...options,
+    inspect: refuseText,
+  })
+  return async (sources) => {
+    let failure: unknown
+    for (const source of sources) {
+      try {
+        return await fetchSource(gateway, source, download)
+      } catch (error) {
+        if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
+        failure = moreTelling(failure, error)
+      }
     }
+    throw failure ?? noSource()
   }
-  throw failure ?? nowhere()
 }
 
-async function fetchPlace(gateway: Gateway, place: ResultPlace, download: Download): Promise<FetchedVideo> {
-  if (place.kind === 'bytes') {
-    await download.fromBase64(place.base64)
-    return { bytes: download.received, contentType: place.mimeType ?? '', isFramed: true }
+async function fetchSource(gateway: Gateway, source: VideoSource, download: Download): Promise<FetchedVideo> {
+  if (source.kind === 'bytes') {
+    await download.fromBase64(source.base64)
+    return { bytes: download.received, contentType: source.mimeType ?? '', isFramed: true }
   }
-  if (place.kind === 'content') return download.from(endpointUrl(gateway.baseUrl, place.path).href)
-  if (/^gs:/i.test(place.url)) throw inCloudStorage(place.url)
-  return fetchUrl(gateway, place.url, download)
+  if (source.kind === 'content') return download.from(endpointUrl(gateway.baseUrl, source.path).href)
+  if (/^gs:/i.test(source.url)) throw inCloudStorage(source.url)
+  return fetchUrl(gateway, source.url, download)
 }
 
 async function fetchUrl(gateway: Gateway, asked: string, download: Download): Promise<FetchedVideo> {
@@ -126,12 +116,12 @@ async function fetchUrl(gateway: Gateway, asked: string, download: Download): Pr
     if (own === undefined) throw refusal
     return await download.from(own.href).catch((error: unknown) => {
       if (gateway.signal.aborted || !mayBeElsewhere(error)) throw error
-      throw nowhereServed(refusal, error, { asked, own })
+      throw servedByNeither(refusal, error, { asked, own })
     })
   }
 }
 
-/** What this machine cannot write, no other place makes up for. */
+/** No other source makes up for what this machine cannot write. */
 function mayBeElsewhere(error: unknown): error is ModelgateError {
   return (
     error instanceof ModelgateError &&
@@ -139,7 +129,7 @@ function mayBeElsewhere(error: unknown): error is ModelgateError {
   )
 }
 
-/** The first failure is of the best place; but that something has expired explains more than what came of guessing. */
+/** The first failure is that of the best source; but that something has expired explains more than a guess that failed. */
 function moreTelling(before: unknown, error: unknown): unknown {
   return before === undefined || (!isExpired(before) && isExpired(error)) ? error : before
 }
@@ -156,8 +146,8 @@ function expired({ message, facts }: ModelgateError, report: JobReport, now: num
   const { id, expiresAt } = report
   const why =
     expiresAt !== null && expiresAt * 1000 <= now
-      ? `The video has expired: it was kept until ${new Date(expiresAt * 1000).toISOString().replace('.000Z', 'Z')}.`
-      : 'The address of the video has expired, or wants a key of its own.'
+      ? `The video has expired: it was available until ${new Date(expiresAt * 1000).toISOString().replace('.000Z', 'Z')}.`
+      : 'The URL of the video has expired, or requires a key of its own.'
   return new ModelgateError('rejected', 'result_expired', `${why} ${message}`, {
     ...facts,
     remoteId: id,
@@ -169,21 +159,21 @@ function inCloudStorage(url: string): ModelgateError {
   return new ModelgateError(
     'rejected',
     'result_in_cloud_storage',
-    `The gateway has left the video in cloud storage, at ${url.slice(0, 2048)}, where only its owner can read it.`,
+    `The gateway has left the video in cloud storage at ${url.slice(0, 2048)}, where only its owner can read it.`,
     { phase: 'result', billed: 'yes', hint: `Fetch it with: gcloud storage cp ${url.slice(0, 2048)} .` },
   )
 }
 
-function nowhere(): ModelgateError {
+function noSource(): ModelgateError {
   return new ModelgateError('contract', 'no_video_in_reply', 'The gateway does not say where the video is.', {
     phase: 'result',
     billed: 'yes',
-    hint: 'Look at what it says with --json.',
+    hint: 'See its reply with --json.',
   })
 }
 
-/** As much of a text is read as its message may need. */
-const longestText = 65_536
+/** Characters of a text that are read for its message. */
+const maxTextLength = 65_536
 
 /**
  * Passes on content that may be a video. What begins as JSON or HTML is read instead, for its message.
@@ -209,7 +199,7 @@ async function* refuseText(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     if (kind === 'video') yield chunk
     else {
       text += decoder.decode(chunk, { stream: true })
-      if (text.length > longestText) break
+      if (text.length > maxTextLength) break
     }
   }
   if (kind === 'text') throw notAVideo(text)
@@ -218,8 +208,12 @@ async function* refuseText(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 
 function notAVideo(text: string): ContractError {
   const { message } = readErrorBody(text)
-  const said = message === undefined ? (/^\s*</.test(text) ? 'an HTML page' : 'JSON') : `this: ${message}`
-  return new ContractError('not_a_video', `In place of the video came ${said}`, { phase: 'result' })
+  const isPage = /^\s*</.test(text)
+  const what = isPage ? (message ?? 'an HTML page') : message === undefined ? 'JSON' : 'text'
+  const end = isPage || message === undefined ? '.' : `: ${message}`
+  return new ContractError('not_a_video', `The gateway sent ${what} instead of the video${end}`, {
+    phase: 'result',
+  })
 }
 
 /** A file of the service that many gateways pass operations on to (wire notes, section 7, "Download"). */
@@ -237,25 +231,25 @@ function relayedFile(baseUrl: URL, address: string): URL | undefined {
   return path === undefined ? undefined : endpointUrl(baseUrl, path, { alt: 'media' })
 }
 
-/** Whether an address was refused in a way that a key might have helped. */
+/** Whether a key might have helped. */
 function wantsKey(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || error.code !== 'url_expired') return false
   return error.facts.httpStatus === 401 || error.facts.httpStatus === 403
 }
 
-/** Neither the service nor the gateway in its place has handed over the file: the second may do so later. */
-function nowhereServed(
+/** Neither the service nor the gateway has handed over the file: the gateway may do so later. */
+function servedByNeither(
   { facts }: ModelgateError,
   error: ModelgateError,
   { asked, own }: { readonly asked: string; readonly own: URL },
 ): ModelgateError {
   const { host } = new URL(asked)
-  const message = `${host} does not serve the video without a key of its own (HTTP ${facts.httpStatus}), and ${own.host} does not serve it in its place: ${error.message}`
+  const message = `${host} requires a key of its own for the video (HTTP ${facts.httpStatus}), and ${own.host} does not serve it either: ${error.message}`
   if (error.exit === 'later' || error.exit === 'notSent') {
     return error.amend({ message })
   }
   return new ModelgateError('rejected', 'url_expired', message, {
     ...facts,
-    hint: 'The gateway names an address that only its own key opens: ask whoever runs it where the video is.',
+    hint: 'The gateway returned a URL that only its own key can open: ask its operator where the video is.',
   })
 }

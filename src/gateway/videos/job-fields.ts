@@ -4,7 +4,7 @@ import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from 
 import { videoStateOf } from '../../contract/video-state.ts'
 import { readErrorValue } from '../reply-errors.ts'
 
-/** What a reply tells of a job. */
+/** What a reply says about a job. */
 export interface JobReport {
   /** The id of a video, or the name of an operation. */
   readonly id: string
@@ -23,7 +23,7 @@ export interface JobReport {
   readonly expiresAt: number | null
   /** Of a job that has failed. */
   readonly failure: JobFailure | undefined
-  /** What else is to be told to the user, as a sentence. */
+  /** What else the user should know, as a sentence. */
   readonly note: string | undefined
   /** The reply as it was written; undefined where it is not at hand. */
   readonly text?: string | undefined
@@ -52,8 +52,8 @@ const latestSecond = 1e11
 export function jobObject(reply: JsonObject): JsonObject {
   if (idsIn(reply).length > 0 || reply['object'] === 'video') return reply
   const inner = reply['data']
-  if (isObject(inner) && (idsIn(inner).length > 0 || tellsOfState(inner))) return inner
-  if (tellsOfState(reply)) return reply
+  if (isObject(inner) && (idsIn(inner).length > 0 || hasState(inner))) return inner
+  if (hasState(reply)) return reply
   const wrapped = wrapperNames.map((name) => onlyOne(reply[name]))
   return wrapped.find((value) => value !== undefined && idsIn(value).length > 0) ?? reply
 }
@@ -63,7 +63,7 @@ function onlyOne(value: unknown): JsonObject | undefined {
   return list.length === 1 && isObject(list[0]) ? list[0] : undefined
 }
 
-function tellsOfState(job: JsonObject): boolean {
+function hasState(job: JsonObject): boolean {
   return wordIn(job) !== undefined || 'done' in job
 }
 
@@ -166,7 +166,7 @@ const reasonNames = [
   'message',
 ] as const
 
-/** Whether the object tells of an error: one that is empty, or has only empty fields, says nothing. */
+/** Whether the object reports an error: one that is empty, or has only empty fields, says nothing. */
 export function hasError(job: JsonObject): boolean {
   const error = firstOf(job['error'])
   if (isObject(error)) return Object.values(error).some(saysSomething)
@@ -187,13 +187,13 @@ function saysSomething(value: unknown): boolean {
  * @param word the gateway's own word for the state
  */
 export function failureIn(job: JsonObject, word: string | null): JobFailure {
-  const told = reasonNames.map((name) => reasonOf(job[name])).filter((reason) => reason !== undefined)
-  const message = told.find((reason) => reason.message !== undefined)?.message
-  const code = told.find((reason) => reason.code !== undefined)?.code ?? null
+  const given = reasonNames.map((name) => reasonOf(job[name])).filter((reason) => reason !== undefined)
+  const message = given.find((reason) => reason.message !== undefined)?.message
+  const code = given.find((reason) => reason.code !== undefined)?.code ?? null
   return { code, message: message ?? noReason(code ?? plainWord(word)) }
 }
 
-/** What an operation says of videos that were made and not handed over (wire notes, section 7). */
+/** The videos that were generated and withheld, as an operation says (wire notes, section 7). */
 interface Filtered {
   readonly count: number
   readonly reasons: readonly string[]
@@ -215,8 +215,8 @@ export function filteredIn(response: JsonObject): Filtered {
 export function filteredSentence({ count, reasons }: Filtered, kept: number): string {
   const which =
     kept === 0 ? 'Every video was' : `${count} of ${count + kept} videos ${count === 1 ? 'was' : 'were'}`
-  const told = [...new Set(reasons)].join(' ')
-  return `${which} held back by the gateway's filters: ${told || 'no reason given.'}`
+  const why = [...new Set(reasons)].join(' ')
+  return `${which} withheld by the gateway's filters${why === '' ? '. The gateway does not say why.' : `: ${why}`}`
 }
 
 function reasonOf(found: unknown): { readonly code?: string; readonly message?: string } | undefined {

@@ -15,9 +15,6 @@ export interface Job {
   readonly kind: JobKind
 }
 
-/** Asks how a job is doing; `gateway` may have other limits each time. */
-type JobLookUp = (gateway: Gateway) => Promise<JobReport>
-
 /**
  * Asks how a job is doing; as a request that only reads, it is sent again as the policy allows.
  * @throws ModelgateError 4 for a job that the gateway does not know, 3 for a refused key, 5 for what may pass,
@@ -31,7 +28,7 @@ export async function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> 
  * The look-up of one job. A gateway without a way to ask for operations (quirk 26) is asked for a video of that id,
  * once: which of the two it knows is remembered.
  */
-export function createJobLookUp({ id, kind }: Job): JobLookUp {
+export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promise<JobReport> {
   const paths = kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))]
   let known: string | undefined
 
@@ -48,7 +45,7 @@ export function createJobLookUp({ id, kind }: Job): JobLookUp {
       if (!isMissing(error)) throw error
       if (other === undefined) throw noSuchJob(error, { id, kind })
       return await ask(other).catch((reason: unknown) => {
-        throw isMissing(reason) ? noWayToAsk(error, id) : reason
+        throw isMissing(reason) ? noSuchOperationPath(error, id) : reason
       })
     }
   }
@@ -85,7 +82,7 @@ async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobRepo
   }
 }
 
-/** What is waited for at most in one look-up, so that one that drips does not keep the next ones from being made. */
+/** The limits of one look-up: one whose reply trickles in must not hold up the next ones. */
 function lookUpLimits(limits: Gateway['limits']): Gateway['limits'] {
   const atMost = (ms = Infinity) => Math.min(ms, lookUpSeconds * 1000)
   const { firstByte, idle, progress } = limits
@@ -124,52 +121,44 @@ function noSuchJob(cause: ModelgateError, { id, kind }: Job): ModelgateError {
     ...facts,
     cause,
     remoteId: id,
-    hint: 'Check the id, the base URL (--base-url) and whose key it is; results are kept for a while only.',
+    hint: 'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.',
   })
 }
 
-function noWayToAsk(cause: ModelgateError, id: string): ModelgateError {
+function noSuchOperationPath(cause: ModelgateError, id: string): ModelgateError {
   const { message, facts } = cause
   return new ModelgateError(
     'rejected',
     'no_such_operation',
-    `The gateway does not tell about the operation ${id}, neither below /v1beta nor as a video. ${message}`,
+    `The gateway has no status of the operation ${id}, neither under /v1beta nor as a video. ${message}`,
     {
       ...facts,
       cause,
       remoteId: id,
-      hint: 'It may have no way to ask for operations: look for the video where the gateway lists its tasks.',
+      hint: 'It may not support looking up operations: look for the video in its own list of tasks.',
     },
   )
 }
 
 /** Counts look-ups that failed in a row; they say nothing about the job (fault F5). */
-interface LookUpFailures {
-  /** How many there have been since the last that worked. */
-  readonly count: number
-  /** One more, at this time of the monotonic clock. True when it is time to give up. */
-  add(nowMs: number): boolean
-  /** A look-up worked. */
-  clear(): void
-  /** The time until now is not the gateway's doing: this machine was asleep. */
-  forgetTime(): void
-}
-
-export function createLookUpFailures(): LookUpFailures {
+export function createLookUpFailures() {
   let count = 0
   let since: number | undefined
   return {
     get count() {
       return count
     },
-    add(nowMs) {
+    /** One more, at this time of the monotonic clock. True when it is time to give up. */
+    add(nowMs: number) {
       since ??= nowMs
       return ++count >= lookUpFailures.most || nowMs - since >= lookUpFailures.minutes * 60_000
     },
+    /** A look-up worked. */
     clear() {
       count = 0
       since = undefined
     },
+    /** The time until now is not the gateway's doing: this machine was asleep. */
     forgetTime() {
       since = undefined
     },
@@ -202,8 +191,9 @@ export function mayPass(error: unknown): error is ModelgateError {
   return ['later', 'contract', 'notSent', 'unknown'].includes(error.exit)
 }
 
-/** The wait has come to nothing; the job may be running all the same. */
+/** The wait is given up; the job may be running all the same. */
 export function gaveUp(last: ModelgateError, count: number): ModelgateError {
-  const message = `${count} look-up${count === 1 ? '' : 's'} in a row failed. The last one: ${last.message}`
+  const times = count === 1 ? '' : ` ${count} times in a row`
+  const message = `Looking up the job failed${times}. The last error: ${last.message}`
   return new ModelgateError('later', 'look_ups_failed', message, { ...last.facts, cause: last })
 }

@@ -24,7 +24,7 @@ import {
   wordIn,
   type JobReport,
 } from './job-fields.ts'
-import { holdsVideo } from './result-places.ts'
+import { countVideos } from './result-places.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 
 /** What was asked: a job by its id, or a new one. */
@@ -94,8 +94,8 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
   // Some give only this (recorded: a video service of a third party).
   const requestId = idOf(job['request_id'])
   if (requestId !== undefined) return newVideo(requestId)
-  throw new ContractError('no_job_id', 'The gateway answered without the id of a job.', {
-    hint: 'A job may exist all the same. Check your usage before you run it again.',
+  throw new ContractError('no_job_id', 'The reply contains no job id.', {
+    hint: 'A job may have been created all the same. Check your usage before you run it again.',
   })
 }
 
@@ -105,14 +105,16 @@ function newVideo(id: string): Pick<JobReport, 'id' | 'kind'> {
     pathSegment(id, 'the id of a video')
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause
-    throw new ContractError('bad_video_id', `The gateway named a video so: ${cause.message}`, { cause })
+    throw new ContractError('bad_video_id', `The gateway sent an invalid video id: ${cause.message}`, {
+      cause,
+    })
   }
   return { id, kind: 'video' }
 }
 
 /** An object without an id may be an error, or nothing known. */
 function requireJob(value: JsonObject, job: JsonObject): void {
-  if (wordIn(job) !== undefined || 'done' in job || holdsVideo(job)) return
+  if (wordIn(job) !== undefined || 'done' in job || countVideos(job)) return
   const hasCode = idOf(value['code']) !== undefined && !saysSuccess(value)
   if (hasError(value) || (hasCode && readErrorValue(value).message !== undefined)) throw replyError(value)
   if (idOf(job['request_id']) === undefined) throw notUnderstood()
@@ -137,12 +139,15 @@ function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
   const { response } = job
   if (!isObject(response) || !isOperation(job)) return { ...base, state }
   const filtered = filteredIn(response)
-  const kept = holdsVideo(response)
+  const kept = countVideos(response)
   if (!kept && filtered.count > 0) {
     return failed({ code: 'filtered', message: filteredSentence(filtered, 0) })
   }
   if (!kept && isObject(response['generateVideoResponse'])) {
-    return failed({ code: 'nothing_generated', message: 'Nothing was generated, and no reason given.' })
+    return failed({
+      code: 'nothing_generated',
+      message: 'Nothing was generated; the gateway gives no reason.',
+    })
   }
   return { ...base, state, note: filtered.count > 0 ? filteredSentence(filtered, kept) : undefined }
 }
@@ -154,8 +159,8 @@ function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: str
   const waiting: VideoState = asked.id === undefined ? 'pending' : 'in_progress'
   if (word !== undefined) return 'in_progress'
   if (hasError(job)) return 'failed'
-  if (!('done' in job) && holdsVideo(objectOf(job['response'])) > 0) return 'completed'
-  if (httpStatus === 202 || isOperation(job) || !holdsVideo(job)) return waiting
+  if (!('done' in job) && countVideos(objectOf(job['response'])) > 0) return 'completed'
+  if (httpStatus === 202 || isOperation(job) || !countVideos(job)) return waiting
   return 'completed'
 }
 
@@ -166,7 +171,7 @@ function doneState(word: string | undefined): VideoState {
 
 /** An error with the code for success (google.rpc.Code 0) beside videos. */
 function isSuccess({ error, response }: JsonObject): boolean {
-  return objectOf(error)['code'] === 0 && holdsVideo(objectOf(response)) > 0
+  return objectOf(error)['code'] === 0 && countVideos(objectOf(response)) > 0
 }
 
 function isOperation(job: JsonObject): boolean {
@@ -188,7 +193,7 @@ function notUnderstood(): ContractError {
 function otherJob(asked: string, found: string): ContractError {
   return new ContractError(
     'other_job',
-    `The gateway was asked for ${JSON.stringify(asked.slice(0, 200))} and answered for ${JSON.stringify(found.slice(0, 200))}.`,
+    `The gateway was asked for the job ${JSON.stringify(asked.slice(0, 200))} and answered for ${JSON.stringify(found.slice(0, 200))}.`,
     { remoteId: asked },
   )
 }
@@ -240,9 +245,13 @@ function checkOperationName(name: string): void {
     operationPath(name)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    throw new ContractError('bad_operation_name', `The gateway named an operation so: ${error.message}`, {
-      cause: error,
-    })
+    throw new ContractError(
+      'bad_operation_name',
+      `The gateway sent an invalid operation name: ${error.message}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

@@ -2,19 +2,17 @@ import { lastSegment } from '../../contract/last-segment.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 
-/** Where a video can be had. */
-export type ResultPlace =
+/** Where a video can be fetched from. */
+export type VideoSource =
   /** Below the base URL, for the key. */
   | { readonly kind: 'content'; readonly path: string }
-  /** Absolute, or relative to the base URL; `gs:` names a place that cannot be fetched from. */
+  /** Absolute, or relative to the base URL; `gs:` cannot be fetched. */
   | { readonly kind: 'url'; readonly url: string }
   /** In the reply itself. */
   | { readonly kind: 'bytes'; readonly base64: string; readonly mimeType: string | null }
 
-/** One video of a job, and the places where it can be had, the best first. */
-export interface ResultSample {
-  readonly places: readonly ResultPlace[]
-}
+/** Where one video of a job can be fetched from, the best source first. */
+export type VideoSources = readonly VideoSource[]
 
 /** Fields that hold the address of a video (quirk 22; wire notes, section 7). */
 const urlNames = [
@@ -58,61 +56,61 @@ const holderNames = [
 /** A last resort: fields that are meant for something else (quirk 22; new-api keeps the address in `fail_reason`). */
 const misusedNames = ['remixed_from_video_id', 'fail_reason'] as const
 
-const deepest = 6
+const maxDepth = 6
 
 /**
- * Where the videos of a completed job are: one entry for each. An operation's reply names its samples; of a video the
+ * Where the videos of a completed job are: one entry for each. An operation's reply lists its videos; of a video the
  * address that the reply gives comes first, since gateways that give one often have no `/content`, and the other way
  * round where it gives none.
  */
-export function resultPlaces(report: JobReport): readonly ResultSample[] {
+export function resultPlaces(report: JobReport): readonly VideoSources[] {
   const job = jobObject(report.value)
-  const samples = samplesIn(job, 0)
+  const videos = videosIn(job)
   const isOperation = 'done' in job || 'response' in job
-  if (samples.length > 1 || (report.kind === 'operation' && isOperation)) return samples
+  if (videos.length > 1 || (report.kind === 'operation' && isOperation)) return videos
   const id = report.kind === 'video' ? report.id : (videoIdIn(job) ?? lastSegment(report.id))
-  const content: ResultPlace = { kind: 'content', path: `/v1/videos/${encodeURIComponent(id)}/content` }
-  const misused = misusedNames.flatMap((name) => urlPlace(job[name]))
-  return [{ places: distinct([...(samples[0]?.places ?? []), content, ...misused]) }]
+  const content: VideoSource = { kind: 'content', path: `/v1/videos/${encodeURIComponent(id)}/content` }
+  const misused = misusedNames.flatMap((name) => urlSource(job[name]))
+  return [distinct([...(videos[0] ?? []), content, ...misused])]
 }
 
 /** How many videos an object names or holds. */
-export function holdsVideo(job: JsonObject): number {
-  return samplesIn(job, 0).length
+export function countVideos(job: JsonObject): number {
+  return videosIn(job).length
 }
 
-function samplesIn(value: unknown, depth: number): ResultSample[] {
-  if (depth > deepest) return []
-  if (typeof value === 'string') return sample(urlPlace(value))
-  if (Array.isArray(value)) return value.flatMap((item) => samplesIn(item, depth + 1))
+function videosIn(value: unknown, depth = 0): VideoSources[] {
+  if (depth > maxDepth) return []
+  if (typeof value === 'string') return videoFrom(urlSource(value))
+  if (Array.isArray(value)) return value.flatMap((item) => videosIn(item, depth + 1))
   if (!isObject(value)) return []
   const own = [
-    ...bytesNames.flatMap((name) => bytesPlace(value[name], value)),
-    ...(looksEncoded(value['video']) ? bytesPlace(value['video'], value) : []),
-    ...urlNames.flatMap((name) => urlPlace(value[name], anyAddress)),
+    ...bytesNames.flatMap((name) => bytesSource(value[name], value)),
+    ...(looksEncoded(value['video']) ? bytesSource(value['video'], value) : []),
+    ...urlNames.flatMap((name) => urlSource(value[name], anyAddress)),
   ]
-  const inner = holderNames.map((name) => samplesIn(value[name], depth + 1))
-  const several = inner.find((samples) => samples.length > 1)
-  return several ?? sample([...own, ...inner.flat().flatMap(({ places }) => places)])
+  const inner = holderNames.map((name) => videosIn(value[name], depth + 1))
+  const several = inner.find((videos) => videos.length > 1)
+  return several ?? videoFrom([...own, ...inner.flat(2)])
 }
 
-function sample(places: readonly ResultPlace[]): ResultSample[] {
-  return places.length === 0 ? [] : [{ places: distinct(places) }]
+function videoFrom(sources: VideoSources): VideoSources[] {
+  return sources.length === 0 ? [] : [distinct(sources)]
 }
 
 const fullAddress = /^(https?:\/\/|data:|gs:\/\/)/i
 /** Relays give addresses without an origin, too (quirk 14). */
 const anyAddress = /^(https?:\/\/|data:|gs:\/\/|\/)/i
 
-function urlPlace(value: unknown, address = fullAddress): ResultPlace[] {
+function urlSource(value: unknown, address = fullAddress): VideoSource[] {
   const text = stringOf(value)?.trim()
   return text !== undefined && address.test(text) ? [{ kind: 'url', url: text }] : []
 }
 
-function bytesPlace(value: unknown, holder: JsonObject): ResultPlace[] {
+function bytesSource(value: unknown, holder: JsonObject): VideoSource[] {
   const text = stringOf(value)
   if (text === undefined || text.trim() === '') return []
-  if (fullAddress.test(text.trim())) return urlPlace(text)
+  if (fullAddress.test(text.trim())) return urlSource(text)
   const mimeType = stringOf(holder['mimeType']) ?? stringOf(holder['encoding']) ?? null
   return [{ kind: 'bytes', base64: text, mimeType }]
 }
@@ -122,15 +120,15 @@ function looksEncoded(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 256 && /^[\w+/=\s-]+$/.test(value.slice(0, 256))
 }
 
-/** The same places once, what can be had at once or fetched before what cannot. */
-function distinct(places: readonly ResultPlace[]): ResultPlace[] {
-  const rank = (place: ResultPlace) =>
-    place.kind === 'bytes' ? 0 : place.kind === 'url' && place.url.startsWith('gs:') ? 2 : 1
-  const found = new Map(places.map((place) => [keyOf(place), place]))
+/** The same sources without duplicates; what cannot be fetched comes last, what is at hand first. */
+function distinct(sources: VideoSources): VideoSources {
+  const rank = (source: VideoSource) =>
+    source.kind === 'bytes' ? 0 : source.kind === 'url' && source.url.startsWith('gs:') ? 2 : 1
+  const found = new Map(sources.map((source) => [keyOf(source), source]))
   return [...found.values()].sort((one, other) => rank(one) - rank(other))
 }
 
-function keyOf(place: ResultPlace): string {
-  if (place.kind === 'bytes') return place.base64
-  return place.kind === 'url' ? place.url : place.path
+function keyOf(source: VideoSource): string {
+  if (source.kind === 'bytes') return source.base64
+  return source.kind === 'url' ? source.url : source.path
 }

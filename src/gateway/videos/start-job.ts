@@ -40,15 +40,15 @@ async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind
   try {
     return await requestJob(gateway, request, { kind })
   } catch (error) {
-    throw tellOfLostJob(error, request.idempotencyKey)
+    throw warnOfLostJob(error, request.idempotencyKey)
   }
 }
 
-function tellOfLostJob(error: unknown, key: string | undefined): unknown {
+function warnOfLostJob(error: unknown, key: string | undefined): unknown {
   if (!(error instanceof ModelgateError) || error.facts.billed !== 'maybe' || error.exit === 'failed')
     return error
-  const sent = key === undefined ? undefined : `The idempotency key of the request is ${key}.`
-  const hint = [error.facts.hint, sent].filter((line) => line !== undefined).join(' ')
+  const keyLine = key === undefined ? undefined : `The idempotency key of the request is ${key}.`
+  const hint = [error.facts.hint, keyLine].filter((line) => line !== undefined).join(' ')
   return error.amend({ message: `${error.message} A job may exist.`, hint })
 }
 

@@ -41,7 +41,7 @@ export interface WaitOptions {
   readonly onFailedLookUp?: (failed: FailedLookUp) => void
 }
 
-/** A timer that fires so much too late, in milliseconds, tells that the machine was asleep (fault F19). */
+/** A timer that fires this much too late, in milliseconds, means that the machine was asleep (fault F19). */
 const asleepMs = 5_000
 /** For a look-up after that, when the time for the wait is already over. */
 const lastLookUpMs = 10_000
@@ -167,27 +167,28 @@ function neverBack(report: JobReport, before: JobReport | undefined): JobReport 
 }
 
 function runningError(job: Job, latest: JobReport | undefined, elapsedMs: number): ModelgateError {
-  const state = latest === undefined ? 'running, for all that is known,' : stateText(latest)
-  const message = `The job ${job.id} is still ${state} after ${Math.round(elapsedMs / 1000)} s.`
+  const seconds = Math.round(elapsedMs / 1000)
+  const message =
+    latest === undefined
+      ? `The job ${job.id} may still be running; no look-up worked within ${seconds} s.`
+      : `The job ${job.id} is still ${stateText(latest)} after ${seconds} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
 }
 
-/** The waits between look-ups, in milliseconds (fault F6). */
-interface PollWaits {
-  /**
-   * The next one: what the gateway asks for, else longer each time up to the longest, give or take a tenth, so that
-   * many programs do not ask at the same moment.
-   * @param askedMs what the gateway asks for; nothing but a positive number counts
-   */
-  next(askedMs: number | undefined, random: number): number
-}
-
-/** @param firstS the first wait in seconds (`--poll-interval`) */
-function createPollWaits(firstS: number = pollSeconds.first): PollWaits {
+/**
+ * The waits between look-ups, in milliseconds (fault F6).
+ * @param firstS the first wait in seconds (`--poll-interval`)
+ */
+function createPollWaits(firstS: number = pollSeconds.first) {
   let waitS = Math.max(pollSeconds.shortest, firstS)
   const longest = Math.max(waitS, pollSeconds.longest)
   return {
-    next(askedMs, random) {
+    /**
+     * What the gateway asks for, else longer each time up to the longest, give or take a tenth, so that many programs do
+     * not ask at the same moment.
+     * @param askedMs only a positive number counts
+     */
+    next(askedMs: number | undefined, random: number): number {
       const usual = Math.max(pollSeconds.shortest, waitS * (0.9 + random / 5))
       waitS = Math.min(longest, waitS * pollSeconds.growth)
       if (askedMs === undefined || !(askedMs > 0)) return usual * 1000

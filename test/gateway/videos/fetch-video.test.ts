@@ -4,11 +4,11 @@ import type { Network } from '../../../src/gateway/download/url-policy.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
 import {
   createVideoFetcher,
-  fetchVideo,
+  createVideoDownload,
   type FetchVideoOptions,
 } from '../../../src/gateway/videos/fetch-video.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
-import type { ResultPlace, ResultSample } from '../../../src/gateway/videos/result-places.ts'
+import type { VideoSource, VideoSources } from '../../../src/gateway/videos/result-places.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
 import {
   head,
@@ -44,9 +44,9 @@ const mp4 = { headers: { 'content-type': 'video/mp4' } }
 const video = text(clip, mp4)
 const moved = (location: string, body = '') => text(body, { status: 302, headers: { location } })
 
-const content: ResultPlace = { kind: 'content', path: `/v1/videos/${videoId}/content` }
-const url = (address: string): ResultPlace => ({ kind: 'url', url: address })
-const sample = (...places: ResultPlace[]): ResultSample => ({ places })
+const content: VideoSource = { kind: 'content', path: `/v1/videos/${videoId}/content` }
+const url = (address: string): VideoSource => ({ kind: 'url', url: address })
+const sample = (...sources: VideoSource[]): VideoSources => sources
 
 interface Fetched {
   readonly outcome: string
@@ -77,8 +77,8 @@ async function fetched(
   }
 }
 
-const fetchInto = (gateway: Gateway, from: ResultSample, options: FetchVideoOptions = {}) =>
-  fetched((writer) => fetchVideo(gateway, from, writer, { network, ...options }))
+const fetchInto = (gateway: Gateway, from: VideoSources, options: FetchVideoOptions = {}) =>
+  fetched((writer) => createVideoDownload(gateway, writer, { network, ...options })(from))
 
 const whole = { outcome: `${clip.length} video/mp4`, content: clip }
 
@@ -143,10 +143,10 @@ describe('where a video may be', () => {
   test('in the reply', async () => {
     const base64 = Buffer.from(clip).toString('base64')
     const gateway = testGateway('http://gateway.test')
-    const bytes: ResultPlace = { kind: 'bytes', base64, mimeType: 'video/mp4' }
+    const bytes: VideoSource = { kind: 'bytes', base64, mimeType: 'video/mp4' }
     expect(await fetchInto(gateway, sample(bytes))).toMatchObject(whole)
     expect(await fetchInto(gateway, sample(url(`data:video/mp4;base64,${base64}`)))).toMatchObject(whole)
-    const damaged: ResultPlace = { ...bytes, base64: 'AAAA!' }
+    const damaged: VideoSource = { ...bytes, base64: 'AAAA!' }
     expect(await fetchInto(gateway, sample(damaged))).toMatchObject({ outcome: '8 bad_base64' })
     expect(await fetchInto(gateway, sample(bytes), { maxBytes: 10 })).toMatchObject({
       outcome: '8 download_too_large',
@@ -156,7 +156,7 @@ describe('where a video may be', () => {
 
   test('in more base64 than is decoded at once', async () => {
     const bytes = Buffer.alloc(1_500_000, 'a paper boat')
-    const place: ResultPlace = { kind: 'bytes', base64: bytes.toString('base64'), mimeType: null }
+    const place: VideoSource = { kind: 'bytes', base64: bytes.toString('base64'), mimeType: null }
     const { content: found } = await fetchInto(testGateway('http://gateway.test'), sample(place))
     expect(found === bytes.toString('latin1')).toBe(true)
   })
@@ -220,7 +220,7 @@ describe('an address of the service behind a relay, which wants that service’s
     const from = sample(url(at('cdn.test', service, path)))
     const { outcome, error } = await fetchInto(gateway, from)
     expect(outcome).toBe(expected)
-    expect(error!.message).toContain(`cdn.test:${service.port} does not serve the video without a key`)
+    expect(error!.message).toContain(`cdn.test:${service.port} requires a key of its own for the video`)
     expect(error!.message).toContain(`gateway.test:${server.port}`)
     expect(error!.message).toContain('No such file.')
   })
@@ -324,7 +324,7 @@ test('right after the completion a result is asked for again', async () => {
   expect(waits.reduce((sum, wait) => sum + wait)).toBeCloseTo(5, 2)
 })
 
-describe('a video with several places', () => {
+describe('a video with several sources', () => {
   const failures: readonly [string, readonly ServerReply[]][] = [
     ['does not find it', Array<ServerReply>(4).fill(json({}, { status: 404 }))],
     ['has let it expire', [text('', { status: 403 })]],
@@ -377,7 +377,7 @@ describe('a video with several places', () => {
     const cdn = await localServer([video])
     const from = sample(url(at('cdn.test', cdn)), content)
     const writer = { write: () => Promise.reject(new FileError('no_space', 'full')) }
-    await expect(fetchVideo(testGateway(cdn.url), from, writer, { network })).rejects.toMatchObject({
+    await expect(createVideoDownload(testGateway(cdn.url), writer, { network })(from)).rejects.toMatchObject({
       exitCode: 10,
     })
   })
@@ -432,7 +432,7 @@ describe('an address that has expired', () => {
     const fetcher = createVideoFetcher(gateway, over, async () => over)
     const first = await fetched((writer) => fetcher.fetch(0, writer))
     expect(first).toMatchObject({ outcome: '4 result_expired', error: { facts: { remoteId: videoId } } })
-    expect(first.error!.message).toContain('it was kept until 2025-12-31T23:59:00Z')
+    expect(first.error!.message).toContain('it was available until 2025-12-31T23:59:00Z')
     // The next one is not looked up again.
     expect(await fetched((writer) => fetcher.fetch(0, writer))).toMatchObject({ outcome: '4 result_expired' })
   })
@@ -441,7 +441,7 @@ describe('an address that has expired', () => {
     const server = await localServer([expired, expired])
     const fetcher = createVideoFetcher(testGateway(server.url), report({}), async () => report({}))
     const { error } = await fetched((writer) => fetcher.fetch(0, writer))
-    expect(error!.message).toContain('has expired, or wants a key of its own')
+    expect(error!.message).toContain('has expired, or requires a key of its own')
   })
 
   test('may be not found any more', async () => {

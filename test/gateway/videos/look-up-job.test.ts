@@ -200,7 +200,7 @@ test.for<[string, ServerReply, ServerReply]>([
   const server = await localServer([first, second])
   const error = (await outcome(lookUpJob(testGateway(server.url, once), operation))) as ModelgateError
   expect(error).toMatchObject({ exitCode: 4, code: 'no_such_operation', facts: { remoteId: operationName } })
-  expect(error.message).toContain('neither below /v1beta nor as a video')
+  expect(error.message).toContain('neither under /v1beta nor as a video')
 })
 
 test('a video that was found in place of an operation has to be that job', async () => {

@@ -277,13 +277,13 @@ describe('an operation', () => {
     }
     const report = readOperation({ name: operationName, done: true, response: { generateVideoResponse } })
     expect(report).toMatchObject({ state: 'completed', failure: undefined })
-    expect(report.note).toMatch(/^1 of 3 videos was held back .*: People\.$/)
+    expect(report.note).toMatch(/^1 of 3 videos was withheld .*: People\.$/)
   })
 
   test('the other spelling of filtered', () => {
     const response = { raiMediaFilteredCount: 1, videos: [] }
     expect(readOperation({ name: operationName, done: true, response })).toMatchObject({
-      failure: { code: 'filtered', message: expect.stringContaining('no reason given') as string },
+      failure: { code: 'filtered', message: expect.stringContaining('does not say why') as string },
     })
   })
 

@@ -1,26 +1,25 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
-import { resultPlaces, type ResultPlace } from '../../../src/gateway/videos/result-places.ts'
+import { resultPlaces, type VideoSource } from '../../../src/gateway/videos/result-places.ts'
 import { hostileValue, prototypes } from '../hostile-values.ts'
 import { operationName, readOperation, readVideo, videoId } from './job-facts.ts'
 
-const content: ResultPlace = { kind: 'content', path: `/v1/videos/${videoId}/content` }
-const url = (address: string): ResultPlace => ({ kind: 'url', url: address })
+const content: VideoSource = { kind: 'content', path: `/v1/videos/${videoId}/content` }
+const url = (address: string): VideoSource => ({ kind: 'url', url: address })
 const a = 'https://cdn.test/a.mp4?sig=1'
 const b = 'https://cdn.test/b.mp4'
-const placesOf = (report: JobReport) => resultPlaces(report).map(({ places }) => places)
 
 describe('the video of a Video', () => {
-  const places = (fields: object) => placesOf(readVideo({ id: videoId, status: 'completed', ...fields }))
+  const sourcesOf = (fields: object) =>
+    resultPlaces(readVideo({ id: videoId, status: 'completed', ...fields }))
 
   test('is below its id', () => {
-    expect(places({})).toEqual([[content]])
+    expect(sourcesOf({})).toEqual([[content]])
   })
 
   test('whose id has odd characters', () => {
     const report = readVideo({ id: videoId, status: 'completed' })
-    expect(placesOf({ ...report, id: 'video_a+b/c=' })).toEqual([
+    expect(resultPlaces({ ...report, id: 'video_a+b/c=' })).toEqual([
       [{ kind: 'content', path: '/v1/videos/video_a%2Bb%2Fc%3D/content' }],
     ])
   })
@@ -45,31 +44,31 @@ describe('the video of a Video', () => {
     ['assets', { assets: { video: a, thumbnail: b } }],
     ['the same address twice', { video_url: a, url: a, data: [{ url: a }] }],
   ])('is at the address that a relay gives first: %s', ([, fields]) => {
-    expect(places(fields)).toEqual([[url(a), content]])
+    expect(sourcesOf(fields)).toEqual([[url(a), content]])
   })
 
   test.for(['remixed_from_video_id', 'fail_reason'])(
     'may be at an address in %s, as a last resort',
     (name) => {
-      expect(places({ [name]: a })).toEqual([[content, url(a)]])
-      expect(places({ [name]: 'video_123' })).toEqual([[content]])
+      expect(sourcesOf({ [name]: a })).toEqual([[content, url(a)]])
+      expect(sourcesOf({ [name]: 'video_123' })).toEqual([[content]])
     },
   )
 
   test('may be at an address of the gateway without its origin', () => {
-    expect(places({ url: '/v1/files/x.mp4' })).toEqual([[url('/v1/files/x.mp4'), content]])
+    expect(sourcesOf({ url: '/v1/files/x.mp4' })).toEqual([[url('/v1/files/x.mp4'), content]])
   })
 
   test('may be at several addresses, or be several videos', () => {
-    expect(places({ video_url: a, url: b })).toEqual([[url(a), url(b), content]])
-    expect(places({ videos: [{ url: a }, { url: b }] })).toEqual([[url(a)], [url(b)]])
-    expect(places({ video_url: a, output: [a, b] })).toEqual([[url(a)], [url(b)]])
+    expect(sourcesOf({ video_url: a, url: b })).toEqual([[url(a), url(b), content]])
+    expect(sourcesOf({ videos: [{ url: a }, { url: b }] })).toEqual([[url(a)], [url(b)]])
+    expect(sourcesOf({ video_url: a, output: [a, b] })).toEqual([[url(a)], [url(b)]])
   })
 
   test('is not at what is no address', () => {
     const fields = { url: 'a.mp4', video: 'video_123', output: 'text', metadata: { url: 5 }, video_url: null }
-    expect(places(fields)).toEqual([[content]])
-    expect(places({ url: 'javascript:alert(1)', video_url: 'file:///etc/passwd' })).toEqual([[content]])
+    expect(sourcesOf(fields)).toEqual([[content]])
+    expect(sourcesOf({ url: 'javascript:alert(1)', video_url: 'file:///etc/passwd' })).toEqual([[content]])
   })
 
   test('in what a relay has wrapped it', () => {
@@ -77,12 +76,13 @@ describe('the video of a Video', () => {
       code: 'success',
       data: { task_id: videoId, status: 'SUCCESS', data: { video: { url: a } } },
     }
-    expect(placesOf(readVideo(value))).toEqual([[url(a), content]])
+    expect(resultPlaces(readVideo(value))).toEqual([[url(a), content]])
   })
 })
 
 describe('the videos of an operation', () => {
-  const done = (response: object) => placesOf(readOperation({ name: operationName, done: true, response }))
+  const done = (response: object) =>
+    resultPlaces(readOperation({ name: operationName, done: true, response }))
   const base64 = 'AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDE='
 
   test('are its samples', () => {
@@ -125,15 +125,17 @@ describe('the videos of an operation', () => {
 
   test('may be missing', () => {
     expect(done({})).toEqual([])
-    expect(placesOf(readOperation({ name: operationName, done: true }))).toEqual([])
+    expect(resultPlaces(readOperation({ name: operationName, done: true }))).toEqual([])
   })
 
   test('that was found as a Video are below the id of that', () => {
     const path = '/v1/videos/umz7sqimep69/content'
-    expect(placesOf(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([
+    expect(resultPlaces(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([
       [{ kind: 'content', path }],
     ])
-    expect(placesOf(readOperation({ status: 'done', url: a }))).toEqual([[url(a), { kind: 'content', path }]])
+    expect(resultPlaces(readOperation({ status: 'done', url: a }))).toEqual([
+      [url(a), { kind: 'content', path }],
+    ])
   })
 })
 
@@ -144,9 +146,9 @@ test('whatever a gateway sends, every place is one, and no prototype is touched'
     fc.property(
       fc.dictionary(fc.constantFrom('data', 'video', 'output', 'url', 'response'), hostileValue),
       (value) => {
-        for (const places of placesOf({ ...report, value })) {
-          expect(places.length).toBeGreaterThan(0)
-          expect(new Set(places.map((place) => JSON.stringify(place))).size).toBe(places.length)
+        for (const sources of resultPlaces({ ...report, value })) {
+          expect(sources.length).toBeGreaterThan(0)
+          expect(new Set(sources.map((source) => JSON.stringify(source))).size).toBe(sources.length)
         }
       },
     ),
@@ -158,5 +160,5 @@ test('whatever a gateway sends, every place is one, and no prototype is touched'
 test('a reply that is nested without end is not followed', () => {
   let value: object = { url: a }
   for (let depth = 0; depth < 5_000; depth++) value = { data: value }
-  expect(placesOf(readVideo({ id: videoId, status: 'completed', output: value }))).toEqual([[content]])
+  expect(resultPlaces(readVideo({ id: videoId, status: 'completed', output: value }))).toEqual([[content]])
 })

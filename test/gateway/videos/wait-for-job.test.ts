@@ -195,7 +195,7 @@ describe('a look-up that fails does not fail the job', () => {
     expect(outcome).toMatchObject({
       exitCode: 5,
       code: 'look_ups_failed',
-      message: expect.stringContaining('10 look-ups in a row failed') as string,
+      message: expect.stringContaining('Looking up the job failed 10 times in a row') as string,
       facts: { remoteId: id, billed: 'yes', hint: resumeHint, httpStatus: 503 },
     })
     expect(failed).toHaveLength(9)

@@ -91,7 +91,7 @@ test('where all fail the first reason is the error', async () => {
   const studio = videoStudio(server)
   const { code, out, err } = await studio.run([...several, '-o', 'x.mp4'])
   expect([code, out, studio.files()]).toEqual([8, '', []])
-  expect(err).toMatch(/^modelgate: In place of the video came .*HTML page/m)
+  expect(err).toMatch(/^modelgate: The gateway sent an HTML page.* instead of the video/m)
   expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
 })
 
@@ -111,7 +111,7 @@ test('what filters hold back is told, and is exit 12 for the others', async () =
   })
   const later = await studio.run(['wait', '--last'])
   expect([later.code, later.out]).toEqual([12, 'x-1.mp4\n'])
-  expect(later.err).toContain('2 of 3 videos were held back')
+  expect(later.err).toContain('2 of 3 videos were withheld')
 })
 
 test('fewer videos than were asked for are a result, and worth a word; with --strict a failure', async () => {
@@ -205,7 +205,7 @@ test('an expired result is said to be expired, and when, after one look for a fr
   const studio = videoStudio(server)
   const { code, out, err } = await studio.run(['wait', videoId, '-o', 'x.mp4'])
   expect([code, out, studio.files()]).toEqual([4, '', []])
-  expect(err).toContain('The video has expired: it was kept until 2025-12-31T23:00:00Z.')
+  expect(err).toContain('The video has expired: it was available until 2025-12-31T23:00:00Z.')
   expect(err).not.toContain('fetch it again')
 })
 
@@ -281,7 +281,7 @@ test('a gateway that does not tell about operations at all is explained', async 
   const server = await localServer([started, missing, missing])
   const { code, err } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4'])
   expect(code).toBe(4)
-  expect(err).toContain('neither below /v1beta nor as a video')
+  expect(err).toContain('neither under /v1beta nor as a video')
 })
 
 test.each<[string, Readonly<Record<string, unknown>>, string]>([

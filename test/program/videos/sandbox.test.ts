@@ -69,13 +69,13 @@ test('of several videos of which one is withheld the others are saved', async ()
   const studio = videoStudio(nowhere)
   const { code, out, err } = await operate(studio, '--sample-count', '3', 'A boat sandbox:fewer')
   expect([code, out]).toEqual([12, 'x-1.mp4\nx-2.mp4\n'])
-  expect(err).toContain('1 of 3 videos was held back')
+  expect(err).toContain('1 of 3 videos was withheld')
 })
 
 test('a result that has expired is said to be expired, and when', async () => {
   const { code, out, err } = await remix(videoStudio(nowhere), 'Make it night sandbox:expired')
   expect([code, out]).toEqual([4, ''])
-  expect(err).toMatch(/The video has expired: it was kept until 2026-01-01T/)
+  expect(err).toMatch(/The video has expired: it was available until 2026-01-01T/)
 })
 
 test('a job that never ends is left to itself after --timeout', async () => {

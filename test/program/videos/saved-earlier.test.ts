@@ -212,7 +212,7 @@ describe('status of a job that the gateway has forgotten', () => {
     expect(code).toBe(4)
     expect(out).toContain(`id        ${operation}\n`)
     expect(out).toContain('state     completed\n')
-    expect(err).toContain('does not tell about the operation')
+    expect(err).toContain('has no status of the operation')
     expect(err).toContain(`is still there: ${join(studio.cwd, 'x.mp4')}.`)
   })
 
