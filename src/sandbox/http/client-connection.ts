@@ -31,7 +31,7 @@ export async function flush({ outgoing, signal }: ClientConnection): Promise<voi
 }
 
 /** Waits for something on the connection, or for the end of the connection. */
-export function settled(signal: AbortSignal, start: (done: () => void) => void): Promise<void> {
+function settled(signal: AbortSignal, start: (done: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       signal.removeEventListener('abort', done)

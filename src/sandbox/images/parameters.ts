@@ -4,7 +4,7 @@ import { scenarioHeader, type SandboxRequest } from '../request.ts'
 import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
 import { moderationBlocked } from '../http/problem.ts'
 import type { Size } from './pixels.ts'
-import type { Detail } from './scene/palette.ts'
+import type { Detail } from './scene/draw-scene.ts'
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp'
 type Quality = 'low' | 'medium' | 'high'

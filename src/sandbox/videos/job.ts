@@ -4,7 +4,7 @@ import { moderationBlocked } from '../http/problem.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 
 /** What can be asked of a video job besides a good end: by header, by a word of the prompt, by the model's name. */
-export const videoScenarios = [
+const videoScenarios = [
   // Turned down at once.
   'refusal',
   'block',

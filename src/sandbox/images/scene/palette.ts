@@ -1,4 +1,4 @@
-import { type Random, pick, seededRandom } from '../../seeded-random.ts'
+import { type Random, pick } from '../../seeded-random.ts'
 
 /** Red, green, blue, 0 to 255 each and not whole numbers until the end. */
 export type Colour = readonly [red: number, green: number, blue: number]
@@ -44,7 +44,7 @@ export function along(colours: readonly Colour[], share: number): Colour {
 }
 
 /** The colours of one picture. */
-interface Palette {
+export interface Palette {
   readonly isNight: boolean
   /** From the top of the sky down to the horizon. */
   readonly sky: readonly Colour[]
@@ -53,8 +53,6 @@ interface Palette {
   /** What lies far away, and what lies near. */
   readonly far: Colour
   readonly near: Colour
-  /** Five colours that go well together, from light to dark. */
-  readonly tints: readonly Colour[]
 }
 
 const hueWords: Readonly<Record<string, number>> = {
@@ -70,13 +68,52 @@ const hueWords: Readonly<Record<string, number>> = {
   pink: 350,
 }
 
-/** Times of day, each with the words that ask for it. */
-const times = {
-  day: /\b(day|noon|sunny|morning|summer|spring)\b/,
-  dusk: /\b(dusk|sunset|evening|dawn|sunrise|autumn|fall)\b/,
-  night: /\b(night|midnight|moon|stars?|space|galaxy|dark)\b/,
-} as const
-type Time = keyof typeof times
+/** A colour of the palette, as `colourOf` takes it. */
+type Tone = (lightness: number, chroma: number, hue: number) => Colour
+
+interface Time {
+  /** Words that ask for it. */
+  readonly words: RegExp
+  palette(tone: Tone, hue: number, glow: number): Palette
+}
+
+const times: readonly Time[] = [
+  {
+    words: /\b(day|noon|sunny|morning|summer|spring)\b/,
+    palette: (tone, hue, glow) => ({
+      isNight: false,
+      sky: [tone(0.66, 0.13, hue), tone(0.8, 0.09, hue + 12), tone(0.94, 0.05, hue + 40)],
+      light: tone(0.985, 0.05, glow),
+      far: tone(0.82, 0.06, hue + 10),
+      near: tone(0.36, 0.1, hue + 35),
+    }),
+  },
+  {
+    words: /\b(dusk|sunset|evening|dawn|sunrise|autumn|fall)\b/,
+    palette: (tone, hue, glow) => ({
+      isNight: false,
+      sky: [
+        tone(0.4, 0.13, hue),
+        tone(0.62, 0.13, hue + 60),
+        tone(0.8, 0.14, glow),
+        tone(0.91, 0.1, glow + 25),
+      ],
+      light: tone(0.96, 0.1, glow + 30),
+      far: tone(0.68, 0.1, glow - 20),
+      near: tone(0.22, 0.09, hue),
+    }),
+  },
+  {
+    words: /\b(night|midnight|moon|stars?|space|galaxy|dark)\b/,
+    palette: (tone, hue, glow) => ({
+      isNight: true,
+      sky: [tone(0.17, 0.07, hue), tone(0.27, 0.1, hue + 15), tone(0.46, 0.1, hue + 45)],
+      light: tone(0.96, 0.04, glow),
+      far: tone(0.38, 0.08, hue + 30),
+      near: tone(0.11, 0.05, hue + 10),
+    }),
+  },
+]
 
 /**
  * Chooses colours: a hue and a time of day that the prompt names, or by chance.
@@ -85,77 +122,13 @@ type Time = keyof typeof times
 export function paletteFor(prompt: string, random: Random, isVivid: boolean): Palette {
   const words = prompt.toLowerCase()
   const named = Object.keys(hueWords).find((word) => new RegExp(`\\b${word}\\b`).test(words))
-  const ownHue = named === undefined ? undefined : hueWords[named]!
-  // Skies of chance lie between teal and rose; for everything else any hue will do.
-  const [skyChance, tintChance] = [185 + random() * 160, random() * 360]
-  const [hue, tint] = [ownHue ?? skyChance, ownHue ?? tintChance]
-  const anyTime = pick(random, Object.keys(times) as Time[])
-  const time = (Object.keys(times) as Time[]).find((name) => times[name].test(words)) ?? anyTime
+  // Skies of chance lie between teal and rose.
+  const anyHue = 185 + random() * 160
+  const hue = named === undefined ? anyHue : hueWords[named]!
+  const anyTime = pick(random, times)
+  const time = times.find((some) => some.words.test(words)) ?? anyTime
   // The glow of a cool sky is warm, that of a warm one lies across the colour wheel.
   const glow = hue > 180 && hue < 346 ? 35 + random() * 55 : hue + 150 + random() * 60
   const strength = isVivid ? 1 : 0.5
-  const tone = (lightness: number, chroma: number, at: number) => colourOf(lightness, chroma * strength, at)
-  return { ...skies[time](tone, hue, glow), tints: tintsFor(tone, tint, random) }
-}
-
-type Tone = (lightness: number, chroma: number, hue: number) => Colour
-
-const skies: Readonly<Record<Time, (tone: Tone, hue: number, glow: number) => Omit<Palette, 'tints'>>> = {
-  day: (tone, hue, glow) => ({
-    isNight: false,
-    sky: [tone(0.66, 0.13, hue), tone(0.8, 0.09, hue + 12), tone(0.94, 0.05, hue + 40)],
-    light: tone(0.985, 0.05, glow),
-    far: tone(0.82, 0.06, hue + 10),
-    near: tone(0.36, 0.1, hue + 35),
-  }),
-  dusk: (tone, hue, glow) => ({
-    isNight: false,
-    sky: [
-      tone(0.4, 0.13, hue),
-      tone(0.62, 0.13, hue + 60),
-      tone(0.8, 0.14, glow),
-      tone(0.91, 0.1, glow + 25),
-    ],
-    light: tone(0.96, 0.1, glow + 30),
-    far: tone(0.68, 0.1, glow - 20),
-    near: tone(0.22, 0.09, hue),
-  }),
-  night: (tone, hue, glow) => ({
-    isNight: true,
-    sky: [tone(0.17, 0.07, hue), tone(0.27, 0.1, hue + 15), tone(0.46, 0.1, hue + 45)],
-    light: tone(0.96, 0.04, glow),
-    far: tone(0.38, 0.08, hue + 30),
-    near: tone(0.11, 0.05, hue + 10),
-  }),
-}
-
-function tintsFor(tone: Tone, hue: number, random: Random): readonly Colour[] {
-  const spread = 25 + random() * 35
-  return [
-    tone(0.93, 0.05, hue + 2 * spread),
-    tone(0.8, 0.13, hue + spread),
-    tone(0.66, 0.17, hue),
-    tone(0.62, 0.18, hue + 180 - spread),
-    tone(0.36, 0.11, hue - spread),
-  ]
-}
-
-/** How finely a picture is drawn. Finer pictures show the same scene. */
-export type Detail = 1 | 2 | 3
-
-/** What a scene is painted from. */
-export interface Brief {
-  readonly palette: Palette
-  readonly detail: Detail
-  /** Chance for one part of the scene, apart from all others: more trees must not move the sun. */
-  chance(part: string): Random
-}
-
-export function briefFor(seed: readonly (string | number)[], palette: Palette, detail: Detail): Brief {
-  return { palette, detail, chance: (part) => seededRandom(...seed, part) }
-}
-
-/** So many, for the three levels of detail. */
-export function count(detail: Detail, most: number): number {
-  return Math.round(most * [0.3, 0.65, 1][detail - 1]!)
+  return time.palette((lightness, chroma, at) => colourOf(lightness, chroma * strength, at), hue, glow)
 }
