@@ -13,6 +13,8 @@ export interface Input {
   readonly kind: InputKind
   /** More than `none` only for a file that somebody else is reading: the `while read` loop around this program. */
   readonly consumed: Consumed
+  /** What on the command line reads it (`-`, `--tools @-`): it can be read only once. Set by that reader. */
+  reader?: string
   /** The bytes, as they come, to the end. */
   read(): AsyncIterable<Uint8Array>
   /** Stops reading, so that an open pipe does not keep the program alive. */

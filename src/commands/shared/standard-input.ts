@@ -1,4 +1,4 @@
-import type { Context, InputKind, Input } from '../../context.ts'
+import type { Context, InputKind } from '../../context.ts'
 import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { consumeInput, type SilenceStep, decodeText, invalidTextClause } from '../../files/input-file.ts'
@@ -138,26 +138,24 @@ function joined(piped: string, argument: string): string {
   return `${piped}${gap}${argument}`
 }
 
-const claims = new WeakMap<Input, string>()
-
 /**
  * Reserves standard input, which can be read only once, for one reader.
  * @param reader as the user wrote it: `-`, `--tools @-`, `-a -`
  * @throws UsageError `stdin_claimed` that names both readers
  */
 export function claimStandardInput({ stdin }: Context, reader: string): void {
-  const earlier = claims.get(stdin)
+  const earlier = stdin.reader
   if (earlier !== undefined) {
     throw new UsageError(`Standard input can be read only once, but ${both(earlier, reader)}.`, {
       code: 'stdin_claimed',
       hint: 'Put one of them in a file: @FILE.',
     })
   }
-  claims.set(stdin, reader)
+  stdin.reader = reader
 }
 
 export function isStandardInputClaimed({ stdin }: Context): boolean {
-  return claims.has(stdin)
+  return stdin.reader !== undefined
 }
 
 function both(earlier: string, reader: string): string {

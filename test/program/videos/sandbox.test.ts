@@ -55,7 +55,7 @@ test.each([
   ['failure', 9, /video_generation_failed|could not be generated/],
   ['filtered', 9, /withheld/],
   ['backwards', 0, /completed/],
-  ['unknown', 0, /warning: .*"warming_up", which is unknown/],
+  ['unknown', 0, /warning: .*unknown job state, "warming_up"/],
   ['spelling', 0, /completed/],
   ['accepted', 0, /completed/],
 ])('a remix of the scenario %s ends with %i', async (scenario, exit, says) => {
