@@ -142,9 +142,9 @@ async function listOf(context: Context, flag: string, texts: readonly string[]):
     return await parseJsonFlag(context, flag, text)
   } catch (error) {
     if (!(error instanceof ModelgateError)) throw error
-    const { exit, code, message, facts } = error
-    const hint = `To send the text itself, write it as a list: ${flag} '${JSON.stringify([text])}'`
-    throw new ModelgateError(exit, code, message, { ...facts, hint })
+    throw error.amend({
+      hint: `To send the text itself, write it as a list: ${flag} '${JSON.stringify([text])}'`,
+    })
   }
 }
 

@@ -38,9 +38,10 @@ export async function readFlagValue(context: Context, flag: string, value: strin
   return { text, place, isInline: false }
 }
 
-/** The same error with the flag in front of its message. */
-function ofFlag(flag: string, { exit, code, message, facts }: ModelgateError): ModelgateError {
-  return new ModelgateError(exit, code, `${flag}: ${message}`, facts)
+/** The same error, where it is a problem of the input, with the flag in front of its message. */
+export function ofFlag(flag: string, error: unknown): unknown {
+  const isOfInput = error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'io')
+  return isOfInput ? error.amend({ message: `${flag}: ${error.message}` }) : error
 }
 
 /**
@@ -102,7 +103,9 @@ export async function parseTextFlag(context: Context, flag: string, value: strin
 // What the system says of a text that was never meant to be a path.
 const notAFileName = new Set(['not_found', 'name_too_long', 'not_a_folder', 'bad_file_name'])
 
-function withEscape({ exit, code, message, facts }: ModelgateError, value: string): ModelgateError {
-  const hint = `Text that starts with "@" names a file. To send the text itself, write it as '\\${value.slice(0, 20)}${value.length > 20 ? '…' : ''}'.`
-  return new ModelgateError(exit, code, message, { ...facts, hint })
+function withEscape(error: ModelgateError, value: string): ModelgateError {
+  const start = `${value.slice(0, 20)}${value.length > 20 ? '…' : ''}`
+  return error.amend({
+    hint: `Text that starts with "@" names a file. To send the text itself, write it as '\\${start}'.`,
+  })
 }

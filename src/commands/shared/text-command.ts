@@ -1,14 +1,14 @@
 import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { ModelgateError, UsageError } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import type { TextFile } from '../../files/text-file.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../operations/answer-schema.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../operations/attachments.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../operations/text.ts'
 import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
-import { parseJsonFileFlag } from './flag-value.ts'
+import { ofFlag, parseJsonFileFlag } from './flag-value.ts'
 import { allInputs } from './problem-list.ts'
 import { setField } from './request-body.ts'
 import { runOperation } from './run-operation.ts'
@@ -53,7 +53,7 @@ async function attachment(context: Context, location: string): Promise<Attachmen
     throw new UsageError('-a -: standard input is empty.', { code: 'empty_file' })
   }
   return readAttachment(context, location).catch((error: unknown) => {
-    throw error instanceof ModelgateError ? error.saying(`-a: ${error.message}`) : error
+    throw ofFlag('-a', error)
   })
 }
 
