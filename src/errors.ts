@@ -95,6 +95,8 @@ export interface ErrorFacts {
   readonly remoteId?: string
   /** Absolute paths of results that could not be written where they belong and were put into the rescue folder. */
   readonly rescued?: readonly string[]
+  /** The single problems, where the error lists several. */
+  readonly problems?: readonly ModelgateError[]
   readonly cause?: unknown
 }
 
@@ -154,6 +156,13 @@ export class UsageError extends ModelgateError {
   constructor(problems: string | readonly string[], facts: ErrorFacts & { readonly code?: string } = {}) {
     const message = typeof problems === 'string' ? problems : problems.join('\n')
     super('usage', facts.code ?? 'usage', message, { phase: 'input', billed: 'no', ...facts })
+  }
+}
+
+/** The configuration is wrong: a flag, a variable, or a file of settings. */
+export class ConfigError extends UsageError {
+  constructor(message: string, facts: ErrorFacts & { readonly code?: string } = {}) {
+    super(message, { phase: 'config', code: 'config_invalid', ...facts })
   }
 }
 

@@ -1,10 +1,10 @@
-import type { CosmiconfigResult, Options } from 'cosmiconfig'
-import { parseJson, parseYaml } from './parse-config.ts'
-import { configError } from './problem.ts'
-import { isMapping } from './setting-kind.ts'
 import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
+import type { CosmiconfigResult, Options } from 'cosmiconfig'
 import type { Context } from '../context.ts'
+import { ConfigError } from '../errors.ts'
+import { isObject } from '../json.ts'
+import { parseJson, parseYaml } from './parse-config.ts'
 import { configFolder, homeFolder } from './paths.ts'
 
 /** A configuration file as it was read; `content` is not checked yet. */
@@ -26,7 +26,7 @@ type ExplorerClass = new (
  * cosmiconfig's public functions first look for a "meta configuration" in the working directory and run a
  * `.config/config.js` found there, whatever options are given. Its explorer alone does no such thing.
  *
- * @throws UsageError naming file, line and column when a file is not valid JSON or YAML
+ * @throws ConfigError naming file, line and column when a file is not valid JSON or YAML
  */
 async function readFirst(folder: string, places: readonly string[]): Promise<ConfigFile | undefined> {
   const module: unknown = await import('cosmiconfig/dist/Explorer.js')
@@ -68,7 +68,7 @@ const packageKey = 'modelgate'
 
 /** The settings inside a package.json, or undefined. */
 function packageSection(document: unknown): unknown {
-  return isMapping(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
+  return isObject(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
 }
 
 function isPackage(file: string): boolean {
@@ -78,13 +78,13 @@ function isPackage(file: string): boolean {
 /** cosmiconfig would read the files that a `$import` names, from anywhere on the disk. */
 function refuseImport(file: string, document: unknown): unknown {
   const settings = isPackage(file) ? packageSection(document) : document
-  if (isMapping(settings) && Object.hasOwn(settings, '$import')) {
-    throw configError(`${file}: "$import" is not supported: a configuration file stands alone.`)
+  if (isObject(settings) && Object.hasOwn(settings, '$import')) {
+    throw new ConfigError(`${file}: "$import" is not supported: a configuration file cannot include others.`)
   }
   return document
 }
 
-const largestBytes = 1_048_576
+const maxBytes = 1_048_576
 
 const dataFormats = ['json', 'yaml', 'yml'] as const
 
@@ -106,23 +106,23 @@ export interface FoundFile extends ConfigFile {
 
 /**
  * The project file: the first one found from the working directory up to the home directory or the repository root.
- * @throws UsageError when it cannot be read
+ * @throws ConfigError when it cannot be read
  */
 export async function findProjectFile(context: Context): Promise<FoundFile | undefined> {
-  for (const folder of foldersUpwards(context)) {
+  for (const folder of foldersToSearch(context)) {
     const found = await readFrom(folder, projectPlaces)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-/** @throws UsageError when it is there and cannot be read */
+/** @throws ConfigError when it is there and cannot be read */
 export async function findUserFile(context: Context): Promise<FoundFile | undefined> {
   const folder = configFolder(context)
   return folder === undefined ? undefined : readFrom(folder, userPlaces)
 }
 
-/** Where the user's own settings are, or would be: for hints. */
+/** The path of the user's own configuration file, whether it exists or not: for hints. */
 export function userFilePath(context: Context): string {
   const folder = configFolder(context)
   if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
@@ -130,9 +130,9 @@ export function userFilePath(context: Context): string {
   return join(folder, present ?? 'config.yaml')
 }
 
-/** Looks with `stat` first: the packages that read files cost more than all the rest of a start without any. */
+/** Looks with `stat` first: loading the packages that read such files takes longer than the rest of the start. */
 async function readFrom(folder: string, places: readonly string[]): Promise<FoundFile | undefined> {
-  // Joined by hand: normalising a hundred paths takes longer than asking for the files.
+  // Joined by hand: normalising a hundred paths takes longer than looking for the files.
   const present = places.filter((place) => isCandidate(`${folder}${sep}${place}`))
   if (present.length === 0) return undefined
   const file = await readFirst(folder, present)
@@ -144,25 +144,24 @@ function isCandidate(file: string): boolean {
   if (!existsSync(file)) return false
   const stat = statSync(file)
   if (stat.isDirectory()) return false
-  if (file.endsWith('package.json')) return stat.isFile() && stat.size <= largestBytes && concernsUs(file)
+  if (file.endsWith('package.json')) return stat.isFile() && stat.size <= maxBytes && hasSettings(file)
   // A device or a pipe would never end.
-  if (!stat.isFile()) throw configError(`${file}: not a regular file.`)
-  if (stat.size > largestBytes) throw configError(`${file}: larger than 1 MiB.`)
+  if (!stat.isFile()) throw new ConfigError(`${file}: not a regular file.`)
+  if (stat.size > maxBytes) throw new ConfigError(`${file}: larger than 1 MiB.`)
   try {
     accessSync(file, constants.R_OK)
   } catch (error) {
-    throw configError(
-      `${file}: the configuration file cannot be read.`,
-      'Allow yourself to read it, or move it away.',
-      error,
-    )
+    throw new ConfigError(`${file}: the configuration file cannot be read.`, {
+      hint: 'Change its permissions, or move it away.',
+      cause: error,
+    })
   }
   return true
 }
 
-/** Whether a package.json has settings of ours. A broken one is other people's affair unless it seems to hold ours. */
-function concernsUs(file: string): boolean {
-  const text = contents(file)
+/** Whether a package.json has our settings. A broken one is reported only if it seems to have them. */
+function hasSettings(file: string): boolean {
+  const text = textOf(file)
   if (!text.includes(`"${packageKey}"`)) return false
   try {
     return packageSection(JSON.parse(text)) !== undefined
@@ -171,18 +170,18 @@ function concernsUs(file: string): boolean {
   }
 }
 
-function* foldersUpwards(context: Context): Generator<string> {
+function* foldersToSearch(context: Context): Generator<string> {
   const home = homeFolder(context)
   const last = new Set([home, home === undefined ? undefined : realPath(home)])
   for (let folder = context.cwd; ; folder = dirname(folder)) {
-    if (folder === context.cwd || !isOpenToAll(folder, context.platform)) yield folder
+    if (folder === context.cwd || !isWorldWritable(folder, context.platform)) yield folder
     if (last.has(folder) || existsSync(join(folder, '.git')) || folder === dirname(folder)) return
   }
 }
 
-/** Above the working directory, a folder that anyone may write to (`/tmp`) is not part of a project. */
-function isOpenToAll(folder: string, platform: NodeJS.Platform): boolean {
-  // Windows has no such mode; every folder there shows all bits.
+/** Above the working directory, a folder that anyone can write to (`/tmp`) is not part of a project. */
+function isWorldWritable(folder: string, platform: NodeJS.Platform): boolean {
+  // Windows has no such mode: every folder there has all bits set.
   if (platform === 'win32') return false
   try {
     return (statSync(folder).mode & 0o002) !== 0
@@ -191,7 +190,7 @@ function isOpenToAll(folder: string, platform: NodeJS.Platform): boolean {
   }
 }
 
-function contents(file: string): string {
+function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {

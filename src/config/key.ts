@@ -1,15 +1,16 @@
-import type { Context } from '../context.ts'
-import { ModelgateError, UsageError } from '../errors.ts'
-import { credentialsPath, storedKey } from './credentials.ts'
-import { userFilePath } from './find-config-file.ts'
-import type { Level } from './layer.ts'
-import type { Settings } from './settings.ts'
-import { maxKeyBytes } from '../contract/limits.ts'
-import { readInputFile } from '../files/input-file.ts'
 import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { sep } from 'node:path'
-import { homeFolder } from './paths.ts'
+import { join, sep } from 'node:path'
+import type { Context } from '../context.ts'
+import { maxKeyBytes } from '../contract/limits.ts'
+import { ConfigError, ModelgateError } from '../errors.ts'
+import { readInputFile } from '../files/input-file.ts'
+import { shellWord } from '../files/shell-word.ts'
+import { isObject } from '../json.ts'
+import { userFilePath } from './find-config-file.ts'
+import type { Level, Setting } from './layers.ts'
+import { parseJson } from './parse-config.ts'
+import { configFolder, homeFolder } from './paths.ts'
 
 export interface ApiKey {
   readonly value: string
@@ -19,21 +20,18 @@ export interface ApiKey {
   readonly lastFour: string
 }
 
-type KeySettings = Pick<Settings, 'apiKeyFile' | 'apiKeyCommand' | 'profile'>
+interface KeySettings {
+  readonly apiKeyFile: Setting<string | undefined>
+  readonly apiKeyCommand: Setting<string | undefined>
+  readonly profile: Setting<string>
+}
 
-const resolved = new WeakMap<KeySettings, Promise<ApiKey>>()
-
-/**
- * The key of a call, looked for once: a command that asks for a passphrase asks only once.
- * @param settings of the call; the same object gives the same key
- * @throws what `findKey` throws
- */
-export function resolveKey(context: Context, settings: KeySettings): Promise<ApiKey> {
-  const known = resolved.get(settings)
-  if (known !== undefined) return known
-  const found = findKey(context, settings)
-  resolved.set(settings, found)
-  return found
+/** The key of a call. @throws what `findKey` throws */
+export function resolveKey(
+  _context: Context,
+  { apiKey }: { readonly apiKey: () => Promise<ApiKey> },
+): Promise<ApiKey> {
+  return apiKey()
 }
 
 /**
@@ -41,10 +39,10 @@ export function resolveKey(context: Context, settings: KeySettings): Promise<Api
  * `api_key_file` and `api_key_command` of the user's own file, the credentials file.
  * The first of these that is set decides: a broken one never falls through to another account's key.
  *
- * @throws UsageError when that one yields no usable key; ModelgateError `key_missing` (exit 3) when none is set, or it is empty.
- *   No message holds the key.
+ * @throws ConfigError when that one yields no usable key; ModelgateError `key_missing` (exit 3) when none is set, or it is empty.
+ *   No message contains the key.
  */
-async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {
+export async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {
   const found =
     (await configuredKey(context, settings, ['flag'])) ??
     environmentKey(context) ??
@@ -59,11 +57,11 @@ type Unchecked = Pick<ApiKey, 'value' | 'source'>
 
 function environmentKey({ env }: Context): Unchecked | undefined {
   const value = env['MODELGATE_API_KEY']
-  // Set but empty is a secret that did not arrive: reported, not passed over.
+  // Set but empty is a secret that went missing: reported, not skipped.
   return value === undefined ? undefined : { value, source: 'environment MODELGATE_API_KEY' }
 }
 
-/** A file or a command that one of these levels names. Levels in order; at the same level the file comes first. */
+/** The key of the first of these levels that names a file or a command; of both, the file. */
 async function configuredKey(
   context: Context,
   { apiKeyFile, apiKeyCommand }: KeySettings,
@@ -100,22 +98,21 @@ function keyMissing(context: Context, profile: string): ModelgateError {
 
 /**
  * Refuses what cannot be sent as a bearer token. The message says what is wrong and where, never the key.
- * @throws UsageError `key_invalid`; ModelgateError `key_missing` (exit 3) for an empty one, as of a secret that did not arrive
+ * @throws ConfigError `key_invalid`; ModelgateError `key_missing` (exit 3) for an empty one
  */
 export function checkKey(key: string, source: string): void {
   if (key === '') {
     throw new ModelgateError('key', 'key_missing', `The API key (${source}) is empty.`, {
       phase: 'config',
       billed: 'no',
-      hint: 'Set it there, or remove what names it. With --sandbox no key is needed.',
+      hint: 'Set it there, or remove that setting. With --sandbox no key is needed.',
     })
   }
   const problem = problemOf(key)
   if (problem === undefined) return
-  throw new UsageError(`The API key (${source}) ${problem}.`, {
-    phase: 'config',
+  throw new ConfigError(`The API key (${source}) ${problem}.`, {
     code: 'key_invalid',
-    hint: 'Give the key alone, in one line, as the gateway issued it. It has not been sent.',
+    hint: 'Give only the key, on one line, as the gateway issued it. It has not been sent.',
   })
 }
 
@@ -130,12 +127,12 @@ function problemOf(key: string): string | undefined {
 
 /**
  * The key in a file or a pipe, without the white space around it.
- * @throws UsageError when it holds far more than a key, is missing or a device; FileError when it cannot be read
+ * @throws ModelgateError `config_invalid` when it is far longer than a key, missing, a device, or cannot be read
  */
 async function readKeyFile(context: Context, path: string, source: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
   if (!(bytes instanceof ModelgateError)) return trimKey(bytes)
-  // A secret that did not arrive is reported by whoever looks at the key.
+  // Reported by `checkKey`.
   if (bytes.code === 'empty_file') return ''
   const { exit, message, facts } = bytes
   throw new ModelgateError(exit, 'config_invalid', `The key file (${source}): ${message}`, {
@@ -144,19 +141,19 @@ async function readKeyFile(context: Context, path: string, source: string): Prom
   })
 }
 
-/** What a file or a command wrote, without a byte order mark and without the white space around it. */
+/** What a file or a command holds, without a byte order mark and the white space around it. */
 function trimKey(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).trim()
 }
 
-const limitMs = 10_000
+const commandLimitMs = 10_000
 
 /**
  * Runs the user's own command through the platform's shell and takes what it prints as the key.
- * It starts in the home directory, so that nothing in the working directory can stand in for a program it names.
- * Neither the command nor what it prints is ever part of a message.
+ * It starts in the home directory, so that nothing in the working directory can replace a program it names.
+ * Neither the command nor its output is ever part of a message.
  *
- * @throws UsageError `key_command_failed` when it fails, prints too much or takes longer than 10 seconds;
+ * @throws ConfigError `key_command_failed` when it fails, prints too much or takes longer than 10 seconds;
  *   the signal's reason when aborted
  */
 export async function runKeyCommand(context: Context, command: string, source: string): Promise<string> {
@@ -170,8 +167,7 @@ export async function runKeyCommand(context: Context, command: string, source: s
     windowsHide: true,
   })
   const failure = (problem: string, cause?: unknown) =>
-    new UsageError(`The command that should print the API key (${source}) ${problem}.`, {
-      phase: 'config',
+    new ConfigError(`The command that should print the API key (${source}) ${problem}.`, {
       code: 'key_command_failed',
       hint: 'Run it by hand in your home directory to see why.',
       cause,
@@ -182,7 +178,7 @@ export async function runKeyCommand(context: Context, command: string, source: s
 function finished(
   { clock, signal }: Context,
   child: ChildProcess,
-  failure: (problem: string, cause?: unknown) => UsageError,
+  failure: (problem: string, cause?: unknown) => ConfigError,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -198,7 +194,7 @@ function finished(
     }
     const fail = (problem: string, cause?: unknown) => end(() => reject(failure(problem, cause)))
     const onAbort = () => end(() => reject(signal.reason as Error))
-    const timer = clock.timer(limitMs, () => fail(`took longer than ${limitMs / 1000} seconds`))
+    const timer = clock.timer(commandLimitMs, () => fail(`took longer than ${commandLimitMs / 1000} seconds`))
     signal.addEventListener('abort', onAbort, { once: true })
     if (signal.aborted) return onAbort()
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -208,8 +204,72 @@ function finished(
     })
     child.on('error', (error) => fail('could not be started', error))
     child.on('close', (code, killedBy) => {
-      if (code !== 0) fail(killedBy === null ? `ended with exit code ${code}` : `was ended by ${killedBy}`)
+      if (code !== 0) fail(killedBy === null ? `ended with exit code ${code}` : `was killed by ${killedBy}`)
       else end(() => resolve(trimKey(Buffer.concat(chunks))))
     })
   })
+}
+
+const maxCredentialsBytes = 1_048_576
+
+/** The file of stored keys, mode 0600: `{ "profiles": { "default": { "api_key": "…" } } }`. */
+function credentialsPath(context: Context): string | undefined {
+  const folder = configFolder(context)
+  return folder === undefined ? undefined : join(folder, 'credentials.json')
+}
+
+/**
+ * The key stored for a profile, as it is written.
+ * @throws ConfigError when others can read the file, or when it is malformed
+ */
+async function storedKey(context: Context, profile: string): Promise<string | undefined> {
+  const entry = (await readProfiles(context))?.[profile]
+  if (entry === undefined) return undefined
+  const key = isObject(entry) && Object.hasOwn(entry, 'api_key') ? entry['api_key'] : undefined
+  if (typeof key !== 'string') {
+    throw new ConfigError(
+      `${credentialsPath(context)}: the entry of profile ${JSON.stringify(profile)} has no api_key.`,
+    )
+  }
+  return key
+}
+
+/** Whether a key is stored for a profile; a file that cannot be used is reported when the key is needed. */
+export async function profileExists(context: Context, profile: string): Promise<boolean> {
+  try {
+    return (await readProfiles(context))?.[profile] !== undefined
+  } catch {
+    return false
+  }
+}
+
+async function readProfiles(context: Context): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const file = credentialsPath(context)
+  const text = file === undefined ? undefined : await readPrivately(context, file)
+  if (file === undefined || text === undefined) return undefined
+  const document = parseJson(file, text)
+  const profiles =
+    isObject(document) && Object.hasOwn(document, 'profiles') ? document['profiles'] : undefined
+  if (!isObject(profiles)) throw new ConfigError(`${file}: must be a JSON object with "profiles".`)
+  return Object.assign(Object.create(null) as Record<string, unknown>, profiles)
+}
+
+/** The text of a file that only its owner may read; undefined when there is none. */
+async function readPrivately(context: Context, file: string): Promise<string | undefined> {
+  const bytes = await readInputFile(context, file, {
+    maxBytes: maxCredentialsBytes,
+    pipes: false,
+    refuse: ({ mode }) =>
+      // Windows protects the user's folder instead, and has no such bits.
+      context.platform !== 'win32' && (mode & 0o077) !== 0
+        ? new ConfigError(`${file}: other users can read your keys.`, {
+            hint: `Run: chmod 600 ${shellWord(file)}`,
+          })
+        : undefined,
+  })
+  if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8')
+  if (bytes.code === 'not_found' || bytes.code === 'not_a_folder') return undefined
+  throw bytes.code === 'config_invalid'
+    ? bytes
+    : new ConfigError(`The credentials file: ${bytes.message}`, { cause: bytes })
 }

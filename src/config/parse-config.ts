@@ -1,16 +1,19 @@
 import { dangerousNames } from '../files/file-name.ts'
-import { configError, quoted } from './problem.ts'
+import { ConfigError } from '../errors.ts'
 import { describeJsonError } from '../files/parse-json.ts'
-import { isMapping } from './setting-kind.ts'
+import { isDeeperThan, isObject } from '../json.ts'
+import { quoted } from './setting-table.ts'
 
-/** Against documents that are small on disk and large in memory. */
-const mostAliases = 100
-const mostNodes = 200_000
+/** Limits against documents that are small on disk and large in memory. */
+const maxAliases = 100
+const maxNodes = 200_000
+/** Deeper than any configuration, and far from what would exhaust the stack. */
+const maxDepth = 64
 
 /**
  * Reads one YAML 1.2 document (core schema: no custom tags, no merge keys) as data that is safe to walk.
  * @param file named in the messages, as `file:line:column`
- * @throws UsageError
+ * @throws ConfigError
  */
 export async function parseYaml(file: string, text: string): Promise<unknown> {
   const yaml = await import('js-yaml')
@@ -29,32 +32,29 @@ export async function parseYaml(file: string, text: string): Promise<unknown> {
     identify: () => false,
   })
   try {
-    const events = yaml.parseEvents(text, { maxDepth: deepest })
-    if (events.length > mostNodes) throw configError(`${file}: more than ${mostNodes} YAML nodes.`)
+    const events = yaml.parseEvents(text, { maxDepth })
+    if (events.length > maxNodes) throw new ConfigError(`${file}: more than ${maxNodes} YAML nodes.`)
     const schema = yaml.CORE_SCHEMA.withTags(mapping)
-    const documents = yaml.constructFromEvents(events, { source: text, schema, maxAliases: mostAliases })
-    if (documents.length > 1) throw configError(`${file}: more than one YAML document.`)
+    const documents = yaml.constructFromEvents(events, { source: text, schema, maxAliases })
+    if (documents.length > 1) throw new ConfigError(`${file}: more than one YAML document.`)
     return documents[0]
   } catch (error) {
     if (!(error instanceof yaml.YAMLException)) throw error
     const { mark, reason } = error
-    const place = mark === undefined ? file : `${file}:${mark.line + 1}:${mark.column + 1}`
-    // Of what stands in the file only our own words may be repeated: an alias can be a key put in the wrong place.
+    const location = mark === undefined ? file : `${file}:${mark.line + 1}:${mark.column + 1}`
+    // Nothing from the file is repeated: an alias can be a key in the wrong place.
     const problem = reason
       .replace(/^(unidentified alias|recursive alias) "[^]*"/, '$1')
       .replace(/ !<[^]*>/, '')
-    throw configError(`${place}: not valid YAML: ${problem}.`)
+    throw new ConfigError(`${location}: not valid YAML: ${problem}.`)
   }
 }
-
-/** Deeper than any configuration, and far from what would exhaust the stack. */
-const deepest = 64
 
 /**
  * Reads JSON as data that is safe to walk.
  * @param file named in the messages, as `file:line:column`; no message repeats a value
- * @param part what of the document is ours; the rest is not looked at
- * @throws UsageError
+ * @param part the part of the document that is ours; the rest is ignored
+ * @throws ConfigError
  */
 export function parseJson(file: string, text: string, part: (document: unknown) => unknown = whole): unknown {
   let document: unknown
@@ -62,25 +62,30 @@ export function parseJson(file: string, text: string, part: (document: unknown) 
     document = JSON.parse(text)
   } catch (error) {
     const { line, column, reason } = describeJsonError(text, error as SyntaxError)
-    // Without the excerpt that the error has: it may be a key in the wrong place.
-    throw configError(`${file}:${line}:${column}: not valid JSON: ${reason}.`)
+    // Without the excerpt of the error: it may be a key in the wrong place.
+    throw new ConfigError(`${file}:${line}:${column}: not valid JSON: ${reason}.`)
   }
   checkShape(file, part(document))
   return document
 }
 
 function checkShape(file: string, root: unknown): void {
-  const waiting = [{ value: root, depth: 1 }]
-  for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) {
-    const { value, depth } = item
-    if (typeof value !== 'object' || value === null) continue
-    if (depth > deepest) throw configError(`${file}: nested more than ${deepest} levels deep.`)
-    if (isMapping(value)) {
-      const name = Object.keys(value).find((key) => dangerousNames.has(key))
-      if (name !== undefined) throw configError(`${file}: ${quoted(name)} is not allowed as a name.`)
-    }
-    for (const inner of Object.values(value)) waiting.push({ value: inner, depth: depth + 1 })
+  if (isDeeperThan(root, maxDepth)) {
+    throw new ConfigError(`${file}: nested more than ${maxDepth} levels deep.`)
   }
+  const name = dangerousNameIn(root)
+  if (name !== undefined) throw new ConfigError(`${file}: ${quoted(name)} is not allowed as a name.`)
+}
+
+function dangerousNameIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const own = isObject(value) ? Object.keys(value).find((key) => dangerousNames.has(key)) : undefined
+  if (own !== undefined) return own
+  for (const inner of Object.values(value)) {
+    const name = dangerousNameIn(inner)
+    if (name !== undefined) return name
+  }
+  return undefined
 }
 
 function whole(document: unknown): unknown {

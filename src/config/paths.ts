@@ -1,14 +1,14 @@
 import { posix, win32 } from 'node:path'
 import type { Context } from '../context.ts'
 
-type Surroundings = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
+type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
 
 /**
  * The folder of the user's own configuration and credentials: `MODELGATE_CONFIG_DIR`,
  * else `$XDG_CONFIG_HOME/modelgate` (default `~/.config`), on Windows `%AppData%\modelgate`.
- * Undefined when the machine names no home: then the program runs without configuration.
+ * Undefined when there is no home directory: then the program runs without configuration.
  */
-export function configFolder(context: Surroundings): string | undefined {
+export function configFolder(context: Environment): string | undefined {
   const { env, platform } = context
   const explicit = env['MODELGATE_CONFIG_DIR']
   if (explicit) return absolute(context, explicit)
@@ -18,10 +18,10 @@ export function configFolder(context: Surroundings): string | undefined {
 }
 
 /**
- * What must outlive a command, such as the records of jobs: `MODELGATE_STATE_DIR`, else `$XDG_STATE_HOME/modelgate`
- * (default `~/.local/state`), on Windows `%LocalAppData%\modelgate\State`. Undefined when the machine names no home.
+ * The folder of what outlives a command, such as the records of jobs: `MODELGATE_STATE_DIR`, else `$XDG_STATE_HOME/modelgate`
+ * (default `~/.local/state`), on Windows `%LocalAppData%\modelgate\State`. Undefined when there is no home directory.
  */
-export function stateFolder(context: Surroundings): string | undefined {
+export function stateFolder(context: Environment): string | undefined {
   const { env, platform } = context
   const explicit = env['MODELGATE_STATE_DIR']
   if (explicit) return absolute(context, explicit)
@@ -30,36 +30,36 @@ export function stateFolder(context: Surroundings): string | undefined {
   return folder === undefined ? undefined : win32.join(folder, 'State')
 }
 
-/** Where results go that were paid for and cannot be written where they belong. */
-export function rescueFolder(context: Surroundings): string | undefined {
+/** Where results go that were paid for and cannot be written to their own place. */
+export function rescueFolder(context: Environment): string | undefined {
   const folder = stateFolder(context)
   return folder === undefined ? undefined : paths(context.platform).join(folder, 'rescued')
 }
 
 /** Where the sandbox keeps its video jobs from one command to the next. */
-export function sandboxFolder(context: Surroundings): string | undefined {
+export function sandboxFolder(context: Environment): string | undefined {
   const folder = stateFolder(context)
   return folder === undefined ? undefined : paths(context.platform).join(folder, 'sandbox')
 }
 
-/** The home directory, if the machine really names one. */
-export function homeFolder(context: Surroundings): string | undefined {
+/** The home directory; undefined when none is set. */
+export function homeFolder(context: Environment): string | undefined {
   const { env, home, platform } = context
   if (!paths(platform).isAbsolute(home)) return undefined
-  // Where no home is known the context may offer the working directory instead. A repository must
-  // never pass for the user's own configuration, which may name commands to run.
-  const named = env['HOME'] ?? env['USERPROFILE']
-  return !named && home === context.cwd ? undefined : home
+  // Where no home is known the context may have the working directory instead. A repository must
+  // never be taken for the user's own configuration, which may name commands to run.
+  const isSet = Boolean(env['HOME'] ?? env['USERPROFILE'])
+  return !isSet && home === context.cwd ? undefined : home
 }
 
-/** The working directory, which may be missing, is asked for only where it counts. */
-function absolute(context: Surroundings, path: string): string {
+/** The working directory, which may be missing, is read only where it is needed. */
+function absolute(context: Environment, path: string): string {
   const { isAbsolute, resolve } = paths(context.platform)
   return isAbsolute(path) ? path : resolve(context.cwd, path)
 }
 
 function below(
-  context: Surroundings,
+  context: Environment,
   base: string | undefined,
   fallback: readonly string[],
 ): string | undefined {

@@ -1,8 +1,8 @@
+import * as v from 'valibot'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../contract/limits.ts'
-import * as kind from './setting-kind.ts'
-import type { Kind } from './setting-kind.ts'
+import { isObject } from '../json.ts'
 
-/** What the program is told by its surroundings. Times are in seconds. */
+/** What can be configured. Times are in seconds. */
 export interface SettingValues {
   readonly baseUrl: string | undefined
   readonly profile: string
@@ -34,218 +34,7 @@ export interface SettingValues {
 
 export type SettingName = keyof SettingValues
 
-export interface SettingRow<Value> {
-  readonly kind: Kind<NonNullable<Value>>
-  /** Its name in configuration files. */
-  readonly file: string
-  readonly env?: `MODELGATE_${string}`
-  readonly flag?: keyof SettingFlags
-  readonly default: Value
-  /** A project file comes with a cloned repository: what could lead a key astray, or cost money, is closed to it. */
-  readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
-  /** How much a value allows, where a project file may only lower that. */
-  readonly allows?: (value: NonNullable<Value>) => number
-  /** Every place adds to the list, instead of the first place winning. */
-  readonly adds?: true
-}
-
-/** From the one that repeats least to the one that repeats most. */
-const retryModes = ['never', 'safe', 'always'] as const
-
-/** Every setting there is. */
-export const settingTable: { readonly [Name in SettingName]: SettingRow<SettingValues[Name]> } = {
-  baseUrl: {
-    kind: kind.text,
-    file: 'base_url',
-    env: 'MODELGATE_BASE_URL',
-    flag: 'baseUrl',
-    default: undefined,
-    project: 'only to a trusted origin',
-  },
-  profile: {
-    kind: kind.text,
-    file: 'profile',
-    env: 'MODELGATE_PROFILE',
-    flag: 'profile',
-    default: 'default',
-    project: 'may set',
-  },
-  textModel: {
-    kind: kind.text,
-    file: 'text_model',
-    env: 'MODELGATE_TEXT_MODEL',
-    flag: 'model',
-    default: undefined,
-    project: 'may set',
-  },
-  imageModel: {
-    kind: kind.text,
-    file: 'image_model',
-    env: 'MODELGATE_IMAGE_MODEL',
-    flag: 'model',
-    default: undefined,
-    project: 'may set',
-  },
-  videoModel: {
-    kind: kind.text,
-    file: 'video_model',
-    env: 'MODELGATE_VIDEO_MODEL',
-    flag: 'model',
-    default: undefined,
-    project: 'may set',
-  },
-  apiKeyFile: {
-    kind: kind.path,
-    file: 'api_key_file',
-    env: 'MODELGATE_API_KEY_FILE',
-    flag: 'apiKeyFile',
-    default: undefined,
-    project: 'never',
-  },
-  apiKeyCommand: {
-    kind: kind.text,
-    file: 'api_key_command',
-    env: 'MODELGATE_API_KEY_COMMAND',
-    default: undefined,
-    project: 'never',
-  },
-  trustedOrigins: {
-    kind: kind.origins,
-    file: 'trusted_origins',
-    env: 'MODELGATE_TRUSTED_ORIGINS',
-    default: [],
-    project: 'never',
-    adds: true,
-  },
-  connectTimeout: {
-    kind: kind.seconds,
-    file: 'connect_timeout',
-    env: 'MODELGATE_CONNECT_TIMEOUT',
-    flag: 'connectTimeout',
-    default: defaultSeconds.connect,
-    project: 'may set',
-  },
-  firstByteTimeout: {
-    kind: kind.seconds,
-    file: 'first_byte_timeout',
-    env: 'MODELGATE_FIRST_BYTE_TIMEOUT',
-    flag: 'firstByteTimeout',
-    default: undefined,
-    project: 'may set',
-  },
-  idleTimeout: {
-    kind: kind.seconds,
-    file: 'idle_timeout',
-    env: 'MODELGATE_IDLE_TIMEOUT',
-    flag: 'idleTimeout',
-    default: defaultSeconds.idle,
-    project: 'may set',
-  },
-  progressTimeout: {
-    kind: kind.seconds,
-    file: 'progress_timeout',
-    env: 'MODELGATE_PROGRESS_TIMEOUT',
-    flag: 'progressTimeout',
-    default: defaultSeconds.progress,
-    project: 'may set',
-  },
-  timeout: {
-    kind: kind.seconds,
-    file: 'timeout',
-    env: 'MODELGATE_TIMEOUT',
-    flag: 'timeout',
-    default: undefined,
-    project: 'may set',
-  },
-  pollInterval: {
-    kind: kind.seconds,
-    file: 'poll_interval',
-    env: 'MODELGATE_POLL_INTERVAL',
-    flag: 'pollInterval',
-    default: pollSeconds.first,
-    project: 'may set',
-  },
-  maxRetries: {
-    kind: kind.count,
-    file: 'max_retries',
-    env: 'MODELGATE_MAX_RETRIES',
-    flag: 'maxRetries',
-    default: defaultMaxRetries,
-    project: 'only to lower it',
-    allows: (count) => count,
-  },
-  retry: {
-    kind: kind.choice(...retryModes),
-    file: 'retry',
-    env: 'MODELGATE_RETRY',
-    flag: 'retry',
-    default: 'safe',
-    project: 'only to lower it',
-    allows: (mode) => retryModes.indexOf(mode),
-  },
-  idempotencyHonoured: {
-    kind: kind.truth,
-    file: 'idempotency_honoured',
-    env: 'MODELGATE_IDEMPOTENCY_HONOURED',
-    default: false,
-    project: 'never',
-  },
-  caFile: {
-    kind: kind.path,
-    file: 'ca_file',
-    env: 'MODELGATE_CA_FILE',
-    flag: 'caFile',
-    default: undefined,
-    project: 'never',
-  },
-  allowHttp: {
-    kind: kind.truth,
-    file: 'allow_http',
-    env: 'MODELGATE_ALLOW_HTTP',
-    flag: 'allowHttp',
-    default: false,
-    project: 'never',
-  },
-  outputDir: {
-    kind: kind.path,
-    file: 'output_dir',
-    env: 'MODELGATE_OUTPUT_DIR',
-    flag: 'outputDir',
-    default: undefined,
-    project: 'may set',
-  },
-  families: {
-    kind: kind.families,
-    file: 'families',
-    default: Object.freeze(Object.create(null) as Record<string, string>),
-    project: 'may set',
-  },
-  quiet: {
-    kind: kind.truth,
-    file: 'quiet',
-    env: 'MODELGATE_QUIET',
-    flag: 'quiet',
-    default: false,
-    project: 'may set',
-  },
-  noStdin: {
-    kind: kind.truth,
-    file: 'no_stdin',
-    env: 'MODELGATE_NO_STDIN',
-    flag: 'noStdin',
-    default: false,
-    project: 'may set',
-  },
-}
-
-export const settingNames = Object.keys(settingTable) as SettingName[]
-
-/** As a user types it: `baseUrl` is `--base-url`. */
-export function flagName(flag: keyof SettingFlags): string {
-  return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-}
-
-/** What the command line says. Times are in seconds; numbers may still be text. */
+/** The flags that are settings. Times are in seconds; numbers may still be text. */
 export interface SettingFlags {
   readonly profile?: string | undefined
   readonly baseUrl?: string | undefined
@@ -267,4 +56,217 @@ export interface SettingFlags {
   readonly noStdin?: boolean | undefined
   /** The built-in gateway is used: then no base URL is, and none is checked. */
   readonly sandbox?: boolean | undefined
+}
+
+interface Row<Value> {
+  readonly kind: Kind<NonNullable<Value>>
+  readonly flag?: keyof SettingFlags
+  readonly default: Value
+  /** A project file comes with a cloned repository: it cannot set what could leak the key or cost money. */
+  readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
+  /** How much a value allows, where a project file may only lower it. */
+  readonly allows?: (value: NonNullable<Value>) => number
+  /** The values of all sources are joined, instead of the first source winning. */
+  readonly joins?: true
+  /** It has no environment variable. */
+  readonly onlyInFiles?: true
+}
+
+export interface SettingRow<Value> extends Row<Value> {
+  /** Its name in configuration files: `connect_timeout`. */
+  readonly file: string
+  /** `MODELGATE_CONNECT_TIMEOUT`. */
+  readonly env: string | undefined
+}
+
+/** What a setting may hold, and how it is read from text (environment, command line). */
+export interface Kind<Value> {
+  readonly schema: v.GenericSchema<unknown, Value>
+  readonly fromText: (text: string) => unknown
+  /** Relative to the folder of the file that names it; `~/` is the home directory. */
+  readonly isPath?: true
+}
+
+const text: Kind<string> = { schema: oneLine('must be text'), fromText: (value) => value }
+
+const path: Kind<string> = {
+  schema: oneLine('must be the path of a file or folder'),
+  fromText: (value) => value,
+  isPath: true,
+}
+
+const secondsMessage = 'must be a number of seconds greater than 0'
+const seconds: Kind<number> = {
+  schema: v.pipe(
+    v.number(secondsMessage),
+    v.finite(secondsMessage),
+    v.check((value) => value > 0, secondsMessage),
+  ),
+  fromText: numberFrom,
+}
+
+const countMessage = 'must be a whole number from 0 to 100'
+const count: Kind<number> = {
+  schema: v.pipe(
+    v.number(countMessage),
+    v.integer(countMessage),
+    v.minValue(0, countMessage),
+    v.maxValue(100, countMessage),
+  ),
+  fromText: numberFrom,
+}
+
+const words = { true: true, yes: true, on: true, 1: true, false: false, no: false, off: false, 0: false }
+const boolean: Kind<boolean> = {
+  schema: v.boolean('must be true or false'),
+  fromText: (value) => words[value.toLowerCase() as keyof typeof words] ?? value,
+}
+
+const originMessage = 'must be an origin such as https://gateway.example'
+const origins: Kind<readonly string[]> = {
+  schema: v.array(
+    v.pipe(
+      v.string(originMessage),
+      v.check((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), originMessage),
+      v.transform((value) => new URL(value).origin),
+    ),
+    'must be a list of origins',
+  ),
+  fromText: (value) => value.split(/[\s,]+/).filter((part) => part !== ''),
+}
+
+/** From the one that repeats least to the one that repeats most. */
+const retryModes = ['never', 'safe', 'always'] as const
+const retryMode: Kind<(typeof retryModes)[number]> = {
+  schema: v.picklist(retryModes, `must be one of ${retryModes.join(', ')}`),
+  fromText: (value) => value,
+}
+
+/** Model id to family name; `none` for a model that belongs to no known family. */
+const families: Kind<Readonly<Record<string, string>>> = {
+  schema: v.pipe(
+    v.custom<Record<string, unknown>>(isObject, 'must map model ids to families'),
+    v.record(v.string(), oneLine('must be the name of a family, or none')),
+    // Without a prototype, a model called `constructor` has no family by accident.
+    v.transform((mapping) => Object.assign(Object.create(null) as Record<string, string>, mapping)),
+  ),
+  fromText: (value) => value,
+}
+const noFamilies = Object.freeze(Object.create(null) as Record<string, string>)
+
+const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
+  baseUrl: { kind: text, flag: 'baseUrl', default: undefined, project: 'only to a trusted origin' },
+  profile: { kind: text, flag: 'profile', default: 'default', project: 'may set' },
+  textModel: { kind: text, flag: 'model', default: undefined, project: 'may set' },
+  imageModel: { kind: text, flag: 'model', default: undefined, project: 'may set' },
+  videoModel: { kind: text, flag: 'model', default: undefined, project: 'may set' },
+  apiKeyFile: { kind: path, flag: 'apiKeyFile', default: undefined, project: 'never' },
+  apiKeyCommand: { kind: text, default: undefined, project: 'never' },
+  trustedOrigins: { kind: origins, default: [], project: 'never', joins: true },
+  connectTimeout: {
+    kind: seconds,
+    flag: 'connectTimeout',
+    default: defaultSeconds.connect,
+    project: 'may set',
+  },
+  firstByteTimeout: { kind: seconds, flag: 'firstByteTimeout', default: undefined, project: 'may set' },
+  idleTimeout: { kind: seconds, flag: 'idleTimeout', default: defaultSeconds.idle, project: 'may set' },
+  progressTimeout: {
+    kind: seconds,
+    flag: 'progressTimeout',
+    default: defaultSeconds.progress,
+    project: 'may set',
+  },
+  timeout: { kind: seconds, flag: 'timeout', default: undefined, project: 'may set' },
+  pollInterval: { kind: seconds, flag: 'pollInterval', default: pollSeconds.first, project: 'may set' },
+  maxRetries: {
+    kind: count,
+    flag: 'maxRetries',
+    default: defaultMaxRetries,
+    project: 'only to lower it',
+    allows: (retries) => retries,
+  },
+  retry: {
+    kind: retryMode,
+    flag: 'retry',
+    default: 'safe',
+    project: 'only to lower it',
+    allows: (mode) => retryModes.indexOf(mode),
+  },
+  idempotencyHonoured: { kind: boolean, default: false, project: 'never' },
+  caFile: { kind: path, flag: 'caFile', default: undefined, project: 'never' },
+  allowHttp: { kind: boolean, flag: 'allowHttp', default: false, project: 'never' },
+  outputDir: { kind: path, flag: 'outputDir', default: undefined, project: 'may set' },
+  families: { kind: families, default: noFamilies, project: 'may set', onlyInFiles: true },
+  quiet: { kind: boolean, flag: 'quiet', default: false, project: 'may set' },
+  noStdin: { kind: boolean, flag: 'noStdin', default: false, project: 'may set' },
+}
+
+export const settingNames = Object.keys(rows) as SettingName[]
+
+/** Every setting. `connectTimeout` is `connect_timeout` in a file and `MODELGATE_CONNECT_TIMEOUT` in the environment. */
+export const settingTable = Object.fromEntries(
+  settingNames.map((name) => {
+    const file = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    const env = rows[name].onlyInFiles ? undefined : `MODELGATE_${file.toUpperCase()}`
+    return [name, { ...rows[name], file, env }]
+  }),
+) as unknown as { readonly [Name in SettingName]: SettingRow<SettingValues[Name]> }
+
+/** As a user types it: `baseUrl` is `--base-url`. */
+export function flagName(flag: keyof SettingFlags): string {
+  return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+/** The value as the program uses it; or what is wrong with it, as clauses that follow the setting's name. */
+export function parseValue<Value>(
+  kind: Kind<Value>,
+  input: unknown,
+): { readonly value: Value } | { readonly wrong: readonly string[] } {
+  if (input === null) return { wrong: ['has no value'] }
+  const result = v.safeParse(kind.schema, input, { abortPipeEarly: true })
+  if (result.success) return { value: result.output }
+  return {
+    wrong: result.issues.map((issue) => {
+      const inner = issue.path?.map(({ key }) =>
+        typeof key === 'number' ? `item ${key + 1}` : quoted(String(key)),
+      )
+      return `${inner === undefined ? '' : `(${inner.join(', ')}) `}${issue.message}, not ${shown(issue.input)}`
+    }),
+  }
+}
+
+/** A wrong value for a message. Long text is not repeated: it may be a key that ended up in the wrong place. */
+function shown(value: unknown): string {
+  if (value === '') return 'empty'
+  if (typeof value === 'string' && value.length <= 16) return quoted(value)
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
+}
+
+/** What a value is, without repeating it. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
+  return typeof value === 'string' ? 'text' : `a ${typeof value}`
+}
+
+/** A name from a file, safe to print: quoted, shortened, with control and direction characters escaped. */
+export function quoted(name: string): string {
+  const short = name.length > 60 ? `${name.slice(0, 60)}…` : name
+  return JSON.stringify(short).replace(
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function oneLine(message: string) {
+  return v.pipe(
+    v.string(message),
+    v.check((value) => value.trim() !== '', message),
+    v.check((value) => !/[\u0000-\u001f\u007f]/.test(value), `${message} in one line`),
+  )
+}
+
+function numberFrom(value: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : value
 }

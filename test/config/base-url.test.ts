@@ -66,9 +66,9 @@ test('the messages say what is wrong and what to do', async () => {
     hint: Write it like https://gateway.example.",
       "2 config_invalid (config)
     The base URL (flag --base-url) must not contain a user name or password.
-    hint: The key is given by MODELGATE_API_KEY.",
+    hint: Set the key with MODELGATE_API_KEY.",
       "2 config_invalid (config)
-    The base URL (flag --base-url) names port 6000, which belongs to another protocol.
+    The base URL (flag --base-url) uses port 6000, which belongs to another protocol.
     hint: Use another port.",
       "2 config_invalid (config)
     The base URL (flag --base-url) would send the key to 10.0.0.1 in clear text.

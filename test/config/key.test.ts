@@ -149,7 +149,7 @@ test('a file for the key: white space around it is no part of it, inside it is r
     .toMatchInlineSnapshot(`
       "2 key_invalid (config)
       The API key (flag --api-key-file, file HOME/k) contains a newline.
-      hint: Give the key alone, in one line, as the gateway issued it. It has not been sent."
+      hint: Give only the key, on one line, as the gateway issued it. It has not been sent."
     `)
   expect(await failure({ files: { k: ' \n' } }, { apiKeyFile: '../k' })).toMatch(
     /^3 key_missing .*\n.*is empty/,

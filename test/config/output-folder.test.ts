@@ -45,7 +45,7 @@ test.each([
 ])('a project may not have its results in %s, which is outside', async (folder) => {
   const { context } = repository(`output_dir: ${folder}`)
   const failure = await failureOf(() => resolveSettings(context))
-  expect(failure).toMatch(/^2 config_invalid \(config\)\noutput_dir: .* leads out of the project, which is /)
+  expect(failure).toMatch(/^2 config_invalid \(config\)\noutput_dir: .* is outside the project, /)
   expect(failure).toMatch(/hint: .* set it in .*config\.yaml, or as MODELGATE_OUTPUT_DIR\.$/)
 })
 

@@ -138,15 +138,15 @@ test('a base URL in a project file is refused unless its origin is trusted', asy
   })
   expect(place.scrub(await failureOf(() => resolveSettings(place.context)))).toMatchInlineSnapshot(`
     "2 config_invalid (config)
-    The base URL (project file HOME/project/.modelgaterc) leads to https://collector.example, which you have not trusted with your key.
-    hint: If it is yours, add https://collector.example to trusted_origins in HOME/.config/modelgate/config.yaml, or set MODELGATE_TRUSTED_ORIGINS=https://collector.example; else choose another address with --base-url."
+    The base URL (project file HOME/project/.modelgaterc) points to https://collector.example, which you have not trusted with your key.
+    hint: If it is yours, add https://collector.example to trusted_origins in HOME/.config/modelgate/config.yaml, or set MODELGATE_TRUSTED_ORIGINS=https://collector.example; otherwise choose another address with --base-url."
   `)
 })
 
 test('a clear-text base URL in a project file is a question of trust first: no flag is offered to allow it', async () => {
   const place = configPlace({ project: 'base_url: http://collector.example' })
   const failure = await failureOf(() => resolveSettings(place.context))
-  expect(failure).toContain('leads to http://collector.example, which you have not trusted')
+  expect(failure).toContain('points to http://collector.example, which you have not trusted')
   expect(failure).not.toContain('--allow-http')
 })
 
@@ -202,10 +202,8 @@ test('a project file cannot have a request sent more often than without it', asy
   const place = configPlace({ project: 'retry: always\nmax_retries: 5' })
   expect(place.scrub(await failureOf(() => resolveSettings(place.context)))).toMatchInlineSnapshot(`
     "2 config_invalid (config)
-    max_retries: 5 (project file HOME/project/.modelgaterc) would send requests more often than 2 (default).
-    retry: always (project file HOME/project/.modelgaterc) would send requests more often than safe (default).
-    hint: A project file may come from others, so it can only lower max_retries: set it in HOME/.config/modelgate/config.yaml, or as MODELGATE_MAX_RETRIES, or use --max-retries.
-    A project file may come from others, so it can only lower retry: set it in HOME/.config/modelgate/config.yaml, or as MODELGATE_RETRY, or use --retry."
+    max_retries: 5 (project file HOME/project/.modelgaterc) would send requests more often than 2 (default). A project file may come from others, so it can only lower max_retries: set it in HOME/.config/modelgate/config.yaml, or as MODELGATE_MAX_RETRIES, or use --max-retries.
+    retry: always (project file HOME/project/.modelgaterc) would send requests more often than safe (default). A project file may come from others, so it can only lower retry: set it in HOME/.config/modelgate/config.yaml, or as MODELGATE_RETRY, or use --retry."
   `)
 })
 

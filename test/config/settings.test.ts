@@ -7,7 +7,7 @@ import { testContext } from '../support/test-context.ts'
 
 test('without any file, variable or flag every value is the default', async () => {
   const settings = await resolveSettings(configPlace().context)
-  expect(Object.values(settings).map((setting) => setting.source)).toEqual(settingNames.map(() => 'default'))
+  expect(settingNames.map((name) => settings[name].source)).toEqual(settingNames.map(() => 'default'))
   expect(Object.fromEntries(settingNames.map((name) => [name, settings[name].value]))).toMatchInlineSnapshot(`
     {
       "allowHttp": false,

@@ -1,0 +1,213 @@
+import { posix, win32 } from 'node:path'
+import type { Context } from '../context.ts'
+import { nearestName } from '../contract/nearest-name.ts'
+import { ConfigError } from '../errors.ts'
+import { isObject } from '../json.ts'
+import type { ProblemList } from '../problems.ts'
+import { userFilePath, type FoundFile } from './find-config-file.ts'
+import { homeFolder } from './paths.ts'
+import {
+  flagName,
+  kindOf,
+  parseValue,
+  quoted,
+  settingNames,
+  settingTable,
+  type Kind,
+  type SettingFlags,
+  type SettingName,
+} from './setting-table.ts'
+
+/** Where a value comes from; the first of these that has one wins. */
+export type Level = 'flag' | 'environment' | 'project' | 'user' | 'default'
+
+export interface Setting<Value> {
+  readonly value: Value
+  /** `flag --base-url`, `environment MODELGATE_BASE_URL`, `project file PATH`, `user file PATH`, `default`. */
+  readonly source: string
+  readonly level: Level
+}
+
+/** The settings of one source, already checked and in the form that the program uses. */
+export type Layer = ReadonlyMap<SettingName, Setting<unknown>>
+
+/** The settings given on the command line. */
+export function flagLayer(context: Context, flags: SettingFlags, problems: ProblemList): Layer {
+  return textLayer(context, 'flag', problems, (name) => {
+    const { flag } = settingTable[name]
+    return flag === undefined ? undefined : { given: flags[flag], location: flagName(flag) }
+  })
+}
+
+/** The settings given by `MODELGATE_*` variables; an empty variable counts as unset. */
+export function environmentLayer(context: Context, problems: ProblemList): Layer {
+  return textLayer(context, 'environment', problems, (name) => {
+    const { env } = settingTable[name]
+    return env === undefined ? undefined : { given: context.env[env] || undefined, location: env }
+  })
+}
+
+function textLayer(
+  context: Context,
+  level: Level,
+  problems: ProblemList,
+  read: (name: SettingName) => { readonly given: unknown; readonly location: string } | undefined,
+): Layer {
+  const layer = new Map<SettingName, Setting<unknown>>()
+  for (const name of settingNames) {
+    const { given, location } = read(name) ?? {}
+    if (given === undefined || location === undefined) continue
+    const value = typeof given === 'string' ? settingTable[name].kind.fromText(given) : given
+    const origin = { source: `${level} ${location}`, level, location: () => location, folder: context.cwd }
+    addValue(context, layer, name, value, origin, problems)
+  }
+  return layer
+}
+
+/** The settings of a configuration file. */
+export interface FileLayer {
+  /** The folder that the file was found in. */
+  readonly folder: string
+  readonly settings: Layer
+  /** By name, without what they inherit. Only the user's own file has any. */
+  readonly profiles: ReadonlyMap<string, Layer>
+}
+
+/** The settings of the project file. What could leak the key is refused there. */
+export function projectLayer(context: Context, file: FoundFile, problems: ProblemList): FileLayer {
+  const source = `project file ${file.path}`
+  const section = { context, file, problems, level: 'project', source, path: [], otherKeys: [] } as const
+  return { folder: file.folder, settings: readSection(section, file.content), profiles: new Map() }
+}
+
+/** The settings and profiles of the user's own file. */
+export function userLayer(context: Context, file: FoundFile, problems: ProblemList): FileLayer {
+  const source = `user file ${file.path}`
+  const otherKeys = ['profiles']
+  const section = { context, file, problems, level: 'user', source, path: [], otherKeys } as const
+  const settings = readSection(section, file.content)
+  const profiles = new Map<string, Layer>()
+  const written = isObject(file.content) ? file.content['profiles'] : undefined
+  if (written !== undefined && !isObject(written)) {
+    const location = locationOf(file, ['profiles'])
+    problems.add(new ConfigError(`${location} must map names to settings, not ${kindOf(written)}.`))
+  }
+  for (const [name, content] of isObject(written) ? Object.entries(written) : []) {
+    const inner = { source: `${source}, profile ${name}`, path: ['profiles', name], otherKeys: [] }
+    profiles.set(name, readSection({ ...section, ...inner }, content))
+  }
+  return { folder: file.folder, settings, profiles }
+}
+
+/** The settings at the top of a file, or those of a profile. */
+interface Section {
+  readonly context: Context
+  readonly file: FoundFile
+  readonly level: 'project' | 'user'
+  /** The keys that lead to it: none, or `profiles` and a name. */
+  readonly path: readonly string[]
+  readonly source: string
+  /** Keys that are allowed besides the settings. */
+  readonly otherKeys: readonly string[]
+  readonly problems: ProblemList
+}
+
+function readSection(section: Section, content: unknown): Layer {
+  const { context, file, path, level, source, problems } = section
+  const layer = new Map<SettingName, Setting<unknown>>()
+  if (!isObject(content)) {
+    const location = locationOf(file, path)
+    problems.add(new ConfigError(`${location} must be a mapping of settings, not ${kindOf(content)}.`))
+    return layer
+  }
+  for (const [key, value] of Object.entries(content)) {
+    if (problems.isFull) break
+    if (section.otherKeys.includes(key)) continue
+    const name = settingNames.find((setting) => settingTable[setting].file === key)
+    const location = () => locationOf(file, [...path, key])
+    if (name === undefined) problems.add(unknownKey(section, key))
+    else if (level === 'project' && settingTable[name].project === 'never')
+      problems.add(closedToProjects(context, location()))
+    else if (name === 'profile' && path.length > 0)
+      problems.add(new ConfigError(`${location()} cannot be set in a profile.`))
+    else addValue(context, layer, name, value, { source, level, location, folder: file.folder }, problems)
+  }
+  return layer
+}
+
+function closedToProjects(context: Context, location: string): ConfigError {
+  return new ConfigError(`${location} cannot be set in a project file, which may come from others.`, {
+    hint: `Set it in your own configuration file, ${userFilePath(context)}, or in the environment.`,
+  })
+}
+
+function unknownKey({ file, path, otherKeys }: Section, key: string): ConfigError {
+  const location = locationOf(file, [...path, key])
+  if (/^api[-_]?key$/i.test(key)) {
+    return new ConfigError(`${location} is not a setting: keys do not belong in configuration files.`, {
+      hint: 'Set MODELGATE_API_KEY, or name a file or a command with api_key_file or api_key_command.',
+    })
+  }
+  if (key === 'profiles') {
+    return new ConfigError(`${location} can only be set in your own configuration file.`)
+  }
+  const nearest = nearestName(key, [...settingNames.map((name) => settingTable[name].file), ...otherKeys])
+  const suggestion = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+  return new ConfigError(`${location} is not a setting.${suggestion}`)
+}
+
+/** A longer key makes a pattern that the regular expression engine may refuse. */
+const maxSearchedKey = 100
+
+/** `file:line: key`; the line is the first one where the keys of the path follow each other. */
+function locationOf(file: FoundFile, path: readonly string[]): string {
+  const name = path.map((key) => (/^\w{1,60}$/.test(key) ? key : quoted(key))).join('.')
+  let offset = 0
+  for (const key of path) {
+    if (key.length > maxSearchedKey) return `${file.path}: ${name}`
+    const escaped = key.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+    const pattern = `(?:^|[\\s{,])["']?${escaped}["']?\\s*:`
+    const found = new RegExp(pattern, 'm').exec(file.text.slice(offset))
+    if (found === null) return `${file.path}: ${name}`
+    offset += found.index + found[0].length
+  }
+  if (path.length === 0) return `${file.path}: the file`
+  return `${file.path}:${file.text.slice(0, offset).split('\n').length}: ${name}`
+}
+
+interface Origin {
+  readonly source: string
+  readonly level: Level
+  /** How a message names it: `--timeout`, `file.yaml:3: timeout`. */
+  readonly location: () => string
+  /** Where relative paths start. */
+  readonly folder: string
+}
+
+/** Checks one value and adds it to the layer, or what is wrong with it to the problems. */
+function addValue(
+  context: Context,
+  layer: Map<SettingName, Setting<unknown>>,
+  name: SettingName,
+  given: unknown,
+  { source, level, location, folder }: Origin,
+  problems: ProblemList,
+): void {
+  const kind: Kind<unknown> = settingTable[name].kind
+  const result = parseValue(kind, given)
+  if ('wrong' in result) {
+    const where = location()
+    for (const wrong of result.wrong) {
+      if (!problems.isFull) problems.add(new ConfigError(`${where} ${wrong}.`))
+    }
+    return
+  }
+  const value = kind.isPath ? absolutePath(context, folder, result.value as string) : result.value
+  layer.set(name, { value, source, level })
+}
+
+function absolutePath(context: Context, folder: string, path: string): string {
+  const { join, resolve } = context.platform === 'win32' ? win32 : posix
+  const home = homeFolder(context)
+  return home !== undefined && /^~[\\/]/.test(path) ? join(home, path.slice(2)) : resolve(folder, path)
+}
