@@ -1,29 +1,9 @@
-const mebibyte = 1024 * 1024
-
 /**
  * The most that a request can hold, in MiB. The specification sets no limit; as base64 in JSON this much still fits
  * in one string of the engine (512 MiB).
  */
 export const maxRequestMebibytes = 256
-export const maxRequestBytes = maxRequestMebibytes * mebibyte
-
-/** A result that is fetched from a URL is at most this large. */
-export const maxDownloadBytes = 2048 * mebibyte
-
-/** A video may be larger than any other result; more than this is no clip of some seconds. */
-export const maxVideoBytes = 8192 * mebibyte
-
-/** The reply to a question about a job: an operation may hold its videos as base64. */
-export const maxJobReplyBytes = 256 * mebibyte
-
-/** As much of the reply to a new job is kept as holds its id behind an echoed prompt of the greatest length. */
-export const jobReplyBeginningBytes = 160 * 1024
-
-/** A single message of a streamed reply, in characters: it may hold an image of 50 MB as base64. */
-export const maxMessageCharacters = 96 * mebibyte
-
-/** The lines of data of one event: a message of that size with a line for every few words has fewer. */
-export const maxEventLines = 4 * mebibyte
+export const maxRequestBytes = maxRequestMebibytes * 1024 * 1024
 
 /** How long is waited where nothing else is configured, in seconds. */
 export const defaultSeconds = {

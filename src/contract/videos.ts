@@ -16,26 +16,14 @@ export const videoResolutions: Readonly<Record<string, readonly [number, number]
 /** Characters of the prompt of a Video (wire notes, section 3). */
 export const maxVideoPromptLength = 32_000
 
+/** What is taken from a reference image (wire notes, section 7). @public */
+export const videoReferenceTypes = ['asset', 'style'] as const
+
 /** Reference images of one instance (wire notes, section 7). */
 const maxReferenceImages = 3
 
 /** The most videos of one operation (wire notes, section 7). */
 export const maxVideoSamples = 4
-
-/** A polled job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
-export const lookUpFailures = { most: 10, minutes: 15 } as const
-
-/**
- * A look-up is over after so many seconds without an answer, or without progress in it: the answer is short, and there is
- * another look-up to come.
- */
-export const lookUpSeconds = 60
-
-/** A new job that is not known yet is asked for again so often, in so many seconds (fault C11). */
-export const appearance = { retries: 3, seconds: 10 } as const
-
-/** A result that was not found yet is asked for again so often, in so many seconds (fault F12). */
-export const propagation = { retries: 3, seconds: 5 } as const
 
 export { pollSeconds } from './limits.ts'
 
@@ -59,7 +47,7 @@ const instanceFields: Fields = {
         image: { type: 'object', fields: imageFields, about: 'the image', flag: false },
         referenceType: {
           type: 'string',
-          known: ['asset', 'style'],
+          known: videoReferenceTypes,
           about: 'what is taken from it',
           flag: false,
         },

@@ -1,5 +1,7 @@
-import { maxDownloadBytes } from '../contract/limits.ts'
 import { ContractError } from '../errors.ts'
+
+/** A result is at most this large, whether it is fetched from a URL or comes as base64; a video may be larger. */
+export const maxResultBytes = 2048 * 1024 ** 2
 
 /** Decoded bytes are handed over in blocks of this size: few and large writes. */
 const blockBytes = 393_216
@@ -17,10 +19,7 @@ const whiteSpace = /[\t\n\f\r ]+/g
  * @param write receives each block, which holds only until the promise is settled: a fresh one each time would
  *   cost more memory than the garbage collector gives back in time
  */
-export function createBase64Decoder(
-  write: (bytes: Uint8Array) => Promise<void>,
-  maxBytes = maxDownloadBytes,
-) {
+export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>, maxBytes = maxResultBytes) {
   let block: Buffer | undefined
   let used = 0
   let total = 0

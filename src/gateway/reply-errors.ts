@@ -1,4 +1,3 @@
-import { maxEventLines } from '../contract/limits.ts'
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
 
@@ -168,6 +167,9 @@ export function tooLarge(limit: number): ContractError {
   const message = `A single message of the reply is larger than ${Math.round(limit / 1_048_576)} MiB.`
   return new ContractError('message_too_large', message)
 }
+
+/** The lines of data of one event: a message of the greatest size with a line for every few words has fewer. */
+export const maxEventLines = 4 * 1024 ** 2
 
 export function tooManyLines(): ContractError {
   const message = `A single event of the reply has more than ${maxEventLines} lines of data.`

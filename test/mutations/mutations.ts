@@ -68,9 +68,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'download-limit',
-    file: 'src/contract/limits.ts',
-    before: `maxDownloadBytes = 2048 * mebibyte`,
-    after: `maxDownloadBytes = 2049 * mebibyte`,
+    file: 'src/gateway/base64.ts',
+    before: `maxResultBytes = 2048 * 1024 ** 2`,
+    after: `maxResultBytes = 2049 * 1024 ** 2`,
     tests: ['test/gateway/download.test.ts'],
   },
   {

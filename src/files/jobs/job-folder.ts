@@ -1,4 +1,3 @@
-import { jobReplyBeginningBytes } from '../../contract/limits.ts'
 import { randomBytes } from 'node:crypto'
 import { open, readFile, readdir, rename, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -152,6 +151,9 @@ function byNumber(one: string, other: string): number {
 function numberOf(name: string): number {
   return Number(versionName.exec(name)?.[1])
 }
+
+/** As much of the reply to a new job is kept as holds its id behind an echoed prompt of the greatest length. */
+export const jobReplyBeginningBytes = 160 * 1024
 
 /** The beginning of a reply, on disk as it comes: whoever is killed before it is read has not lost the job's id. */
 export interface ReplyLog {

@@ -1,4 +1,3 @@
-import { maxDownloadBytes } from '../../contract/limits.ts'
 import { sleep } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import { createDownloadRetries, type DownloadRetry, requestUrl } from './request-url.ts'
@@ -14,7 +13,7 @@ import {
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 import { DeadlinePassed, ExchangeError } from '../exchange-error.ts'
 import type { Gateway } from '../gateway.ts'
-import { createBase64Decoder, readDataUrl } from '../base64.ts'
+import { createBase64Decoder, maxResultBytes, readDataUrl } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
 import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../trace.ts'
@@ -81,14 +80,7 @@ export function createDownload(
   sink: DownloadSink,
   options: DownloadOptions = {},
 ): Download {
-  const {
-    maxBytes = maxDownloadBytes,
-    allowPrivate = false,
-    network,
-    isExpired,
-    onProgress,
-    inspect,
-  } = options
+  const { maxBytes = maxResultBytes, allowPrivate = false, network, isExpired, onProgress, inspect } = options
   const transfer = createTransfer({ sink, maxBytes, onProgress, inspect })
   const takeAtHand = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
     try {

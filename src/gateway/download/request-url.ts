@@ -8,7 +8,6 @@ import { redirectStatuses } from '../url.ts'
 import { statusError } from '../status-error.ts'
 import type { Trace } from '../trace.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
-import { propagation } from '../../contract/videos.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
 import { ContentChanged, contentChanged, NotWhole, RangeMismatch } from './transfer.ts'
@@ -136,6 +135,8 @@ export interface DownloadRetry {
 
 /** How often a download that broke off is taken up again (fault F14). */
 const maxResumes = 3
+/** A result that was not found yet is asked for again so often, in so many seconds (fault F12). */
+const propagation = { retries: 3, seconds: 5 } as const
 /** A result may take a moment to appear under its URL: the waits between further looks grow evenly (fault F12). */
 const missingWaitsS: readonly number[] = Array.from(
   { length: propagation.retries },

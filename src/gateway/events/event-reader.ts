@@ -1,8 +1,15 @@
 import { createParser } from 'eventsource-parser'
-import { maxEventLines } from '../../contract/limits.ts'
 import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
 import { isObject } from '../../json.ts'
-import { isErrorEvent, cut, malformed, plainFailure, tooLarge, tooManyLines } from '../reply-errors.ts'
+import {
+  maxEventLines,
+  isErrorEvent,
+  cut,
+  malformed,
+  plainFailure,
+  tooLarge,
+  tooManyLines,
+} from '../reply-errors.ts'
 import {
   parseMessage,
   type FastPath,

@@ -1,4 +1,3 @@
-import { maxMessageCharacters } from '../../contract/limits.ts'
 import { createEventReader } from './event-reader.ts'
 import { createJsonReader, type MessageHandlers, type TextReader } from './json-reader.ts'
 import { htmlReply } from '../reply-errors.ts'
@@ -9,6 +8,9 @@ import { isAscii } from 'node:buffer'
  * of them would be kept until the next full one.
  */
 const sliceBytes = 65_536
+
+/** A single message of a streamed reply: it may hold an image of 50 MB as base64. */
+export const maxMessageCharacters = 96 * 1024 ** 2
 
 /** How much of an HTML page is read to find its title. */
 const htmlHeadLength = 4096

@@ -1,6 +1,5 @@
-import { maxEventLines } from '../../contract/limits.ts'
 import { isBlank } from '../reply-body.ts'
-import { cut, htmlReply, plainFailure, tooManyLines } from '../reply-errors.ts'
+import { maxEventLines, cut, htmlReply, plainFailure, tooManyLines } from '../reply-errors.ts'
 import {
   createDocumentScanner,
   readAll,

@@ -1,4 +1,3 @@
-import { maxVideoBytes } from '../../contract/limits.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
 import { createDownload, type Download, type DownloadOptions } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
@@ -66,6 +65,9 @@ export function createVideoFetcher(
     },
   }
 }
+
+/** A video may be larger than any other result; more than 8 GiB is no clip of some seconds. */
+const maxVideoBytes = 8 * 1024 ** 3
 
 /**
  * Fetches one video into a writer, from the first of its sources that has it. The key goes along to the gateway's own

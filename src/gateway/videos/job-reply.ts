@@ -1,11 +1,14 @@
-import { jobReplyBeginningBytes, maxJobReplyBytes } from '../../contract/limits.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
+import { jobReplyBeginningBytes } from '../../files/jobs/job-folder.ts'
 import { isObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { requestJson, type JsonText } from '../request-json.ts'
 import { idsIn, jobObject, type JobReport } from './job-fields.ts'
 import { readJob, type AskedJob } from './read-job.ts'
+
+/** An operation may hold its videos as base64. */
+const maxJobReplyBytes = 256 * 1024 ** 2
 
 /**
  * Sends a request that starts a job or asks for one, and reads what the reply says of it. A job that is paid for must

@@ -1,4 +1,4 @@
-import { lookUpSeconds, videoStatusEndpoint, lookUpFailures } from '../../contract/videos.ts'
+import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
@@ -7,6 +7,12 @@ import { endpointUrl, pathSegment } from '../url.ts'
 import { requestJob } from './job-reply.ts'
 import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
+
+/**
+ * A look-up is over after so many seconds without an answer, or without progress in it: the answer is short, and there
+ * is another look-up to come.
+ */
+const lookUpSeconds = 60
 
 /** A job, as this machine knows it. */
 export interface Job {
@@ -140,7 +146,10 @@ function noSuchOperationPath(cause: ModelgateError, id: string): ModelgateError 
   )
 }
 
-/** Counts look-ups that failed in a row; they say nothing about the job (fault F5). */
+/** A job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
+export const lookUpFailures = { most: 10, minutes: 15 } as const
+
+/** Counts look-ups that failed in a row; they say nothing about the job. */
 export function createLookUpFailures() {
   let count = 0
   let since: number | undefined

@@ -1,5 +1,5 @@
 import { hasEnded, stateText } from '../../contract/video-state.ts'
-import { appearance, pollSeconds } from '../../contract/videos.ts'
+import { pollSeconds } from '../../contract/videos.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
@@ -45,6 +45,8 @@ export interface WaitOptions {
 const asleepMs = 5_000
 /** For a look-up after that, when the time for the wait is already over. */
 const lastLookUpMs = 10_000
+/** A new job that is not known yet is asked for again so often, in so many seconds (fault C11). */
+const appearance = { retries: 3, seconds: 10 } as const
 /** Between two look-ups of a job that was not found yet. */
 const absenceMs = (appearance.seconds * 1000) / appearance.retries
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
+import { lookUpFailures } from '../../../src/gateway/videos/look-up-job.ts'
 import { expect, test } from 'vitest'
-import { lookUpFailures } from '../../../src/contract/videos.ts'
 import { ModelgateError } from '../../../src/errors.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
 import { waitForJob } from '../../../src/gateway/videos/wait-for-job.ts'
