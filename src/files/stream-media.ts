@@ -1,28 +1,62 @@
 import { createHash } from 'node:crypto'
 import type { Context } from '../context.ts'
+import { FileError } from '../errors.ts'
+import type { AtomicFile } from './atomic-file.ts'
+import { shownPath } from './file-error.ts'
+import { extensionOf } from './file-name.ts'
 import { damagedMedia, isVerified, type MediaFile } from './media-file.ts'
 import type { MediaKind } from './media-inspector.ts'
+import { openRescueFile, type Rescue } from './open-atomic-file.ts'
+
+/** A rescue needs all that has been written, which is kept in memory: not of more than this. */
+const maxRescuedBytes = 256 * 1_048_576
 
 /**
  * Hands media to standard output as they come (`-o -`), nothing of them before the first bytes have shown that they
  * are such. What is found wrong at their end has been written by then. The path of the result is `-`.
+ * @param rescue where the whole of it goes when standard output does not take it (a full disk)
  */
 export function streamMedia<Facts>(
-  { stdout }: Pick<Context, 'stdout'>,
+  context: Context,
   kind: MediaKind<Facts>,
+  rescue?: Rescue,
 ): MediaFile<Facts> {
+  const { stdout } = context
   const inspector = kind.createInspector()
   const hash = createHash('sha256')
-  const waiting: Uint8Array[] = []
+  let waiting: Uint8Array[] = []
+  let written: Uint8Array[] = []
   let bytesWritten = 0
+  let rescued: { readonly file: AtomicFile; readonly reason: FileError } | undefined
 
   async function pass() {
     for (const bytes of waiting.splice(0)) {
-      stdout.write(bytes)
       hash.update(bytes)
       bytesWritten += bytes.length
+      if (rescued !== undefined) await rescued.file.write(bytes)
+      else stdout.write(bytes)
+      if (rescued === undefined && rescue !== undefined) written.push(bytes)
     }
-    if (stdout.needsDrain) await stdout.drain()
+    if (bytesWritten > maxRescuedBytes) written = []
+    if (stdout.needsDrain) await drain()
+  }
+  async function drain() {
+    if (rescued !== undefined) return
+    await stdout.drain().catch(async (reason: unknown) => {
+      if (!(reason instanceof FileError) || rescue === undefined || written.length === 0) throw reason
+      const name = `${kind.noun}.${extensionOf(inspector.inspect().mediaType)}`
+      const file = await openRescueFile(context, rescue.rescueFolder, name, reason)
+      rescued = { file, reason }
+      for (const bytes of written.splice(0)) await file.write(bytes)
+    })
+  }
+  async function drop() {
+    waiting = written = []
+    await rescued?.file.discard()
+  }
+  async function keepDamaged() {
+    waiting = written = []
+    return (await rescued?.file.commitDamaged())?.path
   }
   return {
     noun: kind.noun,
@@ -35,9 +69,11 @@ export function streamMedia<Facts>(
     async done(isFramed = true) {
       const { mediaType, facts, integrity } = inspector.inspect()
       await pass()
-      await stdout.drain()
-      if (integrity.damage !== undefined) throw damagedMedia(kind.noun, integrity.damage, undefined)
-      return {
+      await drain()
+      if (integrity.damage !== undefined) {
+        throw damagedMedia(kind.noun, integrity.damage, await keepDamaged())
+      }
+      const saved = {
         ...facts,
         path: '-',
         bytes: bytesWritten,
@@ -45,13 +81,13 @@ export function streamMedia<Facts>(
         mime_type: mediaType,
         verified: isVerified(integrity, isFramed),
       }
+      if (rescued === undefined) return saved
+      const { file, reason } = rescued
+      const { path, rescued: kept } = await file.commit()
+      const message = `${reason.message} The ${kind.noun} is kept in ${shownPath(path, Infinity)}.`
+      return { ...saved, path, rescued: kept!.amend({ message }) }
     },
-    async keepDamaged() {
-      waiting.length = 0
-      return undefined
-    },
-    async drop() {
-      waiting.length = 0
-    },
+    keepDamaged,
+    drop,
   }
 }

@@ -12,8 +12,8 @@ export interface MemorySink extends Sink {
   /** From now on the reader takes nothing: `needsDrain` is true and `drain` waits for `release`. */
   hold(): void
   release(): void
-  /** From now on every write is lost and `drain` throws, as after `EPIPE` or `ENOSPC`. */
-  fail(error: Error): void
+  /** From now on, or after so many bytes, every write is lost and `drain` throws, as after `EPIPE` or `ENOSPC`. */
+  fail(error: Error, afterBytes?: number): void
 }
 
 /** A sink in memory; not a terminal unless told so. */
@@ -21,6 +21,7 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
   const chunks: Buffer[] = []
   let drains = 0
   let failure: Error | undefined
+  let failing: { readonly error: Error; bytesLeft: number } | undefined
   let gate: PromiseWithResolvers<void> | undefined
   return {
     isTerminal,
@@ -28,7 +29,10 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
     isClosed: false,
     stream: undefined,
     write(chunk) {
-      if (failure === undefined) chunks.push(Buffer.from(chunk as string))
+      if (failure !== undefined) return
+      const bytes = Buffer.from(chunk as string).subarray(0, failing?.bytesLeft)
+      chunks.push(bytes)
+      if (failing !== undefined && (failing.bytesLeft -= bytes.length) === 0) failure = failing.error
     },
     get needsDrain() {
       return gate !== undefined || failure !== undefined
@@ -48,8 +52,9 @@ export function memorySink({ isTerminal = false, columns = 80 } = {}): MemorySin
       gate?.resolve()
       gate = undefined
     },
-    fail(error) {
-      failure = error
+    fail(error, afterBytes = 0) {
+      failing = { error, bytesLeft: afterBytes }
+      if (afterBytes === 0) failure = error
       gate?.resolve()
     },
     get text() {

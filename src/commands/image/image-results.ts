@@ -115,6 +115,11 @@ export function createImageResults({
     return wanted.length > 1 ? `image ${index}` : undefined
   }
 
+  const keepRescued = (index: number, reason: FileError) => {
+    rescued.push(reason)
+    album.fail(index, reason)
+  }
+
   const openFile = (index: number): DownloadWriter =>
     asWriter(
       openMediaFile(context, imageKind, {
@@ -128,10 +133,7 @@ export function createImageResults({
       }),
       async ({ rescued: reason, ...image }) => {
         if (!image.verified) warn(unverifiedNote('image', image.path))
-        if (reason !== undefined) {
-          rescued.push(reason)
-          return album.fail(index, reason)
-        }
+        if (reason !== undefined) return keepRescued(index, reason)
         files.set(index, image)
         saved.add(index)
         await show(image.path, image.mime_type, captionOf(image.path, index))
@@ -140,10 +142,14 @@ export function createImageResults({
 
   /** `-o -`: there is no path to tell. */
   const openStandardOutput = (index: number): DownloadWriter =>
-    asWriter(streamMedia(context, imageKind), async ({ verified }) => {
-      if (!verified) warn(unverifiedNote('image', 'what was written'))
-      saved.add(index)
-    })
+    asWriter(
+      streamMedia(context, imageKind, { rescueFolder: rescueFolder(context) }),
+      async ({ verified, path, rescued: reason }) => {
+        if (!verified) warn(unverifiedNote('image', reason === undefined ? 'what was written' : path))
+        if (reason === undefined) saved.add(index)
+        else keepRescued(index, reason)
+      },
+    )
 
   /** A writer for a whole image. */
   const openImage = (index: number): DownloadWriter =>
@@ -210,7 +216,10 @@ export function createImageResults({
       const isKept = options.savePartials && ++previews <= most * maxPartialImages
       return isKept ? openPartial(index, partial) : showPartial(index, partial)
     },
-    flush: () => output.flush(),
+    async flush() {
+      // With -o - nothing but the image is on standard output, whose writer waits for it.
+      if (!plan.toStandardOutput) await output.flush()
+    },
     url({ index: position, url }) {
       if (!isLeftOut(position)) found.push({ index: numberAt(position), url })
     },

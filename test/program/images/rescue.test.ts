@@ -2,8 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { FileError, OutputClosed } from '../../../src/errors.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
+import { memorySink } from '../../support/memory-sink.ts'
 import { end, head, hold, readAll, write, type ServerReply } from '../../support/server-replies.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
 import { until } from '../../support/until.ts'
@@ -167,6 +169,34 @@ test('without a home folder there is nowhere to rescue to, and the error says so
   expect(err).toMatch(
     /^modelgate: "out\/x\.png" cannot be written: .* It could not be rescued either: There is no folder for it, because no home folder is known\.$/m,
   )
+})
+
+test.each([
+  ['at once', 0],
+  ['in the middle', 100_000],
+  ['at its last byte', huge.length - 1],
+])('an image that standard output refuses %s is rescued whole', async (_, bytes) => {
+  const studio = studioAt(await localServer([images(huge)]))
+  const stdout = memorySink()
+  stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), bytes)
+  const { code, err } = await studio.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })
+  expect(code).toBe(10)
+  expect(err).toMatch(
+    /^modelgate: Standard output cannot be written: no space left\. The image is kept in "\/.*\/rescued\/\d{8}T\d{6}-image\.png"\.$/m,
+  )
+  expect(err).toContain('The request was billed.')
+  expect(studio.rescued()).toEqual(new Map([['image.png', huge]]))
+})
+
+test('the reader of standard output may go: nothing is rescued', async () => {
+  const studio = studioAt(await localServer([images(huge)]))
+  const stdout = memorySink()
+  stdout.fail(new OutputClosed(), 100_000)
+  expect(await studio.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })).toMatchObject({
+    code: 0,
+    err: '',
+  })
+  expect(studio.rescued()).toEqual(new Map())
 })
 
 test('a record that cannot be written beside its image is a warning', async () => {
