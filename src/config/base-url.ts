@@ -1,4 +1,4 @@
-import { isLoopback } from '../contract/loopback.ts'
+import { isLoopback } from '../loopback.ts'
 import { ConfigError } from '../errors.ts'
 
 /** Longer than any address a server accepts. */

@@ -20,7 +20,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'context',
   ],
   operations: ['gateway', 'files', 'events', 'contract', 'problems', 'errors', 'json', 'context'],
-  gateway: ['files', 'events', 'contract', 'errors', 'json', 'context'],
+  gateway: ['files', 'events', 'contract', 'errors', 'json', 'loopback', 'context'],
   output: ['files', 'events', 'contract', 'errors', 'json', 'context'],
   config: ['files', 'contract', 'problems', 'errors', 'json', 'context'],
   problems: ['errors'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLoopback } from '../../src/contract/loopback.ts'
+import { isLoopback } from '../src/loopback.ts'
 
 test.each([
   ['localhost', true],
