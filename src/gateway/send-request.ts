@@ -13,7 +13,7 @@ import {
   type RetryPolicy,
 } from './retry.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
-import { mostRedirects, sameOriginTarget } from './url.ts'
+import { maxRedirects, sameOriginTarget } from './url.ts'
 import { checkUsage, requestIdOf, statusError, type RequestKind } from './status-error.ts'
 import { readErrorText } from './reply-body.ts'
 import { startTotalLimit } from './time-limits.ts'
@@ -98,7 +98,7 @@ async function attemptOnce(
     return judgeFailure(brokenError(error, request.kind), policy, mayRepeat)
   }
   trace.reply(reply)
-  const mayFollow = request.kind === 'read' && redirected < mostRedirects
+  const mayFollow = request.kind === 'read' && redirected < maxRedirects.gateway
   const target = mayFollow ? sameOriginTarget(reply, request.url) : undefined
   if (target !== undefined) {
     reply.close()

@@ -45,13 +45,13 @@ export function endpointUrl(baseUrl: URL, path: string, query: Readonly<Record<s
   return url
 }
 
-/** Statuses that lead to another address. */
+/** Redirects that are followed: by a request to the gateway, within its origin (fault C3); by a download (fault S6). */
+export const maxRedirects = { gateway: 3, download: 5 } as const
+
+/** Statuses that redirect to another address. */
 export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** A request that only reads is led on so often within the gateway (fault C3). */
-export const mostRedirects = 3
-
-/** Where a reply leads, as long as that is the same origin: nothing else may get the key. */
+/** Where a reply redirects to within the same origin: nothing else may get the key. */
 export function sameOriginTarget({ status, headers }: Reply, from: URL): URL | undefined {
   const location: string | undefined = redirectStatuses.has(status) ? headers['location'] : undefined
   const target = location === undefined ? null : URL.parse(location, from)

@@ -49,7 +49,7 @@ async function verdict(url: string, gateway: string, allowPrivate = false): Prom
 
 const refused: readonly (readonly [string, string])[] = [
   // Schemes.
-  ['http://cdn.test/a', 'not fetched from an https gateway'],
+  ['http://cdn.test/a', 'not allowed from an https gateway'],
   ['ftp://cdn.test/a', 'ftp:'],
   ['file:///etc/passwd', 'file:'],
   ['gopher://cdn.test/a', 'gopher:'],
@@ -125,7 +125,7 @@ const refused: readonly (readonly [string, string])[] = [
   ['https://metadata.test/a', 'metadata.test (169.254.169.254)'],
   ['https://office.test/a', 'office.test (10.1.2.3)'],
   ['https://mapped.test/a', 'mapped.test (::ffff:10.0.0.1)'],
-  ['https://nowhere.test/a', 'not a public'],
+  ['https://nowhere.test/a', 'nowhere.test does not resolve to a public address'],
 ]
 
 test.for(refused)('a public gateway may not name %s', async ([url, reason]) => {

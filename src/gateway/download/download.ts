@@ -24,7 +24,7 @@ export interface DownloadOptions {
   /** Whether addresses that are not public may be fetched from. */
   readonly allowPrivate?: boolean
   readonly network?: Network | undefined
-  /** Called with every piece that has been written; `total` is null while the server does not tell. */
+  /** Called with every piece that has been written; `total` is null while it is not known. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   /** Whether the content is known to be kept no longer: then nobody waits for it to appear. */
   readonly isExpired?: (() => boolean) | undefined
@@ -53,7 +53,7 @@ interface Downloaded {
   readonly isFramed: boolean
 }
 
-/** Base64 that is at hand is decoded in pieces of so many characters. */
+/** Base64 that is at hand is decoded in pieces of this many characters. */
 const sliceLength = 1_048_576
 
 /**
@@ -74,7 +74,7 @@ export function download(
   return createDownload(gateway, sink, options).from(url)
 }
 
-/** The same, for content that can be had from several places. */
+/** The same, for content that several URLs may have. */
 export function createDownload(
   gateway: Gateway,
   sink: DownloadSink,
@@ -166,7 +166,7 @@ async function fetchAll(
       if (retry.waitS === undefined) throw retry.error
       if (retry.anew && !(await transfer.forget())) throw retry.error
       if (retry.fromStart) transfer.restart()
-      tellRetry(gateway, retry, retry.waitS)
+      reportRetry(gateway, retry, retry.waitS)
       await sleep(gateway.clock, retry.waitS * 1000, gateway.signal).catch((reason: unknown) => {
         throw reason instanceof DeadlinePassed ? retry.error : reason
       })
@@ -180,7 +180,7 @@ function stalledDownload({ host }: URL, seconds: number): ExchangeError {
   return new ExchangeError('body', 'timeout', message)
 }
 
-function tellRetry(
+function reportRetry(
   { onRetry }: Gateway,
   { error, attempt, attemptsLeft }: DownloadRetry,
   waitS: number,
@@ -194,14 +194,14 @@ function tellRetry(
   })
 }
 
-/** No address is longer, but for one that holds its content itself. */
-const longestUrl = 65_536
+/** No URL is longer, but for one that holds its content itself. */
+const maxUrlLength = 65_536
 
 /** Relays give addresses without an origin (quirk 14): these belong below the base URL. Undefined for no address. */
 function parseResultUrl(url: string, baseUrl: URL): URL | undefined {
   const base = new URL(baseUrl)
   if (!base.pathname.endsWith('/')) base.pathname += '/'
-  return (url.length > longestUrl ? null : URL.parse(url.trim(), base)) ?? undefined
+  return (url.length > maxUrlLength ? null : URL.parse(url.trim(), base)) ?? undefined
 }
 
 /**

@@ -4,16 +4,13 @@ import { exchange, type Reply } from '../exchange.ts'
 import type { Gateway } from '../gateway.ts'
 import { readErrorText } from '../reply-body.ts'
 import { refuseEncoding, wireRequest, brokenError } from '../send-request.ts'
-import { redirectStatuses } from '../url.ts'
+import { maxRedirects, redirectStatuses } from '../url.ts'
 import { statusError } from '../status-error.ts'
 import type { Trace } from '../trace.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
-import { ContentChanged, contentChanged, NotWhole, RangeMismatch } from './transfer.ts'
-
-/** More redirects than this lead nowhere (fault S6). */
-const maxRedirects = 5
+import { ContentChanged, contentChanged, NotWhole, RangeMismatch, wrongRange } from './transfer.ts'
 
 /** An answer that is neither content nor a redirect. */
 class Refusal extends Error {
@@ -41,7 +38,7 @@ export async function requestUrl(
 ): Promise<Reply> {
   let current = url
   let isKeyless = false
-  for (let hops = 0; hops <= maxRedirects; hops++) {
+  for (let hops = 0; hops <= maxRedirects.download; hops++) {
     await policy.check(current)
     isKeyless ||= current.origin !== gateway.baseUrl.origin
     const asked = { method: 'GET', url: current, kind: 'read', accept: '*/*', isKeyless } as const
@@ -58,13 +55,13 @@ export async function requestUrl(
       return reply
     } else throw await refusalOf(gateway, reply, asked)
   }
-  throw refused(`it leads over more than ${maxRedirects} redirects.`)
+  throw refused(`it redirects more than ${maxRedirects.download} times.`)
 }
 
 function redirectTarget({ headers }: Reply, from: URL): URL {
   const location: string | undefined = headers['location']
   const target = location ? URL.parse(location, from) : null
-  if (target === null) throw refused('it leads to a redirect without an address.')
+  if (target === null) throw refused('it redirects without a Location.')
   return target
 }
 
@@ -91,24 +88,29 @@ function expired(url: URL, status: number): ModelgateError {
   return new ModelgateError(
     'rejected',
     'url_expired',
-    `${url.host} does not serve this URL, or not any more (HTTP ${status}).`,
+    `${url.host} no longer serves this URL, or never did (HTTP ${status}).`,
     {
       phase: 'result',
       httpStatus: status,
       billed: 'no',
-      hint: `The URL of a result holds for ${urlLifetimeMinutes} minutes.`,
+      hint: `The URL of a result is valid for ${urlLifetimeMinutes} minutes.`,
     },
   )
 }
 
-/** What a gateway says of a result that it still puts together. */
+/** What a gateway answers for a result that it is still assembling. */
 function notReady(url: URL): ModelgateError {
-  return new ModelgateError('later', 'not_ready', `${url.host} says that it is not ready yet (HTTP 202).`, {
-    phase: 'result',
-    httpStatus: 202,
-    billed: 'no',
-    hint: 'Run it again later.',
-  })
+  return new ModelgateError(
+    'later',
+    'not_ready',
+    `${url.host} says that the content is not ready yet (HTTP 202).`,
+    {
+      phase: 'result',
+      httpStatus: 202,
+      billed: 'no',
+      hint: 'Run it again later.',
+    },
+  )
 }
 
 function noContent(url: URL, status: number): ContractError {
@@ -126,7 +128,7 @@ export interface DownloadRetry {
   readonly waitS: number | undefined
   /** The next attempt asks for everything. */
   readonly fromStart: boolean
-  /** What has come is of no use for it. */
+  /** What has come is of no use for the next attempt. */
   readonly anew: boolean
   /** The attempt that failed, from 1. */
   readonly attempt: number
@@ -174,7 +176,7 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
       return { error, waitS, fromStart: false, attemptsLeft: policy.maxRetries - repeated }
     }
 
-    if (failure instanceof RangeMismatch) return resume(unfit(), true)
+    if (failure instanceof RangeMismatch) return resume(wrongRange(), true)
     if (failure instanceof ContentChanged) return resume(contentChanged(), true)
     if (failure instanceof NotWhole)
       return failure.isSettled ? giveUp(failure.error) : resume(failure.error, true)
@@ -198,17 +200,4 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
       attempt: ++attempt,
     }),
   }
-}
-
-function unfit(): ModelgateError {
-  return new ModelgateError(
-    'later',
-    'wrong_range',
-    'The server sends other parts of the content than were asked for.',
-    {
-      phase: 'result',
-      billed: 'no',
-      hint: 'Run it again later.',
-    },
-  )
 }

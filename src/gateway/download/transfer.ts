@@ -1,10 +1,10 @@
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { crc32 } from 'node:zlib'
-import { unknownEnd, type Integrity } from '../../files/container.ts'
+import { endsEarly, short, unknownEnd, type Integrity } from '../../files/container.ts'
 import { damagedMedia } from '../../files/media-file.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
 
-/** A part came that was not asked for. */
+/** Another range came than was requested. */
 export class RangeMismatch extends Error {
   override readonly name = 'RangeMismatch'
 }
@@ -12,7 +12,7 @@ export class RangeMismatch extends Error {
 /** What came is not the content, or not all of it, although the reply ended in order. */
 export class NotWhole extends Error {
   override readonly name = 'NotWhole'
-  /** What it means when it stays so. */
+  /** What is reported when it stays so. */
   readonly error: ModelgateError
   /** It will stay so. */
   readonly isSettled: boolean
@@ -24,62 +24,36 @@ export class NotWhole extends Error {
   }
 }
 
-/** What comes is not what came before. */
+/** What comes differs from what came before. */
 export class ContentChanged extends Error {
   override readonly name = 'ContentChanged'
 }
 
-/** The connection ended before its content did. @param damage what that left, as the end of a sentence */
-function brokenOff(damage = 'less came than before'): ModelgateError {
-  return new ModelgateError(
-    'later',
-    'download_cut',
-    `The connection was closed before all of the content had come: ${damage}.`,
-    { phase: 'result', billed: 'no', hint: 'Run it again later.' },
-  )
-}
+const laterHint = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
 
-function downloadTooLarge(maxBytes: number): ContractError {
-  return new ContractError('download_too_large', `The URL serves more than ${maxBytes} bytes.`, {
-    billed: 'no',
-  })
-}
-
-function emptyDownload(): ContractError {
-  return new ContractError('empty_download', 'The URL serves an empty file.', { billed: 'no' })
+/** @param damage what came of it, as a clause */
+function downloadCut(damage: string): ModelgateError {
+  const message = `The connection was closed before the download was complete: ${damage}.`
+  return new ModelgateError('later', 'download_cut', message, laterHint)
 }
 
 export function contentChanged(): ModelgateError {
-  return new ModelgateError('later', 'download_changed', 'What the URL serves changed during the download.', {
-    phase: 'result',
-    billed: 'no',
-    hint: 'Run it again.',
-  })
+  const message = 'The content at the URL changed during the download.'
+  return new ModelgateError('later', 'download_changed', message, { ...laterHint, hint: 'Run it again.' })
 }
 
-/** A download that may take several replies. */
-export interface Transfer {
-  readonly received: number
-  readonly contentType: string
-  /** Whether the transport told where the content ends: a body that ends by closing may have been cut anywhere. */
-  readonly isFramed: boolean
-  /** What the next request says so that what has come need not come again. */
-  headers(): Record<string, string>
-  /**
-   * Writes what a reply adds.
-   * @returns whether that was the last of it: a server may give less than the rest that it was asked for
-   * @throws ExchangeError when it breaks off; ContractError when it is too large or empty;
-   *   ContentChanged when it is something else than what has come before
-   */
-  take(reply: Reply): Promise<boolean>
-  /** Looks at what has come, as far as its container tells. @throws NotWhole */
-  check(): void
-  /** Takes content that is at hand, from its beginning; a second time it is compared, too. */
-  takeAll(): TransferPart
-  /** The next request asks for everything; what has come is compared. */
-  restart(): void
-  /** Forgets what has come. @returns whether its receiver can do that */
-  forget(): Promise<boolean>
+export function wrongRange(): ModelgateError {
+  const message = 'The server sent a different range of the content than was requested.'
+  return new ModelgateError('later', 'wrong_range', message, laterHint)
+}
+
+function tooLarge(maxBytes: number): ContractError {
+  const message = `The content at the URL is larger than ${maxBytes} bytes.`
+  return new ContractError('download_too_large', message, { billed: 'no' })
+}
+
+function empty(): ContractError {
+  return new ContractError('empty_download', 'The content at the URL is empty.', { billed: 'no' })
 }
 
 /** Where a download goes. */
@@ -90,12 +64,6 @@ export interface DownloadSink {
   integrity?(): Integrity
   /** Forgets what was written, to be written again from its beginning. */
   restart?(): Promise<void>
-}
-
-/** A part of the content, from where it begins to its end. */
-interface TransferPart {
-  add(chunk: Uint8Array): Promise<void>
-  end(): void
 }
 
 interface TransferOptions {
@@ -112,13 +80,8 @@ export interface Progress {
   readonly total: number | null
 }
 
-/** A transfer into a sink: what comes a second time is compared, not written. */
-export function createTransfer({
-  sink,
-  maxBytes,
-  onProgress,
-  inspect = (body) => body,
-}: TransferOptions): Transfer {
+/** A download into a sink, which may take several replies: what comes a second time is compared, not written. */
+export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) => body }: TransferOptions) {
   let received = 0
   let checksum = 0
   let contentType = ''
@@ -129,11 +92,12 @@ export function createTransfer({
   /** How much the last reply that ended in order has added. */
   let added = 0
 
-  const open = (start: number, total: number | null): TransferPart => {
+  /** A part of the content, from where it begins to its end. */
+  const open = (start: number, total: number | null) => {
     let again = received - start
     let againChecksum = 0
     return {
-      async add(chunk) {
+      async add(chunk: Uint8Array) {
         const known = Math.min(again, chunk.length)
         if (known > 0) {
           againChecksum = crc32(chunk.subarray(0, known), againChecksum)
@@ -143,15 +107,16 @@ export function createTransfer({
         const fresh = known === 0 ? chunk : chunk.subarray(known)
         if (fresh.length === 0) return
         received += fresh.length
-        if (received > maxBytes) throw downloadTooLarge(maxBytes)
+        if (received > maxBytes) throw tooLarge(maxBytes)
         checksum = crc32(fresh, checksum)
         await sink.write(fresh)
         onProgress?.({ received, total })
       },
       end() {
         // A body that ends by closing may have been cut, and earlier than the one before.
-        if (again > 0) throw isFramed ? new ContentChanged() : new NotWhole(brokenOff())
-        if (received === 0) throw isFramed ? emptyDownload() : new NotWhole(brokenOff('nothing came'))
+        if (again > 0)
+          throw isFramed ? new ContentChanged() : new NotWhole(downloadCut('it was shorter than before'))
+        if (received === 0) throw isFramed ? empty() : new NotWhole(downloadCut('no data arrived'))
       },
     }
   }
@@ -164,12 +129,20 @@ export function createTransfer({
     get contentType() {
       return contentType
     },
+    /** Whether the transport said where the content ends: a body that ends by closing may have been cut anywhere. */
     get isFramed() {
       return isFramed
     },
-    headers: () =>
+    /** Headers of the next request, so that what has come need not come again. */
+    headers: (): Record<string, string> =>
       received > 0 && etag !== undefined ? { range: `bytes=${received}-`, 'if-range': etag } : {},
-    async take(reply) {
+    /**
+     * Writes what a reply adds.
+     * @returns whether that was the last of it: a server may send less than the rest that was requested
+     * @throws ExchangeError when it breaks off; ContractError when it is too large or empty;
+     *   ContentChanged when it is something else than what has come before
+     */
+    async take(reply: Reply): Promise<boolean> {
       try {
         const { headers, status } = reply
         const range = status === 206 ? rangeOf(headers) : undefined
@@ -178,13 +151,13 @@ export function createTransfer({
         if (!isFit || (range !== undefined && !isFirst && isOther(headers, range))) throw new RangeMismatch()
         const start = range?.start ?? 0
         const total = range === undefined ? lengthOf(headers) : range.total
-        if ((total ?? 0) > maxBytes) throw downloadTooLarge(maxBytes)
+        if ((total ?? 0) > maxBytes) throw tooLarge(maxBytes)
         if (range === undefined || isFirst) {
           contentType = headers['content-type'] ?? ''
           etag = strongTag(headers)
           whole = total
         }
-        // A part that nobody asked for and that does not say what it is a part of is no whole.
+        // A range that nobody asked for and that does not say what it is a range of is not the whole.
         isFramed = isDelimited(headers) && (range === undefined || range.total !== null)
         const before = received
         const part = open(start, total)
@@ -198,22 +171,26 @@ export function createTransfer({
         reply.close()
       }
     },
+    /** Checks what has come, as far as its container tells. @throws NotWhole */
     check() {
       const { state, damage } = judge(sink, isFramed, received)
       if (damage === undefined) return
       const isCut = state === 'short' && !isFramed
       // The very same content once more: to ask again would change nothing.
       const isSettled = isFramed && added === 0
-      const error = isCut ? brokenOff(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
+      const error = isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
       throw new NotWhole(error, isSettled)
     },
+    /** Takes content that is at hand, from its beginning; a second time it is compared, too. */
     takeAll() {
       isFramed = true
       return open(0, null)
     },
+    /** The next request asks for everything; what has come is compared. */
     restart() {
       etag = undefined
     },
+    /** Forgets what has come. @returns whether the sink can do that */
     async forget() {
       if (sink.restart === undefined) return false
       await sink.restart()
@@ -226,7 +203,9 @@ export function createTransfer({
   }
 }
 
-/** Less than this does not always tell what it is the beginning of. */
+export type Transfer = ReturnType<typeof createTransfer>
+
+/** Fewer bytes than this do not always show what kind of content they begin. */
 const headBytes = 64
 
 function judge(sink: DownloadSink, isFramed: boolean, received: number): Integrity {
@@ -234,7 +213,7 @@ function judge(sink: DownloadSink, isFramed: boolean, received: number): Integri
     return sink.integrity?.() ?? unknownEnd
   } catch (error) {
     if (isFramed || received >= headBytes || !(error instanceof ContractError)) throw error
-    return { state: 'short', damage: 'its data ends too early' }
+    return short(endsEarly)
   }
 }
 

@@ -3,7 +3,7 @@ import { type LookupFunction, BlockList, isIP, isIPv4 } from 'node:net'
 import type { Clock, Timer } from '../../context.ts'
 import { ContractError } from '../../errors.ts'
 
-/** Finds and reaches hosts; another one than the system's is for tests, which have no public hosts. */
+/** Finds and reaches hosts. Tests, which have no public hosts, bring their own. */
 export interface Network {
   resolve(host: string): Promise<readonly LookupAddress[]>
   /** Where a host at this address, which has been found harmless, is connected to. */
@@ -12,7 +12,7 @@ export interface Network {
 
 /** Decides which addresses may be fetched from (fault S6). Each hop of a redirect is asked for anew. */
 export interface UrlPolicy {
-  /** @throws ContractError `url_refused` for what the address itself tells */
+  /** @throws ContractError `url_refused` for what the URL itself shows */
   check(url: URL): Promise<void>
   /** Finds the addresses of a host and refuses those that may not be connected to. */
   readonly lookup: LookupFunction
@@ -28,8 +28,8 @@ interface UrlPolicyOptions {
   readonly proxied?: Pick<Clock, 'timer'> | undefined
 }
 
-/** A proxy may find what this machine cannot: a name is looked up so long, in milliseconds. */
-const longestLookUpMs = 5_000
+/** How long a name is looked up, in milliseconds: a proxy may find what this machine cannot. */
+const maxLookUpMs = 5_000
 /** Names that only ever stand for what is inside a network, as far as a proxy can see further than this machine. */
 const insideName = /^[^.]+\.?$|\.(?:local|localhost|internal|intranet|private|corp|home|lan|home\.arpa)\.?$/i
 
@@ -77,7 +77,7 @@ export function createUrlPolicy({
   const checkName = async (hostname: string, { timer }: Pick<Clock, 'timer'>) => {
     let limit: Timer | undefined
     const late = new Promise<readonly LookupAddress[]>((resolve) => {
-      limit = timer(longestLookUpMs, () => resolve([]))
+      limit = timer(maxLookUpMs, () => resolve([]))
     })
     const found = await Promise.race([network.resolve(hostname).catch(() => []), late])
     limit?.cancel()
@@ -90,9 +90,8 @@ export function createUrlPolicy({
   return {
     async check(url) {
       if (url.protocol !== 'https:' && (url.protocol !== 'http:' || baseUrl.protocol !== 'http:')) {
-        throw refused(
-          `${url.protocol}// is not fetched${url.protocol === 'http:' ? ' from an https gateway' : ''}.`,
-        )
+        const where = url.protocol === 'http:' ? ' from an https gateway' : ''
+        throw refused(`${url.protocol} URLs are not allowed${where}.`)
       }
       if (url.username !== '' || url.password !== '') throw refused('it contains a user name or password.')
       const literal = literalOf(url.hostname)
@@ -131,11 +130,13 @@ function literalOf(hostname: string): string | undefined {
   return /^\d+\.\d+\.\d+\.\d+$/.test(hostname) ? hostname : undefined
 }
 
-function privateAddress(hostname: string, address = 'nowhere'): ContractError {
-  const where = hostname === address || hostname === `[${address}]` ? hostname : `${hostname} (${address})`
-  return new ContractError('url_refused', `The URL is refused: ${where} is not a public address.`, {
-    billed: 'no',
-    hint: 'Allow it on purpose with --allow-private-urls, if you trust the gateway.',
+/** @param address the one that was found; undefined when there was none */
+function privateAddress(hostname: string, address?: string): ContractError {
+  const isLiteral = hostname === address || hostname === `[${address}]`
+  const where = isLiteral ? hostname : `${hostname} (${address})`
+  const reason = address === undefined ? `${hostname} does not resolve to` : `${where} is not`
+  return refused(`${reason} a public address.`).amend({
+    hint: 'If you trust the gateway, allow it with --allow-private-urls.',
   })
 }
 

@@ -261,7 +261,7 @@ describe('what is no video', () => {
     [
       'an endless text',
       [readAll, write(head(200)), { step: 'flood', bytes: '{'.repeat(10_000) }],
-      'In place of',
+      'instead of the video',
     ],
   ])('%s is quoted, and nothing is written', async ([, reply, message]) => {
     const server = await localServer([reply])
