@@ -22,7 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   operations: ['gateway', 'files', 'events', 'contract', 'problems', 'errors', 'json', 'context'],
   gateway: ['files', 'events', 'contract', 'errors', 'json', 'loopback', 'context'],
   output: ['files', 'events', 'contract', 'errors', 'json', 'context'],
-  config: ['files', 'contract', 'problems', 'errors', 'json', 'context'],
+  config: ['files', 'contract', 'problems', 'errors', 'json', 'loopback', 'context'],
   problems: ['errors'],
   sandbox: ['files', 'contract', 'errors', 'json', 'context'],
   files: ['events', 'contract', 'errors', 'json', 'context'],
