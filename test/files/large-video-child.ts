@@ -26,7 +26,12 @@ const { videoKind } = await import('../../src/files/video-info.ts')
 const file = openMediaFile(testContext(), videoKind, { pathFor: () => path, force: false })
 const piece = Buffer.alloc(1 << 20, 3)
 await file.write(Buffer.concat([ftyp(), largeBox('mdat', 16n + BigInt(mebibytes) * 2n ** 20n)]))
-for (let count = 0; count < mebibytes; count++) await file.write(piece)
+let most = 0
+for (let count = 0; count < mebibytes; count++) {
+  await file.write(piece)
+  // The system's own maximum holds that of the process that has started this one.
+  most = Math.max(most, process.memoryUsage.rss())
+}
 await file.write(moov())
 const { bytes, seconds } = await file.done()
-process.stdout.write(JSON.stringify({ bytes, seconds, memory: process.resourceUsage().maxRSS / 1024 }))
+process.stdout.write(JSON.stringify({ bytes, seconds, memory: most / 2 ** 20 }))
