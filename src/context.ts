@@ -15,8 +15,11 @@ export interface Clock {
   now(): number
   /** Monotonic clock, milliseconds. */
   monotonic(): number
-  /** Calls back once, after `ms`; keeps the process alive until then. */
-  timer(ms: number, callback: () => void): Timer
+  /**
+   * Calls back once, after `ms`; keeps the process alive until then.
+   * @param label tells the pauses of the program from its time limits
+   */
+  timer(ms: number, callback: () => void, label?: 'sleep'): Timer
   /** A number in [0, 1). */
   random(): number
 }
@@ -46,10 +49,11 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
       timer.cancel()
       reject(signal?.reason as Error)
     }
-    const timer = clock.timer(ms, () => {
+    const onTime = () => {
       signal?.removeEventListener('abort', onAbort)
       resolve()
-    })
+    }
+    const timer = clock.timer(ms, onTime, 'sleep')
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }

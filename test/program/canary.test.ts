@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { pngBytes } from '../support/image-bytes.ts'
@@ -61,15 +60,8 @@ const spellingsOf = (at: number) => Object.entries(spellings).filter((_, index) 
 
 /** Runs one command to its end; every wait passes at once. */
 async function run(argv: readonly string[], home: string, env: Record<string, string>, terminal: boolean) {
-  const { context, clock, exitCode } = startProgram(argv, { home, cwd: join(home, 'work'), env, terminal })
-  let ended = false
-  void exitCode.finally(() => (ended = true))
-  for (let passed = 0; !ended;) {
-    await setImmediate()
-    for (; passed < clock.asked.length; passed++)
-      if (clock.asked[passed]! <= 2_000) await clock.advance(2_000)
-  }
-  return { code: await exitCode, out: context.stdout, err: context.stderr }
+  const { context, passWaits } = startProgram(argv, { home, cwd: join(home, 'work'), env, terminal })
+  return { code: await passWaits(), out: context.stdout, err: context.stderr }
 }
 
 test.each(cases)(

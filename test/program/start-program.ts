@@ -15,6 +15,8 @@ export interface RunningProgram {
   readonly exitCode: Promise<number>
   /** Lets the program go on until the condition holds. Fails when the program ends before that. */
   until(condition: () => boolean): Promise<void>
+  /** Lets the program go on to its end, while each of its waits passes at once. */
+  passWaits(): Promise<number>
 }
 
 interface StartOptions extends TestOverrides {
@@ -43,22 +45,35 @@ export function startProgram(
       await until(() => ended || condition())
       if (!condition()) throw new Error(`The program ended too early.\n${context.stderr.text}`)
     },
+    async passWaits() {
+      const begun = clock.waits.length
+      for (let passed = begun; ; passed++) {
+        await until(() => ended || clock.waits.length > passed)
+        if (ended) return await exitCode
+        await clock.advance(clock.waits[passed]!)
+      }
+    },
   }
 }
 
 export interface RecordingClock extends FakeClock {
   /** Every time the program asked to be called back, in milliseconds from then. */
   readonly asked: readonly number[]
+  /** Those of them that are pauses of the program, not limits. */
+  readonly waits: readonly number[]
 }
 
 function recordingClock(clock: FakeClock): RecordingClock {
   const asked: number[] = []
-  const timer: Clock['timer'] = (ms, callback) => {
+  const waits: number[] = []
+  const timer: Clock['timer'] = (ms, callback, label) => {
     asked.push(ms)
-    return clock.timer(ms, callback)
+    if (label === 'sleep') waits.push(ms)
+    return clock.timer(ms, callback, label)
   }
   return {
     asked,
+    waits,
     timer,
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),

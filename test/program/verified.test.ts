@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { onTestFinished, expect, test } from 'vitest'
 import { gifBytes, jpegBytes, noisyPng, webpBytes } from '../support/image-bytes.ts'
 import { chunk, head } from '../support/server-replies.ts'
@@ -85,24 +84,12 @@ async function cuttingGateway(bytes: Uint8Array, isVideo: boolean) {
   }
 }
 
-/** Times that are limits, not waits. */
-const limits = new Set([10_000, 120_000, 600_000, 60_000, 300_000, 30_000, 5_000, 1_000])
-
 /** Runs the program, while its waits pass at once: its exit code, the files there are, and those on record. */
 async function run(words: readonly string[], url: string) {
   const program = startProgram(words, {
     env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key-of-a-test' },
   })
-  let code: number | undefined
-  void program.exitCode.then((ended) => (code = ended))
-  for (let passed = 0; code === undefined;) {
-    const wait = program.clock.asked.filter((ms) => !limits.has(ms))[passed]
-    if (wait === undefined) await setImmediate()
-    else {
-      passed++
-      await program.clock.advance(wait)
-    }
-  }
+  const code = await program.passWaits()
   const cwd = join(program.home, 'project')
   const files = new Map(readdirSync(cwd).map((name) => [name, readFileSync(join(cwd, name))]))
   const records = readdirSync(program.home, { recursive: true, withFileTypes: true })

@@ -166,8 +166,6 @@ test('500 sequences of answers end as they should, with as few look-ups, and nev
           {
             firstWaitS,
             ...(deadlineS === Infinity ? {} : { deadlineMs: deadlineS * 1000 }),
-            onReport: () => time.expectWait(),
-            onFailedLookUp: () => time.expectWait(),
           },
         )
         const outcome = await wait.then(stateOf, problemOf)

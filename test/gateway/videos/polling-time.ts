@@ -5,26 +5,23 @@ export interface PollingTime {
   readonly clock: FakeClock
   /** What was waited between look-ups, in seconds. */
   readonly waits: readonly number[]
-  /** The next timer is a wait between look-ups, and passes at once. */
-  expectWait(): void
 }
 
 export function pollingTime(base: FakeClock): PollingTime {
   const waits: number[] = []
-  let isExpected = false
   const pass = async (ms: number, isOver: () => boolean) => {
     while (!isOver()) await base.advance(Math.max(1, ms))
   }
   const clock = Object.assign(Object.create(base) as FakeClock, {
-    timer(ms: number, callback: () => void) {
-      if (!isExpected) return base.timer(ms, callback)
-      isExpected = false
+    timer(ms: number, callback: () => void, label?: 'sleep') {
+      if (label !== 'sleep') return base.timer(ms, callback)
       waits.push(Math.round(ms * 1_000) / 1_000_000)
       let isOver = false
-      const timer = base.timer(ms, () => {
+      const onTime = () => {
         isOver = true
         callback()
-      })
+      }
+      const timer = base.timer(ms, onTime, label)
       void pass(ms, () => isOver)
       return {
         cancel() {
@@ -34,9 +31,5 @@ export function pollingTime(base: FakeClock): PollingTime {
       }
     },
   })
-  return {
-    clock,
-    waits,
-    expectWait: () => void (isExpected = true),
-  }
+  return { clock, waits }
 }

@@ -8,11 +8,7 @@ import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-k
 import { runMain, type RunResult } from '../../support/run-main.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
-import { until } from '../../support/until.ts'
 import { startProgram } from '../start-program.ts'
-
-/** Times that are limits, not waits: connect, first byte, idle, progress, error body, grace. */
-const limits = new Set([10_000, 120_000, 600_000, 60_000, 300_000, 5_000, 1_000])
 
 /** A folder for one test, and the program run in it. */
 export interface Studio {
@@ -69,15 +65,9 @@ export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
     },
     async runThroughWaits(words) {
       const run = startProgram(['image', ...words], { env: ownEnv, cwd })
-      const waits = () => run.clock.asked.filter((ms) => !limits.has(ms))
-      let code: number | undefined
-      void run.exitCode.then((ended) => (code = ended))
-      for (let passed = 0; ; passed++) {
-        await until(() => code !== undefined || waits().length > passed)
-        if (code !== undefined) break
-        await run.clock.advance(waits()[passed]!)
-      }
-      const result = { code, out: run.context.stdout.text, err: run.context.stderr.text, waits: waits() }
+      const code = await run.passWaits()
+      const { stdout, stderr } = run.context
+      const result = { code, out: stdout.text, err: stderr.text, waits: run.clock.waits }
       check(result)
       return result
     },

@@ -7,11 +7,7 @@ import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-k
 import { fakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
-import { until } from '../../support/until.ts'
 import { startProgram, type RunningProgram } from '../start-program.ts'
-
-/** Times that are limits, not waits: connect, first byte, idle, progress, error body. */
-const limits = new Set([10_000, 120_000, 600_000, 60_000, 300_000, 5_000])
 
 export interface VideoRun {
   readonly code: number
@@ -57,19 +53,12 @@ export function videoStudio(gateway: { readonly url: string }): VideoStudio {
     // Two commands of one person are never started at the same moment.
     await clock.advance(1000)
     const program = start(words, more)
-    const waits = () => program.clock.asked.filter((ms) => !limits.has(ms))
-    let code: number | undefined
-    void program.exitCode.then((ended) => (code = ended))
-    for (let passed = 0; ; passed++) {
-      await until(() => code !== undefined || waits().length > passed)
-      if (code !== undefined) break
-      await clock.advance(waits()[passed]!)
-    }
+    const code = await program.passWaits()
     const { stdout, stderr } = program.context
     expectNoKey('standard output', stdout.text, key)
     expectNoKey('standard error', stderr.text, key)
     expectNoKeyBelow(home, key)
-    return { code, out: stdout.text, bytes: stdout.bytes, err: stderr.text, waits: waits() }
+    return { code, out: stdout.text, bytes: stdout.bytes, err: stderr.text, waits: program.clock.waits }
   }
   return {
     home,
