@@ -16,6 +16,8 @@ export default defineConfig({
       { extends: true, test: { name: 'slow', include: [slow] } },
     ],
     pool: 'forks',
+    // A worker loads the program once for all of its test files; a test puts back what it changes of the process.
+    isolate: false,
     // Many tests start processes of their own: more workers than this would only wait for each other.
     maxWorkers: 2,
     // Limits against a hang on a busy machine; no test waits for time to pass.
