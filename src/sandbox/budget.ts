@@ -1,4 +1,4 @@
-import { RequestProblem } from './http/problem.ts'
+import { RequestProblem } from './http/request-problem.ts'
 
 /** Characters of answer, or steps of work, that one request may cost: some tenths of a second. */
 const limit = 2_000_000

@@ -5,7 +5,7 @@ import { maxHeaderBytes } from '../contract/limits.ts'
 import { UsageError } from '../errors.ts'
 import type { EndpointName, FaultRule } from './faults/rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
-import { exchange, type ServerContext } from './http/exchange.ts'
+import { handleRequest, type ServerContext } from './http/handle-request.ts'
 import { createTurnstile } from './http/read-body.ts'
 import type { LatencyProfile } from './http/reply.ts'
 import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
@@ -67,7 +67,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, noDelay: true })
   server.on('request', (incoming, outgoing) => {
     // Only a fault of the sandbox itself rejects: break the connection off rather than pretend an answer.
-    exchange(incoming, outgoing, find, context).catch(() => outgoing.destroy())
+    handleRequest(incoming, outgoing, find, context).catch(() => outgoing.destroy())
   })
   await listen(server, options.port ?? 0)
   return {

@@ -110,7 +110,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sandbox-http-origin',
-    file: 'src/sandbox/http/exchange.ts',
+    file: 'src/sandbox/http/handle-request.ts',
     before: `headers.origin !== undefined`,
     after: `headers.origin?.startsWith('https:')`,
     tests: ['test/sandbox/hostile.test.ts'],
@@ -236,7 +236,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'no-http-is-a-creation',
-    file: 'src/sandbox/faults/replace-reply.ts',
+    file: 'src/sandbox/faults/change-reply.ts',
     before: `    case 'not-http':\n`,
     after: ``,
     tests: ['test/sandbox/hostile.test.ts'],

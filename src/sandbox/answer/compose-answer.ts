@@ -23,26 +23,23 @@ const shortLimit = 24
  * @throws RequestProblem when the budget of the request is spent
  */
 export function composeAnswer(request: TextRequest, budget: Budget, image?: string): Answer {
+  const { scenario, maxTokens = Infinity, thinks, calls } = request
   const random = seededRandom(...request.seed, request.prompt)
-  const limit = limitOf(request)
-  const thoughts = request.thinks ? tokensOf(thoughtsAbout(request)) : []
-  const visible = request.scenario === 'failure' ? [] : visibleParts(request, random, budget, image)
-  const shown = cut(thoughts, limit)
+  const limit = scenario === 'length' ? Math.min(maxTokens, shortLimit) : maxTokens
+  const thoughts = thinks ? tokensOf(thoughtsAbout(calls)) : []
+  const visible = scenario === 'failure' ? [] : visibleParts(request, random, budget, image)
+  const shown = thoughts.slice(0, limit)
   const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
   return {
     thoughts: shown,
     parts,
-    ending: endingOf(request, isCut || shown.length < thoughts.length),
+    ending: endingOf(scenario, isCut || shown.length < thoughts.length),
     thoughtTokens: shown.length,
     visibleTokens: tokens,
   }
 }
 
-function limitOf({ scenario, maxTokens = Infinity }: TextRequest): number {
-  return scenario === 'length' ? Math.min(maxTokens, shortLimit) : maxTokens
-}
-
-function endingOf({ scenario }: TextRequest, isCut: boolean): Ending {
+function endingOf(scenario: TextRequest['scenario'], isCut: boolean): Ending {
   switch (scenario) {
     case 'refusal':
     case 'block':
@@ -54,9 +51,9 @@ function endingOf({ scenario }: TextRequest, isCut: boolean): Ending {
   }
 }
 
-function thoughtsAbout({ calls }: TextRequest): string {
-  const plan =
-    calls.length > 0 ? `call ${calls.map((call) => call.name).join(', ')}` : 'answer in a few plain sentences'
+function thoughtsAbout(calls: TextRequest['calls']): string {
+  const names = calls.map(({ name }) => name).join(', ')
+  const plan = calls.length > 0 ? `call ${names}` : 'answer in a few plain sentences'
   return `[sandbox] The request was read to its end. The plan is to ${plan}.`
 }
 
@@ -129,10 +126,6 @@ function shortened(part: Exclude<AnswerPart, { kind: 'image' }>, tokens: readonl
   return part.kind === 'call' ? { ...part, tokens, arguments: text, whole: false } : { ...part, tokens, text }
 }
 
-function cut<Value>(values: readonly Value[], limit: number): readonly Value[] {
-  return values.length > limit ? values.slice(0, limit) : values
-}
-
 const openings = [
   'Here is a stand-in answer, written on your own machine instead of by a model.',
   'No model has read it: the sandbox put this answer together by itself.',
@@ -184,14 +177,10 @@ function writeText(prompt: string, random: Random, words: number): string {
     count += wordsIn(sentence)
   }
   const all = [...parts, pick(random, closings)]
-  return words < leastWithParagraphs ? all.join(' ') : paragraphsOf(all).join('\n\n')
-}
-
-function paragraphsOf(all: readonly string[]): string[] {
-  const count = Math.ceil(all.length / sentencesInParagraph)
-  return Array.from({ length: count }, (_, index) =>
-    all.slice(index * sentencesInParagraph, (index + 1) * sentencesInParagraph).join(' '),
-  )
+  return all.reduce((text, sentence, index) => {
+    const isNext = words >= leastWithParagraphs && index % sentencesInParagraph === 0
+    return `${text}${isNext ? '\n\n' : ' '}${sentence}`
+  })
 }
 
 /** How many words a prompt asks for: `sandbox:short`, `sandbox:500-words`; else a few sentences. */

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { sleep } from '../../context.ts'
 import { ended, type ClientConnection } from '../http/client-connection.ts'
 import { allFrames, frameBytes, type Frame, type Reply } from '../http/reply.ts'
-import { usualEvent } from './replace-reply.ts'
+import { usualEvent } from './change-reply.ts'
 import type { FaultPoint, FaultRule } from './rule.ts'
 
 /** A fault that strikes at one point of the reply. */

@@ -14,8 +14,8 @@ import { composeAnswer } from '../answer/compose-answer.ts'
 import type { Budget } from '../budget.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
-import { brokenOff } from '../faults/replace-reply.ts'
-import { errorBody, assertValid, RequestProblem } from '../http/problem.ts'
+import { brokenOff } from '../faults/change-reply.ts'
+import { errorBody, assertValid, RequestProblem } from '../http/request-problem.ts'
 import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { drawScene } from '../images/scene/draw-scene.ts'
 import {
@@ -31,7 +31,14 @@ import {
 import { textModel, type SandboxModel } from '../models.ts'
 import { type SandboxRequest, type SandboxContext, scenarioHeader } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
-import { blockedChunk, chunksOf, type ReplyFacts, arrayFrames, eventFrames, mergeChunks } from './chunks.ts'
+import {
+  blockedChunk,
+  chunksOf,
+  type ReplyFacts,
+  arrayFrames,
+  eventFrames,
+  replyDocument,
+} from './reply-chunks.ts'
 
 /** Chunks that still come before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5
@@ -74,11 +81,13 @@ export async function answerGenerateContent(
     const image = wantsImage(config) ? await drawImage(candidate) : undefined
     answers.push(withoutHiddenThoughts(composeAnswer(candidate, budget, image), config))
   }
-  const chunks = textRequest.scenario === 'block' ? [blockedChunk(facts)] : chunksOf(answers, facts)
+  const isBlocked = textRequest.scenario === 'block'
   if (!streams || request.ignoresStream) {
     if (textRequest.scenario === 'error') throw breakOffProblem
-    return googleReply(mergeChunks(chunks), { creates: true, pause: 'first' })
+    const document = isBlocked ? blockedChunk(facts).body : replyDocument(answers, facts)
+    return googleReply(document, { creates: true, pause: 'first' })
   }
+  const chunks = isBlocked ? [blockedChunk(facts)] : chunksOf(answers, facts)
   const asEvents = request.query.get('alt') === 'sse'
   const frames = asEvents ? eventFrames(chunks) : arrayFrames(chunks)
   const breakOff = () => breakOffFrames(asEvents)

@@ -1,5 +1,5 @@
 import { sleep } from '../../context.ts'
-import { changeFrames } from '../faults/replace-reply.ts'
+import { changeFrames } from '../faults/change-reply.ts'
 import {
   breakingPoint,
   interruptionOf,

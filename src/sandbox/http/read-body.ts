@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
 import { type JsonObject, isObject } from '../json-value.ts'
 import type { RequestContent } from '../request.ts'
-import { limitExceeded, RequestProblem } from './problem.ts'
+import { limitExceeded, RequestProblem } from './request-problem.ts'
 
 /** The rest of a body that is refused may still be under way, so its connection cannot be used again. */
 export const closing = { connection: 'close' }

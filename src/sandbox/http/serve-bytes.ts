@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { RequestProblem } from './problem.ts'
+import { RequestProblem } from './request-problem.ts'
 import { wholeReply, type Frame, type Reply } from './reply.ts'
 import type { SandboxRequest } from '../request.ts'
 

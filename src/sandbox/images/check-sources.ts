@@ -2,7 +2,7 @@ import type { FamilyId } from '../../contract/families.ts'
 import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/image-files.ts'
 import { decodeImage, type Pixels } from '../../files/codecs.ts'
 import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { RequestProblem } from '../http/request-problem.ts'
 import type { UploadedFile } from '../request.ts'
 
 /** A file that has been found to be an image of an allowed kind and size. */

@@ -1,12 +1,12 @@
 import type { Clock } from '../../context.ts'
 import { urlLifetimeMinutes } from '../../contract/images.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { RequestProblem } from '../http/request-problem.ts'
 import type { Reply } from '../http/reply.ts'
 import { serveBytes, servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
 import type { SandboxRequest } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { EncodedPicture } from './reply.ts'
+import type { EncodedPicture } from './image-reply.ts'
 
 /** Result images take at most so much memory; beyond it the oldest are forgotten. */
 const maxStoredBytes = 256 * 1024 * 1024

@@ -2,7 +2,7 @@ import { familyOf, type FamilyId } from '../../contract/families.ts'
 import { type JsonObject, numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
-import { moderationBlocked } from '../http/problem.ts'
+import { moderationBlocked } from '../http/request-problem.ts'
 import type { Size } from './pixels.ts'
 import type { Detail } from './scene/draw-scene.ts'
 

@@ -1,10 +1,10 @@
 import { responsesEndpoint } from '../../contract/responses.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
 import { countJson, countTokens } from '../answer/answer.ts'
-import { assertValid, RequestProblem } from '../http/problem.ts'
+import { assertValid, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, streamReply, type Reply } from '../http/reply.ts'
 import { type JsonObject, objectOf, textOf } from '../json-value.ts'
-import { textModel, textModels } from '../models.ts'
+import { defaultTextModel, textModel } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { countItem, inputItems, readRequest } from './read-request.ts'
@@ -30,7 +30,7 @@ export function createResponse(
 ): Reply {
   const { body, budget } = request
   assertValid(responsesEndpoint, body)
-  const model = textModel(textOf(body['model']) || textModels[0]!.id)
+  const model = textModel(textOf(body['model']) || defaultTextModel.id)
   const earlier = earlierItems(body, store)
   const input = inputItems(body)
   const fixed = countTokens(textOf(body['instructions'])) + countJson(body['tools'])

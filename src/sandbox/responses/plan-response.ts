@@ -30,16 +30,15 @@ const failure = { code: 'server_error', message: '[sandbox] The model could not 
 
 export function planResponse(body: JsonObject, answer: Answer, facts: PlanFacts): ResponsePlan {
   const items = outputItems(answer, body, facts.id)
-  const build = (state: ResponseState) => responseObject(body, facts, state)
-  const idle = { output: [], usage: null }
+  const build = (state: JsonObject) => ({ ...responseObject(body, facts), ...state })
   return {
     id: facts.id,
     body,
     items,
     final: build(finalState(answer, items, facts)),
     breaksOff: answer.ending === 'error',
-    at: (status) => build({ ...idle, status }),
-    failedWith: (error) => build({ ...idle, status: 'failed', error }),
+    at: (status) => build({ status }),
+    failedWith: (error) => build({ status: 'failed', error }),
   }
 }
 
@@ -52,14 +51,12 @@ const statuses: Readonly<Record<Ending, string>> = {
   error: 'failed',
 }
 
-function finalState(answer: Answer, items: readonly OutputItem[], facts: PlanFacts): ResponseState {
-  const { ending } = answer
-  const status = statuses[ending]
-  const state = { status, output: items.map(({ item }) => item), usage: usageOf(answer, facts) }
-  if (status === 'failed') return { ...state, output: [], usage: null, error: failure }
-  if (ending === 'length') return { ...state, incompleteReason: 'max_output_tokens' }
-  if (ending === 'block') return { ...state, incompleteReason: 'content_filter' }
-  return { ...state, completedAt: facts.createdAt }
+function finalState(answer: Answer, items: readonly OutputItem[], facts: PlanFacts): JsonObject {
+  const status = statuses[answer.ending]
+  if (status === 'failed') return { status, error: failure }
+  const reason = answer.ending === 'length' ? 'max_output_tokens' : 'content_filter'
+  const end = status === 'incomplete' ? { incomplete_details: { reason } } : { completed_at: facts.createdAt }
+  return { status, output: items.map(({ item }) => item), usage: usageOf(answer, facts), ...end }
 }
 
 function usageOf(
@@ -74,17 +71,6 @@ function usageOf(
     output_tokens_details: { reasoning_tokens: thoughtTokens },
     total_tokens: inputTokens + output,
   }
-}
-
-/** What changes in a response object while it is generated; the rest is the request, echoed. */
-interface ResponseState {
-  readonly status: string
-  readonly output: readonly JsonObject[]
-  readonly usage: JsonObject | null
-  readonly error?: JsonObject
-  readonly incompleteReason?: string
-  /** Unix time in seconds. */
-  readonly completedAt?: number
 }
 
 /** What a response repeats of its request: the value there, else the contract's default, else this. */
@@ -109,31 +95,23 @@ const echoed: JsonObject = {
   user: null,
 }
 
-/** A response object with every field that the specification requires, and the optional ones it names. */
-function responseObject(
-  body: JsonObject,
-  { id, createdAt, model }: PlanFacts,
-  state: ResponseState,
-): JsonObject {
+/** Every field that the specification requires, and the optional ones it names; all but the state. */
+function responseObject(body: JsonObject, { id, createdAt, model }: PlanFacts): JsonObject {
   const { effort = null, summary = null } = objectOf(body['reasoning'])
   const conversation = conversationId(body)
+  const repeated = Object.entries(echoed).map(([name, otherwise]) => {
+    return [name, body[name] ?? responseFields[name]?.default ?? otherwise]
+  })
   return {
     id,
     object: 'response',
     created_at: createdAt,
-    status: state.status,
-    ...(state.completedAt !== undefined && { completed_at: state.completedAt }),
-    error: state.error ?? null,
-    incomplete_details: state.incompleteReason === undefined ? null : { reason: state.incompleteReason },
+    error: null,
+    incomplete_details: null,
     model,
-    output: state.output,
-    usage: state.usage,
-    ...Object.fromEntries(
-      Object.entries(echoed).map(([name, otherwise]) => [
-        name,
-        body[name] ?? responseFields[name]?.default ?? otherwise,
-      ]),
-    ),
+    output: [],
+    usage: null,
+    ...Object.fromEntries(repeated),
     reasoning: { effort, summary },
     text: { format: { type: 'text' }, verbosity: 'medium', ...objectOf(body['text']) },
     ...(body['prompt'] !== undefined && { prompt: body['prompt'] }),

@@ -10,7 +10,7 @@ import {
   type ToolCall,
 } from '../answer/answer.ts'
 import type { Budget } from '../budget.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { RequestProblem } from '../http/request-problem.ts'
 import { type JsonObject, numberOf, objectOf, textOf, isObject, objectsOf } from '../json-value.ts'
 import type { SandboxModel } from '../models.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'

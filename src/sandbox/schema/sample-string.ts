@@ -1,7 +1,7 @@
 import type { Budget } from '../budget.ts'
 import { type JsonObject, numberOf, textOf } from '../json-value.ts'
 import { type Random, pick } from '../seeded-random.ts'
-import { RequestProblem } from '../http/problem.ts'
+import { RequestProblem } from '../http/request-problem.ts'
 
 const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
 

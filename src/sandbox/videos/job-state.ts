@@ -1,7 +1,7 @@
 import type { VideoState } from '../../contract/videos.ts'
 import { videoLifetimeMinutes } from '../../contract/video-create.ts'
 import type { LatencyProfile } from '../http/reply.ts'
-import { type VideoJob, sizeWord, sourceVideoId } from './job.ts'
+import { type VideoJob, sizeWord, sourceVideoId } from './video-job.ts'
 
 /** How long a job waits and runs, and how soon it should be asked for again; milliseconds. */
 export interface Pacing {

@@ -4,7 +4,7 @@ import {
   videoOperationEndpoint,
   videoResolutions,
 } from '../../contract/videos.ts'
-import { assertValid, invalidField, RequestProblem } from '../http/problem.ts'
+import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { googleReply, type Reply } from '../http/reply.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
@@ -17,7 +17,7 @@ import {
   fileIdOf,
   shownFilms,
   type VideoJob,
-} from './job.ts'
+} from './video-job.ts'
 import { checkImageObject } from './reference-image.ts'
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
 import { jobStateAt } from './job-state.ts'

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { decodeBase64 } from '../../files/decode-base64.ts'
 import { readImageInfo } from '../../files/image-info.ts'
-import { invalidField } from '../http/problem.ts'
+import { invalidField } from '../http/request-problem.ts'
 import { assertPixels, decodeSource } from '../images/check-sources.ts'
 import { isObject, textOf } from '../json-value.ts'
 

@@ -1,12 +1,12 @@
 import { encodeWebp } from '../../files/codecs.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import type { ServerContext } from '../http/exchange.ts'
+import type { ServerContext } from '../http/handle-request.ts'
 import { servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { VideoJob, Film } from './job.ts'
+import type { VideoJob, Film } from './video-job.ts'
 import { pacingOf, type JobState, type Pacing } from './job-state.ts'
-import { createJobStore, type JobStore } from './job-store.ts'
+import { createJobStore, type JobStore } from './video-job-store.ts'
 
 /** What the video endpoints of one sandbox share. */
 export interface VideoService extends SandboxContext {

@@ -1,6 +1,6 @@
 import { videoCreateEndpoint, videoListLimit } from '../../contract/video-create.ts'
-import { assertServed, videoModels } from '../models.ts'
-import { assertValid, invalidField, RequestProblem } from '../http/problem.ts'
+import { assertServed, videoModel } from '../models.ts'
+import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
 import { textOf } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
@@ -10,10 +10,11 @@ import {
   videoScenarioOf,
   sizeWord,
   withChange,
+  type Film,
   type VideoJob,
   sourceVideoId,
   shownFilms,
-} from './job.ts'
+} from './video-job.ts'
 import { checkImage } from './reference-image.ts'
 import { videoObject, jobStateAt } from './job-state.ts'
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
@@ -28,33 +29,36 @@ const defaults = { seconds: '4', size: '720x1280' } as const
  */
 export async function createVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
   const { body } = request
-  const model = textOf(body['model']) || videoModels[0].id
+  const model = textOf(body['model']) || videoModel.id
   assertServed(videoCreateEndpoint, model)
   assertValid(videoCreateEndpoint, body)
   const seconds = readSeconds(body['seconds'])
   const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
   const mark = await checkReference(request)
   const prompt = textOf(body['prompt'])
-  const id = `video_${newId(48, request, service)}`
+  const id = newVideoId(request, service)
   const seed = JSON.stringify([service.seed, id, mark])
-  const job = await startJob(
-    {
-      id,
-      kind: 'video',
-      model,
-      prompt,
-      scenario: videoScenarioOf(request, prompt, model),
-      films: [{ prompts: firstPrompt(prompt), seed, width, height, seconds }],
-      remixedFrom: null,
-    },
-    service,
-  )
-  return created(job, service)
+  const film = { prompts: firstPrompt(prompt), seed, width, height, seconds }
+  return startVideo({ id, model, prompt, film, remixedFrom: null }, request, service)
 }
 
-function created(job: VideoJob, service: VideoService): Reply {
+interface NewVideo extends Pick<VideoJob, 'id' | 'model' | 'prompt' | 'remixedFrom'> {
+  readonly film: Film
+}
+
+async function startVideo(
+  { film, ...video }: NewVideo,
+  request: SandboxRequest,
+  service: VideoService,
+): Promise<Reply> {
+  const scenario = videoScenarioOf(request, video.prompt, video.model)
+  const job = await startJob({ ...video, kind: 'video', scenario, films: [film] }, service)
   const headers = pollHint(job, service)
   return jsonReply(videoObject(job, service.clock.now()), { headers, creates: true, pause: 'first' })
+}
+
+function newVideoId(request: SandboxRequest, service: VideoService): string {
+  return `video_${newId(48, request, service)}`
 }
 
 function readSeconds(value: unknown): number {
@@ -95,19 +99,9 @@ export async function remixVideo(request: SandboxRequest, service: VideoService)
   const film = source.films[0]!
   const [width, height] = sizeWord(film).split('x').map(Number) as [number, number]
   const prompt = textOf(body['prompt'])
-  const job = await startJob(
-    {
-      id: `video_${newId(48, request, service)}`,
-      kind: 'video',
-      model,
-      prompt,
-      scenario: videoScenarioOf(request, prompt, model),
-      films: [{ ...film, prompts: withChange(film.prompts, prompt), width, height }],
-      remixedFrom: source.id,
-    },
-    service,
-  )
-  return created(job, service)
+  const changed = { ...film, prompts: withChange(film.prompts, prompt), width, height }
+  const id = newVideoId(request, service)
+  return startVideo({ id, model, prompt, film: changed, remixedFrom: source.id }, request, service)
 }
 
 /** A video that is there, and in no state for what is asked. */

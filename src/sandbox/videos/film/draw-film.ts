@@ -2,7 +2,7 @@ import type { Pixels } from '../../../files/codecs.ts'
 import { repaint } from '../../images/pixels.ts'
 import { drawScene, sceneColours } from '../../images/scene/draw-scene.ts'
 import { seededRandom } from '../../seeded-random.ts'
-import type { Film } from '../job.ts'
+import type { Film } from '../video-job.ts'
 import {
   keyPicture,
   mostMacroblocks,

@@ -8,7 +8,7 @@ import {
   panOffsets,
   planesOf,
 } from '../../../../src/sandbox/videos/film/draw-film.ts'
-import type { Film } from '../../../../src/sandbox/videos/job.ts'
+import type { Film } from '../../../../src/sandbox/videos/video-job.ts'
 import { decodeVideo, hasFfmpeg, shownPicture } from '../../../support/decode-video.ts'
 import { mp4Facts } from '../../../support/mp4-boxes.ts'
 

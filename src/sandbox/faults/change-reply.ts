@@ -1,4 +1,4 @@
-import { errorBody, problemReply, RequestProblem, type Envelope } from '../http/problem.ts'
+import { errorBody, problemReply, RequestProblem, type Envelope } from '../http/request-problem.ts'
 import { googleJsonType, wholeReply, type Reply, type Frame, type Frames } from '../http/reply.ts'
 import type { FaultRule } from './rule.ts'
 

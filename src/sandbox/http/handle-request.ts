@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http'
 import type { FaultChooser, NamedRule, FaultTarget } from '../faults/choose.ts'
 import type { EndpointName } from '../faults/rule.ts'
-import { replaceReply } from '../faults/replace-reply.ts'
+import { replaceReply } from '../faults/change-reply.ts'
 import { createBudget } from '../budget.ts'
 import { textOf } from '../json-value.ts'
 import type { OpenRecord, RequestLog, RequestRecord } from '../request-log.ts'
 import type { RequestContent, SandboxContext, SandboxRequest } from '../request.ts'
 import { seededRandom } from '../seeded-random.ts'
 import { deliver } from './deliver.ts'
-import { envelopeOf, invalidField, problemReply, RequestProblem, type Envelope } from './problem.ts'
+import { envelopeOf, invalidField, problemReply, RequestProblem, type Envelope } from './request-problem.ts'
 import { readJsonBody, type Turnstile } from './read-body.ts'
 import { jsonReply, paceOf, wholeReply, type LatencyProfile, type Reply } from './reply.ts'
 
-/** One endpoint as the exchange sees it. */
+/** One endpoint. */
 export interface Handler {
   readonly endpoint: EndpointName
   /** Anyone who knows the address is answered, also without a key. */
@@ -28,7 +28,7 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** What all exchanges of a sandbox share. */
+/** What all requests to a sandbox share. */
 export interface ServerContext extends SandboxContext {
   readonly latency: LatencyProfile
   readonly faults: FaultChooser
@@ -46,7 +46,7 @@ const statsPath = '/sandbox/stats'
  * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
  * @param find the endpoint of a method and a path; what has none is answered with 404
  */
-export async function exchange(
+export async function handleRequest(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   find: (method: string, path: string) => Match | undefined,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
-import { jobSchema, sourceVideo, sourceVideoId, type VideoJob } from './job.ts'
+import { jobSchema, sourceVideo, sourceVideoId, type VideoJob } from './video-job.ts'
 import { forgetAt } from './job-state.ts'
 import { randomBytes } from 'node:crypto'
 import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
@@ -31,11 +31,11 @@ export function createJobStore(clock: Clock, folder: string | undefined): JobSto
   const inMemory = createBoundedMap<VideoJob>(keptJobs)
   const isKnown = (id: string) => isPlainId(id) && id !== sourceVideoId
 
+  /** All jobs but those that nobody will ask for any more, which are removed. */
   async function stored(): Promise<VideoJob[]> {
-    const jobs = [...inMemory.values(), ...(folder === undefined ? [] : await readJobs(folder))]
     const now = clock.now()
     const living: VideoJob[] = []
-    for (const job of jobs) {
+    for (const job of [...inMemory.values(), ...(folder === undefined ? [] : await readJobs(folder))]) {
       if (now < forgetAt(job)) living.push(job)
       else await forget(job.id)
     }
@@ -43,16 +43,14 @@ export function createJobStore(clock: Clock, folder: string | undefined): JobSto
   }
 
   async function forget(id: string): Promise<boolean> {
-    return inMemory.delete(id) || (folder !== undefined && (await removeJob(folder, id)))
+    if (inMemory.delete(id)) return true
+    return folder !== undefined && removeFile(join(folder, `${id}.json`))
   }
 
   return {
     idSalt: () => (folder === undefined ? '' : `${clock.now()} ${clock.random()}`),
     async add(job) {
-      if (folder === undefined) {
-        inMemory.set(job.id, job)
-        return
-      }
+      if (folder === undefined) return inMemory.set(job.id, job)
       await writeJob(folder, job).catch(() => inMemory.set(job.id, job))
       await removeHalfWritten(folder, clock.now())
       await stored()
@@ -63,10 +61,9 @@ export function createJobStore(clock: Clock, folder: string | undefined): JobSto
       return inMemory.get(id) ?? (folder === undefined ? undefined : await readJob(folder, id))
     },
     async list() {
-      const jobs = (await stored()).sort(
-        (one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1),
-      )
-      return [sourceVideo, ...jobs]
+      const byAge = (one: VideoJob, other: VideoJob) =>
+        one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1)
+      return [sourceVideo, ...(await stored()).sort(byAge)]
     },
     remove: async (id) => isKnown(id) && (await forget(id)),
   }
@@ -107,19 +104,18 @@ async function readJob(folder: string, id: string): Promise<VideoJob | undefined
 
 /** Every job of the folder. */
 async function readJobs(folder: string): Promise<VideoJob[]> {
-  const names = await readdir(folder).catch(() => [])
-  const ids = names.flatMap((name) => /^(\w+)\.json$/.exec(name)?.[1] ?? [])
   const jobs: VideoJob[] = []
-  for (const id of ids) {
-    const job = await readJob(folder, id)
+  for (const name of await readdir(folder).catch(() => [])) {
+    const [, id] = /^(\w+)\.json$/.exec(name) ?? []
+    const job = id === undefined ? undefined : await readJob(folder, id)
     if (job !== undefined) jobs.push(job)
   }
   return jobs
 }
 
 /** @returns false when there was none */
-async function removeJob(folder: string, id: string): Promise<boolean> {
-  return unlink(join(folder, `${id}.json`)).then(
+function removeFile(path: string): Promise<boolean> {
+  return unlink(path).then(
     () => true,
     () => false,
   )
@@ -131,6 +127,6 @@ async function removeHalfWritten(folder: string, now: number): Promise<void> {
     if (!temporaryName.test(name)) continue
     const path = join(folder, name)
     const found = await stat(path).catch(() => undefined)
-    if (found !== undefined && now - found.mtimeMs > leftoverMs) await unlink(path).catch(() => {})
+    if (found !== undefined && now - found.mtimeMs > leftoverMs) await removeFile(path)
   }
 }

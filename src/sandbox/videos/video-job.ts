@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { askedFor } from '../answer/answer.ts'
-import { moderationBlocked } from '../http/problem.ts'
+import { moderationBlocked } from '../http/request-problem.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 
 /** What can be asked of a video job besides a good end: by header, by a word of the prompt, by the model's name. */

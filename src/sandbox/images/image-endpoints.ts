@@ -3,7 +3,7 @@ import { nextTurn } from '../../context.ts'
 import { familyOf } from '../../contract/families.ts'
 import { imageCreateEndpoint, defaultEditModel, imageEditEndpoint } from '../../contract/images.ts'
 import type { Pixels } from '../../files/codecs.ts'
-import { assertValid } from '../http/problem.ts'
+import { assertValid } from '../http/request-problem.ts'
 import type { Reply } from '../http/reply.ts'
 import { textOf } from '../json-value.ts'
 import { assertServed } from '../models.ts'
@@ -12,7 +12,7 @@ import { checkSources, decodeSource, invalidFile, type Source } from './check-so
 import type { ImageStore } from './image-store.ts'
 import { readParameters, usageOf, type ImageParameters } from './parameters.ts'
 import { compose, cutOut, type Size, fit, maskOpening, hasTransparency, repaint } from './pixels.ts'
-import { flatPainter, scenePainter, countOf, replyWithImages } from './reply.ts'
+import { flatPainter, scenePainter, countOf, replyWithImages } from './image-reply.ts'
 import { drawScene, sceneColours } from './scene/draw-scene.ts'
 
 const square = { width: 1024, height: 1024 }

@@ -1,11 +1,12 @@
 import type { Answer, AnswerPart } from '../answer/answer.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
+import type { JsonObject } from '../json-value.ts'
 import type { Pause, Frame } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
 
 /** One candidate's share of a chunk. */
 interface Delta {
-  readonly part: JsonObject | undefined
+  /** None, or one. */
+  readonly parts: readonly JsonObject[]
   readonly tokens: number
   readonly isThought: boolean
 }
@@ -37,12 +38,12 @@ export function* chunksOf(answers: readonly Answer[], facts: ReplyFacts): Genera
   for (let step = 0; step < length; step++) {
     const candidates: JsonObject[] = []
     for (const [index, list] of deltas.entries()) {
-      const delta = list[step]
-      if (delta === undefined) continue
-      if (delta.isThought) thoughts += delta.tokens
-      else visible += delta.tokens
+      const next = list[step]
+      if (next === undefined) continue
+      if (next.isThought) thoughts += next.tokens
+      else visible += next.tokens
       const isLast = step === list.length - 1
-      candidates.push(candidateOf(delta, index, isLast ? answers[index] : undefined, facts))
+      candidates.push(candidateOf(next.parts, index, isLast ? answers[index] : undefined, facts))
     }
     const { modelVersion, responseId, promptTokens } = facts
     const usageMetadata = usageOf(promptTokens, visible, thoughts)
@@ -66,30 +67,25 @@ export function blockedChunk({ promptTokens, modelVersion, responseId }: ReplyFa
 }
 
 function deltasOf({ thoughts, parts }: Answer): Delta[] {
-  const thinking = thoughts.map((text) => ({ part: { text, thought: true }, tokens: 1, isThought: true }))
+  const thinking = thoughts.map((text) => deltaOf({ text, thought: true }, 1, true))
   const deltas = [...thinking, ...parts.flatMap((part) => partDeltas(part, thoughts.length > 0))]
-  return deltas.length > 0 ? deltas : [{ part: undefined, tokens: 0, isThought: false }]
+  return deltas.length > 0 ? deltas : [deltaOf(undefined, 0)]
+}
+
+function deltaOf(part: JsonObject | undefined, tokens: number, isThought = false): Delta {
+  return { parts: part === undefined ? [] : [part], tokens, isThought }
 }
 
 function partDeltas(part: AnswerPart, hasThoughts: boolean): Delta[] {
-  switch (part.kind) {
-    case 'image':
-      return [
-        { part: { inlineData: { mimeType: 'image/png', data: part.base64 } }, tokens: 64, isThought: false },
-      ]
-    case 'call': {
-      // This service sends arguments whole or not at all.
-      if (!part.whole) return [{ part: undefined, tokens: part.tokens.length, isThought: false }]
-      const { name } = part.call
-      const functionCall = { id: `call_${seededHex(12, name, part.arguments)}`, name, args: part.value }
-      const signature = hasThoughts
-        ? { thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64') }
-        : {}
-      return [{ part: { functionCall, ...signature }, tokens: part.tokens.length, isThought: false }]
-    }
-    default:
-      return part.tokens.map((text) => ({ part: { text }, tokens: 1, isThought: false }))
-  }
+  if (part.kind === 'image')
+    return [deltaOf({ inlineData: { mimeType: 'image/png', data: part.base64 } }, 64)]
+  if (part.kind !== 'call') return part.tokens.map((text) => deltaOf({ text }, 1))
+  // This service sends arguments whole or not at all.
+  if (!part.whole) return [deltaOf(undefined, part.tokens.length)]
+  const { name } = part.call
+  const functionCall = { id: `call_${seededHex(12, name, part.arguments)}`, name, args: part.value }
+  const thoughtSignature = Buffer.from(`sandbox:${name}`).toString('base64')
+  return [deltaOf({ functionCall, ...(hasThoughts && { thoughtSignature }) }, part.tokens.length)]
 }
 
 const finishReasons = {
@@ -101,13 +97,14 @@ const finishReasons = {
   error: 'OTHER',
 } as const
 
+/** @param finished the answer, once the candidate has come to its end */
 function candidateOf(
-  { part }: Delta,
+  parts: readonly JsonObject[],
   index: number,
   finished: Answer | undefined,
   { categories }: ReplyFacts,
 ): JsonObject {
-  const content = part === undefined ? { role: 'model' } : { parts: [part], role: 'model' }
+  const content = parts.length === 0 ? { role: 'model' } : { parts, role: 'model' }
   if (finished === undefined) return { content, index }
   const { ending, visibleTokens } = finished
   const safetyRatings = [
@@ -143,37 +140,26 @@ export function* arrayFrames(chunks: Iterable<Chunk>): Generator<Frame> {
   yield { text: ']', pause: 'none', role: 'closing' }
 }
 
-/** The chunks of a stream as the one document that `:generateContent` answers with. */
-export function mergeChunks(chunks: Iterable<Chunk>): JsonObject {
-  const candidates: JsonObject[] = []
-  let last: JsonObject = {}
-  for (const { body } of chunks) {
-    last = body
-    for (const candidate of objectsOf(body['candidates'])) {
-      const index = Number(candidate['index'])
-      const parts = [...partsOf(candidates[index]), ...partsOf(candidate)]
-      const content = parts.length === 0 ? { role: 'model' } : { parts: joinTexts(parts), role: 'model' }
-      candidates[index] = { ...candidate, content }
-    }
-  }
-  return candidates.length === 0 ? last : { ...last, candidates }
+/** The reply as the one document that `:generateContent` answers with: every text of a candidate in one part. */
+export function replyDocument(answers: readonly Answer[], facts: ReplyFacts): JsonObject {
+  const candidates = answers.map((answer, index) => {
+    const whole = { ...answer, thoughts: joined(answer.thoughts), parts: answer.parts.map(joinedPart) }
+    const parts = deltasOf(whole).flatMap((delta) => delta.parts)
+    return candidateOf(parts, index, answer, facts)
+  })
+  const sum = (count: (answer: Answer) => number) =>
+    answers.reduce((total, answer) => total + count(answer), 0)
+  const [visible, thoughts] = [sum((answer) => answer.visibleTokens), sum((answer) => answer.thoughtTokens)]
+  const { modelVersion, responseId, promptTokens } = facts
+  return { candidates, usageMetadata: usageOf(promptTokens, visible, thoughts), modelVersion, responseId }
 }
 
-function partsOf(candidate: JsonObject | undefined): readonly JsonObject[] {
-  return objectsOf(objectOf(candidate?.['content'])['parts'])
+function joinedPart(part: AnswerPart): AnswerPart {
+  return part.kind === 'image' ? part : { ...part, tokens: joined(part.tokens) }
 }
 
-/** Neighbouring texts become one, thoughts apart from the answer. */
-function joinTexts(parts: readonly JsonObject[]): JsonObject[] {
-  const joined: JsonObject[] = []
-  for (const part of parts) {
-    const before = joined.at(-1)
-    const isMore =
-      part['text'] !== undefined && before?.['text'] !== undefined && before['thought'] === part['thought']
-    if (isMore) joined[joined.length - 1] = { ...before, text: textOf(before['text']) + textOf(part['text']) }
-    else joined.push(part)
-  }
-  return joined
+function joined(tokens: readonly string[]): readonly string[] {
+  return tokens.length === 0 ? [] : [tokens.join('')]
 }
 
 /** Token counts that add up: prompt, visible and thought tokens are the total (wire notes, section 1). */
