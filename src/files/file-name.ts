@@ -47,16 +47,18 @@ const longestName = 255
 
 /** `hero.png` becomes `hero-2.png`; a name that would get too long is cut before the number. */
 export function numberedName(name: string, number: number): string {
-  const extension = extname(name)
-  const ending = `-${number}${extension}`
-  const stem = name.slice(0, name.length - extension.length)
-  return cutBytes(stem, longestName - Buffer.byteLength(ending)) + ending
+  return withEnding(name, `-${number}`)
 }
 
-/** `hero.png` becomes `hero.damaged.png`: what came of it is not whole. A name that would get too long is cut. */
+/** `hero.png` becomes `hero.damaged.png`: what came of it is not whole. */
 export function damagedName(name: string): string {
-  const ending = `.damaged${extname(name)}`
-  const stem = name.slice(0, name.length - extname(name).length)
+  return withEnding(name, '.damaged')
+}
+
+function withEnding(name: string, addition: string): string {
+  const extension = extname(name)
+  const ending = addition + extension
+  const stem = name.slice(0, name.length - extension.length)
   return cutBytes(stem, longestName - Buffer.byteLength(ending)) + ending
 }
 

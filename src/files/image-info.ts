@@ -1,3 +1,5 @@
+import { sniffMediaType } from './media-type.ts'
+
 /** What every format's header tells of an image. */
 interface ImageShape {
   /** In pixels, as stored: a camera's turn (EXIF orientation) is not applied. */
@@ -154,22 +156,15 @@ const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
   gif: readGifInfo,
 }
 
-/** The format that the first bytes tell (16 are enough), of those this program can look into. */
-function imageFormatOf(head: Uint8Array): ImageFormat | undefined {
-  const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 16)).toString('latin1')
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'png'
-  if (start.startsWith('\xff\xd8\xff')) return 'jpeg'
-  if (start.startsWith('RIFF') && start.startsWith('WEBP', 8)) return 'webp'
-  return /^GIF8[79]a/.test(start) ? 'gif' : undefined
-}
-
 /**
  * Reads format, dimensions and transparency from the header of an image; nothing is decoded and no name is believed.
  * @param head the first bytes, `imageInfoHeadBytes` of them or the whole file
  * @returns undefined when it is none of the formats, or when its header is damaged or ends too early
  */
 export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
-  const format = imageFormatOf(head)
+  const format = /^image\/(png|jpeg|webp|gif)$/.exec(sniffMediaType(head) ?? '')?.[1] as
+    | ImageFormat
+    | undefined
   if (format === undefined) return undefined
   const found = readers[format](Buffer.from(head.buffer, head.byteOffset, head.length))
   if (found === undefined || found.width === 0 || found.height === 0) return undefined

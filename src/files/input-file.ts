@@ -280,42 +280,17 @@ export function invalidTextClause({ encoding, offset, byte }: InvalidText): stri
   return `is not ${encoding} text${place}`
 }
 
-/** Offset of the first byte sequence that UTF-8 forbids or that is cut by the end. */
+/** Offset of the first byte sequence that UTF-8 forbids or that is cut by the end: there a decoder puts U+FFFD. */
 function firstInvalidByte(bytes: Uint8Array): number {
-  let at = 0
-  while (at < bytes.length) {
-    const length = sequenceLength(bytes, at)
-    if (length === 0) return at
-    at += length
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  let offset = 0
+  for (let start = 0; ;) {
+    const at = text.indexOf('\ufffd', start)
+    offset += Buffer.byteLength(text.slice(start, at))
+    // The text may hold that character itself.
+    const isItself = bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd
+    if (!isItself) return offset
+    offset += 3
+    start = at + 1
   }
-  return at
-}
-
-/** Length of the character at `at`, 0 when there is none (Unicode 16, table 3-7). */
-function sequenceLength(bytes: Uint8Array, at: number): number {
-  const first = bytes[at]!
-  if (first < 0x80) return 1
-  const length =
-    first >= 0xc2 && first < 0xe0
-      ? 2
-      : first >= 0xe0 && first < 0xf0
-        ? 3
-        : first >= 0xf0 && first < 0xf5
-          ? 4
-          : 0
-  const [low, high] = secondByteRange(first)
-  for (let index = 1; index < length; index++) {
-    const byte = bytes[at + index] ?? 0
-    if (byte < (index === 1 ? low : 0x80) || byte > (index === 1 ? high : 0xbf)) return 0
-  }
-  return length
-}
-
-/** Overlong forms, surrogates and code points above U+10FFFF show in the second byte. */
-function secondByteRange(first: number): readonly [number, number] {
-  if (first === 0xe0) return [0xa0, 0xbf]
-  if (first === 0xed) return [0x80, 0x9f]
-  if (first === 0xf0) return [0x90, 0xbf]
-  if (first === 0xf4) return [0x80, 0x8f]
-  return [0x80, 0xbf]
 }

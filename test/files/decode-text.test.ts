@@ -20,6 +20,7 @@ test.each<[string, number[], number]>([
   ['an overlong form of three', [0xe0, 0x80, 0x80], 0],
   ['a surrogate', [0x61, 0x61, 0xed, 0xa0, 0x80], 2],
   ['above U+10FFFF', [0xf4, 0x90, 0x80, 0x80], 0],
+  ['behind the character that stands for such bytes', [0xef, 0xbf, 0xbd, 0xef, 0xbf, 0x41], 3],
   ['a character cut by the end', [0xc3, 0xa4, 0xf0, 0x9f, 0x98], 2],
 ])('%s is placed', (_, bytes, offset) => {
   expect(decodeText(new Uint8Array(bytes))).toEqual({
