@@ -48,7 +48,7 @@ interface Connection {
  * is written to a socket which the server has just closed. This machine is reached directly, whatever proxies
  * are set: a key that may go there in clear text must not leave the machine.
  * Only undici's client module is loaded: importing all of undici takes longer than a whole request.
- * @throws ExchangeError when the address of the proxy is none
+ * @throws ExchangeError when the address of the proxy is not valid
  */
 export async function openConnection(
   origin: string,
@@ -115,17 +115,19 @@ async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispat
   }
 }
 
-/** The part of undici's parser that is told of the status line and the headers of a reply. */
+/** The part of undici's parser that gets the status line and the headers of a reply. */
 interface ReplyParser {
   onHeadersComplete(status: number, ...rest: unknown[]): number
 }
 
-/** Documented by undici ("Diagnostics Channel Support"); told of every request, through a proxy, too. */
-subscribe('undici:client:sendHeaders', (message) => {
+/** The channel of every request, also through a proxy (undici's documentation, "Diagnostics Channel Support"). */
+export const requestSent = 'undici:client:sendHeaders'
+
+subscribe(requestSent, (message) => {
   const { socket } = message as { readonly socket: Socket & Partial<Record<symbol, ReplyParser>> }
   const parser = socket[undiciSymbols.kParser]
   if (parser !== undefined) passContinueOn(parser)
-  // The end of the connection follows, and undici would tell of that in place of the reason.
+  // The end of the connection follows, and undici would report that in place of the reason.
   socket.once('error', (error) => {
     if (isClientCertificateAlert(error)) socket.destroy(error)
   })
@@ -133,14 +135,14 @@ subscribe('undici:client:sendHeaders', (message) => {
 
 /**
  * A server may send `100 Continue` although nobody asked for it (RFC 9110, 15.2.1). undici ends the connection then, but
- * passes all other informational replies on, so its parser is told of one of these.
+ * passes all other informational responses on, so its parser is given one of these.
  */
 function passContinueOn(parser: ReplyParser): void {
   const read = parser.onHeadersComplete
   parser.onHeadersComplete = (status, ...rest) => read.call(parser, status === 100 ? 102 : status, ...rest)
 }
 
-/** How a socket reads into memory of ours: the option `onread` of `net.connect` and `tls.connect`. */
+/** Makes a socket read into memory of ours: the option `onread` of `net.connect` and `tls.connect`. */
 interface ReadMemory {
   /** Called before each read. */
   buffer(): Uint8Array
@@ -148,7 +150,7 @@ interface ReadMemory {
   callback(this: Socket, length: number, memory: Uint8Array): boolean
 }
 
-/** The most that the first reads take, in bytes; as much as in Node's own way of reading. */
+/** The first reads take at most this many bytes, as Node's own do. */
 const firstSize = 65_536
 /**
  * Once a read has been filled, there is much to read: each costs a turn of the loop, whatever its size. Measured on

@@ -51,7 +51,7 @@ interface Cause {
   /** Where a connection was tried to. */
   readonly port: number | undefined
   readonly hostname: string | undefined
-  /** What a parser had not understood yet when it gave up; empty at the end of the connection. */
+  /** What a parser had not read when it gave up; empty at the end of the connection. */
   readonly unread: string | undefined
 }
 
@@ -120,7 +120,7 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   const tls = has((code) => code.startsWith('ERR_SSL_') || code === 'EPROTO')
   if (tls) return fail('tls', `${host} does not speak TLS on this port (${tls.code}).`)
   const proxy = stage === 'connect' ? proxyIn(chain, url) : undefined
-  if (proxy) return fail('proxy', `The proxy ${placeOf(proxy)} cannot be reached (${proxy.code}).`)
+  if (proxy) return fail('proxy', `The proxy ${addressOf(proxy)} cannot be reached (${proxy.code}).`)
   const dns = has((code) => code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_FAIL')
   if (dns) return fail('dns', `The host ${host} cannot be found (${dns.code}).`)
   const unreachable = stage === 'connect' && has((code) => unreachableCodes.has(code))
@@ -129,13 +129,13 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
     return fail('limit', `The headers of the reply are larger than ${maxHeaderBytes / 1024} KiB.`)
   }
   if (has((code) => code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')) {
-    return fail('source', 'What was to be sent changed its size meanwhile.')
+    return fail('source', 'The request body changed size while it was sent.')
   }
   if (stage === 'body' && chain.some(isEarlyEnd)) {
     return fail('reset', `${host} closed the connection in the middle of its reply.`)
   }
   if (has((code) => code.startsWith('HPE_') || code.includes('CONTENT_LENGTH_MISMATCH'))) {
-    return fail('protocol', `${host} does not answer in valid HTTP.`)
+    return fail('protocol', `${host} sent an invalid HTTP response.`)
   }
   if (chain.some(({ message }) => /proxy/i.test(message))) {
     return fail('proxy', `The proxy did not open a connection to ${host}.`)
@@ -143,7 +143,7 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
   if (stage === 'connect') return fail('connect', `The connection to ${host} failed${codeText(chain)}.`)
   if (has((code) => resetCodes.has(code)))
     return fail('reset', `${host} closed the connection${codeText(chain)}.`)
-  return fail('protocol', `The reply of ${host} cannot be read${codeText(chain)}.`)
+  return fail('protocol', `The reply from ${host} cannot be read${codeText(chain)}.`)
 }
 
 /**
@@ -154,7 +154,7 @@ function isEarlyEnd({ code, unread }: Cause): boolean {
   return code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || unread === ''
 }
 
-/** A connection that was tried to another place than the one asked for was tried to a proxy. */
+/** A connection to another address than the one asked for was one to a proxy. */
 function proxyIn(chain: readonly Cause[], url: URL): Cause | undefined {
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
   const isProxy = (cause: Cause) =>
@@ -164,7 +164,7 @@ function proxyIn(chain: readonly Cause[], url: URL): Cause | undefined {
   return chain.find(isProxy)
 }
 
-function placeOf({ hostname = '', port }: Cause): string {
+function addressOf({ hostname = '', port }: Cause): string {
   const host = hostname.includes(':') ? `[${hostname}]` : hostname
   return port === undefined ? host : `${host}:${port}`
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { tuneForLongWork, type Clock } from '../context.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
-import { openConnection, type ConnectionOptions, createReadMemory } from './connection.ts'
+import { openConnection, type ConnectionOptions, createReadMemory, requestSent } from './connection.ts'
 import { DeadlinePassed, ExchangeError, classifyFault, phaseOf, type Stage } from './exchange-error.ts'
 import { createWatchdog } from './time-limits.ts'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -56,7 +56,7 @@ interface ExchangeOptions extends ConnectionOptions {
 const pauseAbove = 16
 /** An exchange of more bytes, in either direction, is a long one; by then the space for garbage has grown enough. */
 const longExchangeBytes = 3_000_000
-/** A server may send informational replies (103), but not for ever (fault B11). */
+/** A server may send informational responses (103), but not forever (fault B11). */
 const maxInformational = 100
 
 /**
@@ -106,16 +106,21 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       wakeReader()
     }
     const onAbort = () => fail(abortError(signal, stage, request))
-    const expire = (limit: number | undefined, what: string, hasMoved?: () => boolean) => {
-      const message = `${what} within ${(limit ?? 0) / 1000} s from ${host}.`
-      watchdog.watch(limit, () => fail(new ExchangeError(stage, 'timeout', message)), hasMoved)
+    const expireAfter = (
+      limit: number | undefined,
+      message: (time: string) => string,
+      hasMoved?: () => boolean,
+    ) => {
+      const text = message(`${(limit ?? 0) / 1000} s`)
+      watchdog.watch(limit, () => fail(new ExchangeError(stage, 'timeout', text)), hasMoved)
     }
-    const expireIdle = () => expire(limits.idle, 'No further byte')
+    const expireIdle = () => expireAfter(limits.idle, (time) => `${host} sent no more data for ${time}.`)
     signal.addEventListener('abort', onAbort, { once: true })
-    expire(limits.connect, 'No connection')
+    expireAfter(limits.connect, (time) => `No connection to ${host} within ${time}.`)
 
     async function* sendBody(body: RequestBody): AsyncGenerator<Uint8Array> {
-      expire(limits.idle, 'No progress in sending the request', upload?.hasMoved)
+      const message = (time: string) => `Sending the request to ${host} made no progress for ${time}.`
+      expireAfter(limits.idle, message, upload?.hasMoved)
       try {
         for await (const chunk of body.chunks()) {
           count(chunk)
@@ -132,7 +137,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       // The answer may come before the request has gone out whole (an early 413).
       if (stage !== 'send') return
       stage = 'wait'
-      expire(limits.firstByte, 'No reply')
+      expireAfter(limits.firstByte, (time) => `No reply from ${host} within ${time}.`)
     }
 
     async function* readBody(): AsyncGenerator<Uint8Array> {
@@ -183,7 +188,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
         onResponseStart(_, status, headers) {
           if (status < 200) {
             if (++informational > maxInformational) {
-              fail(new ExchangeError(stage, 'protocol', `${host} sends only informational replies.`))
+              fail(new ExchangeError(stage, 'protocol', `${host} sent only informational (1xx) responses.`))
             }
             return
           }
@@ -230,7 +235,7 @@ function abortError({ reason }: AbortSignal, stage: Stage, { method }: ExchangeR
 function sourceError(error: unknown): Error {
   if (error instanceof ModelgateError) return error
   const reason = error instanceof Error ? error.message : String(error)
-  return new ExchangeError('send', 'source', `What was to be sent cannot be read: ${reason}.`, error)
+  return new ExchangeError('send', 'source', `The request body cannot be read: ${reason}.`, error)
 }
 
 function plainHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): ReplyHeaders {
@@ -241,41 +246,34 @@ function plainHeaders(headers: Readonly<Record<string, string | string[] | undef
   return plain
 }
 
-/** How the sending of one request goes on below the chunks: a slow line takes minutes for a single one. */
-interface UploadProgress {
-  /** Whether the system has taken bytes since the last call. */
-  hasMoved(): boolean
-  /** To be called when nothing is sent any more. */
-  end(): void
-}
-
-/** Documented by undici ("Diagnostics Channel Support"); told of every request, through a proxy, too. */
-const channel = 'undici:client:sendHeaders'
-
-/** @param body what was given to undici as the body: the request is known by it */
-function watchUpload(body: unknown): UploadProgress {
+/**
+ * Follows the sending of one request below its chunks: a slow line takes minutes for a single one.
+ * @param body what was given to undici as the body, which identifies the request
+ */
+function watchUpload(body: unknown) {
   let socket: Socket | undefined
   let before: number | null = null
   const onHeaders = (message: unknown) => {
     const sent = message as { readonly request: { readonly body: unknown }; readonly socket: Socket }
     if (sent.request.body === body) socket = sent.socket
   }
-  subscribe(channel, onHeaders)
+  subscribe(requestSent, onHeaders)
   return {
+    /** Whether the system has taken bytes since the last call. */
     hasMoved() {
       const now = unsentBytes(socket)
       const moved = before !== null && now !== before
       before = now
       return moved
     },
-    end: () => void unsubscribe(channel, onHeaders),
+    end: () => void unsubscribe(requestSent, onHeaders),
   }
 }
 
 /**
- * Bytes that the system has not taken yet. A socket tells only of whole chunks; the handle that it writes to, and the
- * lowest of several (TLS, a tunnel), tells of bytes: Node's own `socket.setTimeout` goes by that, too.
- * Null where a Node does not tell: then only whole chunks count.
+ * Bytes that the system has not taken yet. A socket counts only whole chunks; the handle that it writes to, the lowest of
+ * several (TLS, a tunnel), counts bytes, which Node's own `socket.setTimeout` goes by, too.
+ * Null where a Node does not say: then only whole chunks count.
  */
 function unsentBytes(socket: Socket | undefined): number | null {
   let handle = objectOf(objectOf(socket)['_handle'])

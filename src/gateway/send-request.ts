@@ -143,16 +143,14 @@ export function jsonBody(value: unknown): RequestBody {
   return { length: bytes.length, chunks: () => [bytes] }
 }
 
-/** @throws ContractError for a reply that is encoded although that was not asked for */
+/** @throws ContractError for a reply with a content encoding, which was not requested */
 export function refuseEncoding({ headers, close }: Reply): void {
   const encoding: string = headers['content-encoding'] ?? ''
   // A relay that passes headers on may give one twice (quirk 30).
   if (/^[\s,]*(?:identity[\s,]*)*$/i.test(encoding)) return
   close()
-  throw new ContractError(
-    'encoded_reply',
-    `The reply is encoded (${encoding.slice(0, 40)}) although that was not asked for.`,
-  )
+  const message = `The reply is encoded (${encoding.slice(0, 40)}), which was not requested.`
+  throw new ContractError('encoded_reply', message)
 }
 
 /** What an exchange that broke off means for the user: not sent (6), unknown (7), or a broken reply (8). */
@@ -167,8 +165,8 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
   // A proxy that fails by itself has not passed anything on; a handshake that fails lets no request through.
   if (stage === 'connect' || stage === 'send' || fault === 'proxy' || fault === 'client_certificate') {
     // What was only to be read has cost nothing in any case, and is often what something paid for has led to.
-    const told = kind === 'read' ? message : `${message} Nothing was sent.`
-    return new ModelgateError('notSent', `not_sent_${fault}`, told, {
+    const text = kind === 'read' ? message : `${message} Nothing was sent.`
+    return new ModelgateError('notSent', `not_sent_${fault}`, text, {
       phase,
       billed: 'no',
       hint: notSentHint(fault),
@@ -193,7 +191,7 @@ export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateE
 function notSentHint(fault: ExchangeError['fault']): string {
   if (fault === 'certificate') return 'Name the certificate authority with --ca-file or NODE_EXTRA_CA_CERTS.'
   if (fault === 'client_certificate')
-    return 'This program presents no client certificate: use an address or a proxy that does without.'
+    return 'modelgate cannot send client certificates: use an address or a proxy that needs none.'
   if (fault === 'tls') return 'Does the base URL need http:// instead of https:// ?'
   if (fault === 'proxy') return 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
   return 'Check the base URL (--base-url) and the network; running it again is safe.'

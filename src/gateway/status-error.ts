@@ -55,7 +55,7 @@ export function statusError(
   return new ModelgateError(
     exit,
     errorCode(body.code) ?? (exit === 'key' ? 'key_refused' : `http_${status}`),
-    `${verdict(exit, kind)} (HTTP ${status}${said(body)}`,
+    `${headline(exit, kind)} (HTTP ${status}${detail(body)}`,
     facts,
   )
 }
@@ -77,16 +77,14 @@ function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
   return kind === 'read' ? 'later' : 'unknown'
 }
 
-function verdict(exit: ExitName, kind: RequestKind): string {
+function headline(exit: ExitName, kind: RequestKind): string {
   if (exit === 'key') return 'The gateway refused the key'
   if (exit === 'later') return 'The gateway cannot answer now'
   if (exit === 'rejected') return 'The gateway rejected the request'
-  return kind === 'read'
-    ? 'The gateway failed'
-    : 'The gateway failed, and may have done the work all the same'
+  return kind === 'read' ? 'The gateway failed' : 'The gateway failed, but may have done the work anyway'
 }
 
-function said({ message, param }: ErrorBody): string {
+function detail({ message, param }: ErrorBody): string {
   if (message === undefined) return ').'
   const about = param === undefined || message.includes(param) ? '' : ` [${param}]`
   return `): ${message}${about}`

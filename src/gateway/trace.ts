@@ -11,7 +11,7 @@ export interface Trace {
 }
 
 const secretHeader = /authorization|cookie|key|token|secret|signature/i
-/** Named after a key, yet no secret, and wanted when a lost request is looked up. */
+/** Has `key` in its name but is no secret, and is needed to look up a lost request. */
 const harmless = new Set(['idempotency-key'])
 
 /**

@@ -67,7 +67,7 @@ export const brokenReplies: readonly Kill[] = [
       sse([delta('Hello.')], { headers: { 'content-encoding': 'gzip' }, ending: 'stall' }),
     ],
     exit: 8,
-    says: /The reply is encoded \(gzip\) although that was not asked for\./,
+    says: /The reply is encoded \(gzip\), which was not requested\./,
     error: { ...facts, code: 'encoded_reply', billed: 'maybe' },
   },
   {

@@ -34,7 +34,7 @@ const persisting = (status: number): Kill => {
     replies: () => [failed, failed, failed],
     waits: [375, 750],
     exit: 7,
-    says: /may have done the work all the same \(HTTP 50\d\): It broke\./,
+    says: /may have done the work anyway \(HTTP 50\d\): It broke\./,
     error: { ...facts, code: `http_${status}`, phase: 'reply', http_status: status, request_id: 'req_7' },
   }
 }
@@ -98,7 +98,7 @@ export const lostReplies: readonly Kill[] = [
       await clock.advance(120_000)
     },
     exit: 7,
-    says: /No reply within 120 s/,
+    says: /No reply from \S+ within 120 s/,
     error: { ...beforeHeaders, code: 'outcome_timeout' },
   },
   {
@@ -110,7 +110,7 @@ export const lostReplies: readonly Kill[] = [
     },
     exit: 7,
     stdout: 'Hello, \n',
-    says: /No further byte within 60 s/,
+    says: /sent no more data for 60 s/,
     error: { ...facts, code: 'outcome_timeout', phase: 'stream' },
   },
   {
