@@ -1,4 +1,4 @@
-import { ModelgateError, UsageError } from './errors.ts'
+import { ConfigError, ModelgateError, UsageError } from './errors.ts'
 
 /**
  * Collects what is wrong with a call (its flags, files and configuration), so that all of it is reported at once.
@@ -38,12 +38,13 @@ export function createProblemList(limit = Infinity): ProblemList {
       return problems.length > limit
     },
     throwAny() {
-      throwProblems(problems.length > limit ? [...problems.slice(0, limit), andMore] : problems)
+      if (problems.length > limit) problems.splice(limit, Infinity, new ConfigError(andMore))
+      throwProblems(problems)
     },
   }
 }
 
-const andMore = new UsageError('… and more.')
+const andMore = '… and more.'
 
 /**
  * Waits for all of several inputs and throws all their problems together.
@@ -84,7 +85,7 @@ function listOf(problems: readonly ModelgateError[]): ModelgateError {
     return hint === undefined || isShared(problem) ? problem.message : `${problem.message} ${hint}`
   })
   const hints = new Set(problems.filter(isShared).flatMap((problem) => problem.facts.hint ?? []))
-  const isConfig = problems.every((problem) => problem === andMore || problem.facts.phase === 'config')
+  const isConfig = problems.every((problem) => problem.facts.phase === 'config')
   const listFacts = {
     phase: isConfig ? 'config' : 'input',
     billed: 'no',

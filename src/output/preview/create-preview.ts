@@ -1,9 +1,10 @@
 import { inCi, type Context } from '../../context.ts'
-import type { Preview, PreviewMode } from './drawing.ts'
+import type { PreviewMode } from './detect-protocol.ts'
+import type { Preview } from './drawing.ts'
 
 export interface PreviewOptions {
   readonly mode: PreviewMode
-  /** Takes the line that says why a picture is not shown; it goes to standard error unless given. */
+  /** Takes the line that says why a picture is not shown; standard error unless given. */
   readonly notice?: (message: string) => void
 }
 
@@ -15,10 +16,10 @@ export function createPreview(context: Context, options: PreviewOptions): Previe
   const { mode, notice = (message) => context.stderr.write(`${message}\n`) } = options
   if (mode === 'off' || !context.stderr.isTerminal || inCi(context.env)) return undefined
   if (mode === 'auto' && context.env.TERM === 'dumb') return undefined
-  let hasToldWhy = false
+  let isReported = false
   const skip = (message: string) => {
-    if (!hasToldWhy) notice(message)
-    hasToldWhy = true
+    if (!isReported) notice(message)
+    isReported = true
   }
   const drawing = lazily(async () => {
     const { createDrawing } = await import('./drawing.ts')

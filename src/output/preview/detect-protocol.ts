@@ -1,12 +1,15 @@
-import type { Context } from '../../context.ts'
 import { execFile } from 'node:child_process'
+import type { Context } from '../../context.ts'
 
 /** How a picture gets onto a terminal. */
 export type Protocol = 'kitty' | 'iterm' | 'sixel' | 'blocks'
 
+/** `auto` takes the best that the terminal has. */
+export type PreviewMode = 'auto' | Protocol | 'off'
+
 type Environment = Context['env']
 
-/** What a terminal says about itself, in its environment or, through tmux, in its names. */
+/** How a terminal is recognised: by its environment or, through tmux, by its names. */
 interface Terminal {
   readonly protocol: Protocol
   readonly matches: (env: Environment) => unknown
@@ -42,7 +45,7 @@ export function detectProtocol(env: Environment): Protocol {
   return terminals.find(({ matches }) => matches(env))?.protocol ?? 'blocks'
 }
 
-/** What tmux tells about itself and about the terminal around it. */
+/** What is known of tmux and of the terminal around it. */
 interface TmuxFacts {
   /** Whether sequences wrapped for the outer terminal get there. */
   readonly passesThrough: boolean
@@ -57,7 +60,7 @@ const question = '#{allow-passthrough}\n#{client_termname}\n#{client_termtype}'
  * one it is attached to now. Passing through is allowed unless the option `allow-passthrough` is off, its default;
  * versions before 3.3 have no such option and always pass through. No answer means no.
  */
-export async function askTmux(context: Context): Promise<TmuxFacts> {
+async function askTmux(context: Context): Promise<TmuxFacts> {
   const answer = await new Promise<string>((resolve) => {
     const options = { env: context.env, timeout: 1000, signal: context.signal }
     execFile('tmux', ['display-message', '-p', question], options, (error, stdout) => {
@@ -80,7 +83,35 @@ export function readTmuxAnswer(answer: string): TmuxFacts {
   }
 }
 
-/** Wraps a control sequence so that tmux hands it to the terminal around it. */
+/** Inside tmux only what tmux passes through; inside GNU screen, which cuts long sequences, only characters. */
+export async function chooseProtocol(
+  context: Context,
+  mode: Exclude<PreviewMode, 'off'>,
+  skip: (message: string) => void,
+): Promise<{ protocol: Protocol; isInTmux: boolean }> {
+  const { env } = context
+  const blocks = { protocol: 'blocks', isInTmux: false } as const
+  if (mode === 'blocks') return blocks
+  if (env.TMUX) {
+    const tmux = await askTmux(context)
+    const protocol = mode === 'auto' ? tmux.protocol : mode
+    if (protocol === 'blocks' || protocol === 'sixel') return blocks
+    if (tmux.passesThrough) return { protocol, isInTmux: true }
+    if (mode !== 'auto')
+      skip('tmux does not pass pictures through; allow it with: tmux set -g allow-passthrough on')
+    return blocks
+  }
+  if (mode !== 'auto') return { protocol: mode, isInTmux: false }
+  return env.STY ? blocks : { protocol: detectProtocol(env), isInTmux: false }
+}
+
+/** Whether `COLORTERM` says so, or Node knows the terminal. */
+export function hasTrueColour({ env, stderr }: Context): boolean {
+  if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? '')) return true
+  return (stderr.stream?.getColorDepth?.(env) ?? 8) >= 24
+}
+
+/** Wraps a control sequence so that tmux passes it through to the terminal around it. */
 export function throughTmux(sequence: string): string {
   return `\x1bPtmux;${sequence.replaceAll('\x1b', '\x1b\x1b')}\x1b\\`
 }

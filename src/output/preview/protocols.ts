@@ -1,7 +1,109 @@
-import { type CellSize, type FittedSize, cellAspect, scaleToCells } from './fit-picture.ts'
+import type { Context } from '../../context.ts'
 import type { Pixels } from '../../files/codecs.ts'
 
-/** The longest piece of base64 that one command may carry. */
+/** A size in characters of the terminal. */
+export interface CellSize {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** Most terminals have characters about twice as high as wide. */
+export const cellAspect = 2
+
+/** A picture with fewer rows shows nothing. */
+const minRows = 12
+
+/** The room for a picture: all columns and a third of the rows, or 12 rows where the terminal has so many. */
+export function previewRoom({ stderr }: Pick<Context, 'stderr'>): CellSize {
+  const rows = stderr.stream?.rows || 24
+  const room = Math.max(Math.floor(rows / 3), Math.min(minRows, rows - 4), 1)
+  return { columns: Math.max(1, stderr.columns), rows: room }
+}
+
+/** The room that a picture takes. */
+export interface FittedSize extends CellSize {
+  /** What keeps it from being larger; a terminal that knows its characters' shape needs only that. */
+  readonly limit: keyof CellSize
+}
+
+/** The largest size that keeps the aspect of a picture within a room. At least one character, however thin. */
+export function fitPicture(width: number, height: number, room: CellSize): FittedSize {
+  const columnsPerRow = (width / height) * cellAspect
+  const columns = Math.min(room.columns, room.rows * columnsPerRow)
+  return {
+    columns: Math.max(1, Math.round(columns)),
+    rows: Math.max(1, Math.min(room.rows, Math.round(columns / columnsPerRow))),
+    limit: columns === room.columns ? 'columns' : 'rows',
+  }
+}
+
+/**
+ * The picture with as many pixels as fit, its aspect kept.
+ * @param cell pixels in one character of the terminal
+ */
+export function scaleToCells(picture: Pixels, size: FittedSize, cell: PixelSize): Pixels {
+  const { width, height } = picture
+  const scale =
+    size.limit === 'columns' ? (size.columns * cell.width) / width : (size.rows * cell.height) / height
+  return scalePicture(picture, width * scale, height * scale)
+}
+
+interface PixelSize {
+  readonly width: number
+  readonly height: number
+}
+
+/**
+ * A smaller picture, each pixel the average of those it stands for. Colours are weighed by their alpha, so that what
+ * cannot be seen has no colour. A picture is not made larger.
+ */
+function scalePicture(picture: Pixels, maxWidth: number, maxHeight: number): Pixels {
+  const width = Math.min(picture.width, Math.max(1, Math.round(maxWidth)))
+  const height = Math.min(picture.height, Math.max(1, Math.round(maxHeight)))
+  const data = new Uint8ClampedArray(width * height * 4)
+  for (let y = 0; y < height; y++) {
+    const rows = span(y, height, picture.height)
+    for (let x = 0; x < width; x++) {
+      average(picture, span(x, width, picture.width), rows, data, (y * width + x) * 4)
+    }
+  }
+  return { data, width, height }
+}
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** The pixels of the large picture that one of the small one stands for. */
+function span(at: number, count: number, total: number): Span {
+  return { start: Math.floor((at * total) / count), end: Math.floor(((at + 1) * total) / count) }
+}
+
+function average(picture: Pixels, columns: Span, rows: Span, target: Uint8ClampedArray, at: number): void {
+  let red = 0
+  let green = 0
+  let blue = 0
+  let alpha = 0
+  for (let y = rows.start; y < rows.end; y++) {
+    const first = (y * picture.width + columns.start) * 4
+    const last = (y * picture.width + columns.end) * 4
+    for (let from = first; from < last; from += 4) {
+      const weight = picture.data[from + 3]!
+      red += picture.data[from]! * weight
+      green += picture.data[from + 1]! * weight
+      blue += picture.data[from + 2]! * weight
+      alpha += weight
+    }
+  }
+  if (alpha === 0) return
+  target[at] = red / alpha
+  target[at + 1] = green / alpha
+  target[at + 2] = blue / alpha
+  target[at + 3] = alpha / ((rows.end - rows.start) * (columns.end - columns.start))
+}
+
+/** At most so much base64 fits into one command. */
 const pieceLength = 4096
 
 /**
@@ -15,7 +117,7 @@ export function kittyPicture(png: Uint8Array, size: FittedSize): string {
 
 /**
  * The same through a terminal multiplexer, which knows nothing of pictures: the picture is placed virtually, and
- * characters that mean parts of it are printed, so that it scrolls and vanishes with the text.
+ * placeholder characters are printed for its parts, so that it scrolls and disappears with the text.
  * @param id 1 to 255; the colour of the characters
  */
 export function kittyPlaceholders(
@@ -48,7 +150,7 @@ function transfer(png: Uint8Array, keys: Readonly<Record<string, string | number
 
 const placeholder = '\u{10eeee}'
 
-/** The marks that number rows and columns; the protocol has more, for pictures higher than a preview. */
+/** They number rows and columns; the protocol has more, for pictures higher than a preview. */
 const diacritics = Array.from(
   '\u0305\u030d\u030e\u0310\u0312\u033d\u033e\u033f\u0346\u034a\u034b\u034c\u0350\u0351\u0352' +
     '\u0357\u035b\u0363\u0364\u0365\u0366\u0367\u0368\u0369\u036a\u036b\u036c\u036d\u036e\u036f',
@@ -102,7 +204,7 @@ type ColourDepth = 256 | 'true'
 const reset = '\x1b[0m'
 
 /**
- * Draws a picture with the character ▀: its ink is the upper pixel, its ground the lower one. Ends with a line feed.
+ * Draws a picture with the character ▀: its foreground is the upper pixel, its background the lower one. Ends with a line feed.
  * @param size in characters; a picture with fewer pixels takes less room
  */
 export function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth): string {
@@ -110,17 +212,20 @@ export function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth
   const colour = depth === 'true' ? trueColour : colourOf256
   let text = ''
   for (let y = 0; y < height; y += 2) {
-    let inkBefore = ''
-    let groundBefore = ''
+    let lastForeground = ''
+    let lastBackground = ''
     for (let x = 0; x < width; x++) {
       const at = (y * width + x) * 4
-      const ink = `38;${colour(data, at)}`
+      const foreground = `38;${colour(data, at)}`
       // Below the last row of an odd number is the terminal itself.
-      const ground = y + 1 < height ? `48;${colour(data, at + width * 4)}` : '49'
-      const changes = [...(ink === inkBefore ? [] : [ink]), ...(ground === groundBefore ? [] : [ground])]
+      const background = y + 1 < height ? `48;${colour(data, at + width * 4)}` : '49'
+      const changes = [
+        ...(foreground === lastForeground ? [] : [foreground]),
+        ...(background === lastBackground ? [] : [background]),
+      ]
       text += changes.length === 0 ? '▀' : `\x1b[${changes.join(';')}m▀`
-      inkBefore = ink
-      groundBefore = ground
+      lastForeground = foreground
+      lastBackground = background
     }
     text += `${reset}\n`
   }
@@ -135,7 +240,7 @@ function colourOf256(data: Uint8ClampedArray, at: number): string {
   return `5;${nearestColour(data[at]!, data[at + 1]!, data[at + 2]!)}`
 }
 
-/** A colour as brightness and two differences from it, by which an eye tells hues apart better than by red, green, blue. */
+/** A colour as brightness and two differences from it: distances are closer to what an eye sees than in red, green, blue. */
 type Tint = readonly [brightness: number, redness: number, blueness: number]
 
 const steps = [0, 95, 135, 175, 215, 255]
@@ -150,12 +255,12 @@ const palette: readonly Tint[] = [
 export function nearestColour(red: number, green: number, blue: number): number {
   const [brightness, redness, blueness] = tintOf(red, green, blue)
   let nearest = 0
-  let least = Infinity
+  let smallest = Infinity
   for (let at = 0; at < palette.length; at++) {
     const tint = palette[at]!
     const distance = (tint[0] - brightness) ** 2 + (tint[1] - redness) ** 2 + (tint[2] - blueness) ** 2
-    if (distance < least) {
-      least = distance
+    if (distance < smallest) {
+      smallest = distance
       nearest = at
     }
   }
@@ -170,7 +275,7 @@ function tintOf(red: number, green: number, blue: number): Tint {
 const light = 0x99
 const dark = 0x66
 
-/** The picture with what shines through it: squares in two greys, as picture editors show transparency. */
+/** The picture on squares of two greys, as image editors show transparency. */
 function onCheckerboard({ data, width, height }: Pixels, square: number): Pixels {
   const opaque = new Uint8ClampedArray(data.length)
   for (let y = 0; y < height; y++) {

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { createPreview } from '../../../src/output/preview/create-preview.ts'
-import type { PreviewMode } from '../../../src/output/preview/drawing.ts'
+import type { PreviewMode } from '../../../src/output/preview/detect-protocol.ts'
 import { encodeJpeg, encodeWebp } from '../../../src/files/codecs.ts'
 import { gifBytes, jpegBytes, pngBytes } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'
@@ -146,11 +146,11 @@ test.each<[string, Uint8Array, string]>([
   ['no image', Buffer.from('hello'), 'no preview: the image cannot be read'],
   ['an image cut short', tiny.subarray(0, 45), 'no preview: The image/png cannot be decoded.'],
   ['a JPEG of nothing', jpegBytes(), 'no preview: The image/jpeg cannot be decoded.'],
-  ['a GIF', gifBytes(), 'no preview: GIF images cannot be decoded'],
+  ['a GIF', gifBytes(), 'no preview: GIF images are not supported'],
   [
     'a bomb',
     pngBytes({ width: 60_000, height: 60_000, rows: [] }),
-    'no preview: 60000 × 60000 pixels are too many',
+    'no preview: 60000 × 60000 pixels are too large',
   ],
 ])('%s is skipped, said once, and the next picture is shown', async (_, bytes, notice) => {
   const { screen, notices } = await show('blocks', [bytes, bytes, tiny])
@@ -221,5 +221,7 @@ test.each<[string, string]>([
 test('who asks for a protocol that tmux does not pass on is told how to allow it', async () => {
   const { screen, notices } = await show('kitty', [tiny], tmuxEnvironment(String.raw`off\nxterm-kitty\n\n`))
   expect(screen).toContain('▀')
-  expect(notices).toEqual(['tmux passes no pictures on; allow it with: tmux set -g allow-passthrough on'])
+  expect(notices).toEqual([
+    'tmux does not pass pictures through; allow it with: tmux set -g allow-passthrough on',
+  ])
 })

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { systemContext } from '../../../src/context.ts'
 import { createPreview } from '../../../src/output/preview/create-preview.ts'
-import type { PreviewMode } from '../../../src/output/preview/drawing.ts'
+import type { PreviewMode } from '../../../src/output/preview/detect-protocol.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 
 const [mode = 'auto', width = '1', height = '1'] = process.argv.slice(2)
