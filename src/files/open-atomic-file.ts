@@ -1,14 +1,13 @@
-import { type Context, sleep } from '../context.ts'
-import { ModelgateError, FileError } from '../errors.ts'
-import type { AtomicFile } from './atomic-file.ts'
-import { openTemporary, type TemporaryOptions, digestWriter } from './temporary-file.ts'
-import { findTarget } from './write-target.ts'
 import { constants } from 'node:fs'
 import { open, type FileHandle, realpath } from 'node:fs/promises'
-import { systemCode, writeError, shownPath } from './file-error.ts'
 import { basename, join } from 'node:path'
+import { type Context, sleep } from '../context.ts'
+import { ModelgateError, FileError } from '../errors.ts'
+import { digestWriter, openTemporary, type AtomicFile, type TemporaryOptions } from './atomic-file.ts'
+import { shownPath, systemCode, writeError } from './file-error.ts'
 import { cutBytes, numberedName } from './file-name.ts'
 import { makeFolder } from './folder.ts'
+import { findTarget } from './write-target.ts'
 
 export interface WriteOptions {
   /** Replace an existing file. */

@@ -56,7 +56,7 @@ export function streamMedia<Facts>(
   }
   async function keepDamaged() {
     waiting = written = []
-    return (await rescued?.file.commitDamaged())?.path
+    return (await rescued?.file.commitDamaged().catch(() => undefined))?.path
   }
   return {
     noun: kind.noun,

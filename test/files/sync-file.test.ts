@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { createFileSync } from '../../src/files/temporary-file.ts'
+import { createFileSync } from '../../src/files/atomic-file.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -96,7 +96,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'file-not-synced',
-    file: 'src/files/temporary-file.ts',
+    file: 'src/files/atomic-file.ts',
     before: `await sync.finish()`,
     after: ``,
     tests: ['test/files/atomic-file-faults.test.ts'],

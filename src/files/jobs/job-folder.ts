@@ -3,7 +3,7 @@ import { open, readFile, readdir, rename, rmdir, unlink } from 'node:fs/promises
 import { join } from 'node:path'
 import { systemCode } from '../file-error.ts'
 import { syncFolder } from '../folder.ts'
-import { removeLeftovers } from '../temporary-file.ts'
+import { removeLeftovers } from '../atomic-file.ts'
 import { decodeRecord, mergeRecords, type JobRecord } from './job-record.ts'
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 
