@@ -6,7 +6,7 @@ import { runProgram } from './program.ts'
 export { systemContext }
 
 /**
- * Runs one command and resolves with the exit code of the process. The only catch of the program:
+ * Runs one command and resolves with the exit code of the process. Every failure ends here:
  * commands throw, and each error knows its code.
  */
 export async function main(argv: readonly string[], context: Context): Promise<number> {
@@ -19,7 +19,7 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     if (error instanceof AlreadyReported) return error.exitCode
     if (error instanceof OutputClosed) return error.exitCode
     const failure = asModelgateError(error, argv.includes('--debug'))
-    // Who has sent a request tells of its failures, and ends with `AlreadyReported`; or says so itself.
+    // A command that has sent a request reports its own failures, with what they may cost.
     const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
     const known = isUnsent ? failure.amend({ billed: 'no', ...failure.facts }) : failure
     const { reportError } = await import('./output/create-output.ts')

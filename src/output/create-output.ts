@@ -13,7 +13,7 @@ import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
-  /** What a flag asked for; otherwise the text itself, for a terminal or plain. */
+  /** What a flag asked for; otherwise the result itself, for a terminal or plain. */
   readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
   /**
    * What the command makes: text, files whose paths are the result, a report about a job, or a job that goes on
@@ -28,9 +28,9 @@ export interface OutputOptions {
   readonly usage: boolean
   /** Where the model's text goes instead of (text modes) or besides (others) standard output. */
   readonly file?: TextFile | undefined
-  /** What everything but the result's own text goes through; one that knows the environment's key unless given. */
+  /** Cleans everything but the result's own text; by default one that knows the environment's key. */
   readonly gate?: Gate | undefined
-  /** Where text goes that standard output does not take, and what the file there is called after. */
+  /** Where text goes that standard output does not take. */
   readonly rescue?: Omit<TextRescue, 'isRaw'> | undefined
 }
 
@@ -46,7 +46,7 @@ export function createOutput(context: Context, options: OutputOptions): Output {
   return mode === 'raw' ? redactRaw(kept, gate.documents()) : kept
 }
 
-/** Sees to it that text which was paid for gets into the file that was asked for, or is not lost on a full disk. */
+/** Writes the text to the file that was asked for, or keeps what standard output does not take. */
 function keepText(
   context: Context,
   output: Output,
@@ -54,7 +54,7 @@ function keepText(
   mode: OutputMode,
 ): Output {
   if (file !== undefined) return outputToFile(output, file, mode === 'terminal' || mode === 'plain')
-  // With --json the text is part of the error document.
+  // With --json the error document contains the text.
   if (rescue === undefined || mode === 'json') return output
   return rescueText(context, output, { ...rescue, isRaw: mode === 'raw' })
 }
@@ -86,7 +86,7 @@ function createRenderer(
       return createRawOutput(parts)
     case 'terminal':
     case 'plain': {
-      // A CI runner reads commands from whole lines, which streamed words cannot promise to avoid.
+      // A CI runner takes some lines for commands, which cannot be ruled out for streamed words.
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
       const show = (text: string) => showOwn(gate.text(text))
@@ -102,11 +102,11 @@ function createRenderer(
 export interface ErrorReportOptions {
   /** The form that the command line asked for. */
   readonly json?: 'json' | 'jsonl' | undefined
-  /** Errors are never silenced; taken so that a caller can hand on its flags as they are. */
+  /** Errors are printed all the same. */
   readonly quiet: boolean
 }
 
-/** Reports a failure that came before there was an `Output`, in the same form that one would have used. */
+/** Reports a failure from before there was an `Output`, in the form that it would have had. */
 export async function reportError(
   context: Context,
   error: ModelgateError,

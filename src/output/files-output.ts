@@ -12,11 +12,11 @@ import { isoTime, roughTime } from './job-progress.ts'
 interface PathsOutputParts {
   readonly screen: Screen
   readonly notices: Notices
-  /** How a path or an address is written: as it is, or with what could act on a terminal made visible. */
+  /** How a path or a URL is written: as it is, or made safe for a terminal. */
   readonly show: (text: string) => string
 }
 
-/** Commands that make files: the path of each file, or the address of each result, one a line. */
+/** Commands that make files: the path of each file, or the URL of each result, one per line. */
 export function createPathsOutput({ screen, notices, show }: PathsOutputParts): Output {
   const line = (text: string) => screen.text(`${show(text)}\n`)
   return {
@@ -43,30 +43,30 @@ export function createPathsOutput({ screen, notices, show }: PathsOutputParts): 
 interface JobOutputParts {
   readonly screen: Screen
   readonly notices: Notices
-  /** How words of the gateway are written: as they are, or with what could act on a terminal made visible. */
+  /** How text from the gateway is written: as it is, or made safe for a terminal. */
   readonly show: (text: string) => string
   readonly clock: Clock
-  /** What is told: all that is known of the job, or only its id, for a script that will look it up. */
+  /** Everything that is known of the job, or only its id, for a script that will look it up. */
   readonly what: 'report' | 'id'
 }
 
-/** Commands that do not wait for a job: what it is at the moment, when the command ends. */
+/** Commands that do not wait for a job: its state when the command ends. */
 export function createJobOutput({ screen, notices, show, clock, what }: JobOutputParts): Output {
-  const tell = (lines: readonly string[]) => {
+  const print = (lines: readonly string[]) => {
     screen.text(lines.map((line) => `${oneLine(show(line))}\n`).join(''))
   }
-  const report = (document: VideoDocument) => tell(reportLines(document, clock.now() / 1000))
+  const report = (document: VideoDocument) => print(reportLines(document, clock.now() / 1000))
   return {
     event: (event) => notices.event(event),
     raw() {},
     flush: () => screen.settle(),
     async end(document) {
-      if ('video' in document && what === 'id') tell([document.id])
+      if ('video' in document && what === 'id') print([document.id])
       else if ('video' in document) report(document)
       await screen.close()
     },
     async error(error, partial) {
-      // A job that failed has been looked up all the same.
+      // A failed job has been looked up, too.
       if (partial !== undefined && 'video' in partial && what === 'report') report(partial)
       notices.error(error)
       await screen.closeAfterError()
@@ -74,14 +74,14 @@ export function createJobOutput({ screen, notices, show, clock, what }: JobOutpu
   }
 }
 
-/** A name and a value on each line, so that a person reads it and a script finds it. Times are in Unix seconds. */
+/** A name and a value on each line, for people and for scripts. Times are in Unix seconds. */
 function reportLines(document: VideoDocument, now: number): string[] {
   const { id, model, state, status, progress, expires_at, files, failures } = document
   const row = (name: string, value: string) => `${name.padEnd(8)}  ${value}`
   return [
     row('id', id),
     ...(model === null ? [] : [row('model', model)]),
-    // What a gateway makes up is no name that a script needs as it is: made visible, wherever it is read.
+    // No script needs the gateway's own name of a state unchanged: made safe everywhere.
     row('state', sanitise(stateText({ state, status }))),
     ...(progress === null ? [] : [row('progress', `${progress}%`)]),
     ...(expires_at === null ? [] : [row('expires', expiryText(expires_at, now))]),

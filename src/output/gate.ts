@@ -9,44 +9,44 @@ import {
 import type { PieceStream, TextStream } from './redact/streams.ts'
 
 /**
- * What everything goes through that leaves the program and is not a result's own text or media: it takes secrets out,
- * and what could act on a terminal.
+ * Everything that leaves the program and is not a result's own text or media goes through the gate: it removes secrets,
+ * and whatever could act on a terminal.
  */
 export interface Gate {
-  /** Adds a secret that has become known; empty ones are none. Streams that were begun before do not look for it. */
+  /** Adds a secret that has become known. Streams that exist already do not look for it. */
   hide(secret: string): void
-  /** Without secrets: an id, a path, an address. */
+  /** An id, a path, a URL: without secrets. */
   text(text: string): string
   /** One line for standard error, at most `limit` characters long. */
   line(text: string, limit: number): string
-  /** Words for standard error that come in pieces. */
+  /** Text for standard error that comes in pieces. */
   words(): TextStream
   /** A JSON document for standard error. */
   json(text: string): string
-  /** JSON without secrets, for standard output or a file: one document, or one a line. */
+  /** JSON without secrets, for standard output or a file: one document, or one on each line. */
   document(json: string): string
-  /** JSON documents whose strings may be the pieces of one text. */
+  /** JSON documents whose strings may be pieces of one text. */
   documents(): PieceStream
-  /** The bytes of a reply on their way to standard output, as they are but for secrets; on a terminal sanitised. */
+  /** The bytes of a reply for standard output, unchanged but for secrets; sanitised on a terminal. */
   reply(): ReplyStream
 }
 
-/** Bytes that come in pieces, and what of them can be passed on. */
+/** Bytes that come in pieces; what can be passed on is returned. */
 export interface ReplyStream {
   push(chunk: Uint8Array): Uint8Array | string
   end(): Uint8Array | string
 }
 
-/** @param secrets known by now; the key that the environment holds is always one */
+/** @param secrets known already; the key in the environment is always one */
 export function createGate(context: Context, secrets: readonly string[] = []): Gate {
   const { MODELGATE_API_KEY: ownKey = '' } = context.env
   const hidden = new Set([ownKey, ...secrets].filter((secret) => secret !== ''))
-  const redact = renewed(createRedactor)
-  const redactJson = renewed(createJsonRedactor)
-  const guarded = inCi(context.env)
+  const redact = lazily(createRedactor)
+  const redactJson = lazily(createJsonRedactor)
+  const isCi = inCi(context.env)
 
-  /** Made when it is first needed, and again when there is another secret. */
-  function renewed(create: (secrets: readonly string[]) => (text: string) => string) {
+  /** Created when it is first needed, and again when there is another secret. */
+  function lazily(create: (secrets: readonly string[]) => (text: string) => string) {
     let made: { readonly count: number; readonly redactor: (text: string) => string } | undefined
     return (text: string) => {
       if (made?.count !== hidden.size) made = { count: hidden.size, redactor: create([...hidden]) }
@@ -56,11 +56,11 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
   return {
     hide: (secret) => void (secret !== '' && hidden.add(secret)),
     text: redact,
-    // A secret is removed while it is whole, before a line is cut. In CI no line may look like a command to the
-    // runner (`::set-env …`, `##[group]`), which reads standard error too.
+    // Secrets are removed before a line is cut. In CI no line may look like a command to the runner
+    // (`::set-env …`, `##[group]`), which reads standard error too.
     line(text, limit) {
       const line = cut(sanitise(redact(text).replace(/[\r\n]+/g, ' ')), limit)
-      return guarded
+      return isCi
         ? line.replaceAll('##[', '## [').replace(/^\s*::/, (start) => `${start.slice(0, -1)} :`)
         : line
     },
@@ -79,7 +79,7 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
     },
     json(text) {
       const json = sanitiseJson(redactJson(text))
-      return guarded ? json.replaceAll('##[', '#\\u0023[') : json
+      return isCi ? json.replaceAll('##[', '#\\u0023[') : json
     },
     document: redactJson,
     documents: () => createPieceRedactor([...hidden]),
@@ -87,7 +87,7 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
   }
 }
 
-/** Elsewhere than on a terminal a byte is a character, so that every byte stays what it is. */
+/** Except on a terminal, each byte is decoded as one character, so that it stays unchanged. */
 function createReplyStream(stream: TextStream, isTerminal: boolean): ReplyStream {
   if (!isTerminal) {
     return {
@@ -102,7 +102,7 @@ function createReplyStream(stream: TextStream, isTerminal: boolean): ReplyStream
   }
 }
 
-/** Counts code units, but never cuts a character in two. */
+/** Counts code units, but never splits a character. */
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
   return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`
@@ -110,22 +110,22 @@ function cut(text: string, limit: number): string {
 
 /**
  * Characters that could act on a terminal: C0 but tab and newline, DEL, C1, the bidirectional overrides and isolates,
- * tag characters. Characters are replaced, not sequences parsed, so that no cut between chunks can hide one.
+ * tag characters. Single characters are replaced instead of parsing sequences, so that none can hide between chunks.
  */
-const acting = /\r\n|[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u
-const everyActing = new RegExp(acting, 'gu')
+const unsafe = /\r\n|[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u
+const everyUnsafe = new RegExp(unsafe, 'gu')
 
-/** Text that is safe to show on a terminal: what could act on it is shown as a mark instead (`ESC` as `␛`). */
+/** Text that is safe on a terminal: characters that could act on it are replaced with a visible mark (`ESC` with `␛`). */
 export function sanitise(text: string): string {
-  return acting.test(text) ? text.replace(everyActing, mark) : text
+  return unsafe.test(text) ? text.replace(everyUnsafe, mark) : text
 }
 
 /**
- * JSON in which the same characters are written as escapes: the same document, safe to show.
+ * JSON in which these characters are written as escapes: the same document, safe on a terminal.
  * Only for JSON without raw control characters, as `JSON.stringify` makes it.
  */
 export function sanitiseJson(json: string): string {
-  return acting.test(json) ? json.replace(everyActing, escapeUnits) : json
+  return unsafe.test(json) ? json.replace(everyUnsafe, escapeUnits) : json
 }
 
 function mark(character: string): string {

@@ -6,11 +6,11 @@ import { isoTime, roughTime } from './job-progress.ts'
 export interface TableView {
   /** Unix seconds. */
   readonly now: number
-  /** The width of the terminal; undefined for a script, which gets all that is known, with tabs between. */
+  /** The width of the terminal; undefined for a script, which gets every field, separated by tabs. */
   readonly columns: number | undefined
 }
 
-/** Jobs as rows, each with its newline; nothing for none. What could act on a terminal is shown as a mark. */
+/** Jobs as rows, each with its newline; empty when there are none. Safe for a terminal. */
 export function jobTable(jobs: readonly JobSummary[], { now, columns }: TableView): string {
   if (jobs.length === 0) return ''
   const lines =
@@ -25,7 +25,7 @@ export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: n
   return expires_at !== null && expires_at <= now
 }
 
-/** The whole id, times that a calendar has, one line of the prompt, and the gateway's word where it is another. */
+/** The whole id, full times, one line of the prompt, and the gateway's own state where it is another. */
 function fieldsOf(job: JobSummary, now: number): string[] {
   const { id, state, status, progress, created_at, expires_at, model, prompt } = job
   return [
@@ -36,17 +36,17 @@ function fieldsOf(job: JobSummary, now: number): string[] {
     expires_at === null ? '' : isoTime(expires_at),
     resultWord(job, now),
     model,
-    prompt.slice(0, longestPrompt),
+    prompt.slice(0, maxPrompt),
     otherWord(state, status) ?? '',
   ].map(oneLine)
 }
 
-const longestPrompt = 200
+const maxPrompt = 200
 const gap = '  '
-/** Less of a prompt says nothing. */
-const shortestPrompt = 8
-/** What is left out first where there is little room, each as long as the prompt has less than this. */
-const yielding = [
+/** Less of a prompt is of no use. */
+const minPrompt = 8
+/** Columns that are left out, in this order, as long as the prompt has less room than given here. */
+const optionalColumns = [
   ['MODEL', 20],
   ['AGE', 16],
   ['DONE', 16],
@@ -77,21 +77,21 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     column('RESULT', (job) => resultText(job, now)),
     column('MODEL', ({ model }) => shortened(model, 24)),
   ]
-  const shown = yielding.reduce(
+  const shown = optionalColumns.reduce(
     (kept, [heading, wanted]) =>
       widthOf(kept) + wanted <= columns ? kept : kept.filter((one) => one.heading !== heading),
     all,
   )
-  const prompts = ['PROMPT', ...jobs.map(({ prompt }) => oneLine(prompt.slice(0, 4 * longestPrompt)))]
+  const prompts = ['PROMPT', ...jobs.map(({ prompt }) => oneLine(prompt.slice(0, 4 * maxPrompt)))]
   return prompts.flatMap((prompt, row) => {
     const cells = shown.map(({ heading, cells }) =>
       padded(row === 0 ? heading : cells[row - 1]!, columnWidth({ heading, cells })),
     )
     const room = columns - widthOf(shown)
-    const words = room >= shortestPrompt ? [shortened(prompt, room)] : []
+    const words = room >= minPrompt ? [shortened(prompt, room)] : []
     const line = shortened([...cells, ...words].join(gap).trimEnd(), columns)
     const job = jobs[row - 1]
-    // Without an id the key is all there is to ask for the job by, so it is shown whole.
+    // Without an id only the key identifies the job, so it is shown whole.
     return job !== undefined && job.id === null
       ? [line, `${gap}no reply came; idempotency key:`, `${gap}${oneLine(job.idempotency_key)}`]
       : [line]
@@ -110,19 +110,15 @@ function resultWord(job: JobSummary, now: number): string {
   return job.state !== 'failed' && isExpired(job, now) ? 'expired' : ''
 }
 
-const shortestId = 12
-const longestId = 40
+const minId = 12
+const maxId = 40
 
-/**
- * As much of each id, or of the last part of an operation's name, as tells it from all others: it can be pasted as the
- * id that another command takes.
- */
+/** The shortest prefix of each id, or of the last part of an operation's name, that is unique; commands accept it as an id. */
 function shortIds(jobs: readonly JobSummary[]): string[] {
   const known = [...new Set(jobs.flatMap(({ id }) => (id === null ? [] : [id])))]
   const names = known.map((id) => id.slice(id.lastIndexOf('/') + 1))
-  let length = shortestId
-  while (length < longestId && new Set(names.map((name) => name.slice(0, length))).size < names.length)
-    length++
+  let length = minId
+  while (length < maxId && new Set(names.map((name) => name.slice(0, length))).size < names.length) length++
   return jobs.map(({ id }) => (id === null ? '-' : id.slice(id.lastIndexOf('/') + 1).slice(0, length)))
 }
 
@@ -134,7 +130,7 @@ function columnWidth({ heading, cells }: Column): number {
   return Math.max(...[heading, ...cells].map(textWidth))
 }
 
-/** At most: what is not ASCII may take two columns. */
+/** An upper bound: what is not ASCII may take two columns. */
 function textWidth(text: string): number {
   let width = 0
   for (const character of text) width += /[ -~]/.test(character) ? 1 : 2

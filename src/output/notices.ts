@@ -8,12 +8,12 @@ import type { ProgressEvent } from './job-progress.ts'
 import type { SavedImage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
-/** What every renderer says on standard error. */
+/** What every renderer prints on standard error. */
 export interface Notices {
   event(event: OutputEvent): void
-  /** The last words of a command that got an answer. */
+  /** At the end of a command that got an answer. */
   end(usage: Usage | null): void
-  /** The failure, for a person. Silent when it is only that the reader has gone. */
+  /** The failure, for a person. Silent when only the reader has gone. */
   error(error: ModelgateError): void
 }
 
@@ -21,26 +21,26 @@ interface NoticeOptions {
   readonly quiet: boolean
   /** Print the token counts at the end. */
   readonly usage: boolean
-  /** Leave out what the document on standard output tells anyway. */
+  /** Leave out what the document on standard output contains. */
   readonly warningsOnly: boolean
-  /** The command that goes on waiting for a job. */
+  /** The command that continues to wait for a job. */
   readonly resume: (id: string) => string
   readonly showProgress: (event: ProgressEvent) => void
 }
 
-/** An error's message and its hint may hold a command to paste: cut only what cannot be meant for reading. */
+/** High, because a message or a hint may contain a command to paste. */
 const errorLimit = 4_000
 
 export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   let refusal = createGrowingText(errorLimit)
-  const endRefusal = () => {
+  const printRefusal = () => {
     if (refusal.length > 0 && !options.quiet && !options.warningsOnly) {
       screen.line(`refusal: ${refusal.toString()}`, 'warning', errorLimit)
     }
     refusal = createGrowingText(errorLimit)
   }
-  const tellJob = (event: Extract<VideoEvent, { type: 'job-create' }>) => {
-    // A quiet program reads JSON from standard error, if anything.
+  const reportJob = (event: Extract<VideoEvent, { type: 'job-create' }>) => {
+    // With --quiet and --json, standard error is for JSON only.
     if (options.quiet && options.warningsOnly) screen.json(JSON.stringify(event))
     else screen.line(`job ${event.id} started; resume with: ${options.resume(event.id)}`, 'plain', errorLimit)
   }
@@ -54,8 +54,8 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         refusal.add(event.text)
         return
       }
-      // A job costs money: whoever waits for it must be able to find it again, however quiet it is.
-      if (event.type === 'job-create') return tellJob(event)
+      // A job costs money, so its id is printed even when quiet.
+      if (event.type === 'job-create') return reportJob(event)
       if (options.quiet) return
       if (event.type === 'job-progress' || event.type === 'download-progress') {
         options.showProgress(event)
@@ -66,11 +66,11 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
       else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')
     },
     end(usage) {
-      endRefusal()
+      printRefusal()
       if (options.usage) screen.line(usageText(usage), 'plain')
     },
     error(error) {
-      endRefusal()
+      printRefusal()
       if (error instanceof OutputClosed) return
       const { problems, remarks } = errorLines(error)
       for (const problem of problems) screen.line(problem, 'error', errorLimit)
@@ -79,13 +79,13 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   }
 }
 
-/** One line about an event, for a person. Warnings stay where information is left out because a document has it. */
+/** One line about an event, for a person. Information is left out where a document contains it; warnings are not. */
 interface Notice {
   readonly level: 'information' | 'warning'
   readonly text: string
 }
 
-/** What to say about an event on standard error; nothing about those that are shown otherwise. */
+/** The line for an event on standard error; undefined for those that are shown otherwise. */
 export function noticeOf(event: OutputEvent): Notice | undefined {
   switch (event.type) {
     case 'warning-add':
@@ -118,12 +118,12 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
       )
     case 'image-link':
       return information(
-        `image ${event.link.index}: to be fetched until ${new Date(event.link.expires_at * 1000).toISOString()}`,
+        `image ${event.link.index}: link expires at ${new Date(event.link.expires_at * 1000).toISOString()}`,
       )
     case 'image-fail':
       return { level: 'warning', text: `image ${event.failure.index} failed: ${event.failure.message}` }
     case 'poll-fail':
-      return isTold(event.attempt) ? { level: 'warning', text: lookUpText(event) } : undefined
+      return isReported(event.attempt) ? { level: 'warning', text: lookUpText(event) } : undefined
     case 'video-save':
       return information(savedVideoText(event.index, event.file))
     case 'video-fail':
@@ -139,17 +139,17 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
 function usageText(usage: Usage | null): string {
   if (usage === null) return 'tokens: not reported'
   const counts = [
-    ...count(usage.input_tokens, 'in'),
-    ...count(usage.cached_tokens, 'of them cached'),
-    ...count(usage.output_tokens, 'out'),
-    ...count(usage.reasoning_tokens, 'of them reasoning'),
-    ...count(usage.total_tokens, 'in all'),
+    ...count(usage.input_tokens, 'in', usage.cached_tokens, 'cached'),
+    ...count(usage.output_tokens, 'out', usage.reasoning_tokens, 'reasoning'),
+    ...count(usage.total_tokens, 'total'),
   ]
   return `tokens: ${counts.length === 0 ? 'not reported' : counts.join(', ')}`
 }
 
-function count(tokens: number | null, what: string): string[] {
-  return tokens === null ? [] : [`${tokens} ${what}`]
+function count(tokens: number | null, name: string, part: number | null = null, partName = ''): string[] {
+  const detail = part === null ? '' : ` (${part} ${partName})`
+  if (tokens !== null) return [`${tokens} ${name}${detail}`]
+  return part === null ? [] : [`${part} ${partName}`]
 }
 
 function information(text: string): Notice {
@@ -163,10 +163,10 @@ function retryText(event: Extract<OutputEvent, { type: 'retry-wait' }>): string 
 
 function citationText({ title, url }: { title: string | null; url: string | null }): string {
   const parts = [title, title === null || url === null ? url : `<${url}>`].filter((part) => part !== null)
-  return parts.length === 0 ? 'without title or address' : parts.join(' ')
+  return parts.length === 0 ? 'no title or URL' : parts.join(' ')
 }
 
-/** Ratings come as the gateway sends them: usually a category and a probability. */
+/** Ratings are printed as the gateway sends them: usually a category and a probability. */
 function ratingText(rating: unknown): string {
   const { category, probability } = (rating ?? {}) as { category?: unknown; probability?: unknown }
   return typeof category === 'string' ? `${category} ${String(probability ?? '')}`.trim() : shortJson(rating)
@@ -186,8 +186,8 @@ function savedVideoText(index: number, { width, height, format, seconds, bytes }
   return `video ${index}: ${size}${format}, ${seconds === null ? '' : `${oneDecimal(seconds)} s, `}${bytes} bytes`
 }
 
-/** Of failed look-ups in a row, the first and every fifth. */
-function isTold(attempt: number): boolean {
+/** Of consecutive failed look-ups, the first and every fifth. */
+function isReported(attempt: number): boolean {
   return attempt === 1 || attempt % 5 === 0
 }
 
@@ -197,7 +197,7 @@ function lookUpText(event: Extract<VideoEvent, { type: 'poll-fail' }>): string {
   return `look-up failed${times}, next in ${oneDecimal(wait_s)} s: ${event.reason}${statusText(event)}`
 }
 
-/** The status of a reply, unless the reason names it. */
+/** The status of a reply, unless the reason has it. */
 function statusText({ http_status, reason }: { http_status: number | null; reason: string }): string {
   const code = `HTTP ${http_status}`
   return http_status === null || reason.includes(code) ? '' : ` (${code})`
@@ -207,7 +207,7 @@ function oneDecimal(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** An error for a person: one line for each problem, then what helps with it. */
+/** An error for a person: one line for each problem, then hints and ids. */
 function errorLines(error: ModelgateError): { problems: string[]; remarks: string[] } {
   const { hint, requestId, remoteId } = error.facts
   return {
@@ -224,7 +224,7 @@ function errorLines(error: ModelgateError): { problems: string[]; remarks: strin
   }
 }
 
-/** Whether the call may have cost money; where the error does not say, from how it ended. */
+/** Whether the call may have cost money; derived from the exit code where the error does not say. */
 export function billedOf(error: ModelgateError): Billed {
   const { billed, phase } = error.facts
   if (billed !== undefined) return billed
@@ -232,7 +232,7 @@ export function billedOf(error: ModelgateError): Billed {
   return unbilledExits.has(error.exit) ? 'no' : 'maybe'
 }
 
-/** A signal is told of a request by whoever had sent it; else there was none. */
+/** A signal without facts came before a request was sent. */
 const unbilledExits: ReadonlySet<ExitName> = new Set([
   'usage',
   'key',
@@ -250,7 +250,7 @@ function billedRemark(error: ModelgateError): string[] {
   return billed === 'maybe' ? ['  The request may have been billed.'] : []
 }
 
-/** The token counts of a document; null where none were told, and for jobs, which have none. */
+/** The token counts of a document; null where none were reported, and for jobs, which have none. */
 export function usageOf(document: OutputDocument | undefined): Usage | null {
   return document !== undefined && 'usage' in document ? document.usage : null
 }

@@ -9,12 +9,12 @@ export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
  */
 export interface Output {
   event(event: OutputEvent): void
-  /** The gateway's own JSON, as it came: one document, or one event of a stream. Only `--raw` shows it. */
+  /** The gateway's own JSON, as it came: one document, or one event of a stream. Only `--raw` prints it. */
   raw(text: string): void
-  /** Waits for a slow reader. Called once for every chunk from the network. */
+  /** Waits for a slow reader. Called once per chunk from the network. */
   flush(): Promise<void>
   /** The command is done. */
   end(document: OutputDocument): Promise<void>
-  /** The command failed; `partial` is what had arrived by then. */
+  /** The command failed; `partial` is what had arrived before. */
   error(error: ModelgateError, partial?: OutputDocument): Promise<void>
 }

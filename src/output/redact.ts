@@ -5,9 +5,9 @@ import { createPieceStream, type PieceStream, createTextStream, type TextStream 
 type Redactor = (text: string) => string
 
 /**
- * A function that takes the given secrets out of a text, in every form they may have been written in:
+ * A function that removes the given secrets from a text, in every form in which they may be written:
  * as they are, inside a JSON string, percent-encoded, in hexadecimal, and in base64 (both alphabets, at any offset);
- * whole, the beginning of them, or any 20 characters. A short secret is also part of many a word: see `createWordRedactor`.
+ * whole, their beginning, or any 20 characters. A short secret may be part of ordinary words: see `createWordRedactor`.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const { find } = createMatcher(secrets.flatMap(formsOf))
@@ -19,7 +19,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   return redactWords === undefined ? redactForms : (text) => redactWords(redactForms(text))
 }
 
-/** The same for JSON text (one document, or one a line), which stays valid: a short secret is sought in string values only. */
+/** The same for JSON (one document, or one per line), which stays valid; a short secret is removed from string values only. */
 export function createJsonRedactor(secrets: readonly string[]): Redactor {
   const { find } = createMatcher(jsonFormsOf(secrets))
   const redactForms = (json: string) => {
@@ -30,7 +30,7 @@ export function createJsonRedactor(secrets: readonly string[]): Redactor {
   return redactWords === undefined ? redactForms : (json) => redactStrings(redactForms(json), redactWords)
 }
 
-/** The same for text that comes in pieces; a short secret is not sought. */
+/** The same for text that comes in pieces; short secrets stay. */
 export function createStreamRedactor(secrets: readonly string[]): TextStream {
   return createTextStream(createMatcher(secrets.flatMap(formsOf)))
 }
@@ -40,33 +40,33 @@ export function createJsonStreamRedactor(secrets: readonly string[]): TextStream
   return createTextStream(createMatcher(jsonFormsOf(secrets)), true)
 }
 
-/** The same for JSON documents that come one after the other, also for what is split between them. */
+/** The same for a sequence of JSON documents, also for a secret that is split between them. */
 export function createPieceRedactor(secrets: readonly string[]): PieceStream {
   return createPieceStream(createMatcher(jsonFormsOf(secrets)), createJsonRedactor(secrets))
 }
 
-/** The forms that can stand within one string of JSON. */
+/** The forms that can occur within one JSON string. */
 function jsonFormsOf(secrets: readonly string[]): string[] {
   return secrets.flatMap(formsOf).filter((form) => !/(?<!\\)(?:\\\\)*"/.test(form))
 }
 
-/** What is shorter may well be part of a word, a path or a name: a sandbox's key, not one that was issued. */
-const leastLength = 8
+/** A shorter secret may well be part of a word, a path or a name; real keys are longer. */
+const minLength = 8
 
-/** The base64 and hex of what is shorter are so short that they would match by chance. */
-const leastEncodedLength = 6
+/** The base64 and hex of a shorter secret are so short that they would match by chance. */
+const minEncodedLength = 6
 
 /**
- * The spellings of a secret that can be told from other text wherever they stand: as it is, in JSON, in a URL, in
- * hexadecimal, and in base64 (both alphabets, at any offset). None for a secret that is too short for that.
+ * The forms of a secret that are recognisable in any text: as it is, in JSON, in a URL, in hexadecimal, and in base64
+ * (both alphabets, at any offset). None for a secret that is too short for that.
  */
 function formsOf(secret: string): string[] {
   const plain = secret.toWellFormed()
-  const encoded = plain.length < leastEncodedLength ? [] : encodings(plain).flatMap(spellings)
-  return [...new Set([...(plain.length < leastLength ? [] : spellings(plain)), ...encoded])]
+  const encoded = plain.length < minEncodedLength ? [] : encodings(plain).flatMap(spellings)
+  return [...new Set([...(plain.length < minLength ? [] : spellings(plain)), ...encoded])]
 }
 
-/** A text as it is, and as the writers of JSON and of URLs escape it; usually these are all the same. */
+/** A text as it is, and as it is escaped in JSON and in URLs; usually these are all the same. */
 function spellings(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1)
   return [
@@ -75,7 +75,7 @@ function spellings(text: string): string[] {
       json,
       // JSON inside JSON, as the arguments of a tool call.
       JSON.stringify(json).slice(1, -1),
-      // PHP, Go and .NET escape more than JSON asks for.
+      // PHP, Go and .NET escape more than JSON requires.
       json.replaceAll('/', String.raw`\/`),
       json.replaceAll(/[<>&]/g, unicodeEscape),
       JSON.stringify(text.replaceAll('"', '\0'))
@@ -105,7 +105,7 @@ function encodings(text: string): string[] {
   return [bytes.toString('hex'), ...[0, 1, 2].flatMap((offset) => base64Forms(bytes, offset))]
 }
 
-/** The base64 of bytes that stand `offset` bytes after a group's start, without the edges that they share. */
+/** The base64 of bytes at an offset in a group, without the characters at the edges that also depend on other bytes. */
 function base64Forms(content: Uint8Array, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), content])
   const start = Math.ceil((offset * 8) / 6)
@@ -114,11 +114,11 @@ function base64Forms(content: Uint8Array, offset: number): string[] {
 }
 
 /**
- * Takes short secrets out of a text where they stand as words of their own: not within a word, a path or a file name,
+ * Removes short secrets from a text where they are words of their own: not within a word, a path or a file name,
  * nor within the name of a JSON property. Undefined when no secret is short.
  */
 function createWordRedactor(secrets: readonly string[]): ((text: string) => string) | undefined {
-  const short = secrets.filter((secret) => secret !== '' && secret.length < leastLength)
+  const short = secrets.filter((secret) => secret !== '' && secret.length < minLength)
   const forms = new Set(short.flatMap((secret) => spellings(secret.toWellFormed())))
   if (forms.size === 0) return undefined
   const letter = '[\\p{L}\\p{N}_]'
@@ -152,7 +152,7 @@ function redactString(string: string, redactWords: (text: string) => string): st
     const clean = redactWords(value)
     return clean === value ? string : JSON.stringify(clean)
   } catch {
-    // Between quotation marks that are not JSON's.
+    // Not a JSON string.
     return redactWords(string)
   }
 }

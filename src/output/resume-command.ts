@@ -2,8 +2,8 @@ import type { Context } from '../context.ts'
 import { shellWord } from '../files/shell-word.ts'
 
 /**
- * The command that goes on waiting for a job, to be pasted into a shell.
- * @param flags what the command needs besides, to look in the right place: `--sandbox`, `--profile work`
+ * The command that continues to wait for a job, ready to paste into a shell.
+ * @param flags what it needs besides the id, to find the job: `--sandbox`, `--profile work`
  */
 export function resumeCommand(
   { program }: Pick<Context, 'program'>,

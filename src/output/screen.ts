@@ -3,21 +3,21 @@ import type { Gate } from './gate.ts'
 import type { TextStream } from './redact/streams.ts'
 
 /**
- * Both output streams as one person may see them: on one terminal, where the text on standard output and
- * the lines on standard error must not run into each other.
+ * Both output streams, which may share a terminal: there the text on standard output and the lines on standard error
+ * must not run into each other.
  */
 export interface Screen {
   /** The result, on standard output, exactly as given. */
   text(text: string): void
-  /** Words beside the result, as they come, on standard error. */
+  /** Text beside the result, as it comes, on standard error. */
   aside(words: string): void
-  /** One line on standard error. On a terminal it waits for the end of the text's line. */
+  /** One line on standard error. On a terminal it waits for the end of the current line of text. */
   line(text: string, tone: Tone, limit?: number): void
   /** A JSON document on standard error. */
   json(text: string): void
-  /** Whether a line can be drawn again in place, while there is nothing else to be written. */
+  /** Whether a line can be redrawn in place while nothing else is written. */
   readonly isLive: boolean
-  /** Says, after a moment, what is being waited for, until the result comes; or shows at once how far it has come. */
+  /** Shows what is being waited for until something else is written: a text after a moment, a live line at once. */
   wait(text: string | LiveLine): void
   /**
    * Waits for a slow reader of standard output.
@@ -30,16 +30,16 @@ export interface Screen {
   closeAfterError(): Promise<void>
 }
 
-/** Longer lines say nothing more to a person. */
+/** Longer lines are cut. */
 const defaultLimit = 500
 
 export function createScreen(context: Context, gate: Gate, quiet: boolean): Screen {
   const { stdout, stderr } = context
   const styles = loadStyles(context)
   const progress = quiet ? undefined : createProgress(context, styles)
-  // Is there an unfinished line, of the text or of the words beside it?
-  let textOpen = false
-  let asideOpen = false
+  // Whether there is an unfinished line, of the text or beside it.
+  let isTextOpen = false
+  let isAsideOpen = false
   let asides: TextStream | undefined
   let waiting: string | LiveLine | undefined
   const deferredLines: string[] = []
@@ -56,25 +56,25 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   }
   const endOpenLine = () => {
     progress?.stop()
-    if (asideOpen || textOpen) stderr.write('\n')
-    asideOpen = textOpen = false
+    if (isAsideOpen || isTextOpen) stderr.write('\n')
+    isAsideOpen = isTextOpen = false
   }
   const putText = (text: string) => {
     progress?.stop()
-    if (asideOpen) stderr.write('\n')
-    asideOpen = false
+    if (isAsideOpen) stderr.write('\n')
+    isAsideOpen = false
     stdout.write(text)
-    textOpen = Boolean(stdout.isTerminal) && !text.endsWith('\n')
+    isTextOpen = Boolean(stdout.isTerminal) && !text.endsWith('\n')
   }
   const putAside = (clean: string) =>
     whenStyled((ready) => {
       waiting = undefined
-      if (asideOpen) progress?.stop()
+      if (isAsideOpen) progress?.stop()
       else endOpenLine()
       stderr.write(ready.dim(clean))
-      asideOpen = !clean.endsWith('\n')
+      isAsideOpen = !clean.endsWith('\n')
     })
-  /** Words that were kept back come before anything else. */
+  /** Text that was held back is written before anything else. */
   const endAside = () => {
     const rest = asides?.end() ?? ''
     if (rest !== '') putAside(rest)
@@ -97,7 +97,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
     waiting = undefined
     if (queue.length > 0) await styles.ready
     progress?.stop()
-    if (asideOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
+    if (isAsideOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
     await stdout.drain()
   }
 
@@ -120,7 +120,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
       const clean = gate.line(text, limit)
       whenStyled((ready) => {
         const line = ready[tone](clean)
-        if (textOpen) deferredLines.push(line)
+        if (isTextOpen) deferredLines.push(line)
         else putLines([line])
       })
     },
@@ -136,7 +136,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
         waiting = shown
         progress?.start(shown)
       }
-      // A line is drawn at once, so that what was told before it has to be there already.
+      // A live line is drawn at once, so earlier lines have to be written first.
       if (typeof text === 'string') start(gate.line(text, defaultLimit))
       else whenStyled(() => start(text))
     },
@@ -149,16 +149,16 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   }
 }
 
-/** What a line shows at the moment, at most `width` characters wide. */
+/** The current content of a line, at most `width` characters wide. */
 export type LiveLine = (width: number, styles: Styles) => string
 
-/** Between two looks at what there is to draw, in milliseconds. */
-const pace = 200
-/** News is drawn at once, but not more often than this. */
-const shortestPace = 100
+/** Milliseconds after which a live line is drawn again. */
+const redrawInterval = 200
+/** Changes are drawn at once, but not more often than this. */
+const minRedrawInterval = 100
 
 interface LiveLineDrawer {
-  /** Draws the line in place, now and again as it changes, until `stop`. */
+  /** Draws the line in place, again as it changes, until `stop`. */
   show(line: LiveLine): void
   /** Takes the line off the screen. */
   stop(): void
@@ -177,8 +177,8 @@ function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLi
 
   const draw = () => {
     timer?.cancel()
-    timer = clock.timer(pace, draw)
-    // What a slow terminal has not taken yet would be out of date when it is seen.
+    timer = clock.timer(redrawInterval, draw)
+    // What a slow terminal has not taken yet would be outdated when it is shown.
     if (current === undefined || stderr.needsDrain) return
     const text = current(stderr.columns - 1, styles.current!)
     if (text !== drawn) stderr.write(`\r${text}\u001b[J\r`)
@@ -189,7 +189,7 @@ function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLi
     show(line) {
       const isNew = line !== current
       current = line
-      if (isNew || clock.monotonic() - drawnAt >= shortestPace) draw()
+      if (isNew || clock.monotonic() - drawnAt >= minRedrawInterval) draw()
     },
     stop() {
       timer?.cancel()
@@ -201,25 +201,25 @@ function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLi
   }
 }
 
-/** A sign of life while nothing else is on the screen. */
+/** Shows that something is going on while nothing else is written. */
 interface Progress {
-  /** Shows the text if nothing stops it within 300 ms, or a line that changes at once. */
+  /** Shows a spinner with the text if nothing stops it within 300 ms, or a live line at once. */
   start(text: string | LiveLine): void
   stop(): void
 }
 
-const patience = 300
+const spinnerDelay = 300
 
-/** A spinner or a line on standard error, where that is a terminal that can move its cursor; elsewhere nothing at all. */
+/** A spinner or a live line on standard error; undefined unless that is a terminal with cursor control. */
 function createProgress(context: Context, styles: StyleLoader): Progress | undefined {
   const { stream, isTerminal } = context.stderr
-  // In a terminal without width the spinner would clear lines for ever.
+  // In a terminal without width the spinner would clear lines forever.
   if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || inCi(context.env)) return undefined
 
   const live = createLiveLine(context, styles)
   let timer: Timer | undefined
   let spinner: { stop(): unknown } | undefined
-  // Counts starts and stops, so that a spinner whose library loads too late is not started.
+  // Counts starts and stops, so that a spinner whose library loads too late does not start.
   let turn = 0
 
   const spin = async (text: string, ownTurn: number) => {
@@ -230,7 +230,7 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
       stream,
       color: context.env.NO_COLOR ? false : 'cyan',
       isEnabled: true,
-      // Standard input may hold a pipe, and a hidden cursor would stay hidden after a kill.
+      // Standard input may be a pipe, and a hidden cursor would stay hidden after a kill.
       discardStdin: false,
       hideCursor: false,
     }).start()
@@ -254,7 +254,7 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
       if (typeof text !== 'string') return live.show(text)
       live.stop()
       const ownTurn = turn
-      timer = context.clock.timer(patience, () => void spin(text, ownTurn))
+      timer = context.clock.timer(spinnerDelay, () => void spin(text, ownTurn))
     },
     stop,
   }
@@ -283,7 +283,7 @@ export function loadStyles(context: Context): StyleLoader {
   if (!wantsColour(context)) return { current: noStyles, ready: Promise.resolve() }
   let current: Styles | undefined
   const ready = import('chalk').then(({ Chalk }) => {
-    // The library would judge by the environment of the process; the context has judged already.
+    // The library would look at the environment of the process; `wantsColour` has decided already.
     const chalk = new Chalk({ level: 1 })
     current = {
       plain: unstyled,
@@ -301,7 +301,7 @@ export function loadStyles(context: Context): StyleLoader {
   }
 }
 
-/** `FORCE_COLOR` decides, then `NO_COLOR` (no-color.org: set and not empty), then the terminal itself. */
+/** `FORCE_COLOR` decides, then `NO_COLOR` (no-color.org: set and not empty), then the terminal. */
 function wantsColour({ env, stderr }: Context): boolean {
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
   if (env.NO_COLOR) return false

@@ -12,15 +12,15 @@ import type { TextFile } from '../files/text-file.ts'
 interface TextOutputParts {
   readonly screen: Screen
   readonly notices: Notices
-  /** How the text is written: as it is, or with what could act on a terminal made visible. */
+  /** How the text is written: as it is, or made safe for a terminal. */
   readonly show: (text: string) => string
   /** Show the model's reasoning beside its text. */
   readonly showReasoning: boolean
 }
 
 /**
- * The model's words on standard output, plain or for a terminal.
- * Text is only collected by `event` and written by `flush`, in one piece for all the events of a network chunk.
+ * The model's text on standard output, plain or for a terminal.
+ * Text is collected by `event` and written by `flush`, in one piece for all events of a network chunk.
  */
 export function createTextOutput({ screen, notices, show, showReasoning }: TextOutputParts): Output {
   const text = createCandidateText()
@@ -44,12 +44,12 @@ export function createTextOutput({ screen, notices, show, showReasoning }: TextO
           break
         case 'reasoning-delta':
           if (!showReasoning) break
-          // Words after the text come after it on the screen as well.
+          // Reasoning that follows text is shown after it.
           writeText(text.take())
           reasoning.add(0, event.text)
           break
         case 'tool-delta':
-          // The call is reported when it is whole.
+          // The call is reported when it is complete.
           break
         default:
           writePending()
@@ -76,7 +76,7 @@ export function createTextOutput({ screen, notices, show, showReasoning }: TextO
   }
 }
 
-/** Puts the text of several candidates in order: the first as it comes, the others after it. */
+/** Orders the text of several candidates: the first as it comes, the others after it. */
 interface CandidateText {
   add(index: number, text: string): void
   /** What can be written now. */
@@ -126,21 +126,21 @@ function createCandidateText(): CandidateText {
   }
 }
 
-/** Half of a surrogate pair, or a CR that may be half of a CRLF: only the next delta tells what it is. */
+/** Half of a surrogate pair, or a CR that may be half of a CRLF: the next delta decides. */
 function holdsBack(text: string): boolean {
   const unit = text.charCodeAt(text.length - 1)
   return (unit >= 0xd800 && unit <= 0xdbff) || unit === 0x0d
 }
 
-/** Where the reply broke off inside a character, what arrived is the text before it. */
+/** A reply that broke off inside a character ends before it. */
 function withoutHalfCharacter(text: string): string {
   return text.replace(/[\ud800-\udbff]$/, '')
 }
 
 /**
- * Puts the model's text into a file (`-o FILE`), exactly, and leaves everything else to another renderer.
- * Text that has arrived is never lost: when the command fails it is printed instead. An answer that is whole,
- * and only does not match its schema, is written all the same.
+ * Writes exactly the model's text to a file (`-o FILE`), and leaves everything else to another renderer.
+ * Text that has arrived is never lost: when the command fails it is printed instead. A complete answer that
+ * does not match its schema is written all the same.
  * @param textOnly the other renderer would print nothing but the text, so it gets none unless the file fails
  */
 export function outputToFile(other: Output, file: TextFile, textOnly: boolean): Output {
@@ -150,7 +150,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
   /** Why nothing more is written to the file. */
   let failure: FileError | undefined
 
-  /** The rest of the text has been paid for, too: it is waited for, and goes where the text goes then. */
+  /** A failed write does not end the command: the rest of the text has been paid for, too. */
   const writeOut = async () => {
     if (failure !== undefined) return
     await file.flush().catch((error: unknown) => {
@@ -168,24 +168,24 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
     other.event({ type: 'file-save', file: saved })
     return saved
   }
-  /** Gives the text back to where it was kept from. */
-  const giveBack = async (warning: string | undefined) => {
-    // What went wrong first is the news; a temporary file left behind is not.
+  /** Prints the text instead. */
+  const printInstead = async (warning: string | undefined) => {
+    // The first failure is what counts, not a temporary file left behind.
     await file.discard().catch(() => {})
     if (warning !== undefined) other.event({ type: 'warning-add', message: warning })
     for (const [index, part] of kept) other.event({ type: 'text-delta', index, text: part.toString() })
   }
   /** What becomes of the file when the command fails. */
   const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
-    const isNews = kept.size > 0 && !(error instanceof OutputClosed)
-    const unfinished = `${file.path} was not finished; the text that had arrived is on standard output`
-    if (error.exit !== 'schema') return void (await giveBack(isNews ? unfinished : undefined))
+    const isPrinted = kept.size > 0 && !(error instanceof OutputClosed)
+    const unfinished = `${file.path} was not finished; the text that arrived is on standard output`
+    if (error.exit !== 'schema') return void (await printInstead(isPrinted ? unfinished : undefined))
     try {
       return await commit()
     } catch (reason) {
       if (!(reason instanceof ModelgateError)) throw reason
       if (committed) other.event({ type: 'warning-add', message: reason.message })
-      else await giveBack(`${reason.message}${isNews ? ' The text is on standard output' : ''}`)
+      else await printInstead(`${reason.message}${isPrinted ? ' The text is on standard output' : ''}`)
       return undefined
     }
   }
@@ -266,7 +266,7 @@ export function rescueText(context: Context, other: Output, rescue: TextRescue):
     if (rescued === undefined || code === undefined) return undefined
     return new FileError(
       code,
-      `${message} What it did not take is kept in ${rescued.facts.rescued?.[0]}.`,
+      `${message} What was not written is kept in ${rescued.facts.rescued?.[0]}.`,
       rescued.facts,
     )
   }

@@ -75,7 +75,7 @@ test.skipIf(cannotBeFull).each(textCommands)(
     expect(name).toBe(`${words[0]}.txt`)
     expect(`${text}\n`).toBe(whole)
     expect(stderr).toMatch(
-      /^modelgate: Standard output cannot be written: no space left\. What it did not take is kept in \/.*\.txt\.$/m,
+      /^modelgate: Standard output cannot be written: no space left\. What was not written is kept in \/.*\.txt\.$/m,
     )
   },
 )

@@ -45,7 +45,7 @@ test('plain: the text alone on standard output, a line about the rest', async ()
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     image-partial ! image 1: preview 1⏎
     image-save ! image 1: 4x3 png, 8 bytes⏎
-    image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
+    image-link ! image 1: link expires at 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
     job-progress ! job video_1: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
@@ -76,7 +76,7 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     image-partial ! image 1: preview 1⏎
     image-save ! image 1: 4x3 png, 8 bytes⏎
-    image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
+    image-link ! image 1: link expires at 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
     job-progress ! job video_1: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎
@@ -161,7 +161,7 @@ test('raw: no event reaches standard output', async () => {
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     image-partial ! image 1: preview 1⏎
     image-save ! image 1: 4x3 png, 8 bytes⏎
-    image-link ! image 1: to be fetched until 2023-11-14T23:13:20.000Z⏎
+    image-link ! image 1: link expires at 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
     job-progress ! job video_1: in_progress (gateway says "running"), 40%, after 0:20, ~0:30 left⏎

@@ -68,7 +68,7 @@ test('after a failure there is no file, and the text that was paid for is on sta
   expect(file.state).toBe('discarded')
   expect(context.stdout.text).toBe('Hel\n')
   expect(context.stderr.text).toBe(
-    'warning: a.txt was not finished; the text that had arrived is on standard output\n' +
+    'warning: a.txt was not finished; the text that arrived is on standard output\n' +
       'modelgate: The generation failed.\n',
   )
 })

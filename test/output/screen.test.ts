@@ -43,7 +43,7 @@ test('text, reasoning and notices keep to lines of their own at 80 columns', asy
       "citation: Example <https://example.com/>",
       "is the Nile.",
       "tool call: weather({"city":"Paris"})",
-      "tokens: 3 in, 0 of them cached, 5 out, 8 in all",
+      "tokens: 3 in (0 cached), 5 out, 8 total",
     ]
   `)
 })
@@ -63,9 +63,8 @@ test('the same at 20 columns is wrapped by the terminal and still readable', asy
       "is the Nile.",
       "tool call: weather({",
       ""city":"Paris"})",
-      "tokens: 3 in, 0 of t",
-      "hem cached, 5 out, 8",
-      " in all",
+      "tokens: 3 in (0 cach",
+      "ed), 5 out, 8 total",
     ]
   `)
 })
@@ -99,7 +98,7 @@ test('reasoning is dimmed, errors are red; NO_COLOR and TERM=dumb turn both off'
 
 test('a long wait shows a spinner, which is gone when the text comes', async () => {
   const { lines } = await play([sampleEvents.start, key, textDelta('Hello'), flush, end], whenWaiting)
-  expect(lines).toEqual(['Hello', 'tokens: 3 in, 0 of them cached, 5 out, 8 in all'])
+  expect(lines).toEqual(['Hello', 'tokens: 3 in (0 cached), 5 out, 8 total'])
 })
 
 test('a notice during the wait stands above the spinner', async () => {
@@ -123,7 +122,7 @@ test('what could act on the terminal is shown, also when cut between deltas', as
     [
       "safe ␛]0;title␇ ␛[2J␍gone\\u{9b}31m\\u{202e}one",
       "two",
-      "tokens: 3 in, 0 of them cached, 5 out, 8 in all",
+      "tokens: 3 in (0 cached), 5 out, 8 total",
     ]
   `)
 })

@@ -160,7 +160,7 @@ test('--usage prints one line of counts, after the text and after an error', asy
     const output = createOutput(context, { quiet: true, usage: true })
     if (end === 'end') await output.end(sampleDocument)
     else await output.error(new Interrupted('interrupt'), sampleDocument)
-    expect(context.stderr.text).toMatch(/^tokens: 3 in, 0 of them cached, 5 out, 8 in all$/m)
+    expect(context.stderr.text).toMatch(/^tokens: 3 in \(0 cached\), 5 out, 8 total$/m)
   }
 })
 

@@ -1,34 +1,34 @@
-/** A message may have been cut in the middle of a secret: so much of its beginning gives it away. */
-const tellingLength = 12
-/** So much of it gives it away wherever it was taken from: its end, as services show it, or a part of it. */
+/** A message may be cut in the middle of a secret: so much of its beginning is recognised. */
+const minPrefix = 12
+/** So much of any part of a secret is recognised, such as its end, which services show. */
 export const fragmentLength = 20
-/** Characters that are looked up at once. */
+/** Characters that are looked up together. */
 const gramLength = 4
-/** Shorter ends of a text are not kept waiting, unless a secret is so short that what follows would not be found. */
-const leastTail = gramLength
+/** Shorter ends of a text are not held back, unless a secret is so short that the rest would not be found. */
+const minTail = gramLength
 
-/** Finds a set of forms in texts, in time that grows with the text alone, whatever the text or the forms hold. */
+/** Finds a set of forms in texts, in time linear in the text, whatever the text or the forms contain. */
 export interface Matcher {
   /**
-   * Where the text holds a whole form, the first 12 or more characters of one, or any 20 in a row. Letters of ASCII
+   * Where the text contains a whole form, at least its first 12 characters, or any 20 in a row. ASCII letters
    * match in either case.
-   * @returns start and end of each place in turn, ascending, without overlap
+   * @returns alternating starts and ends, ascending, without overlap
    */
   find(text: string): readonly number[]
-  /** How many characters at the end may be the beginning of what `find` would find, were the text to go on; at most 19. */
+  /** How many characters at the end may be the beginning of a match, if the text goes on; at most 19. */
   openTail(text: string): number
 }
 
 /**
- * Looks at a few characters of the text, as far apart as no match is short. Nearly always these are in no form, and
- * nothing between them needs to be looked at. Otherwise every place from which a match could reach them is tried.
+ * Samples a few characters of the text, at intervals shorter than any match. Nearly always these are in no form, and
+ * nothing between them needs to be looked at. Otherwise every position where a match could include them is tried.
  * @param forms none of them empty
  */
 export function createMatcher(forms: readonly string[]): Matcher {
   if (forms.length === 0) return { find: () => [], openTail: () => 0 }
-  const stride = Math.min(tellingLength, ...forms.map(({ length }) => length)) - gramLength + 1
-  if (stride < 1) throw new RangeError('A form is too short to be told from other text.')
-  const hasShort = forms.some(({ length }) => length < fragmentLength + leastTail)
+  const stride = Math.min(minPrefix, ...forms.map(({ length }) => length)) - gramLength + 1
+  if (stride < 1) throw new RangeError('A form is too short to be recognised.')
+  const hasShort = forms.some(({ length }) => length < fragmentLength + minTail)
   const isInForms = createGramFilter(forms)
   const beginnings = createBeginningTree(forms)
   let fragments: FragmentTable | undefined
@@ -64,7 +64,7 @@ export function createMatcher(forms: readonly string[]): Matcher {
       let tail = gramLength - 1
       while (tail < fragmentLength - 1 && tail < text.length && isInForms(text, text.length - tail - 1))
         tail++
-      if (tail >= leastTail) return tail
+      if (tail >= minTail) return tail
       for (tail = hasShort ? Math.min(tail, text.length) : 0; tail > 0; tail--) {
         if (beginnings.isOpen(text, text.length - tail)) return tail
       }
@@ -78,7 +78,7 @@ function fold(code: number): number {
   return code >= 65 && code <= 90 ? code | 32 : code
 }
 
-/** Whether the four characters at a place are in the forms: some others pass for them, but none of them is missed. */
+/** Whether the four characters at a position are in the forms: a Bloom filter, with false positives only. */
 function createGramFilter(forms: readonly string[]): (text: string, at: number) => boolean {
   const bits = Math.min(28, Math.max(12, 32 - Math.clz32(totalLength(forms) * 32)))
   const shift = 32 - bits
@@ -100,10 +100,10 @@ function createGramFilter(forms: readonly string[]): (text: string, at: number) 
   }
 }
 
-/** Children of a node of the tree: one for each character of ASCII, and one for all others. */
+/** Children of a node of the tree: one for each ASCII character, and one for all others. */
 const ways = 128
 
-/** The beginnings of all forms as one tree, as deep as what is not also found as a fragment. */
+/** A prefix tree of all forms, only as deep as what is not also found as a fragment. */
 function createBeginningTree(forms: readonly string[]) {
   const depth = fragmentLength
   const next = new Uint16Array(
@@ -117,12 +117,12 @@ function createBeginningTree(forms: readonly string[]) {
     for (let at = 0; at < form.length && at < depth; at++) {
       const way = node * ways + wayOf(form.charCodeAt(at))
       node = next[way] ||= nodes++
-      if (at + 1 >= tellingLength) ends[node] = 1
+      if (at + 1 >= minPrefix) ends[node] = 1
     }
     ends[node] = 1
   }
   return {
-    /** How much of the beginning of a form stands at a place; 0 when that is too little to tell. */
+    /** The length of the prefix of a form at a position; 0 when it is too short. */
     lengthAt(text: string, start: number): number {
       let node = 0
       let length = 0
@@ -133,7 +133,7 @@ function createBeginningTree(forms: readonly string[]) {
       }
       return length
     },
-    /** Whether a form may go on from all that stands behind a place. */
+    /** Whether the text from a position on is the beginning of a form. */
     isOpen(text: string, start: number): boolean {
       let node = 0
       for (let at = start; at < text.length; at++) {
@@ -146,7 +146,7 @@ function createBeginningTree(forms: readonly string[]) {
 }
 
 interface FragmentTable {
-  /** The first of `count` places from `start` on at which a fragment begins, and how far the text goes on like its form. */
+  /** The first of `count` positions from `start` where a fragment begins, and how far the text matches its form. */
   find(text: string, start: number, count: number): { start: number; end: number } | undefined
 }
 
@@ -157,17 +157,17 @@ const leading = Array.from({ length: fragmentLength - 1 }).reduce<number>(
   1,
 )
 
-/** Stands between forms, and is like nothing, not even itself. */
-const between = '\uffff'
+/** Separates forms, and matches nothing, not even itself. */
+const separator = '\uffff'
 
-/** Every fragment of the forms, by a hash that moves along a text one character at a time. */
+/** Every fragment of the forms, in a hash table with a rolling hash. */
 function createFragmentTable(forms: readonly string[]): FragmentTable {
-  const all = forms.join(between)
+  const all = forms.join(separator)
   const size = 2 ** (33 - Math.clz32(all.length))
-  /** Where in `all` a fragment stands, plus one; 0 is a free place. */
+  /** The position of a fragment in `all`, plus one; 0 is a free slot. */
   const table = new Int32Array(size)
 
-  /** The place of a fragment in the table, or the free one that it would take. */
+  /** The slot of a fragment in the table, or the free one that it would take. */
   const placeOf = (hash: number, text: string, start: number): number => {
     let place = (Math.imul(hash ^ (hash >>> 15), 0x2c1b_3c6d) >>> 8) & (size - 1)
     for (let entry = table[place]!; entry !== 0; entry = table[place]!) {
@@ -176,7 +176,7 @@ function createFragmentTable(forms: readonly string[]): FragmentTable {
     }
     return place
   }
-  /** Calls back with the place in the table for each fragment of a text, until told to stop. */
+  /** Calls back with the slot in the table for each fragment of a text, until `take` returns true. */
   const visit = (
     text: string,
     start: number,
@@ -194,7 +194,7 @@ function createFragmentTable(forms: readonly string[]): FragmentTable {
   let used = 0
   for (const form of forms) {
     visit(form, 0, form.length, (place, first) => void (table[place] ||= used + first + 1))
-    used += form.length + between.length
+    used += form.length + separator.length
   }
   return {
     find(text, start, count) {
@@ -210,22 +210,16 @@ function createFragmentTable(forms: readonly string[]): FragmentTable {
   }
 }
 
-/** How far two texts go on alike, but for the case of letters, from a place in each. */
-function commonLength(
-  one: string,
-  oneStart: number,
-  other: string,
-  otherStart: number,
-  most: number,
-): number {
-  const limit = Math.min(most, one.length - oneStart, other.length - otherStart)
+/** How far two texts match, ignoring the case of letters, from a position in each. */
+function commonLength(one: string, oneStart: number, other: string, otherStart: number, max: number): number {
+  const limit = Math.min(max, one.length - oneStart, other.length - otherStart)
   let length = 0
-  while (length < limit && isAlike(one.charCodeAt(oneStart + length), other.charCodeAt(otherStart + length)))
+  while (length < limit && matches(one.charCodeAt(oneStart + length), other.charCodeAt(otherStart + length)))
     length++
   return length
 }
 
-function isAlike(one: number, other: number): boolean {
+function matches(one: number, other: number): boolean {
   return fold(one) === fold(other) && one !== 0xffff
 }
 

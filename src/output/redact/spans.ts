@@ -1,21 +1,21 @@
-/** The longest escape of JSON is `\u0000`. */
-const longestEscape = 6
+/** The longest escape in JSON is `\u0000`. */
+const maxEscape = 6
 
 /**
- * The whole of the JSON escape that the place `at` is inside of; undefined between characters.
- * The end may lie behind the end of the text.
+ * The JSON escape around the position `at`; undefined between characters.
+ * Its end may be after the end of the text.
  */
 export function escapeAround(text: string, at: number): { start: number; end: number } | undefined {
-  for (let start = at - 1; start > at - longestEscape && start >= 0; start--) {
+  for (let start = at - 1; start > at - maxEscape && start >= 0; start--) {
     if (text.charCodeAt(start) !== 0x5c) continue
     if (!isEscape(text, start)) continue
-    const end = start + (text[start + 1] === 'u' ? longestEscape : 2)
+    const end = start + (text[start + 1] === 'u' ? maxEscape : 2)
     return at < end ? { start, end } : undefined
   }
   return undefined
 }
 
-/** Whether a backslash begins an escape, and is not itself escaped. Of a long row of them the last part tells. */
+/** Whether a backslash begins an escape, and is not itself escaped. */
 function isEscape(text: string, at: number): boolean {
   let start = at
   while (start > 0 && text.charCodeAt(start - 1) === 0x5c) start--
@@ -24,7 +24,7 @@ function isEscape(text: string, at: number): boolean {
 
 export const hiddenMark = '[hidden]'
 
-/** The text with a mark in place of each span. @param spans start and end in turn, ascending, without overlap */
+/** The text with a mark in place of each span. @param spans alternating starts and ends, ascending, without overlap */
 export function hideSpans(text: string, spans: readonly number[]): string {
   let clean = ''
   let copied = 0
@@ -35,7 +35,7 @@ export function hideSpans(text: string, spans: readonly number[]): string {
   return clean + text.slice(copied)
 }
 
-/** The same for JSON, which stays valid: no escape is cut in two, and a number gives way to another. */
+/** The same for JSON, which stays valid: no escape is split, and a number is replaced with 0. */
 export function hideJsonSpans(json: string, spans: readonly number[]): string {
   let clean = ''
   let copied = 0
@@ -49,7 +49,7 @@ export function hideJsonSpans(json: string, spans: readonly number[]): string {
   return clean + json.slice(copied)
 }
 
-/** The number that a span of digits belongs to, as far as its neighbours tell that it is one. */
+/** The JSON number that a span of digits is part of; undefined when it is not part of one. */
 function numberAround(json: string, start: number, end: number): { start: number; end: number } | undefined {
   if (!/^\d+$/.test(json.slice(start, end))) return undefined
   let [first, last] = [start, end]
@@ -59,15 +59,15 @@ function numberAround(json: string, start: number, end: number): { start: number
   return isNumber ? { start: first, end: last } : undefined
 }
 
-/** A string value within JSON, without its quotation marks. */
-interface StringPlace {
+/** Where a string value is in JSON, without its quotation marks. */
+interface StringRange {
   readonly start: number
   readonly end: number
-  /** What tells which text the string is a piece of: where in the document it stands, and the numbers and ids there. */
+  /** Identifies the text that the string is a piece of: its path in the document, and the indices and ids there. */
   readonly channel: string
 }
 
-/** Which of several texts a piece belongs to, where a stream has more than one. */
+/** Properties that distinguish the texts of one stream. */
 const channelNames = /^(?:type|index|id|[a-z_]+_(?:index|id))$/
 
 interface Level {
@@ -77,11 +77,8 @@ interface Level {
   count: number
 }
 
-/**
- * The string values of a JSON document. Uses no recursion and throws nothing: of what is no JSON it finds what looks
- * like strings.
- */
-export function stringsIn(json: string): StringPlace[] {
+/** The string values of a JSON document. Not recursive, and never throws: in other text it finds what looks like strings. */
+export function stringsIn(json: string): StringRange[] {
   const found: { start: number; end: number; path: string }[] = []
   const marks: string[] = []
   const levels: Level[] = []
@@ -114,7 +111,7 @@ export function stringsIn(json: string): StringPlace[] {
   return found.map(({ start, end, path }) => ({ start, end, channel: `${path} ${mark}` }))
 }
 
-/** Of a string that begins at `start`; the end of the text where there is none. */
+/** The quotation mark that ends the string at `start`; the end of the text where there is none. */
 export function closingQuote(json: string, start: number): number {
   let at = start + 1
   while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1

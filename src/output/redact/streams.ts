@@ -1,24 +1,24 @@
 import { escapeAround, hiddenMark, stringsIn } from './spans.ts'
 import { fragmentLength, type Matcher } from './matcher.ts'
 
-/** Takes secrets out of a text that comes in pieces, also those that are split between pieces. */
+/** Removes secrets from a text that comes in pieces, also those that are split between pieces. */
 export interface TextStream {
-  /** What can be passed on now: all but an end that may be the beginning of a secret, which is at most 24 characters. */
+  /** What can be passed on now: all but an end that may be the beginning of a secret, at most 24 characters. */
   push(piece: string): string
   /** The rest. */
   end(): string
-  /** What of the text is kept back. */
+  /** The end of the text that is held back. */
   readonly kept: string
-  /** Whether anything of what was pushed last has been taken out. */
+  /** Whether anything was removed by the last `push`. */
   readonly hasHidden: boolean
 }
 
-/** What a match can reach back to. */
+/** How far back a match can begin. */
 const context = fragmentLength - 1
 
 /** @param isJson the text is JSON, and stays valid */
 export function createTextStream({ find, openTail }: Matcher, isJson = false): TextStream {
-  /** What was passed on last, as far as a match can begin in it, and what is kept back. */
+  /** What was passed on last, as far back as a match can begin, and what is held back. */
   let text = ''
   let settled = 0
   let isInside = false
@@ -35,7 +35,7 @@ export function createTextStream({ find, openTail }: Matcher, isJson = false): T
       if (start >= limit) break
       const first = Math.max(settled, escapeAt(start)?.start ?? start)
       const escape = escapeAt(end)
-      // The rest of the escape is still to come: it is looked at again then.
+      // The rest of the escape has not come yet.
       const last = escape === undefined ? end : escape.end <= text.length ? escape.end : escape.start
       if (first > settled) {
         out += text.slice(settled, first)
@@ -72,22 +72,22 @@ export function createTextStream({ find, openTail }: Matcher, isJson = false): T
   }
 }
 
-/** Takes secrets out of a stream of JSON documents, also those whose pieces stand in strings of several documents. */
+/** Removes secrets from a stream of JSON documents, also those split between strings of several documents. */
 export interface PieceStream {
-  /** The documents that can be passed on now, in order, each as it was but for secrets. */
+  /** The documents that can be passed on now, in order, each unchanged but for secrets. */
   push(json: string): string[]
   /** The rest. */
   end(): string[]
 }
 
-/** A document of so many strings is no piece of a text. */
-const mostStrings = 200
-/** So many texts are followed at once. */
-const mostChannels = 200
-/** No more than so many documents wait for what follows. */
-const mostWaiting = 64
+/** A document with more strings is not a piece of a text. */
+const maxStrings = 200
+/** At most so many texts are followed at once. */
+const maxChannels = 200
+/** At most so many documents wait for what follows. */
+const maxWaiting = 64
 
-/** A document as the texts between its strings, and the strings; a string ends with what is still kept back. */
+/** A document as the text between its strings, and the strings. */
 interface Piece {
   readonly literals: readonly string[]
   readonly strings: Slot[]
@@ -95,18 +95,19 @@ interface Piece {
 
 interface Slot {
   text: string
+  /** The end of the string that is still held back. */
   kept: string
 }
 
 interface Channel {
   readonly stream: TextStream
-  /** The strings whose ends are kept back, oldest first. */
+  /** The strings whose ends are held back, oldest first. */
   slots: Slot[]
 }
 
 /**
- * @param matcher of forms that can stand within one string of JSON
- * @param redact takes secrets out of one document
+ * @param matcher of forms that can occur within one JSON string
+ * @param redact removes secrets from one document
  */
 export function createPieceStream(matcher: Matcher, redact: (json: string) => string): PieceStream {
   const channels = new Map<string, Channel>()
@@ -116,20 +117,20 @@ export function createPieceStream(matcher: Matcher, redact: (json: string) => st
     const known = channels.get(name)
     if (known !== undefined) return known
     for (const [oldest, { slots }] of channels) {
-      if (channels.size < mostChannels) break
+      if (channels.size < maxChannels) break
       if (slots.length === 0) channels.delete(oldest)
     }
     const channel = { stream: createTextStream(matcher, true), slots: [] }
     channels.set(name, channel)
     return channel
   }
-  /** Adds a string to its text, and settles those before it. */
+  /** Adds a string to its text, and completes those before it. */
   const follow = (channel: Channel, slot: Slot): void => {
     const before = channel.slots
     const released = channel.stream.push(slot.kept)
     channel.slots = []
     if (channel.stream.hasHidden) {
-      // The secret began in an earlier string: what is left of all of them goes into this one.
+      // The secret began in an earlier string: the rest of all of them goes into this one.
       for (const earlier of before) earlier.kept = ''
       slot.text = released
       slot.kept = channel.stream.kept
@@ -145,11 +146,11 @@ export function createPieceStream(matcher: Matcher, redact: (json: string) => st
       if (rest > 0) channel.slots.unshift(open)
     }
   }
-  const release = (most: number): string[] => {
+  const release = (max: number): string[] => {
     let count = 0
     while (
       count < waiting.length &&
-      (waiting.length - count > most || waiting[count]!.strings.every(({ kept }) => kept === ''))
+      (waiting.length - count > max || waiting[count]!.strings.every(({ kept }) => kept === ''))
     ) {
       count++
     }
@@ -160,9 +161,9 @@ export function createPieceStream(matcher: Matcher, redact: (json: string) => st
   return {
     push(json) {
       const places = stringsIn(json)
-      if (places.length > mostStrings) {
+      if (places.length > maxStrings) {
         waiting.push({ literals: [json], strings: [] })
-        return release(mostWaiting)
+        return release(maxWaiting)
       }
       const literals: string[] = []
       const strings: Slot[] = []
@@ -175,7 +176,7 @@ export function createPieceStream(matcher: Matcher, redact: (json: string) => st
         follow(channelOf(channel), slot)
       }
       waiting.push({ literals: [...literals, json.slice(copied)], strings })
-      return release(mostWaiting)
+      return release(maxWaiting)
     },
     end: () => release(0),
   }

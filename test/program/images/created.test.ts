@@ -134,7 +134,7 @@ test('--no-download prints the URLs and until when they hold', async () => {
   expect(urls.length).toBe(2)
   // The clock of a test stands still at the beginning of 2026.
   expect(err).toBe(
-    'image 1: to be fetched until 2026-01-01T01:00:00.000Z\nimage 2: to be fetched until 2026-01-01T01:00:00.000Z\n',
+    'image 1: link expires at 2026-01-01T01:00:00.000Z\nimage 2: link expires at 2026-01-01T01:00:00.000Z\n',
   )
   for (const url of urls) expect((await fetch(url)).headers.get('content-type')).toBe('image/png')
 })
@@ -163,7 +163,7 @@ test('--usage tells the tokens, where the gateway does', async () => {
   const studio = studioAt(await runningSandbox())
   const usage = async (...words: string[]) =>
     (await studio.run(['create', ...words, '--usage', '-q', 'A red kite'])).err
-  expect(await usage(...quick)).toMatch(/^tokens: \d+ in, 272 out, \d+ in all\n$/)
+  expect(await usage(...quick)).toMatch(/^tokens: \d+ in, 272 out, \d+ total\n$/)
   expect(await usage(...quickUrl)).toBe('tokens: not reported\n')
 })
 

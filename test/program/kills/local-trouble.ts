@@ -27,7 +27,7 @@ export const localTrouble: readonly Kill[] = [
     exit: 7,
     stdout: 'Hello, \n',
     says: /before the answer was complete/,
-    adds: 'answer.txt was not finished; the text that had arrived is on standard output',
+    adds: 'answer.txt was not finished; the text that arrived is on standard output',
     error: { code: 'stream_truncated', phase: 'stream', billed: 'maybe' },
   },
   {
