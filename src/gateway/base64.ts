@@ -103,13 +103,13 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
 }
 
 function badBase64(): ContractError {
-  return new ContractError('bad_base64', 'The reply holds content that is not valid base64.', {
-    hint: 'Look at the reply with --raw.',
+  return new ContractError('bad_base64', 'The reply contains data that is not valid base64.', {
+    hint: 'See the reply with --raw.',
   })
 }
 
 function imageTooLarge(): ContractError {
-  return new ContractError('image_too_large', 'The reply holds content that is larger than 2 GiB.')
+  return new ContractError('image_too_large', 'The reply contains data that is larger than 2 GiB.')
 }
 
 const scheme = 'data:'

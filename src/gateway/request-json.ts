@@ -67,7 +67,7 @@ export async function requestJson(
       throw error instanceof ExchangeError ? brokenError(error, request.kind) : error
     }
   }
-  if (found === undefined) throw new ContractError('reply_not_understood', 'The reply holds no JSON.')
+  if (found === undefined) throw new ContractError('reply_not_understood', 'The reply contains no JSON.')
   const { status, headers, requestId } = reply
   return { ...found, status, headers, requestId }
 }

@@ -21,7 +21,7 @@ export interface TextDecoder {
   result(): TextResult
   /**
    * The error that the reply amounts to, if it is not a success; call when the stream has ended.
-   * @param marked whether the stream ended with `[DONE]`, which stands for an end that the messages do not tell
+   * @param marked whether the stream ended with `[DONE]`, which stands for an end that no message reports
    */
   verdict(marked: boolean): ModelgateError | undefined
 }
@@ -49,14 +49,14 @@ const failedReasons: Partial<Record<FinishReason, string>> = {
  */
 export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {
   const reason = result.finish_reason
-  const told = toldReason(result)
+  const reasonGiven = givenReason(result)
   const facts = {
     billed: 'yes',
     ...(result.response_id === null ? {} : { remoteId: result.response_id }),
   } as const
   const failed = failedReasons[reason]
   if (failed !== undefined) {
-    return new GenerationError(`finish_${reason}`, `${failed}${told}.`, {
+    return new GenerationError(`finish_${reason}`, `${failed}${reasonGiven}.`, {
       ...facts,
       hint: 'Change the prompt.',
     })
@@ -64,19 +64,20 @@ export function finishError(result: TextResult, generated: boolean): ModelgateEr
   if (reason === 'length' && result.text === '') {
     return new GenerationError(
       'no_text_before_limit',
-      `The token limit was reached before any text${told}.`,
+      `The token limit was reached before any text${reasonGiven}.`,
       {
         ...facts,
         hint: 'Raise --max-output-tokens, or lower the reasoning effort.',
       },
     )
   }
-  if (!generated) return new GenerationError('nothing_generated', `Nothing was generated${told}.`, facts)
+  if (!generated)
+    return new GenerationError('nothing_generated', `Nothing was generated${reasonGiven}.`, facts)
   return undefined
 }
 
-/** The gateway's own word for the end, and what it says about it. */
-function toldReason({ raw_finish_reason: word, finish_message: message }: TextResult): string {
+/** The gateway's own finish reason and message, in parentheses. */
+function givenReason({ raw_finish_reason: word, finish_message: message }: TextResult): string {
   const words = [word?.slice(0, 80), message?.replaceAll(/\s+/g, ' ').trim().slice(0, 400)].filter(Boolean)
   return words.length === 0 ? '' : ` (${words.join(': ')})`
 }
@@ -103,7 +104,7 @@ export function stillRunning({ response_id: id }: TextResult, status: string): M
     phase: 'result',
     billed: 'yes',
     ...(id === null ? {} : { remoteId: id }),
-    hint: 'Keep the id: the gateway goes on with it in the background.',
+    hint: 'Keep the id: the gateway continues it in the background.',
   })
 }
 
@@ -111,18 +112,21 @@ export function stillRunning({ response_id: id }: TextResult, status: string): M
 export function notUnderstood(): ContractError {
   return new ContractError(
     'reply_not_understood',
-    'The reply holds neither text nor an end of the generation.',
+    'The reply contains neither text nor the end of a generation.',
     {
-      hint: 'Look at it with --raw.',
+      hint: 'See it with --raw.',
     },
   )
 }
 
-/** A position in the reply that is used to join pieces: bounded, whatever the gateway sends (fault E21). */
+/** Candidates, output items and images of a reply are numbered below this. */
+export const maxPositions = 1024
+
+/** The position that a piece of the reply belongs to: bounded, whatever the gateway sends (fault E21). */
 export function positionOf(value: unknown): number {
   if (value === undefined || value === null) return 0
   const position = typeof value === 'string' ? Number(value) : value
-  if (typeof position === 'number' && Number.isInteger(position) && position >= 0 && position < 1024)
+  if (typeof position === 'number' && Number.isInteger(position) && position >= 0 && position < maxPositions)
     return position
-  throw new ContractError('bad_index', 'The reply numbers its parts in a way that makes no sense.')
+  throw new ContractError('bad_index', 'The reply numbers one of its parts with an impossible index.')
 }

@@ -4,12 +4,6 @@ import type { Usage } from '../../events/text.ts'
 import { dangerousNames } from '../../files/file-name.ts'
 import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
 
-/** Joins the chunks of a stream into the one object that a reply without streaming would have been. */
-interface ChunkMerger {
-  add(chunk: JsonObject): void
-  readonly value: unknown
-}
-
 type Mutable = Record<string, unknown>
 
 /** A text part that may go on. */
@@ -18,20 +12,23 @@ interface OpenPart {
   readonly text: GrowingText
 }
 
-/** Candidates are joined by index and their parts appended; of every other field the last value stays. */
-export function createChunkMerger(): ChunkMerger {
+/**
+ * Joins the chunks of a stream into the one object that a reply without streaming would have been: candidates by index,
+ * their parts appended; of every other field the last value stays.
+ */
+export function createChunkMerger() {
   const merged: Mutable = {}
   const candidates = new Map<unknown, Mutable>()
   /** The last part of a candidate, by its list of parts, where that is a text. */
   const open = new Map<unknown[], OpenPart>()
   return {
-    add(chunk) {
+    add(chunk: JsonObject) {
       for (const [name, value] of Object.entries(chunk)) {
         if (name === 'candidates') mergeCandidates(candidates, value, open)
         else define(merged, name, value)
       }
     },
-    get value() {
+    get value(): unknown {
       for (const [parts, last] of open) parts[parts.length - 1] = { ...last.part, text: last.text.toString() }
       return candidates.size === 0 ? merged : { candidates: [...candidates.values()], ...merged }
     },
@@ -93,16 +90,7 @@ function define(target: Mutable, name: string, value: unknown): void {
 }
 
 /** What comes with every chunk of a reply; the newest counts. */
-interface ReplyFacts {
-  take(chunk: JsonObject): void
-  /** The facts of a chunk that was skimmed, as text: only the newest are ever read. */
-  skim(facts: string): void
-  readonly usage: Usage | null
-  readonly model: string | null
-  readonly responseId: string | null
-}
-
-export function createReplyFacts(): ReplyFacts {
+export function createReplyFacts() {
   let usage: unknown
   let model: string | null = null
   let responseId: string | null = null
@@ -118,14 +106,15 @@ export function createReplyFacts(): ReplyFacts {
     skimmed = ''
   }
   return {
-    take(chunk) {
+    take(chunk: JsonObject) {
       catchUp()
       takeFrom(chunk)
     },
-    skim(facts) {
+    /** The facts of a chunk that was skimmed, as text: only the newest are ever read. */
+    skim(facts: string) {
       if (facts !== '') skimmed = facts
     },
-    get usage() {
+    get usage(): Usage | null {
       catchUp()
       return readContentUsage(usage)
     },
@@ -155,35 +144,29 @@ function readContentUsage(value: unknown): Usage | null {
   }
 }
 
-/** The arguments of a function call that arrives in pieces. */
-export interface PartialArguments {
-  add(partialArgs: unknown): void
-  readonly value: unknown
-}
-
 const maxIndex = 1023
 const maxSteps = 100
 
 /**
- * Puts together `functionCall.partialArgs[]`: each piece names a place by a JSON path and adds
+ * The arguments of a function call that arrive in pieces, `functionCall.partialArgs[]`: each names a JSON path and adds
  * a value, or the next part of a string, there (recorded from Vertex; wire notes, "Part kinds").
  */
-export function createPartialArguments(): PartialArguments {
+export function createPartialArguments() {
   const root: Record<string, unknown> = {}
   return {
-    add(partialArgs) {
+    add(partialArgs: unknown) {
       for (const piece of objectsOf(partialArgs)) {
         const path = parsePath(stringOf(piece['jsonPath']) ?? '')
-        if (path !== undefined) place(root, path, piece)
+        if (path !== undefined) setAt(root, path, piece)
       }
     },
-    get value() {
+    get value(): unknown {
       return root
     },
   }
 }
 
-/** `$.items[0]['a b'].name` as its steps; undefined for anything that is not such a path, or beyond all bounds. */
+/** The steps of a path such as `$.items[0]['a b'].name`; undefined for anything else, and for what exceeds the limits. */
 function parsePath(text: string): (string | number)[] | undefined {
   const steps: (string | number)[] = []
   const step = /\.([^.[\]]+)|\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/y
@@ -199,7 +182,7 @@ function parsePath(text: string): (string | number)[] | undefined {
   return steps.length === 0 ? undefined : steps
 }
 
-function place(root: Record<string, unknown>, path: readonly (string | number)[], piece: JsonObject): void {
+function setAt(root: Record<string, unknown>, path: readonly (string | number)[], piece: JsonObject): void {
   let at: Record<string, unknown> = root
   for (const [index, step] of path.slice(0, -1).entries()) {
     if (Array.isArray(at) && typeof step === 'string') return

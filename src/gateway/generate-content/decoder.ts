@@ -10,13 +10,7 @@ import {
   type DecoderOptions,
   type TextDecoder,
 } from '../text-decoder.ts'
-import {
-  createChunkMerger,
-  createPartialArguments,
-  type PartialArguments,
-  createReplyFacts,
-  createTextFastPath,
-} from './chunks.ts'
+import { createChunkMerger, createPartialArguments, createReplyFacts, createTextFastPath } from './chunks.ts'
 
 interface CandidateState {
   readonly text: GrowingText
@@ -32,14 +26,16 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   const citations: Citation[] = []
   const cited = new Set<string>()
   const merger = keepResponse ? createChunkMerger() : undefined
-  let open: { name: string; id: string | null; arguments: PartialArguments } | undefined
+  let open:
+    | { name: string; id: string | null; arguments: ReturnType<typeof createPartialArguments> }
+    | undefined
   const newText = () => createGrowingText(keepText ? Infinity : beginningOnly)
   const reasoning = newText()
   let block: { reason: string; message: string | null } | undefined
   const facts = createReplyFacts()
   let otherOutput = false
   let understood = false
-  /** Words came after their end: what names an end here says nothing. */
+  /** Text came after its end: a finish reason in this reply means nothing. */
   let repeatsEnd = false
 
   const message = (value: unknown) => {
@@ -250,7 +246,7 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** The sources that a candidate names, as citations or as the ground of its answer. */
+/** The sources that a candidate names, as citations or as grounding. */
 function citationsOf(candidate: JsonObject): Citation[] {
   const metadata = objectOf(candidate['citationMetadata'])
   // Vertex spells it `citations`.

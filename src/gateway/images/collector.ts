@@ -127,8 +127,8 @@ function partialIndex(head: JsonObject): number | undefined {
 }
 
 function noImage(): ContractError {
-  return new ContractError('no_image', 'The reply names an image and holds neither base64 nor a URL of it.', {
-    hint: 'Look at the reply with --raw.',
+  return new ContractError('no_image', 'The reply contains an image without base64 or a URL.', {
+    hint: 'See the reply with --raw.',
   })
 }
 

@@ -135,7 +135,7 @@ function missing(
   if (images.length > 0) return undefined
   if (results.length > 0 || reader.done) {
     return new GenerationError('nothing_generated', 'The gateway answered without an image.', {
-      hint: 'Change the prompt; look at the reply with --raw.',
+      hint: 'Change the prompt; see the reply with --raw.',
     })
   }
   if (reader.isEventStream && (reader.bytesRead > 0 || contentType.includes('event-stream'))) {
@@ -146,7 +146,7 @@ function missing(
       { phase: 'stream', billed: 'maybe', hint: 'Check your usage before you run it again.' },
     )
   }
-  return new ContractError('reply_not_understood', 'The reply holds no image.', {
-    hint: 'Look at it with --raw.',
+  return new ContractError('reply_not_understood', 'The reply contains no image.', {
+    hint: 'See it with --raw.',
   })
 }

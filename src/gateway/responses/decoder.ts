@@ -5,6 +5,7 @@ import { isErrorEvent, replyError } from '../reply-errors.ts'
 import {
   finishError,
   notUnderstood,
+  maxPositions,
   positionOf,
   stillRunning,
   truncatedError,
@@ -17,8 +18,8 @@ import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
 export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {
-  const shown = createTranscript(emit, keepText)
-  const { text, addText } = shown
+  const transcript = createTranscript(emit, keepText)
+  const { text, addText } = transcript
   /** How long the text of earlier responses in the same stream is. */
   let earlier = 0
   /** The newest whole response object, as the gateway sent it. */
@@ -28,7 +29,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
   let failure: ModelgateError | undefined
   let understood = false
 
-  const itemAt = (event: JsonObject) => shown.itemAt(positionOf(event['output_index']))
+  const itemAt = (event: JsonObject) => transcript.itemAt(positionOf(event['output_index']))
 
   const message = (value: unknown) => {
     // Only one level: deeper ones could exhaust the stack.
@@ -57,36 +58,36 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
         if (text.length === earlier) addText(itemAt(value), stringOf(value['text']) ?? '')
         return
       case 'response.refusal.delta':
-        return shown.addRefusal(itemAt(value), delta)
+        return transcript.addRefusal(itemAt(value), delta)
       case 'response.reasoning_text.delta':
       case 'response.reasoning_summary_text.delta':
-        return shown.addReasoning(itemAt(value), delta)
+        return transcript.addReasoning(itemAt(value), delta)
       case 'response.reasoning_summary_part.added':
         // Parts are paragraphs of one summary.
-        if (itemAt(value).reasoning > 0) shown.addReasoning(itemAt(value), '\n\n')
+        if (itemAt(value).reasoning > 0) transcript.addReasoning(itemAt(value), '\n\n')
         return
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
       case 'response.mcp_call_arguments.delta': {
         const index = positionOf(value['output_index'])
         const item = itemAt(value)
-        shown.addArguments(item, delta)
+        transcript.addArguments(item, delta)
         return emit({ type: 'tool-delta', index, name: item.name, arguments: delta })
       }
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
-        return shown.setArguments(itemAt(value), stringOf(value['arguments'] ?? value['input']))
+        return transcript.setArguments(itemAt(value), stringOf(value['arguments'] ?? value['input']))
       case 'response.output_text.annotation.added':
-        return shown.addCitation(value['annotation'])
+        return transcript.addCitation(value['annotation'])
       case 'response.image_generation_call.partial_image':
-        return shown.addImage(value['partial_image_b64'], value['output_format'], true)
+        return transcript.addImage(value['partial_image_b64'], value['output_format'], true)
       case 'response.output_item.added':
-        return shown.beginItem(objectOf(value['item']), positionOf(value['output_index']))
+        return transcript.beginItem(objectOf(value['item']), positionOf(value['output_index']))
       case 'response.output_item.done':
-        return shown.addItem(objectOf(value['item']), positionOf(value['output_index']))
+        return transcript.addItem(objectOf(value['item']), positionOf(value['output_index']))
       case 'response.created':
         // A tool that runs at the gateway may make one stream of several responses (recorded), each numbered anew.
-        shown.forgetItems()
+        transcript.forgetItems()
         earlier = text.length
         ended = false
         status = undefined
@@ -116,13 +117,13 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
     status = stringOf(whole['status']) ?? fromEvent
     const output = objectsOf(whole['output'])
     // Positions in the final list may differ from those in the stream: items are taken from it all together or not at all.
-    const { anyDone } = shown
-    const anyText = text.length > earlier || shown.refusal.length > 0
+    const { anyDone } = transcript
+    const anyText = text.length > earlier || transcript.refusal.length > 0
     for (const [index, entry] of output.entries()) {
       if (anyDone || (anyText && isAnswer(entry))) continue
-      shown.addItem(entry, index % 1024)
+      transcript.addItem(entry, index % maxPositions)
     }
-    if (output.length === 0 && status?.startsWith('complete')) shown.endCalls()
+    if (output.length === 0 && status?.startsWith('complete')) transcript.endCalls()
     const full = output
       .filter(isAnswer)
       .flatMap((entry) => contentParts(entry).map(answerText))
@@ -132,32 +133,34 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
     if (output.length === 0 && text.length === 0) addText(itemAt({}), stringOf(whole['output_text']) ?? '')
     const error = objectOf(whole['error'])
     // Some send an empty error with every response.
-    const told = Object.values(error).some(Boolean)
-    if (status === 'failed' || told) failure = replyError({ error: told ? error : whole['message'] })
+    const hasError = Object.values(error).some(Boolean)
+    if (status === 'failed' || hasError) failure = replyError({ error: hasError ? error : whole['message'] })
   }
 
   const rawReason = () => stringOf(objectOf(response?.['incomplete_details'])['reason']) ?? status ?? null
 
-  const finishReason = () =>
-    responseFinishReason({
-      failed: failure !== undefined,
-      ended,
-      status,
-      reason: rawReason(),
-      refusedOnly: shown.refusal.length > 0 && text.length === 0,
-      calledTools: shown.toolCalls.length > 0,
-    })
+  /** Why the response ended, from its status (specification, "States and transitions"). */
+  const finishReason = (): FinishReason => {
+    if (failure !== undefined) return 'error'
+    if (!ended) return 'unknown'
+    if (status === 'cancelled') return 'cancelled'
+    if (status === 'incomplete') return rawReason() === 'content_filter' ? 'content_filter' : 'length'
+    if (transcript.refusal.length > 0 && text.length === 0) return 'refusal'
+    // `complete` was recorded, too.
+    if (status !== 'completed' && status !== 'complete' && status !== undefined) return 'unknown'
+    return transcript.toolCalls.length > 0 ? 'tool_calls' : 'stop'
+  }
 
   const result = (): TextResult => ({
     text: text.toString(),
-    reasoning: shown.reasoning.toString(),
-    refusal: shown.refusal.toString(),
+    reasoning: transcript.reasoning.toString(),
+    refusal: transcript.refusal.toString(),
     candidates: [{ index: 0, text: text.toString(), finish_reason: finishReason() }],
     finish_reason: finishReason(),
     raw_finish_reason: rawReason(),
     finish_message: null,
-    tool_calls: shown.toolCalls,
-    citations: shown.citations,
+    tool_calls: transcript.toolCalls,
+    citations: transcript.citations,
     usage: readResponseUsage(response?.['usage']),
     response_id: stringOf(response?.['id']) ?? null,
     model: stringOf(response?.['model']) ?? null,
@@ -166,7 +169,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
 
   const fastPath = createDeltaFastPath((outputIndex, delta) => {
     understood = true
-    addText(shown.itemAt(outputIndex), delta)
+    addText(transcript.itemAt(outputIndex), delta)
   })
 
   return {
@@ -186,7 +189,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
       const whole = result()
       if (ended && (status === 'queued' || status === 'in_progress')) return stillRunning(whole, status)
       if (!ended && !marked) return truncatedError(whole)
-      return finishError(whole, text.length > 0 || shown.refusal.length > 0 || shown.otherOutput)
+      return finishError(whole, text.length > 0 || transcript.refusal.length > 0 || transcript.otherOutput)
     },
   }
 }
@@ -194,31 +197,6 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
 /** The official client takes an event of any type with an `error` of its own for a failure (wire notes, section 2). */
 function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
-}
-
-/** What is known of a response when it has ended, or has not. */
-interface ResponseEnd {
-  readonly failed: boolean
-  readonly ended: boolean
-  /** `status` of the response object. */
-  readonly status: string | undefined
-  /** `incomplete_details.reason`, else the status. */
-  readonly reason: string | null
-  readonly refusedOnly: boolean
-  readonly calledTools: boolean
-}
-
-/** Why a response ended, from its status (specification, "States and transitions") in the program's own vocabulary. */
-function responseFinishReason(end: ResponseEnd): FinishReason {
-  const { status } = end
-  if (end.failed) return 'error'
-  if (!end.ended) return 'unknown'
-  if (status === 'cancelled') return 'cancelled'
-  if (status === 'incomplete') return end.reason === 'content_filter' ? 'content_filter' : 'length'
-  if (end.refusedOnly) return 'refusal'
-  // `complete` was recorded, too.
-  if (status !== 'completed' && status !== 'complete' && status !== undefined) return 'unknown'
-  return end.calledTools ? 'tool_calls' : 'stop'
 }
 
 const { characters, plainValue } = jsonPattern

@@ -5,7 +5,7 @@ import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
 import { outputItemKinds } from '../../contract/responses.ts'
 
-/** What was already shown of one output item: characters of each kind. */
+/** What has already been emitted of one output item: characters of each kind. */
 interface ItemState {
   name: string
   text: number
@@ -19,39 +19,11 @@ interface ItemState {
   done: JsonObject | undefined
 }
 
-/** What has been shown of a response so far, and the means to show more, each thing once. */
-interface Transcript {
-  readonly text: GrowingText
-  readonly refusal: GrowingText
-  readonly reasoning: GrowingText
-  readonly citations: readonly Citation[]
-  readonly toolCalls: readonly ToolCall[]
-  /** Something other than text and reasoning came: a call, an image, another item. */
-  readonly otherOutput: boolean
-  /** Whether any item has come whole. */
-  readonly anyDone: boolean
-  /** Items are joined by their position, since their ids may change on the way (quirk 13). */
-  itemAt(position: number): ItemState
-  addText(item: ItemState, delta: string): void
-  addRefusal(item: ItemState, delta: string): void
-  addReasoning(item: ItemState, delta: string): void
-  /** A piece of a tool call's arguments. @throws ContractError when they are larger than a message may be */
-  addArguments(item: ItemState, delta: string): void
-  /** The arguments of a tool call, whole; undefined leaves them as they have come. */
-  setArguments(item: ItemState, whole: string | undefined): void
-  addCitation(annotation: unknown): void
-  addImage(data: unknown, format: unknown, partial: boolean): void
-  beginItem(item: JsonObject, position: number): void
-  /** Calls that have begun and will not come whole: what has come is all there is. */
-  endCalls(): void
-  /** A whole output item: shows what its deltas have not shown. */
-  addItem(whole: JsonObject, position: number): void
-  /** Another response begins, whose items are numbered anew. */
-  forgetItems(): void
-}
-
-/** @param keepText whether the texts are wanted whole */
-export function createTranscript(emit: (event: TextEvent) => void, keepText: boolean): Transcript {
+/**
+ * What has come of a response so far; each thing is emitted once, however often the gateway sends it.
+ * @param keepText whether the texts are wanted whole
+ */
+export function createTranscript(emit: (event: TextEvent) => void, keepText: boolean) {
   const items = new Map<number, ItemState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
@@ -62,6 +34,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
   const reasoning = newText()
   let otherOutput = false
 
+  /** Items are joined by their position, since their ids may change on the way (quirk 13). */
   const itemAt = (index: number): ItemState => {
     const known = items.get(index)
     if (known !== undefined) return known
@@ -79,6 +52,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     })
   }
 
+  /** Calls that have begun and will not come whole: what has come is all there is. */
   const endCalls = () => {
     for (const [position, { begun }] of items) {
       if (begun !== undefined && readToolCall(begun) !== undefined) addItem(begun, position)
@@ -91,22 +65,20 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     text.add(delta)
     emit({ type: 'text-delta', index: 0, text: delta })
   }
-  const addRefusal = (item: ItemState, delta: string) => {
+  const adderOf = (kind: 'refusal' | 'reasoning', all: GrowingText) => (item: ItemState, delta: string) => {
     if (delta === '') return
-    item.refusal += delta.length
-    refusal.add(delta)
-    emit({ type: 'refusal-delta', text: delta })
+    item[kind] += delta.length
+    all.add(delta)
+    emit({ type: `${kind}-delta`, text: delta })
   }
-  const addReasoning = (item: ItemState, delta: string) => {
-    if (delta === '') return
-    item.reasoning += delta.length
-    reasoning.add(delta)
-    emit({ type: 'reasoning-delta', text: delta })
-  }
+  const addRefusal = adderOf('refusal', refusal)
+  const addReasoning = adderOf('reasoning', reasoning)
+  /** A piece of a tool call's arguments. @throws ContractError when they are larger than a message may be */
   const addArguments = (item: ItemState, delta: string) => {
     item.arguments.add(delta)
     if (item.arguments.length > maxMessageCharacters) throw tooLarge(maxMessageCharacters)
   }
+  /** The arguments of a tool call, whole; undefined leaves them as they have come. */
   const setArguments = (item: ItemState, whole: string | undefined) => {
     if (whole === undefined) return
     item.arguments = createGrowingText()
@@ -122,6 +94,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     emit({ type: 'citation-add', citation })
   }
 
+  /** A whole output item: emits what its deltas have not brought. */
   const addItem = (whole: JsonObject, position: number) => {
     const item = itemAt(position)
     if (item.done !== undefined && isSameItem(item.done, whole)) return
@@ -169,9 +142,11 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     toolCalls,
     refusal,
     reasoning,
+    /** Whether something other than text and reasoning came: a call, an image, another item. */
     get otherOutput() {
       return otherOutput
     },
+    /** Whether any item has come whole. */
     get anyDone() {
       return [...items.values()].some(({ done }) => done !== undefined)
     },
@@ -186,6 +161,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     beginItem,
     endCalls,
     addItem,
+    /** Another response begins, whose items are numbered anew. */
     forgetItems: () => items.clear(),
   }
 }
@@ -199,7 +175,7 @@ const untouched = () => ({
   begun: undefined,
 })
 
-/** Whether an item that comes whole at the same position as another is that one again. */
+/** Whether two whole items at the same position are the same item. */
 function isSameItem(one: JsonObject, other: JsonObject): boolean {
   return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
 }
@@ -298,9 +274,9 @@ export function contentParts({ content }: JsonObject): readonly JsonObject[] {
   return typeof content === 'string' ? [{ type: 'output_text', text: content }] : objectsOf(content)
 }
 
-const otherWords = new Set<unknown>(['refusal', 'reasoning_text', 'summary_text', 'input_text'])
+const otherPartTypes = new Set<unknown>(['refusal', 'reasoning_text', 'summary_text', 'input_text'])
 
 /** The part's share of the answer. */
 export function answerText(part: JsonObject): string {
-  return otherWords.has(part['type']) ? '' : (stringOf(part['text']) ?? '')
+  return otherPartTypes.has(part['type']) ? '' : (stringOf(part['text']) ?? '')
 }
