@@ -86,7 +86,8 @@ const formatRules: readonly Rule[] = [
 
 const onlyA = { background: false, output_compression: false, output_format: false } as const
 
-const sizesA = ['1024x1024', '1536x1024', '1024x1536', 'auto'] as const
+/** Sizes of model A, the only ones that `auto` chooses from. */
+export const sizesA = ['1024x1024', '1536x1024', '1024x1536', 'auto'] as const
 const sizesB = ['256x256', '512x512', '1024x1024'] as const
 const sizesC = ['1024x1024', '1792x1024', '1024x1792'] as const
 

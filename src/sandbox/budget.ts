@@ -1,4 +1,4 @@
-import { RequestProblem } from './http/request-problem.ts'
+import { limitExceeded, type RequestProblem } from './http/request-problem.ts'
 
 /** Characters of answer, or steps of work, that one request may cost: some tenths of a second. */
 const limit = 2_000_000
@@ -40,9 +40,7 @@ export function createBudget(left = limit): Budget {
 }
 
 function tooExpensive(): RequestProblem {
-  return new RequestProblem(
-    400,
+  return limitExceeded(
     `The answer to this request would be larger than the sandbox generates: ${limit} characters, fewer where they take more work.`,
-    { code: 'sandbox_limit_exceeded' },
   )
 }

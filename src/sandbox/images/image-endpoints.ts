@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { nextTurn } from '../../context.ts'
 import { familyOf } from '../../contract/families.ts'
-import { imageCreateEndpoint, defaultEditModel, imageEditEndpoint } from '../../contract/images.ts'
+import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint, sizesA } from '../../contract/images.ts'
 import type { Pixels } from '../../files/codecs.ts'
 import { assertValid } from '../http/request-problem.ts'
 import type { Reply } from '../http/reply.ts'
@@ -10,7 +10,7 @@ import { assertServed } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-sources.ts'
 import type { ImageStore } from './image-store.ts'
-import { readParameters, usageOf, type ImageParameters } from './parameters.ts'
+import { readParameters, sizeOf, usageOf, type ImageParameters } from './parameters.ts'
 import { compose, cutOut, type Size, fit, maskOpening, hasTransparency, repaint } from './pixels.ts'
 import { flatPainter, scenePainter, countOf, replyWithImages } from './image-reply.ts'
 import { drawScene, sceneColours } from './scene/draw-scene.ts'
@@ -30,7 +30,7 @@ export function createImages(
   const model = textOf(body['model'])
   assertServed(imageCreateEndpoint, model)
   assertValid(imageCreateEndpoint, body, familyOf(model))
-  const parameters = readParameters(request, model)
+  const parameters = readParameters(request, model, imageCreateEndpoint)
   const size = parameters.size ?? square
   const { prompt, detail, isVivid, background } = parameters
   const draw = (index: number) => {
@@ -41,8 +41,7 @@ export function createImages(
   return answer('img', 'image_generation', task, request, store, context)
 }
 
-/** Sizes of model A. */
-const sizes: readonly Size[] = [square, { width: 1536, height: 1024 }, { width: 1024, height: 1536 }]
+const sizes = sizesA.flatMap((word) => sizeOf(word) ?? [])
 
 /**
  * Endpoint 6: edit images. The first image is edited; the others only count towards usage and chance.
@@ -62,7 +61,7 @@ export async function editImages(
   }
   assertValid(imageEditEndpoint, body, family)
   const { images, mask } = checkSources(files, family)
-  const parameters = readParameters(request, model)
+  const parameters = readParameters(request, model, imageEditEndpoint)
   const size = parameters.size ?? (family === 'image-model-b' ? square : nearestShape(images[0]))
   const source = await pixelsOf(images[0], 'image')
   await nextTurn()

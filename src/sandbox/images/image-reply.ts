@@ -18,7 +18,7 @@ interface ImageJob {
   readonly size: Size
   /** Images that will be made: fewer than asked for in some scenarios. */
   readonly count: number
-  /** Usage of the whole request; undefined for models that tell none. */
+  /** Usage of the whole request; undefined for models that report none. */
   readonly usage: object | undefined
   readonly painter: Painter
   /** Aborted when nobody waits for the images any more. */
@@ -27,7 +27,7 @@ interface ImageJob {
   readonly keep: (id: string, picture: EncodedPicture) => string
 }
 
-/** What replies and final events say about a picture. Legacy models tell nothing of it. */
+/** What replies and final events say about a picture; nothing with legacy models. */
 function traitsOf({ parameters, size }: ImageJob, background: string): object {
   const { family, format, quality } = parameters
   if (family === 'image-model-b' || family === 'image-model-c') return {}
@@ -75,7 +75,7 @@ async function imageList(job: ImageJob): Promise<object> {
   let background = 'opaque'
   // Nobody is left to read the rest; the request was accepted all the same.
   for (let index = 0; index < count && !signal.aborted; index++) {
-    const encoded = await painter.whole(index)
+    const encoded = await painter(index)
     background = encoded.background
     data.push({
       ...(isUrl ? { url: job.keep(seededHex(32, job.id, index), encoded) } : { b64_json: base64Of(encoded) }),
@@ -102,18 +102,18 @@ async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
   for (let index = 0; index < job.count; index++) {
     const isLast = index === job.count - 1
     const isEarly = job.parameters.scenario === 'early'
-    if (isEarly) yield completed(job, await painter.whole(index), isLast)
+    if (isEarly) yield completed(job, await painter(index), isLast)
     for (let partial = 0; partial < job.parameters.partials; partial++) {
       const points = Math.round(firstPoints * sharpening ** partial)
-      const blurred = await painter.softened(index, points)
+      const blurred = await painter(index, points)
       const role = isEarly && isLast ? 'closing' : 'event'
       yield event(job, 'partial_image', blurred, { partial_image_index: partial }, role)
     }
-    if (!isEarly) yield completed(job, await painter.whole(index), isLast)
+    if (!isEarly) yield completed(job, await painter(index), isLast)
   }
 }
 
-/** Usage of all images is told once, with the last of them. */
+/** The last one brings the usage of all. */
 function completed(job: ImageJob, encoded: EncodedPicture, isLast: boolean): Frame {
   return event(job, 'completed', encoded, isLast ? { usage: job.usage } : {}, isLast ? 'terminal' : 'event')
 }
@@ -138,47 +138,40 @@ export interface EncodedPicture {
   readonly background: 'transparent' | 'opaque'
 }
 
-/** Makes the pictures of one request, one at a time; other requests get their turn before each. */
-interface Painter {
-  /** The picture of a number, counted from 0. */
-  whole(index: number): Promise<EncodedPicture>
-  /** The same as it would look with so few points along its shorter side. */
-  softened(index: number, points: number): Promise<EncodedPicture>
-}
+/**
+ * Makes the picture of a number, counted from 0.
+ * @param points the picture as it would look with so few along its shorter side
+ */
+type Painter = (index: number, points?: number) => Promise<EncodedPicture>
 
-/** @param draw draws the same picture every time */
+/**
+ * Draws one picture at a time; other requests get their turn before each.
+ * @param draw draws the same picture every time
+ */
 export function scenePainter(parameters: ImageParameters, draw: (index: number) => Pixels): Painter {
   let drawn: { readonly index: number; readonly picture: Pixels } | undefined
-  const take = async (index: number) => {
+  return async (index, points) => {
     await nextTurn()
     if (drawn?.index !== index) drawn = { index, picture: draw(index) }
     await nextTurn()
-    return drawn.picture
-  }
-  return {
-    whole: async (index) => encode(await take(index), parameters),
-    softened: async (index, points) => encode(soften(await take(index), points), parameters),
+    return encode(points === undefined ? drawn.picture : soften(drawn.picture, points), parameters)
   }
 }
 
 /** Pictures of one colour and the right size, made once for each format: for tests of all that is around a picture. */
-export function flatPainter(parameters: ImageParameters, size: Size): Painter {
+export function flatPainter(parameters: ImageParameters, { width, height }: Size): Painter {
   const { format, encoderQuality, background } = parameters
-  const name = [size.width, size.height, format, encoderQuality, background].join()
-  const whole = () => {
-    const picture = flat.get(name) ?? encode(flatPicture(size, background === 'transparent'), parameters)
+  const name = [width, height, format, encoderQuality, background].join()
+  return () => {
+    const sample = background === 'transparent' ? 0 : 255
+    const data = () => new Uint8ClampedArray(width * height * 4).fill(sample)
+    const picture = flat.get(name) ?? encode({ data: data(), width, height }, parameters)
     flat.set(name, picture)
     return picture
   }
-  return { whole, softened: whole }
 }
 
 const flat = new Map<string, Promise<EncodedPicture>>()
-
-function flatPicture({ width, height }: Size, isTransparent: boolean): Pixels {
-  const data = new Uint8ClampedArray(width * height * 4).fill(isTransparent ? 0 : 255)
-  return { data, width, height }
-}
 
 async function encode(picture: Pixels, parameters: ImageParameters): Promise<EncodedPicture> {
   const { format, encoderQuality, background } = parameters

@@ -1,5 +1,6 @@
+import type { Endpoint } from '../../contract/field.ts'
 import { familyOf, type FamilyId } from '../../contract/families.ts'
-import { type JsonObject, numberOf, textOf } from '../json-value.ts'
+import { numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
 import { moderationBlocked } from '../http/request-problem.ts'
@@ -31,49 +32,54 @@ export interface ImageParameters {
   readonly isVivid: boolean
 }
 
-/** The levels that the reply may name, for the words of the request. */
-const qualities: Readonly<Record<string, Quality>> = {
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  hd: 'high',
-  standard: 'medium',
-  auto: 'medium',
-}
-const details = { low: 1, medium: 2, high: 3 } as const
 /**
- * What the encoders are told where the request says nothing: `output_compression` is the quality that is left, as
- * the public service has it: 100 keeps the most.
+ * What the levels of quality stand for. The quality of the encoders goes for requests without `output_compression`,
+ * which is the quality that is left, as the public service has it: 100 keeps the most.
  */
-const encoderQualities = { low: 70, medium: 86, high: 94 } as const
+const qualities = {
+  low: { detail: 1, encoderQuality: 70 },
+  medium: { detail: 2, encoderQuality: 86 },
+  high: { detail: 3, encoderQuality: 94 },
+} as const
+
+/** The levels that the reply may name, for the other words of a request. */
+const synonyms: Readonly<Record<string, Quality>> = { hd: 'high', standard: 'medium', auto: 'medium' }
 
 /**
  * Reads a body that has been checked.
  * @throws RequestProblem 400 in the scenarios that refuse the prompt
  */
-export function readParameters(request: SandboxRequest, model: string): ImageParameters {
+export function readParameters(
+  request: SandboxRequest,
+  model: string,
+  { fields }: Endpoint,
+): ImageParameters {
   const { body } = request
+  /** The value of a field, or the contract's default. */
+  const wordOf = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const family = familyOf(model)
   const prompt = textOf(body['prompt'])
   const ofModel = scenarios.find((scenario) => model === `sandbox-${scenario}`)
-  const quality = qualities[wordOf(body, 'quality', 'auto')] ?? 'medium'
   const scenario = askedFor(scenarios, scenarioHeader(request), prompt) ?? ofModel
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
+  const word = wordOf('quality')
+  const quality = synonyms[word] ?? (word as Quality)
+  const { detail, encoderQuality } = qualities[quality]
   return {
     family,
     prompt,
     scenario,
     count: numberOf(body['n']) ?? 1,
-    size: sizeOf(wordOf(body, 'size', 'auto')),
+    size: sizeOf(wordOf('size')),
     quality,
-    detail: details[quality],
-    format: wordOf(body, 'output_format', 'png') as ImageFormat,
-    encoderQuality: numberOf(body['output_compression']) ?? encoderQualities[quality],
-    background: wordOf(body, 'background', 'auto') as ImageParameters['background'],
-    isUrl: !isModelA(family) && wordOf(body, 'response_format', 'url') === 'url',
+    detail,
+    format: wordOf('output_format') as ImageFormat,
+    encoderQuality: numberOf(body['output_compression']) ?? encoderQuality,
+    background: wordOf('background') as ImageParameters['background'],
+    isUrl: !isModelA(family) && wordOf('response_format') === 'url',
     streams: body['stream'] === true && !request.ignoresStream,
     partials: numberOf(body['partial_images']) ?? 0,
-    isVivid: wordOf(body, 'style', 'vivid') === 'vivid',
+    isVivid: fields['style'] === undefined || wordOf('style') === 'vivid',
   }
 }
 
@@ -82,11 +88,8 @@ function isModelA(family: FamilyId | undefined): boolean {
   return family === 'image-model-a' || family === 'image-model-a-mini'
 }
 
-function wordOf(body: JsonObject, name: string, otherwise: string): string {
-  return textOf(body[name]) || otherwise
-}
-
-function sizeOf(word: string): Size | undefined {
+/** The size that a word as `1024x1024` stands for; undefined for `auto`. */
+export function sizeOf(word: string): Size | undefined {
   const [, width, height] = /^(\d+)x(\d+)$/.exec(word) ?? []
   return width === undefined ? undefined : { width: Number(width), height: Number(height) }
 }

@@ -1,7 +1,7 @@
 import type { Budget } from '../budget.ts'
 import { type JsonObject, numberOf, textOf } from '../json-value.ts'
 import { type Random, pick } from '../seeded-random.ts'
-import { RequestProblem } from '../http/request-problem.ts'
+import { limitExceeded } from '../http/request-problem.ts'
 
 const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
 
@@ -12,26 +12,31 @@ const time = (random: Random) => `${two(random, 0, 23)}:${two(random, 0, 59)}:${
 const hex = (random: Random, length: number) =>
   Array.from({ length }, () => Math.floor(random() * 16).toString(16)).join('')
 
+const email = (random: Random) => `${pick(random, words)}@example.com`
+const hostname = (random: Random) => `${pick(random, words)}.example.com`
+const uri = (random: Random) => `https://example.com/${pick(random, words)}`
+const path = (random: Random) => `/${pick(random, words)}`
+
 const formats: Readonly<Record<string, (random: Random) => string>> = {
   date,
   time,
   'date-time': (random) => `${date(random)}T${time(random)}`,
   duration: () => 'PT15M',
-  email: (random) => `${pick(random, words)}@example.com`,
-  'idn-email': (random) => `${pick(random, words)}@example.com`,
-  hostname: (random) => `${pick(random, words)}.example.com`,
-  'idn-hostname': (random) => `${pick(random, words)}.example.com`,
+  email,
+  'idn-email': email,
+  hostname,
+  'idn-hostname': hostname,
   ipv4: (random) => `192.0.2.${Number(two(random, 1, 99))}`,
   ipv6: (random) => `2001:db8::${hex(random, 3)}`,
-  uri: (random) => `https://example.com/${pick(random, words)}`,
-  url: (random) => `https://example.com/${pick(random, words)}`,
-  iri: (random) => `https://example.com/${pick(random, words)}`,
-  'uri-reference': (random) => `/${pick(random, words)}`,
-  'iri-reference': (random) => `/${pick(random, words)}`,
+  uri,
+  url: uri,
+  iri: uri,
+  'uri-reference': path,
+  'iri-reference': path,
   'uri-template': () => 'https://example.com/{id}',
   uuid: (random) =>
     `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-8${hex(random, 3)}-${hex(random, 12)}`,
-  'json-pointer': (random) => `/${pick(random, words)}`,
+  'json-pointer': path,
   'relative-json-pointer': () => '0',
   regex: () => '^[a-z]+$',
   byte: (random) => Buffer.from(pick(random, words)).toString('base64'),
@@ -183,9 +188,7 @@ function group(reader: Reader): Writer {
   const prefix = /^\?(?::|<[A-Za-z_$][\w$]*>|[=!]|<[=!])/.exec(reader.pattern.slice(reader.at))?.[0] ?? ''
   reader.at += prefix.length
   if (++reader.depth > maxDepth) {
-    throw new RequestProblem(400, `A pattern of the schema nests deeper than ${maxDepth} groups.`, {
-      code: 'sandbox_limit_exceeded',
-    })
+    throw limitExceeded(`A pattern of the schema nests deeper than ${maxDepth} groups.`)
   }
   const inside = alternatives(reader)
   reader.depth--

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { videoCreateEndpoint } from '../../contract/video-create.ts'
 import { askedFor } from '../answer/answer.ts'
 import { moderationBlocked } from '../http/request-problem.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
@@ -76,7 +77,7 @@ export function sizeWord({ width, height }: Film): string {
   return known.has(`${width}x${height}`) ? `${width}x${height}` : width > height ? '1280x720' : '720x1280'
 }
 
-const known = new Set(['1280x720', '720x1280', '1792x1024', '1024x1792'])
+const known = new Set<unknown>(videoCreateEndpoint.fields['size']?.values)
 
 /** Of a prompt, so much decides the picture: a job stays small on the disk whatever is asked. */
 const decisiveLength = 2000
