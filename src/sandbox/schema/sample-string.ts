@@ -110,15 +110,8 @@ interface Reader {
   depth: number
 }
 
-/** What one sample is written with. */
-interface Situation {
-  readonly random: Random
-  /** Added to the lower bound of repeats that have room above. */
-  readonly extra: number
-}
-
 /**
- * Writes text that a regular expression matches.
+ * Writes text that a regular expression, or a part of it, matches.
  * @param extra is added to the lower bound of repeats that have room above
  * @throws RequestProblem when the budget is spent: a short pattern can ask for any length
  */
@@ -130,39 +123,36 @@ type SamplePattern = (random: Random, extra: number) => string
  */
 export function compilePattern(pattern: string, budget: Budget): SamplePattern {
   budget.spend(pattern.length)
-  const write = alternatives({ pattern, budget, at: 0, depth: 0 })
-  return (random, extra) => write({ random, extra })
+  return alternatives({ pattern, budget, at: 0, depth: 0 })
 }
 
-type Writer = (situation: Situation) => string
-
-function alternatives(reader: Reader): Writer {
-  const branches: Writer[] = [sequence(reader)]
+function alternatives(reader: Reader): SamplePattern {
+  const branches: SamplePattern[] = [sequence(reader)]
   while (reader.pattern[reader.at] === '|') {
     reader.at++
     branches.push(sequence(reader))
   }
-  return (situation) => pick(situation.random, branches)(situation)
+  return (random, extra) => pick(random, branches)(random, extra)
 }
 
-function sequence(reader: Reader): Writer {
-  const pieces: Writer[] = []
+function sequence(reader: Reader): SamplePattern {
+  const pieces: SamplePattern[] = []
   while (reader.at < reader.pattern.length && !'|)'.includes(reader.pattern[reader.at]!)) {
     pieces.push(repeated(reader, atom(reader)))
   }
-  return (situation) => {
+  return (random, extra) => {
     // Also those that write nothing.
     reader.budget.spend(pieces.length)
-    return pieces.map((write) => write(situation)).join('')
+    return pieces.map((write) => write(random, extra)).join('')
   }
 }
 
-function atom(reader: Reader): Writer {
+function atom(reader: Reader): SamplePattern {
   const { budget } = reader
   const character = reader.pattern[reader.at++]!
-  const oneOf = (members: readonly string[]): Writer => {
+  const oneOf = (members: readonly string[]): SamplePattern => {
     budget.spend(members.length)
-    return ({ random }) => {
+    return (random) => {
       budget.spend(1)
       return members.length === 0 ? '' : pick(random, members)
     }
@@ -184,7 +174,7 @@ function atom(reader: Reader): Writer {
   }
 }
 
-function group(reader: Reader): Writer {
+function group(reader: Reader): SamplePattern {
   const prefix = /^\?(?::|<[A-Za-z_$][\w$]*>|[=!]|<[=!])/.exec(reader.pattern.slice(reader.at))?.[0] ?? ''
   reader.at += prefix.length
   if (++reader.depth > maxDepth) {
@@ -257,17 +247,17 @@ function range(from: string, to: string): string[] {
   )
 }
 
-function repeated(reader: Reader, write: Writer): Writer {
+function repeated(reader: Reader, write: SamplePattern): SamplePattern {
   const match = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(reader.pattern.slice(reader.at))
   if (match === null) return write
   reader.at += match[0].length
   const [least, most] = limits(match)
-  return (situation) => {
-    const count = Math.min(least + situation.extra, most)
+  return (random, extra) => {
+    const count = Math.min(least + extra, most)
     let text = ''
     for (let round = 0; round < count; round++) {
       reader.budget.spend(1)
-      text += write(situation)
+      text += write(random, extra)
     }
     return text
   }

@@ -27,22 +27,31 @@ export interface JobState {
   /** 0 to 100. */
   readonly progress: number
   /** Milliseconds since 1970; undefined before, and for a job that failed. */
-  readonly completedAt: number | undefined
-  readonly expiresAt: number | undefined
+  readonly completedAt?: number
+  readonly expiresAt?: number
 }
 
-/** The state of a job follows from the clock alone, so that every process tells the same. */
+/** The scenario `backwards`, from its start to its end. */
+const backAndForth: readonly JobState[] = [
+  { state: 'in_progress', progress: 60 },
+  { state: 'in_progress', progress: 20 },
+  { state: 'pending', progress: 0 },
+  { state: 'in_progress', progress: 90 },
+  { state: 'in_progress', progress: 75 },
+]
+
+/** The state of a job follows from the clock alone, so that every process reports the same. */
 export function jobStateAt(job: VideoJob, now: number): JobState {
   const { createdAt, pendingMs, runningMs, scenario } = job
   const ran = now - createdAt - pendingMs
-  if (ran < 0) return running('pending', 0)
+  if (ran < 0) return { state: 'pending', progress: 0 }
   const share = runningMs === 0 ? 1 : ran / runningMs
-  if (scenario === 'stuck') return running('in_progress', Math.min(42, Math.floor(share * 100)))
-  if (share < 1) {
-    if (scenario === 'backwards') return backAndForth(share)
-    return running('in_progress', Math.min(99, Math.floor(share * 100)))
+  if (scenario === 'stuck' || share < 1) {
+    if (scenario === 'backwards') return backAndForth[Math.floor(share * backAndForth.length)]!
+    const most = scenario === 'stuck' ? 42 : 99
+    return { state: 'in_progress', progress: Math.min(most, Math.floor(share * 100)) }
   }
-  if (isFailure(job)) return running('failed', 100)
+  if (isFailure(job)) return { state: 'failed', progress: 100 }
   const completedAt = createdAt + pendingMs + runningMs
   const lifetime = scenario === 'expired' ? 0 : videoLifetimeMinutes * 60_000
   return { state: 'completed', progress: 100, completedAt, expiresAt: completedAt + lifetime }
@@ -53,26 +62,9 @@ export function forgetAt({ createdAt, pendingMs, runningMs }: VideoJob): number 
   return createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
 }
 
-/** An operation tells of videos withheld by its response, a Video has only its error for it. */
+/** An operation reports withheld videos in its response, a Video has only its error for it. */
 function isFailure({ scenario, kind }: VideoJob): boolean {
   return scenario === 'failure' || scenario === 'error' || (scenario === 'filtered' && kind === 'video')
-}
-
-function backAndForth(share: number): JobState {
-  const [state, progress] = (
-    [
-      ['in_progress', 60],
-      ['in_progress', 20],
-      ['pending', 0],
-      ['in_progress', 90],
-      ['in_progress', 75],
-    ] as const
-  )[Math.floor(share * 5)]!
-  return running(state, progress)
-}
-
-function running(state: VideoState, progress: number): JobState {
-  return { state, progress, completedAt: undefined, expiresAt: undefined }
 }
 
 /** Words of other gateways for the states (quirk 18). */
