@@ -1,6 +1,8 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { OutputSchemaName } from '../../src/events/output.ts'
 import { runMain } from './run-main.ts'
+
+const validators = new Map<OutputSchemaName, Promise<ValidateFunction>>()
 
 /**
  * Holds a document against a schema as `modelgate schema` prints it, closed: a field that it does not know is wrong.
@@ -10,14 +12,20 @@ export async function problemsBySchema(
   name: OutputSchemaName,
   document: unknown,
 ): Promise<readonly string[]> {
+  let compiling = validators.get(name)
+  if (compiling === undefined) validators.set(name, (compiling = compile(name)))
+  const validate = await compiling
+  validate(document)
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    return `${instancePath} ${message} ${JSON.stringify(params)}`
+  })
+}
+
+async function compile(name: OutputSchemaName): Promise<ValidateFunction> {
   const { out } = await runMain(['schema', name])
   const closed = JSON.stringify(JSON.parse(out)).replaceAll(
     '"type":"object",',
     '"type":"object","additionalProperties":false,',
   )
-  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(closed) as object)
-  validate(document)
-  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
-    return `${instancePath} ${message} ${JSON.stringify(params)}`
-  })
+  return new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(closed) as object)
 }
