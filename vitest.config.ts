@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     projects: [
       { extends: true, test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: [slow] } },
-      // Loops of kills, and whole films: `npm run test:slow`.
+      // Loops of kills, whole videos, other encoders and much memory: `npm run test:slow`.
       { extends: true, test: { name: 'slow', include: [slow] } },
     ],
     pool: 'forks',

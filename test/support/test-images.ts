@@ -9,14 +9,33 @@ export function testPicture(
 ): Pixels {
   const data = new Uint8ClampedArray(width * height * 4)
   for (let at = 0; at < width * height; at++) {
-    const [x, y] = [at % width, Math.floor(at / width)]
-    data.set([(x * 255) / width, (y * 255) / height, (x * 7 + y * 13) % 256, alphaAt(x, y)], at * 4)
+    const x = at % width
+    const y = Math.floor(at / width)
+    data[at * 4] = (x * 255) / width
+    data[at * 4 + 1] = (y * 255) / height
+    data[at * 4 + 2] = (x * 7 + y * 13) % 256
+    data[at * 4 + 3] = alphaAt(x, y)
   }
   return { data, width, height }
 }
 
-/** PNG with an alpha channel, JPEG and WebP files of that size. */
-export async function testImages(width: number, height = width) {
+interface TestImages {
+  readonly png: Uint8Array
+  readonly jpeg: Uint8Array
+  readonly webp: Uint8Array
+}
+
+const encoded = new Map<string, Promise<TestImages>>()
+
+/** PNG with an alpha channel, JPEG and WebP files of that size; encoded once. */
+export function testImages(width: number, height = width): Promise<TestImages> {
+  const size = `${width}x${height}`
+  let images = encoded.get(size)
+  if (images === undefined) encoded.set(size, (images = encodeAll(width, height)))
+  return images
+}
+
+async function encodeAll(width: number, height: number): Promise<TestImages> {
   const picture = testPicture(width, height)
   const [png, jpeg, webp] = await Promise.all([
     encodePng(picture),

@@ -3,11 +3,12 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { pngBytes } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
 import { problemsBySchema } from '../../support/output-validator.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
-import { testImages } from '../../support/test-images.ts'
+import { paddedPng, testImages } from '../../support/test-images.ts'
 import { quick, quickUrl, studioAt } from './image-run.ts'
 import { images, red } from './replies.ts'
 
@@ -117,7 +118,7 @@ test('--jsonl begins with start, ends with end, and tells every file', async () 
 
 test('--jsonl of an upload that takes a while tells how far it is', async () => {
   const studio = studioAt(await runningSandbox())
-  const { png } = await testImages(1024)
+  const png = paddedPng(pngBytes(), 3_000_000)
   writeFiles(studio.cwd, { 'in.png': png })
   const images = Array.from({ length: 4 }, () => ['--image', 'in.png']).flat()
   const { code, out } = await studio.run(['edit', ...quick, ...images, '-o', 'x.png', '--jsonl', 'A kite'])

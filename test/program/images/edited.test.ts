@@ -7,15 +7,16 @@ import { writeFiles } from '../../support/temporary-folder.ts'
 import { largestDifference, maskPng, meanDifference, testImages } from '../../support/test-images.ts'
 import { quick, studioAt, type Studio } from './image-run.ts'
 
-/** A studio with pictures of model A's own size, so that nothing is scaled. */
+/** A studio with pictures; for scenes they have model A's own size, so that nothing is scaled. */
 async function editStudio(media: 'scenes' | 'flat' = 'flat'): Promise<{
   studio: Studio
   sandbox: Awaited<ReturnType<typeof runningSandbox>>
 }> {
   const sandbox = await runningSandbox({ media })
   const studio = studioAt(sandbox)
-  const { png, jpeg, webp } = await testImages(1024)
-  writeFiles(studio.cwd, { 'in.png': png, 'in.jpg': jpeg, 'in.webp': webp, 'mask.png': await maskPng(1024) })
+  const side = media === 'scenes' ? 1024 : 64
+  const { png, jpeg, webp } = await testImages(side)
+  writeFiles(studio.cwd, { 'in.png': png, 'in.jpg': jpeg, 'in.webp': webp, 'mask.png': await maskPng(side) })
   return { studio, sandbox }
 }
 

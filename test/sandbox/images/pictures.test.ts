@@ -26,12 +26,13 @@ describe('the size asked for', () => {
   const sizes = [imageCreateEndpoint, imageEditEndpoint].map(({ fields }) => fields['size']!.values!)
 
   test.each(sizes[0]!)('%s when created', async (size) => {
-    const { width, height } = await firstOf({ ...plain, size, quality: 'low' })
+    const { json } = await create(await runningSandbox(), { ...plain, size, quality: 'low' })
+    const { width, height } = await pixelsOf(json.data[0])
     expect(`${width}x${height}`).toBe(size === 'auto' ? '1024x1024' : size)
   })
 
   test.each(sizes[1]!.filter((size) => size !== 'auto'))('%s when edited', async (size) => {
-    const sandbox = await runningSandbox(scenes)
+    const sandbox = await runningSandbox()
     const { json } = await edit(sandbox, { ...plain, size }, [part((await testImages(40, 30)).png)])
     const { width, height } = await pixelsOf(json.data[0])
     expect(`${width}x${height}`).toBe(size)
@@ -43,7 +44,7 @@ describe('the size asked for', () => {
     [40, 90, '1024x1536'],
     [70, 64, '1024x1024'],
   ])('auto, for a source of %d x %d', async (width, height, size) => {
-    const sandbox = await runningSandbox(scenes)
+    const sandbox = await runningSandbox()
     const { png } = await testImages(width, height)
     for (const asked of [{ size: 'auto' }, {}]) {
       const { json } = await edit(sandbox, { ...modelA, ...asked }, [part(png)])
