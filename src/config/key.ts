@@ -186,7 +186,7 @@ function finished(
     const end = (settle: () => void) => {
       timer.cancel()
       signal.removeEventListener('abort', onAbort)
-      // The shell's own children may live on; nothing of ours waits for them.
+      // The shell's own children may survive; nothing waits for them.
       child.kill()
       child.stdout?.destroy()
       child.unref()

@@ -116,10 +116,13 @@ const count: Kind<number> = {
   fromText: numberFrom,
 }
 
-const words = { true: true, yes: true, on: true, 1: true, false: false, no: false, off: false, 0: false }
+const booleanWords: ReadonlyMap<string, boolean> = new Map([
+  ...['true', 'yes', 'on', '1'].map((word) => [word, true] as const),
+  ...['false', 'no', 'off', '0'].map((word) => [word, false] as const),
+])
 const boolean: Kind<boolean> = {
   schema: v.boolean('must be true or false'),
-  fromText: (value) => words[value.toLowerCase() as keyof typeof words] ?? value,
+  fromText: (value) => booleanWords.get(value.toLowerCase()) ?? value,
 }
 
 const originMessage = 'must be an origin such as https://gateway.example'

@@ -20,7 +20,7 @@ export interface Gate {
   /** One line for standard error, at most `limit` characters long. */
   line(text: string, limit: number): string
   /** Text for standard error that comes in pieces. */
-  words(): TextStream
+  stream(): TextStream
   /** A JSON document for standard error. */
   json(text: string): string
   /** JSON without secrets, for standard output or a file: one document, or one on each line. */
@@ -64,16 +64,16 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
         ? line.replaceAll('##[', '## [').replace(/^\s*::/, (start) => `${start.slice(0, -1)} :`)
         : line
     },
-    words() {
-      const stream = createStreamRedactor([...hidden])
+    stream() {
+      const redactor = createStreamRedactor([...hidden])
       return {
-        push: (piece) => sanitise(stream.push(piece)),
-        end: () => sanitise(stream.end()),
+        push: (piece) => sanitise(redactor.push(piece)),
+        end: () => sanitise(redactor.end()),
         get kept() {
-          return stream.kept
+          return redactor.kept
         },
         get hasHidden() {
-          return stream.hasHidden
+          return redactor.hasHidden
         },
       }
     },

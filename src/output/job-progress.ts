@@ -103,7 +103,7 @@ function jobParts({ id, state, percent, startedAt, endsAt }: JobView, now: numbe
   const left = endsAt === null || state === 'completed' || state === 'failed' ? 0 : (endsAt - now) / 1000
   return {
     percent,
-    words: stateText({ state }),
+    label: stateText({ state }),
     details: [clockTime((now - startedAt) / 1000), ...leftText(left)],
     id,
   }
@@ -161,7 +161,7 @@ function downloadParts(view: DownloadView, now: number): LineParts {
   const left = total === null || rate === 0 ? 0 : (total - received) / rate
   return {
     percent: percentOf(view),
-    words: index === 1 ? 'downloading' : `downloading ${index}`,
+    label: index === 1 ? 'downloading' : `downloading ${index}`,
     details: [
       total === null ? byteText(received) : `${byteText(received)} of ${byteText(total)}`,
       ...(rate === 0 ? [] : [`${byteText(rate)}/s`]),
@@ -194,7 +194,7 @@ function rateOf({ received, samples }: DownloadView, now: number): number {
 export interface LineParts {
   /** 0 to 100; null when it is not known: then the bar only moves back and forth. */
   readonly percent: number | null
-  readonly words: string
+  readonly label: string
   /** Most important first: the last are left out first where there is little room. */
   readonly details: readonly string[]
   /** May be shortened; empty where none is to be shown. */
@@ -214,8 +214,8 @@ const movingLength = 3
  * @param step counts up, to move the bar
  */
 export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
-  const { percent, words, details, id } = parts
-  const head = percent === null ? words : `${String(percent).padStart(3)}%`
+  const { percent, label, details, id } = parts
+  const head = percent === null ? label : `${String(percent).padStart(3)}%`
   let room = width - head.length
   const take = (length: number) => {
     const fits = room >= length + gap.length
@@ -226,15 +226,15 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
   const left = details.findIndex((detail) => !take(detail.length))
   const shown = left === -1 ? details : details.slice(0, left)
   // A percentage already says that something is being done.
-  const hasWords = percent !== null && take(words.length)
+  const hasLabel = percent !== null && take(label.length)
   const idLength = Math.min(id.length, maxId, Math.max(minId, room - gap.length))
-  const isWhole = left === -1 && (hasWords || percent === null)
+  const isWhole = left === -1 && (hasLabel || percent === null)
   const hasId = id !== '' && isWhole && take(idLength)
   const barLength = Math.min(maxBar, minBar + Math.max(0, room))
   return [
     ...(hasBar ? [bar(percent, barLength, step, styles)] : []),
     head.slice(0, Math.max(0, width)),
-    ...(hasWords ? [words] : []),
+    ...(hasLabel ? [label] : []),
     ...shown,
     ...(hasId ? [styles.dim(shortened(id, idLength))] : []),
   ].join(gap)

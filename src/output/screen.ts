@@ -9,8 +9,8 @@ import type { TextStream } from './redact/streams.ts'
 export interface Screen {
   /** The result, on standard output, exactly as given. */
   text(text: string): void
-  /** Text beside the result, as it comes, on standard error. */
-  aside(words: string): void
+  /** The model's reasoning beside the result, as it comes, on standard error. */
+  reasoning(text: string): void
   /** One line on standard error. On a terminal it waits for the end of the current line of text. */
   line(text: string, tone: Tone, limit?: number): void
   /** A JSON document on standard error. */
@@ -37,10 +37,10 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   const { stdout, stderr } = context
   const styles = loadStyles(context)
   const progress = quiet ? undefined : createProgress(context, styles)
-  // Whether there is an unfinished line, of the text or beside it.
+  // Whether there is an unfinished line, of the text or of the reasoning.
   let isTextOpen = false
-  let isAsideOpen = false
-  let asides: TextStream | undefined
+  let isReasoningOpen = false
+  let reasoning: TextStream | undefined
   let waiting: string | LiveLine | undefined
   const deferredLines: string[] = []
   const queue: ((ready: Styles) => void)[] = []
@@ -56,28 +56,28 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   }
   const endOpenLine = () => {
     progress?.stop()
-    if (isAsideOpen || isTextOpen) stderr.write('\n')
-    isAsideOpen = isTextOpen = false
+    if (isReasoningOpen || isTextOpen) stderr.write('\n')
+    isReasoningOpen = isTextOpen = false
   }
   const putText = (text: string) => {
     progress?.stop()
-    if (isAsideOpen) stderr.write('\n')
-    isAsideOpen = false
+    if (isReasoningOpen) stderr.write('\n')
+    isReasoningOpen = false
     stdout.write(text)
     isTextOpen = Boolean(stdout.isTerminal) && !text.endsWith('\n')
   }
-  const putAside = (clean: string) =>
+  const putReasoning = (clean: string) =>
     whenStyled((ready) => {
       waiting = undefined
-      if (isAsideOpen) progress?.stop()
+      if (isReasoningOpen) progress?.stop()
       else endOpenLine()
       stderr.write(ready.dim(clean))
-      isAsideOpen = !clean.endsWith('\n')
+      isReasoningOpen = !clean.endsWith('\n')
     })
   /** Text that was held back is written before anything else. */
-  const endAside = () => {
-    const rest = asides?.end() ?? ''
-    if (rest !== '') putAside(rest)
+  const endReasoning = () => {
+    const rest = reasoning?.end() ?? ''
+    if (rest !== '') putReasoning(rest)
   }
   const putLines = (lines: readonly string[]) => {
     endOpenLine()
@@ -93,11 +93,11 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
     if (lineEnd + 1 < text.length) putText(text.slice(lineEnd + 1))
   }
   const close = async () => {
-    endAside()
+    endReasoning()
     waiting = undefined
     if (queue.length > 0) await styles.ready
     progress?.stop()
-    if (isAsideOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
+    if (isReasoningOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
     await stdout.drain()
   }
 
@@ -105,18 +105,18 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
     isLive: progress !== undefined,
     text(text) {
       if (text === '') return
-      endAside()
+      endReasoning()
       if (queue.length === 0) putTextAndDeferred(text)
       else whenStyled(() => putTextAndDeferred(text))
     },
-    aside(words) {
-      if (words === '') return
-      const clean = (asides ??= gate.words()).push(words)
+    reasoning(text) {
+      if (text === '') return
+      const clean = (reasoning ??= gate.stream()).push(text)
       if (clean === '') return
-      putAside(clean)
+      putReasoning(clean)
     },
     line(text, tone, limit = defaultLimit) {
-      endAside()
+      endReasoning()
       const clean = gate.line(text, limit)
       whenStyled((ready) => {
         const line = ready[tone](clean)
@@ -125,7 +125,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
       })
     },
     json(text) {
-      endAside()
+      endReasoning()
       whenStyled(() => {
         waiting = undefined
         putLines([gate.json(text)])

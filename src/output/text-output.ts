@@ -28,11 +28,11 @@ export function createTextOutput({ screen, notices, show, showReasoning }: TextO
 
   const writeText = (part: string) => screen.text(show(part))
   const writePending = () => {
-    screen.aside(reasoning.take())
+    screen.reasoning(reasoning.take())
     writeText(text.take())
   }
   const finishText = (ending: 'whole' | 'broken-off') => {
-    screen.aside(reasoning.rest(ending))
+    screen.reasoning(reasoning.rest(ending))
     writeText(text.rest(ending))
     if (text.last !== '' && text.last !== '\n') screen.text('\n')
   }
@@ -224,7 +224,7 @@ function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
 }
 
 export interface TextRescue {
-  /** The rescue folder; undefined when the machine has no place for one. */
+  /** The rescue folder; undefined when there is none. */
   readonly folder: string | undefined
   /** The name of the file there. */
   readonly name: string

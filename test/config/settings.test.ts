@@ -156,7 +156,7 @@ test('all wrong flags and variables are reported at once', async () => {
   const place = configPlace({
     env: {
       MODELGATE_TIMEOUT: '10s',
-      MODELGATE_QUIET: 'maybe',
+      MODELGATE_QUIET: 'constructor',
       MODELGATE_TRUSTED_ORIGINS: 'https://a.example b',
     },
   })
@@ -178,7 +178,7 @@ test('all wrong flags and variables are reported at once', async () => {
     --retry must be one of never, safe, always, not "sometimes".
     MODELGATE_TRUSTED_ORIGINS (item 2) must be an origin such as https://gateway.example, not "b".
     MODELGATE_TIMEOUT must be a number of seconds greater than 0, not "10s".
-    MODELGATE_QUIET must be true or false, not "maybe"."
+    MODELGATE_QUIET must be true or false, not "constructor"."
   `)
 })
 

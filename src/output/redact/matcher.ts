@@ -90,13 +90,13 @@ function createGramFilter(forms: readonly string[]): (text: string, at: number) 
   }
   for (const form of forms) {
     for (let at = 0; at + gramLength <= form.length; at++) {
-      const place = hash(form, at)
-      set[place >>> 5]! |= 1 << (place & 31)
+      const bit = hash(form, at)
+      set[bit >>> 5]! |= 1 << (bit & 31)
     }
   }
   return (text, at) => {
-    const place = hash(text, at)
-    return (set[place >>> 5]! & (1 << (place & 31))) !== 0
+    const bit = hash(text, at)
+    return (set[bit >>> 5]! & (1 << (bit & 31))) !== 0
   }
 }
 
@@ -168,39 +168,39 @@ function createFragmentTable(forms: readonly string[]): FragmentTable {
   const table = new Int32Array(size)
 
   /** The slot of a fragment in the table, or the free one that it would take. */
-  const placeOf = (hash: number, text: string, start: number): number => {
-    let place = (Math.imul(hash ^ (hash >>> 15), 0x2c1b_3c6d) >>> 8) & (size - 1)
-    for (let entry = table[place]!; entry !== 0; entry = table[place]!) {
+  const slotOf = (hash: number, text: string, start: number): number => {
+    let slot = (Math.imul(hash ^ (hash >>> 15), 0x2c1b_3c6d) >>> 8) & (size - 1)
+    for (let entry = table[slot]!; entry !== 0; entry = table[slot]!) {
       if (commonLength(all, entry - 1, text, start, fragmentLength) === fragmentLength) break
-      place = (place + 1) & (size - 1)
+      slot = (slot + 1) & (size - 1)
     }
-    return place
+    return slot
   }
   /** Calls back with the slot in the table for each fragment of a text, until `take` returns true. */
   const visit = (
     text: string,
     start: number,
     end: number,
-    take: (place: number, first: number) => boolean | void,
+    take: (slot: number, first: number) => boolean | void,
   ): void => {
     let hash = 0
     for (let at = start; at < end; at++) {
       const first = at - fragmentLength + 1
       if (first > start) hash = (hash - Math.imul(text.charCodeAt(first - 1) | 32, leading)) | 0
       hash = (Math.imul(hash, base) + (text.charCodeAt(at) | 32)) | 0
-      if (first >= start && take(placeOf(hash, text, first), first)) return
+      if (first >= start && take(slotOf(hash, text, first), first)) return
     }
   }
   let used = 0
   for (const form of forms) {
-    visit(form, 0, form.length, (place, first) => void (table[place] ||= used + first + 1))
+    visit(form, 0, form.length, (slot, first) => void (table[slot] ||= used + first + 1))
     used += form.length + separator.length
   }
   return {
     find(text, start, count) {
       let found: { start: number; end: number } | undefined
-      visit(text, start, Math.min(start + count + fragmentLength - 1, text.length), (place, first) => {
-        const entry = table[place]!
+      visit(text, start, Math.min(start + count + fragmentLength - 1, text.length), (slot, first) => {
+        const entry = table[slot]!
         if (entry !== 0)
           found = { start: first, end: first + commonLength(all, entry - 1, text, first, Infinity) }
         return entry !== 0

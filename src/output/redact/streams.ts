@@ -160,15 +160,15 @@ export function createPieceStream(matcher: Matcher, redact: (json: string) => st
   }
   return {
     push(json) {
-      const places = stringsIn(json)
-      if (places.length > maxStrings) {
+      const ranges = stringsIn(json)
+      if (ranges.length > maxStrings) {
         waiting.push({ literals: [json], strings: [] })
         return release(maxWaiting)
       }
       const literals: string[] = []
       const strings: Slot[] = []
       let copied = 0
-      for (const { start, end, channel } of places) {
+      for (const { start, end, channel } of ranges) {
         literals.push(json.slice(copied, start))
         copied = end
         const slot = { text: '', kept: json.slice(start, end) }

@@ -6,7 +6,7 @@ import { testContext } from '../../support/test-context.ts'
 
 const running: LineParts = {
   percent: 42,
-  words: 'in_progress',
+  label: 'in_progress',
   details: ['1:23', '~1:54 left'],
   id: 'models/video-model/operations/a1b2c3d4e5f6',
 }
@@ -28,7 +28,7 @@ test.each([
 })
 
 test('without a percentage a part of the bar moves to and fro', () => {
-  const pending = { ...running, percent: null, words: 'pending', details: ['0:05'], id: '' }
+  const pending = { ...running, percent: null, label: 'pending', details: ['0:05'], id: '' }
   const bars = Array.from({ length: 9 }, (_, step) => draw(pending, 22, step).slice(0, 7))
   expect(bars).toEqual([
     '███░░░░',
@@ -53,7 +53,7 @@ test('the bar is empty at nothing and full at everything only', () => {
 test('no line is wider than it may be', () => {
   const parts = fc.record({
     percent: fc.option(fc.integer({ min: 0, max: 100 })),
-    words: fc.constantFrom('pending', 'in_progress', 'downloading 12'),
+    label: fc.constantFrom('pending', 'in_progress', 'downloading 12'),
     details: fc.array(fc.string({ unit: 'grapheme-ascii', maxLength: 20 }), { maxLength: 3 }),
     id: fc.string({ unit: 'grapheme-ascii', maxLength: 200 }),
   })
