@@ -30,7 +30,7 @@ function follow(name: string, walk: Steps<boolean>): ContainerReader {
     add: (bytes) => steps.add(bytes),
     integrity() {
       if (steps.result === undefined) return steps.place === 'open' ? unknownEnd : endsTooEarly(name)
-      return steps.result ? whole : damaged(`its parts are in no order that a ${name} has`)
+      return steps.result ? whole : damaged('its parts are in an impossible order')
     },
   }
 }

@@ -36,7 +36,7 @@ export const short = (damage: string): Integrity => ({ state: 'short', damage })
 export const damaged = (damage: string): Integrity => ({ state: 'damaged', damage })
 
 export const endsEarly = 'its data ends too early'
-export const impossibleSizes = 'its parts have sizes that cannot be'
+export const impossibleSizes = 'its structure has impossible sizes'
 
 /** A container that nothing here can follow. */
 export function uncheckedContainer(): ContainerReader {

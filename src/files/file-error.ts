@@ -29,7 +29,7 @@ const tooMany: Reason = {
 
 const reasons: Readonly<Record<string, Reason>> = {
   ENOSPC: noSpace,
-  EDQUOT: { ...noSpace, clause: 'the disk quota is used up' },
+  EDQUOT: { ...noSpace, clause: 'the disk quota is exceeded' },
   EACCES: denied,
   EPERM: denied,
   EROFS: {
@@ -41,7 +41,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENOTDIR: { code: 'not_a_folder', clause: 'a part of its path is a file, not a folder' },
   ENOENT: { code: 'not_found', clause: 'it does not exist' },
   ENAMETOOLONG: { code: 'name_too_long', clause: 'its name is too long', hint: 'Choose a shorter name.' },
-  ELOOP: { code: 'link_loop', clause: 'its symbolic links lead in a circle' },
+  ELOOP: { code: 'link_loop', clause: 'too many levels of symbolic links' },
   EMFILE: tooMany,
   ENFILE: tooMany,
 }
@@ -63,7 +63,7 @@ export function readError(cause: unknown, path: string): ModelgateError {
 
 /** The target exists and may not be replaced. */
 export function fileExists(path: string, cause?: unknown): FileError {
-  return new FileError('file_exists', `${shownPath(path)} exists already.`, {
+  return new FileError('file_exists', `${shownPath(path)} already exists.`, {
     hint: 'Choose another name, or add --force to replace it.',
     cause,
   })

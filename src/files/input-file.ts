@@ -144,7 +144,7 @@ async function readPipe(
   const silence = {
     afterMs: defaultSeconds.standardInput * 1000,
     act() {
-      const message = `${shownPath(path)} is a pipe that stayed silent for ${defaultSeconds.standardInput} s.`
+      const message = `No data arrived from the pipe ${shownPath(path)} within ${defaultSeconds.standardInput} s.`
       throw new UsageError(message, { code: 'pipe_silent' })
     },
   }
@@ -163,7 +163,7 @@ function empty(path: string): UsageError {
 }
 
 function tooLarge(path: string, size: string, maxBytes: number): UsageError {
-  const message = `${shownPath(path)} is too large: ${size}, at most ${maxBytes} are taken.`
+  const message = `${shownPath(path)} is too large: ${size}; the limit is ${maxBytes} bytes.`
   return new UsageError(message, { code: 'file_too_large' })
 }
 

@@ -173,5 +173,7 @@ export async function keepDamaged(
   const kept = isOfContent ? await writer.keepDamaged() : undefined
   await writer.drop()
   if (kept === undefined || !(error instanceof ModelgateError)) return error
-  return error.amend({ message: `${asSentence(error.message)} What came is kept as ${shownPath(kept)}.` })
+  return error.amend({
+    message: `${asSentence(error.message)} The received data is kept as ${shownPath(kept)}.`,
+  })
 }

@@ -87,7 +87,7 @@ export function inspectMedia<Facts, Reader extends ContainerReader>({
     },
     inspect() {
       if (headLength === 0) {
-        throw new ContractError(`empty_${noun}`, `The gateway sent ${withArticle(noun)} of 0 bytes.`)
+        throw new ContractError(`empty_${noun}`, `The gateway sent an empty ${noun}.`)
       }
       const { mediaType, reader } = known ?? identify(true)!
       return { mediaType, ...describe(mediaType, reader, head.subarray(0, headLength)) }
@@ -99,7 +99,7 @@ function notMedia(noun: 'image' | 'video', start: Buffer, hint: string | undefin
   const article = withArticle(noun)
   return new ContractError(
     `not_${article.replace(' ', '_')}`,
-    `The gateway sent ${describeContent(start)} in place of ${article}.`,
+    `The gateway sent ${describeContent(start)} instead of ${article}.`,
     hint === undefined ? {} : { hint },
   )
 }

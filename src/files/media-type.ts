@@ -143,5 +143,5 @@ export function describeContent(start: Buffer): string {
   const text = start.toString('utf8', 0, 64).trimStart().toLowerCase()
   if (text.startsWith('<')) return 'an HTML or XML document'
   if (/^[[{]/.test(text)) return 'a JSON document'
-  return sniffMediaType(start) ?? 'data of no known type'
+  return sniffMediaType(start) ?? 'data of an unknown type'
 }

@@ -159,7 +159,7 @@ function nameProblems(context: Context, { text, template, kind, count, isNamed }
     add(
       'unknown_token',
       `-o ${shown}: ${unknown.join(', ')} means nothing in a file name.`,
-      `Use ${known}, or {{ and }} for the braces themselves.`,
+      `Use ${known}, or {{ and }} for literal braces.`,
     )
   }
   if (isNamed && count > 1 && tokens.size > 0 && !tokens.has('index')) {
@@ -172,7 +172,7 @@ function nameProblems(context: Context, { text, template, kind, count, isNamed }
   if (text.slice(0, text.length - basename(text).length).includes('{id}')) {
     add(
       'id_in_folder',
-      `-o ${shown}: {id} is known only after the ${kind}s are made, so no folder can have it.`,
+      `-o ${shown}: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`,
     )
   }
   const refused = context.platform === 'win32' ? windowsProblem(text) : undefined

@@ -40,7 +40,7 @@ export async function findTarget(
   if (existing?.isDirectory() || /[/\\]$/.test(path)) throw isFolder(path)
   if (existing?.isFIFO() || existing?.isCharacterDevice()) return { kind: 'stream', location }
   if (existing !== undefined && !existing.isFile()) {
-    throw new FileError('not_a_file', `${shownPath(path)} cannot be written: it is no regular file.`, {
+    throw new FileError('not_a_file', `${shownPath(path)} cannot be written: it is not a regular file.`, {
       hint: 'Name another file.',
     })
   }

@@ -118,7 +118,7 @@ test('a pipe without end is read to the limit alone', async () => {
   const { exit, stderr } = await spawnProgram([], { shell, env: gateway }).ended
   expect([exit, stderr]).toEqual([
     2,
-    expect.stringContaining('more than 4194304 bytes, at most 4194304 are taken.'),
+    expect.stringContaining('more than 4194304 bytes; the limit is 4194304 bytes.'),
   ])
 })
 

@@ -144,7 +144,7 @@ test('what has begun can be given up as damaged, and begun again', async () => {
 })
 
 test.each<[string, string | Uint8Array, string]>([
-  ['nothing', '', 'an image of 0 bytes'],
+  ['nothing', '', 'an empty image'],
   ['HTML', '<!DOCTYPE html><title>502</title>', 'an HTML or XML document'],
   ['HTML after white space', '\r\n\t <html>', 'an HTML or XML document'],
   ['a drawing with scripts', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'an HTML or XML document'],
@@ -153,7 +153,7 @@ test.each<[string, string | Uint8Array, string]>([
   ['words', 'not found, sorry, try again', 'text/plain'],
   ['few letters', 'no', 'text/plain'],
   ['a document', '%PDF-1.7\n%âãÏÓ\n1 0 obj', 'application/pdf'],
-  ['a few bytes', Buffer.alloc(31, 3), 'data of no known type'],
+  ['a few bytes', Buffer.alloc(31, 3), 'data of an unknown type'],
   ['a video', Buffer.from('1A45DFA39F428681014282847765626D', 'hex'), 'video/webm'],
   ['base64 that was not decoded', pngBytes().toString('base64'), 'text/plain'],
 ])('%s in place of an image is refused by name', async (_, content, found) => {

@@ -63,7 +63,7 @@ test.each<[string, Uint8Array]>([
 test.each<[string, Uint8Array]>([
   ['a bitmap', bitmap],
   ['a TIFF', Buffer.concat([Buffer.from('II*\0', 'latin1'), noise])],
-  ['data of no known type', noise],
+  ['data of an unknown type', noise],
 ])('%s cannot be followed', (_, bytes) => {
   expect(inspect(bytes).state).toBe('unchecked')
 })

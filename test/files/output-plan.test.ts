@@ -155,7 +155,7 @@ describe('before anything is sent', () => {
     ],
     [
       { output: '{id}/{index}.png' },
-      '2 id_in_folder -o "{id}/{index}.png": {id} is known only after the images are made, so no folder can have it.',
+      '2 id_in_folder -o "{id}/{index}.png": {id} is known only after the images are made, so it cannot be part of a folder name.',
     ],
     [
       { output: 'none/x.png' },
@@ -213,15 +213,15 @@ describe('before anything is sent', () => {
     symlinkSync('nowhere', `${folder}/hero-5.png`)
     const request = { output: 'hero-{index}.{ext}', count: 5 }
     expect(await problems(folder, request)).toEqual([
-      '10 file_exists "hero-1.png" exists already.',
-      '10 file_exists "hero-3.png" exists already.',
-      '10 file_exists "hero-5.png" exists already.',
+      '10 file_exists "hero-1.png" already exists.',
+      '10 file_exists "hero-3.png" already exists.',
+      '10 file_exists "hero-5.png" already exists.',
     ])
     expect(await problems(folder, request, { extension: 'webp' })).toEqual([
-      '10 file_exists "hero-2.webp" exists already.',
+      '10 file_exists "hero-2.webp" already exists.',
     ])
     expect(await problems(folder, request, { sidecar: true })).toContainEqual(
-      '10 file_exists "hero-4.png.json" exists already.',
+      '10 file_exists "hero-4.png.json" already exists.',
     )
     expect(await problems(folder, { ...request, force: true })).toEqual([])
   })

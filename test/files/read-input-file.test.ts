@@ -50,7 +50,7 @@ test('what cannot be sent is a problem that is returned, never a wait', async ()
   expect(await problem('large')).toMatchObject({
     exitCode: 2,
     code: 'file_too_large',
-    message: '"large" is too large: 5 bytes, at most 4 are taken.',
+    message: '"large" is too large: 5 bytes; the limit is 4 bytes.',
   })
   expect(await problem('/dev/zero')).toMatchObject({
     exitCode: 2,
@@ -108,7 +108,7 @@ test('of a pipe no more is read than is wanted', async () => {
   expect(await reading).toMatchObject({
     exitCode: 2,
     code: 'file_too_large',
-    message: '"pipe" is too large: more than 4 bytes, at most 4 are taken.',
+    message: '"pipe" is too large: more than 4 bytes; the limit is 4 bytes.',
   })
   await writer.close()
 })
@@ -124,7 +124,7 @@ test('a pipe that nobody writes to is given up after 180 seconds', async () => {
   expect(await reading).toMatchObject({
     exitCode: 2,
     code: 'pipe_silent',
-    message: '"pipe" is a pipe that stayed silent for 180 s.',
+    message: 'No data arrived from the pipe "pipe" within 180 s.',
   })
   await writer.close()
 })

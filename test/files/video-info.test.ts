@@ -144,12 +144,12 @@ test.each<[string, Uint8Array, string]>([
   [
     'a size of 5',
     Buffer.concat([ftyp(), Buffer.from([0, 0, 0, 5, 0, 0, 0, 0]), Buffer.alloc(60)]),
-    'its parts have sizes that cannot be',
+    'its structure has impossible sizes',
   ],
   [
     'a large size of 9',
     Buffer.concat([ftyp(), largeBox('free', 9n), Buffer.alloc(60)]),
-    'its parts have sizes that cannot be',
+    'its structure has impossible sizes',
   ],
   [
     'a size beyond all',
@@ -165,7 +165,7 @@ test.each<[string, Uint8Array, string]>([
   [
     'WebM of zeros',
     Buffer.concat([webmBytes().subarray(0, 26), Buffer.alloc(80)]),
-    'its parts have sizes that cannot be',
+    'its structure has impossible sizes',
   ],
   ['WebM without a segment', webmBytes().subarray(0, 26), 'its data ends too early'],
 ])('damaged: %s', (_, bytes, damage) => {
@@ -175,7 +175,7 @@ test.each<[string, Uint8Array, string]>([
 
 describe('what is no video (fault F17, F18)', () => {
   test.each<[string, Uint8Array | string, string]>([
-    ['nothing', '', 'a video of 0 bytes'],
+    ['nothing', '', 'an empty video'],
     ['HTML', '<!DOCTYPE html><html><body>502 Bad Gateway</body></html>', 'an HTML or XML document'],
     ['a short page', '\n <p>', 'an HTML or XML document'],
     ['JSON', `{"error": {"message": "${'expired '.repeat(20)}"}}`, 'a JSON document'],
@@ -184,7 +184,7 @@ describe('what is no video (fault F17, F18)', () => {
     ['sound', Buffer.concat([ftyp('M4A '), moov()]), 'audio/mp4'],
     ['text', 'not found', 'text/plain'],
     ['text that names a box', 'The moov box is missing.'.padEnd(99), 'text/plain'],
-    ['a little noise', Buffer.alloc(60, 0xab), 'data of no known type'],
+    ['a little noise', Buffer.alloc(60, 0xab), 'data of an unknown type'],
   ])('%s', (_, content, found) => {
     const bytes = Buffer.from(content)
     for (const lengths of [[bytes.length || 1], [1], [20]]) {
@@ -288,7 +288,7 @@ test('a million tiny boxes are followed no further', () => {
   const inspector = videoKind.createInspector()
   inspector.add(ftyp())
   for (let count = 0; count < 101; count++) inspector.add(tiny)
-  expect(inspector.inspect().integrity.damage).toBe('its parts have sizes that cannot be')
+  expect(inspector.inspect().integrity.damage).toBe('its structure has impossible sizes')
 })
 
 test('a video larger than any memory is read by its sizes', () => {

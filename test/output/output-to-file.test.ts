@@ -113,7 +113,7 @@ test('a mismatch whose file cannot be written is still told, with the text on st
 })
 
 test('a file that cannot take its name loses no text either', async () => {
-  const refusal = new FileError('file_exists', 'a.txt exists already.', { billed: 'yes' })
+  const refusal = new FileError('file_exists', 'a.txt already exists.', { billed: 'yes' })
   const file = memoryFile(refusal)
   const { context, output } = outputTo(file)
   output.event(textDelta('Hello'))

@@ -245,11 +245,11 @@ type DecodedRecord =
 export function decodeRecord(text: string): DecodedRecord {
   const { value, problem } = parseJson(text)
   if (problem !== undefined) return { problem }
-  if (!isObject(value)) return { problem: 'is no JSON object' }
+  if (!isObject(value)) return { problem: 'is not a JSON object' }
   const wrong = wrongField(Object.hasOwn(value, 'result') ? { ...fields, result: isResult } : fields, value)
   return wrong === undefined
     ? { record: value as unknown as JobRecord }
-    : { problem: `has no usable "${wrong}"` }
+    : { problem: `has no valid "${wrong}"` }
 }
 
 function wrongField(

@@ -243,7 +243,7 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
   const lines = [...ids.slice(0, mostCandidates).map((id) => `  ${id}`), ...more]
   return new UsageError(`${ids.length} jobs have ids that begin with ${text}:\n${lines.join('\n')}`, {
     code: 'ambiguous_id',
-    hint: 'Give more of the id.',
+    hint: 'Give more of the ID.',
   })
 }
 

@@ -243,7 +243,7 @@ test('what a job has led to stays when more is learned, and is damage when it is
   const [file = ''] = filesIn(jobs)
   writeFileSync(file, readFileSync(file, 'utf8').replace('"bytes": 5', '"bytes": "5"'))
   const { jobs: left, warnings } = await store.list()
-  expect([left, warnings]).toEqual([[], [expect.stringContaining('has no usable "result"')]])
+  expect([left, warnings]).toEqual([[], [expect.stringContaining('has no valid "result"')]])
 })
 
 test.each([

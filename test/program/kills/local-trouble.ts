@@ -9,7 +9,7 @@ export const localTrouble: readonly Kill[] = [
     files: { 'project/answer.txt': 'precious' },
     replies: () => [],
     exit: 10,
-    says: /"answer\.txt" exists already\./,
+    says: /"answer\.txt" already exists\./,
     error: { code: 'file_exists', billed: 'no', http_status: null },
   },
   {

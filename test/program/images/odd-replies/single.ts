@@ -38,7 +38,7 @@ export const singleReplies: readonly OddReply[] = [
     reply: images(Buffer.from(html)),
     exit: 8,
     code: 'not_an_image',
-    says: /an HTML or XML document in place of an image/,
+    says: /an HTML or XML document instead of an image/,
   },
   { name: 'HTML as base64', reply: images({ b64_json: html }), exit: 8, code: 'bad_base64' },
   {
@@ -195,7 +195,7 @@ export const singleReplies: readonly OddReply[] = [
       end,
     ],
     exit: 7,
-    says: /What came is kept as "x\.damaged\.png"\.$/m,
+    says: /The received data is kept as "x\.damaged\.png"\.$/m,
     damaged: { 'x.damaged.png': decodable(largeText.slice(0, base64(large).length - 100)) },
   },
 ]
