@@ -19,27 +19,27 @@ import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../trace.ts'
 
 export interface DownloadOptions {
-  /** Larger content is refused; the limit for all results when left out. */
+  /** Larger content is refused. */
   readonly maxBytes?: number
-  /** Whether addresses that are not public may be fetched from. */
+  /** Whether addresses that are not public are allowed. */
   readonly allowPrivate?: boolean
   readonly network?: Network | undefined
   /** Called with every piece that has been written; `total` is null while it is not known. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
-  /** Whether the content is known to be kept no longer: then nobody waits for it to appear. */
+  /** Whether the content has expired: then it is not waited for. */
   readonly isExpired?: (() => boolean) | undefined
-  /** Looks at content from its beginning, and throws where it is not what was wanted. */
+  /** Passes content on from its beginning, and throws when it is not what was requested. */
   readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
 }
 
 /** A download into one writer. */
 export interface Download {
   /**
-   * Takes the content from a URL. After one that failed it goes on with another URL of the same content: what has come
-   * is compared, and not written again.
+   * Takes the content from a URL. After one that failed, another URL of the same content may be given: what has come is
+   * compared, and not written again.
    */
   from(url: string): Promise<Downloaded>
-  /** Takes content that is at hand as base64. @throws ContractError `bad_base64`, `damaged_image`, `damaged_video` */
+  /** Takes content from base64. @throws ContractError `bad_base64`, `damaged_image`, `damaged_video` */
   fromBase64(text: string): Promise<void>
   /** How many bytes have been written. */
   readonly received: number
@@ -47,19 +47,19 @@ export interface Download {
 
 interface Downloaded {
   readonly bytes: number
-  /** As the server declares it; empty when it does not. */
+  /** As the server declares it, or empty. */
   readonly contentType: string
-  /** Whether the transport told where the content ends. */
+  /** Whether the transport said where the content ends. */
   readonly isFramed: boolean
 }
 
-/** Base64 that is at hand is decoded in pieces of this many characters. */
+/** Base64 is decoded in pieces of this many characters. */
 const sliceLength = 1_048_576
 
 /**
  * Fetches a result into a writer, which the caller ends. `data:` is decoded here. What breaks off is resumed where the
  * server can do that, else compared with what has been written. What ends in order and is not whole by its container
- * is asked for again, too.
+ * is requested again, too.
  * @param url absolute, or relative to the base URL
  * @throws ContractError (8) for a URL that is refused, content over the limit, and content that came whole and is
  *   damaged; ModelgateError 4 for an expired URL, 5 for a server that keeps failing or content that stays cut, 6 for one
@@ -82,7 +82,7 @@ export function createDownload(
 ): Download {
   const { maxBytes = maxResultBytes, allowPrivate = false, network, isExpired, onProgress, inspect } = options
   const transfer = createTransfer({ sink, maxBytes, onProgress, inspect })
-  const takeAtHand = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
+  const takeInline = async (read: (add: (bytes: Uint8Array) => Promise<void>) => Promise<void>) => {
     try {
       const part = transfer.takeAll()
       await read(part.add)
@@ -100,7 +100,7 @@ export function createDownload(
     async from(url) {
       if (/^\s*data:/i.test(url)) {
         let contentType = ''
-        await takeAtHand(async (add) => {
+        await takeInline(async (add) => {
           contentType = await readDataUrl(url.trim(), add)
         })
         return { bytes: transfer.received, contentType, isFramed: true }
@@ -114,7 +114,7 @@ export function createDownload(
         const guarded = { ...gateway, signal: limit.signal }
         await fetchAll(guarded, parsed(url, baseUrl), transfer, { policy, retries })
       } catch (error) {
-        // A tag belongs to one address.
+        // An ETag belongs to one URL.
         transfer.restart()
         throw error
       } finally {
@@ -123,7 +123,7 @@ export function createDownload(
       return { bytes: transfer.received, contentType: transfer.contentType, isFramed: transfer.isFramed }
     },
     fromBase64: (text) =>
-      takeAtHand(async (add) => {
+      takeInline(async (add) => {
         const decoder = createBase64Decoder(add)
         for (let at = 0; at < text.length; at += sliceLength) {
           await decoder.push(Buffer.from(text.slice(at, at + sliceLength)))
@@ -194,10 +194,10 @@ function reportRetry(
   })
 }
 
-/** No URL is longer, but for one that holds its content itself. */
+/** No URL is longer, except a `data:` URL. */
 const maxUrlLength = 65_536
 
-/** Relays give addresses without an origin (quirk 14): these belong below the base URL. Undefined for no address. */
+/** Relays send URLs without an origin (quirk 14): these belong below the base URL. Undefined for an invalid URL. */
 function parseResultUrl(url: string, baseUrl: URL): URL | undefined {
   const base = new URL(baseUrl)
   if (!base.pathname.endsWith('/')) base.pathname += '/'
@@ -205,8 +205,8 @@ function parseResultUrl(url: string, baseUrl: URL): URL | undefined {
 }
 
 /**
- * The address of a result as whoever wants to fetch it needs it: whole, and without characters that no address has.
- * One that is both is as the gateway sent it.
+ * The URL of a result in a form that can be fetched: absolute, and without characters that no URL has.
+ * A URL that is both stays as the gateway sent it.
  */
 export function absoluteUrl(url: string, baseUrl: URL): string {
   const plain = url.trim()

@@ -12,7 +12,7 @@ import { ExchangeError } from '../exchange-error.ts'
 import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
 import { ContentChanged, contentChanged, NotWhole, RangeMismatch, wrongRange } from './transfer.ts'
 
-/** An answer that is neither content nor a redirect. */
+/** A response that is neither content nor a redirect. */
 class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly error: ModelgateError
@@ -26,8 +26,8 @@ class Refusal extends Error {
 }
 
 /**
- * Asks for the content of a URL, over redirects. The key goes with it as long as every address so far has been at the
- * gateway's own origin: where another host leads, even back to the gateway, is that host's choice.
+ * Requests the content of a URL and follows redirects. The key is sent as long as every URL so far has been at the
+ * gateway's own origin: once another host has redirected, even back to the gateway, it is not.
  * @throws Refusal for an HTTP error, ContractError for what the policy refuses, ExchangeError
  */
 export async function requestUrl(
@@ -77,7 +77,7 @@ async function refusalOf(
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
-  // Some say in words alone that a result is kept no longer.
+  // Some say only in the message that a result has expired.
   const saysSo =
     error.exit === 'rejected' && /(?:\b|_)expired(?:\b|_)/i.test(`${error.code} ${error.message}`)
   const isGone = status === 403 || status === 410 || (status === 401 && isKeyless) || saysSo
@@ -120,35 +120,35 @@ function noContent(url: URL, status: number): ContractError {
   })
 }
 
-/** What becomes of a download that failed. */
+/** What happens after an attempt that failed. */
 export interface DownloadRetry {
-  /** What is thrown when it is given up. */
+  /** Thrown when the download is given up. */
   readonly error: unknown
   /** Seconds until the next attempt; undefined when there is none. */
   readonly waitS: number | undefined
-  /** The next attempt asks for everything. */
+  /** The next attempt requests everything. */
   readonly fromStart: boolean
-  /** What has come is of no use for the next attempt. */
+  /** The next attempt cannot use what has come. */
   readonly anew: boolean
   /** The attempt that failed, from 1. */
   readonly attempt: number
   readonly attemptsLeft: number
 }
 
-/** How often a download that broke off is taken up again (fault F14). */
+/** How often a download that broke off is resumed (fault F14). */
 const maxResumes = 3
-/** A result that was not found yet is asked for again so often, in so many seconds (fault F12). */
+/** How often, and for how long, a result that is not found yet is requested again (fault F12). */
 const propagation = { retries: 3, seconds: 5 } as const
-/** A result may take a moment to appear under its URL: the waits between further looks grow evenly (fault F12). */
+/** The waits between these requests, which grow evenly. */
 const missingWaitsS: readonly number[] = Array.from(
   { length: propagation.retries },
   (_, index) => (propagation.seconds * 2 * (index + 1)) / (propagation.retries * (propagation.retries + 1)),
 )
-/** Statuses of a result that may appear. */
+/** Statuses of a result that may still appear. */
 const notThereYet = new Set([202, 404])
 
 /**
- * Counts the failures of one download by their kind, and says after each what to do.
+ * Counts the failures of one download by their kind, and decides after each what to do.
  * @param mayAppear whether content that is not there may still appear
  */
 export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {

@@ -9,12 +9,12 @@ export class RangeMismatch extends Error {
   override readonly name = 'RangeMismatch'
 }
 
-/** What came is not the content, or not all of it, although the reply ended in order. */
+/** The reply ended in order, but did not bring the content, or not all of it. */
 export class NotWhole extends Error {
   override readonly name = 'NotWhole'
   /** What is reported when it stays so. */
   readonly error: ModelgateError
-  /** It will stay so. */
+  /** Whether another attempt would not change it. */
   readonly isSettled: boolean
 
   constructor(error: ModelgateError, isSettled = false) {
@@ -60,7 +60,7 @@ function empty(): ContractError {
 export interface DownloadSink {
   readonly noun?: 'image' | 'video'
   write(bytes: Uint8Array): Promise<void>
-  /** Whether all has come, as far as the container tells. @throws ContractError for content of another kind */
+  /** Whether all has come, as far as the container shows. @throws ContractError for content of another kind */
   integrity?(): Integrity
   /** Forgets what was written, to be written again from its beginning. */
   restart?(): Promise<void>
@@ -76,7 +76,7 @@ interface TransferOptions {
 /** How far a download has come, in bytes. */
 export interface Progress {
   readonly received: number
-  /** Null when the server does not tell. */
+  /** Null when the server does not say. */
   readonly total: number | null
 }
 
@@ -86,10 +86,10 @@ export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) =>
   let checksum = 0
   let contentType = ''
   let etag: string | undefined
-  /** The length of the whole content, as far as it is known. */
+  /** The length of the whole content, once it is known. */
   let whole: number | null = null
   let isFramed = true
-  /** How much the last reply that ended in order has added. */
+  /** How many bytes the last complete reply has added. */
   let added = 0
 
   /** A part of the content, from where it begins to its end. */
@@ -113,7 +113,7 @@ export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) =>
         onProgress?.({ received, total })
       },
       end() {
-        // A body that ends by closing may have been cut, and earlier than the one before.
+        // A body that ends with the connection may have been cut, and earlier than the one before.
         if (again > 0)
           throw isFramed ? new ContentChanged() : new NotWhole(downloadCut('it was shorter than before'))
         if (received === 0) throw isFramed ? empty() : new NotWhole(downloadCut('no data arrived'))
@@ -129,18 +129,18 @@ export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) =>
     get contentType() {
       return contentType
     },
-    /** Whether the transport said where the content ends: a body that ends by closing may have been cut anywhere. */
+    /** Whether the transport said where the content ends: a body that ends with the connection may have been cut anywhere. */
     get isFramed() {
       return isFramed
     },
-    /** Headers of the next request, so that what has come need not come again. */
+    /** Headers of the next request, for what is still missing. */
     headers: (): Record<string, string> =>
       received > 0 && etag !== undefined ? { range: `bytes=${received}-`, 'if-range': etag } : {},
     /**
      * Writes what a reply adds.
      * @returns whether that was the last of it: a server may send less than the rest that was requested
      * @throws ExchangeError when it breaks off; ContractError when it is too large or empty;
-     *   ContentChanged when it is something else than what has come before
+     *   ContentChanged when it differs from what has come before
      */
     async take(reply: Reply): Promise<boolean> {
       try {
@@ -157,7 +157,7 @@ export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) =>
           etag = strongTag(headers)
           whole = total
         }
-        // A range that nobody asked for and that does not say what it is a range of is not the whole.
+        // A range that was not requested and does not name the whole length may not be the whole.
         isFramed = isDelimited(headers) && (range === undefined || range.total !== null)
         const before = received
         const part = open(start, total)
@@ -171,17 +171,17 @@ export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) =>
         reply.close()
       }
     },
-    /** Checks what has come, as far as its container tells. @throws NotWhole */
+    /** Checks what has come, as far as its container allows. @throws NotWhole */
     check() {
       const { state, damage } = judge(sink, isFramed, received)
       if (damage === undefined) return
       const isCut = state === 'short' && !isFramed
-      // The very same content once more: to ask again would change nothing.
+      // The same content once more: another attempt would not change it.
       const isSettled = isFramed && added === 0
       const error = isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
       throw new NotWhole(error, isSettled)
     },
-    /** Takes content that is at hand, from its beginning; a second time it is compared, too. */
+    /** Takes content that needs no request, from its beginning; a second time it is compared. */
     takeAll() {
       isFramed = true
       return open(0, null)

@@ -6,17 +6,17 @@ import { ContractError } from '../../errors.ts'
 /** Finds and reaches hosts. Tests, which have no public hosts, bring their own. */
 export interface Network {
   resolve(host: string): Promise<readonly LookupAddress[]>
-  /** Where a host at this address, which has been found harmless, is connected to. */
+  /** Where to connect for this address, which has been allowed. */
   reach(address: LookupAddress): LookupAddress
 }
 
-/** Decides which addresses may be fetched from (fault S6). Each hop of a redirect is asked for anew. */
+/** Decides which addresses may be fetched from (fault S6). Each hop of a redirect is checked. */
 export interface UrlPolicy {
   /** @throws ContractError `url_refused` for what the URL itself shows */
   check(url: URL): Promise<void>
   /** Finds the addresses of a host and refuses those that may not be connected to. */
   readonly lookup: LookupFunction
-  /** Why the last lookup refused: the connection only tells that it did not come about. */
+  /** Why the last lookup refused: the connection only reports that it failed. */
   readonly refusal: ContractError | undefined
 }
 
@@ -24,18 +24,18 @@ interface UrlPolicyOptions {
   readonly baseUrl: URL
   readonly allowPrivate: boolean
   readonly network?: Network | undefined
-  /** Where a proxy may connect in our place: the clock that limits how long a name is looked up here first. */
+  /** Set where a proxy may connect instead: the clock that limits how long a name is looked up here first. */
   readonly proxied?: Pick<Clock, 'timer'> | undefined
 }
 
 /** How long a name is looked up, in milliseconds: a proxy may find what this machine cannot. */
 const maxLookUpMs = 5_000
-/** Names that only ever stand for what is inside a network, as far as a proxy can see further than this machine. */
+/** Names that only ever mean something inside a network, which a proxy may be able to reach. */
 const insideName = /^[^.]+\.?$|\.(?:local|localhost|internal|intranet|private|corp|home|lan|home\.arpa)\.?$/i
 
 /**
- * Allows https, and http if the gateway itself is reached by it; no user name; and of all addresses that are not
- * public those of the gateway's own host and class: a gateway on this machine may name this machine.
+ * Allows https, and http for an http gateway; no user name; and of the addresses that are not public only those of the
+ * gateway's own host and class: a gateway on this machine may name this machine.
  */
 export function createUrlPolicy({
   baseUrl,
@@ -71,8 +71,8 @@ export function createUrlPolicy({
   }
 
   /**
-   * A proxy finds the address by itself: what this machine finds under the name is all that can be checked. A name that is
-   * not known here is left to the proxy, unless it can only mean something inside its network.
+   * A proxy resolves the name itself: only what this machine resolves it to can be checked. A name that is unknown here
+   * is left to the proxy, unless it can only mean something inside its network.
    */
   const checkName = async (hostname: string, { timer }: Pick<Clock, 'timer'>) => {
     let limit: Timer | undefined
@@ -124,7 +124,7 @@ const systemNetwork: Network = {
   reach: (address) => address,
 }
 
-/** An address that stands in a URL itself. The URL parser has made one of every way to write it. */
+/** An IP address in the URL itself, which the URL parser has normalized. */
 function literalOf(hostname: string): string | undefined {
   if (hostname.startsWith('[')) return hostname.slice(1, -1)
   return /^\d+\.\d+\.\d+\.\d+$/.test(hostname) ? hostname : undefined
@@ -144,7 +144,7 @@ export function refused(reason: string): ContractError {
   return new ContractError('url_refused', `The URL is refused: ${reason}`, { billed: 'no' })
 }
 
-/** Who can be reached at an address. */
+/** Which network an address belongs to. */
 type AddressClass = 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'reserved'
 
 /** Networks that are not the public Internet (IANA special-purpose registries). */
@@ -189,8 +189,8 @@ const lists = networks.map(([name, subnets]) => {
 })
 
 /**
- * The class of an IP address. An IPv6 address that stands for an IPv4 one (mapped, NAT64, 6to4) has the class of that.
- * @param address as `node:net` writes it, without brackets; what is no address is `reserved`
+ * The class of an IP address. An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) has the class of that.
+ * @param address as `node:net` writes it, without brackets; anything else is `reserved`
  */
 export function addressClass(address: string): AddressClass {
   const plain = address.replace(/%.*$/, '')
@@ -214,7 +214,7 @@ function embeddedIPv4(address: string): string | undefined {
   return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
 }
 
-/** The eight groups of an IPv6 address; the URL parser knows all the ways to write one. */
+/** The eight groups of an IPv6 address, which the URL parser normalizes. */
 function groupsOf(address: string): number[] {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => parseInt(group, 16)))

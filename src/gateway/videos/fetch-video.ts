@@ -12,7 +12,7 @@ interface FetchedVideo {
   readonly bytes: number
   /** As the gateway declares it; empty when it does not. */
   readonly contentType: string
-  /** Whether the transport told where the content ends. */
+  /** Whether the transport said where the content ends. */
   readonly isFramed: boolean
 }
 
@@ -20,14 +20,14 @@ export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network'
 
 /** The videos of a job, fetched one by one into writers that the caller ends. */
 export interface VideoFetcher {
-  /** The report that the addresses are from: a newer one after an address had expired. */
+  /** The report that the URLs are from: a newer one after a URL had expired. */
   readonly report: JobReport
   /** @param index which video of the job, from 0 */
   fetch(index: number, writer: DownloadSink): Promise<FetchedVideo>
 }
 
 /**
- * Fetches the videos of a completed job. When an address has expired, the job is looked up once more for a fresh one
+ * Fetches the videos of a completed job. When a URL has expired, the job is looked up once more for a fresh one
  * (fault F11).
  * @param lookUp asks how the job is doing; called once at most
  */
@@ -66,13 +66,13 @@ export function createVideoFetcher(
   }
 }
 
-/** A video may be larger than any other result; more than 8 GiB is no clip of some seconds. */
+/** A video may be larger than any other result; no clip of some seconds needs more than 8 GiB. */
 const maxVideoBytes = 8 * 1024 ** 3
 
 /**
  * Fetches one video into a writer, from the first of its sources that has it. The key goes along to the gateway's own
  * origin, on every hop, and nowhere else. What breaks off is resumed; what another source has is compared with what has
- * been written. What a service refuses without a key of its own is asked for at the gateway.
+ * been written. What a service refuses without a key of its own is requested from the gateway.
  * @throws ModelgateError 4 `url_expired` where that is what all sources say; 5, 6, 8 as `download` does
  */
 export function createVideoDownload(
@@ -131,7 +131,7 @@ function mayBeElsewhere(error: unknown): error is ModelgateError {
   )
 }
 
-/** The first failure is that of the best source; but that something has expired explains more than a guess that failed. */
+/** The first failure is that of the best source; but that something has expired explains more than a failed guess. */
 function moreTelling(before: unknown, error: unknown): unknown {
   return before === undefined || (!isExpired(before) && isExpired(error)) ? error : before
 }
@@ -174,7 +174,7 @@ function noSource(): ModelgateError {
   })
 }
 
-/** Characters of a text that are read for its message. */
+/** Characters of a text reply that are read for its message. */
 const maxTextLength = 65_536
 
 /**
@@ -191,7 +191,7 @@ async function* refuseText(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     if (kind === 'unknown') {
       const first = chunk.find((byte) => !isBlank(byte))
       if (first === undefined && blanks.length < 100) {
-        // The memory of a chunk is used again.
+        // A copy: the memory of a chunk is reused.
         blanks.push(Buffer.from(chunk))
         continue
       }
@@ -222,14 +222,14 @@ function notAVideo(text: string): ContractError {
 const filePath = /\/v1[a-z]*\/files\/[^/]+$/
 
 /**
- * Where the gateway itself may have a file whose address it has passed on unchanged: there the service wants its own
- * key, which nobody but the gateway has (wire notes, section 7). Undefined for any other address.
+ * Where the gateway itself may serve a file whose URL it has passed on unchanged: the service wants a key that only the
+ * gateway has (wire notes, section 7). Undefined for any other URL.
  */
 function relayedFile(baseUrl: URL, address: string): URL | undefined {
   const url = URL.parse(address.trim())
   if (url === null || url.origin === baseUrl.origin) return undefined
   const path = filePath.exec(url.pathname)?.[0]
-  // Whatever else the query holds is meant for the service.
+  // The rest of the query is meant for the service.
   return path === undefined ? undefined : endpointUrl(baseUrl, path, { alt: 'media' })
 }
 

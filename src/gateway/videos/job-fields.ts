@@ -12,7 +12,7 @@ export interface JobReport {
   readonly state: VideoState
   /** The gateway's own word for the state; null where the state follows from something else. */
   readonly status: string | null
-  /** False for a word never seen, which is taken for a job that is still running (fault F2). */
+  /** False for an unknown word, which is treated as a running job (fault F2). */
   readonly isKnown: boolean
   /** 0 to 100, for display; null when the gateway does not say. */
   readonly progress: number | null
@@ -25,28 +25,28 @@ export interface JobReport {
   readonly failure: JobFailure | undefined
   /** What else the user should know, as a sentence. */
   readonly note: string | undefined
-  /** The reply as it was written; undefined where it is not at hand. */
+  /** The text of the reply, where it is known. */
   readonly text?: string | undefined
   /** The gateway's own object, untouched. */
   readonly value: JsonObject
   readonly requestId: string | null
-  /** When the gateway wants to be asked again, in milliseconds, at most the longest wait of the program. */
+  /** How long the gateway asks to wait until the next look-up, in milliseconds, at most the longest wait of the program. */
   readonly nextLookUpMs: number | undefined
 }
 
-/** The names under which gateways give what a job consists of, the usual one first. */
+/** The names that gateways use for the fields of a job, the usual one first. */
 const idNames = ['id', 'task_id', 'video_id', 'taskId', 'videoId', 'job_id', 'jobId'] as const
 const statusNames = ['status', 'state', 'task_status'] as const
 const progressNames = ['progress', 'progress_percent', 'progressPercent'] as const
 
-/** What relays put a job into, `data` most often. */
+/** Fields that relays wrap a job in, `data` most often. */
 const wrapperNames = ['data', 'output', 'result'] as const
 
-/** No moment in seconds is later; what is larger is in milliseconds, or finer still (quirk 20). */
-const latestSecond = 1e11
+/** A larger time is not in seconds but in milliseconds, or finer still (quirk 20). */
+const maxSeconds = 1e11
 
 /**
- * The object of a reply that is the job: the reply itself, or what a relay has wrapped, be it as the only one of a list.
+ * The object of a reply that is the job: the reply itself, or what a relay has wrapped, even as a list of one.
  * A reply that has an id of its own is not a wrapper, whatever else it carries.
  */
 export function jobObject(reply: JsonObject): JsonObject {
@@ -72,7 +72,7 @@ export function idsIn(job: JsonObject): string[] {
   return ['name', ...idNames].map((name) => idOf(job[name])).filter((id) => id !== undefined)
 }
 
-/** The id of a video, which is never what the name of an operation is. */
+/** The id of a video, which is never the name of an operation. */
 export function videoIdIn(job: JsonObject): string | undefined {
   return idNames.map((name) => idOf(job[name])).find((id) => id !== undefined)
 }
@@ -82,7 +82,7 @@ export function idOf(value: unknown): string | undefined {
   return id === undefined || id.trim() === '' ? undefined : id
 }
 
-/** The gateway's word for the state: a field of its own, or one that an operation tells about itself. */
+/** The gateway's word for the state: a field of its own, or one in an operation's metadata. */
 export function wordIn(job: JsonObject): string | undefined {
   const metadata = objectOf(job['metadata'])
   const found = [...statusNames.map((name) => job[name]), metadata['state'], metadata['status']]
@@ -93,12 +93,12 @@ export function stateOfWord(word: string | undefined): VideoState | undefined {
   return word === undefined ? undefined : videoStateOf(word)
 }
 
-/** Whether an operation says that it is over; relays write booleans as words and numbers. */
+/** Whether an operation is done; relays write booleans as words and numbers. */
 export function isDone({ done }: JsonObject): boolean {
   return done === true || done === 1 || /^\s*(true|1)\s*$/i.test(stringOf(done) ?? '')
 }
 
-/** 0 to 100, whole, from a number or a text with or without a percent sign; null when there is none. */
+/** A whole percentage, from a number or a text with or without a percent sign; null when there is none. */
 export function progressIn(job: JsonObject): number | null {
   const metadata = objectOf(job['metadata'])
   for (const value of [job, metadata].flatMap((object) => progressNames.map((name) => object[name]))) {
@@ -111,13 +111,13 @@ export function progressIn(job: JsonObject): number | null {
   return null
 }
 
-/** A moment as Unix seconds, from the first of these fields that holds one; zero is how relays write "not yet". */
+/** A time as Unix seconds, from the first of these fields that holds one; relays write zero for "not yet". */
 export function timeIn(job: JsonObject, names: readonly string[]): number | null {
   for (const value of names.map((name) => job[name])) {
     const text = stringOf(value)?.trim()
     let time = text === undefined ? value : /^\d+(\.\d+)?$/.test(text) ? Number(text) : dateOf(text)
     if (typeof time !== 'number' || !Number.isFinite(time) || time <= 0) continue
-    while (time >= latestSecond) time /= 1000
+    while (time >= maxSeconds) time /= 1000
     return Math.floor(time)
   }
   return null
@@ -173,7 +173,7 @@ export function hasError(job: JsonObject): boolean {
   return (typeof error === 'string' && error.trim() !== '') || error === true
 }
 
-/** A list of reasons stands for its first. */
+/** Of a list of reasons the first counts. */
 function firstOf(value: unknown): unknown {
   return Array.isArray(value) ? (value as unknown[])[0] : value
 }
@@ -183,7 +183,7 @@ function saysSomething(value: unknown): boolean {
 }
 
 /**
- * Why the job failed. Where nothing is said, that is said (fault F3).
+ * Why the job failed; where the gateway gives no reason, the message says so (fault F3).
  * @param word the gateway's own word for the state
  */
 export function failureIn(job: JsonObject, word: string | null): JobFailure {
@@ -211,7 +211,7 @@ export function filteredIn(response: JsonObject): Filtered {
   return { count: Math.max(0, numberOf(count) ?? (Number(stringOf(count)) || 0), reasons.length), reasons }
 }
 
-/** Videos that were filtered, as a sentence; a reason that several have stands there once. */
+/** Videos that were filtered, as a sentence; a reason that several share is given once. */
 export function filteredSentence({ count, reasons }: Filtered, kept: number): string {
   const which =
     kept === 0 ? 'Every video was' : `${count} of ${count + kept} videos ${count === 1 ? 'was' : 'were'}`

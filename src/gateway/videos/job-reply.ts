@@ -11,8 +11,8 @@ import { readJob, type AskedJob } from './read-job.ts'
 const maxJobReplyBytes = 256 * 1024 ** 2
 
 /**
- * Sends a request that starts a job or asks for one, and reads what the reply says of it. A job that is paid for must
- * not lose its id: of a reply to a new one that is cut, as much is read as came.
+ * Sends a request that starts a job or looks one up, and reads the reply. A job that is paid for must not lose its id:
+ * of a cut reply to a new one, the beginning is read.
  * @throws what `requestJson` and `readJob` throw
  */
 export async function requestJob(
@@ -30,7 +30,7 @@ export async function requestJob(
   return readJob(value, asked, { ...reply, now: gateway.clock.now() })
 }
 
-/** The job that a reply names, whole or only begun; undefined when it names none as far as it goes. */
+/** The job that a whole or cut reply names; undefined when it names none. */
 export function jobInBeginning(
   beginning: string,
   asked: JobKind,
@@ -47,7 +47,7 @@ export function jobInBeginning(
   }
 }
 
-/** The object with which a reply begins, as far as it has come; undefined when that names no job. */
+/** The object that a reply begins with, as far as it has come; undefined when that names no job. */
 function readBeginning(beginning: string): JsonText | undefined {
   const start = beginning.indexOf('{')
   const text = start === -1 ? '' : closeJson(beginning.slice(start))
@@ -59,7 +59,7 @@ function readBeginning(beginning: string): JsonText | undefined {
   }
 }
 
-/** The same value with those ids as texts that are larger numbers than can be held. */
+/** The same value, with ids that are too large for a JavaScript number as texts. */
 function withWholeIds(value: unknown, text: string): unknown {
   if (!/\d{16}/.test(text)) return value
   const keep = (field: string, found: unknown, { source }: { readonly source?: string }) =>
@@ -67,7 +67,7 @@ function withWholeIds(value: unknown, text: string): unknown {
   return JSON.parse(text, keep as (field: string, found: unknown) => unknown)
 }
 
-/** A JSON object that breaks off, closed after the last value that came whole; the object alone when more follows. */
+/** A cut JSON object, closed after the last value that came whole; the object alone when more follows. */
 function closeJson(text: string): string {
   /** What closes the objects and lists that are open, the innermost first. */
   let closers = ''
@@ -96,7 +96,7 @@ function closeJson(text: string): string {
         if (closers === '') return closed
         break
       case ',':
-        // A number or a word ends only here.
+        // Only here is it certain that a number or a word has ended.
         keep(at)
         isKey = closers.startsWith('}')
         break
@@ -107,7 +107,7 @@ function closeJson(text: string): string {
   return closed
 }
 
-/** The quote that ends the string that begins at another; -1 when there is none. */
+/** The index of the quote that closes a string; -1 when there is none. @param start of the opening quote */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '"') return at

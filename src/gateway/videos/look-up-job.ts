@@ -9,8 +9,8 @@ import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
 
 /**
- * A look-up is over after so many seconds without an answer, or without progress in it: the answer is short, and there
- * is another look-up to come.
+ * A look-up fails after this many seconds without an answer, or without progress in it: the answer is short, and
+ * another look-up will follow.
  */
 const lookUpSeconds = 60
 
@@ -22,17 +22,17 @@ export interface Job {
 }
 
 /**
- * Asks how a job is doing; as a request that only reads, it is sent again as the policy allows.
+ * Looks up a job; as a request that only reads, it is retried as the policy allows.
  * @throws ModelgateError 4 for a job that the gateway does not know, 3 for a refused key, 5 for what may pass,
- *   8 for a reply that is none; UsageError for a name that is no path
+ *   8 for a reply that is not a job; UsageError for a name that is not a path
  */
 export async function lookUpJob(gateway: Gateway, job: Job): Promise<JobReport> {
   return await createJobLookUp(job)(gateway)
 }
 
 /**
- * The look-up of one job. A gateway without a way to ask for operations (quirk 26) is asked for a video of that id,
- * once: which of the two it knows is remembered.
+ * The look-up of one job. A gateway that has no path for operations (quirk 26) is asked for a video of that id; which of
+ * the two paths works is remembered.
  */
 export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promise<JobReport> {
   const paths = kind === 'video' ? [videoPath(id)] : [operationPath(id), videoPath(lastSegment(id))]
@@ -51,15 +51,15 @@ export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promis
       if (!isMissing(error)) throw error
       if (other === undefined) throw noSuchJob(error, { id, kind })
       return await ask(other).catch((reason: unknown) => {
-        throw isMissing(reason) ? noSuchOperationPath(error, id) : reason
+        throw isMissing(reason) ? noOperationPath(error, id) : reason
       })
     }
   }
 }
 
 /**
- * The request that asks for a job.
- * @throws UsageError for a name that is no path
+ * The request that looks up a job.
+ * @throws UsageError for a name that is not a path
  */
 export function lookUpRequest(gateway: Pick<Gateway, 'baseUrl'>, { id, kind }: Job): GatewayRequest {
   return requestFor(gateway, kind === 'video' ? videoPath(id) : operationPath(id))
@@ -78,10 +78,10 @@ async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobRepo
     const own = { ...gateway, limits: lookUpLimits(gateway.limits) }
     return await requestJob(own, requestFor(gateway, path), job)
   } catch (error) {
-    // An error in place of the job says nothing about the job; nor does a reply that was cut or stalled.
+    // An error instead of the job says nothing about the job; nor does a reply that was cut or stalled.
     if (error instanceof GenerationError) throw lookUpFailed(error)
     if (error instanceof ModelgateError && error.exit === 'unknown') throw lookUpFailed(error)
-    // Looking costs nothing, whatever is found.
+    // A look-up costs nothing, whatever came of it.
     throw error instanceof ModelgateError && error.facts.billed === 'maybe'
       ? error.amend({ billed: 'no' })
       : error
@@ -105,13 +105,13 @@ function isNoPath({ facts, message }: ModelgateError): boolean {
   return facts.httpStatus === 405 || facts.httpStatus === 501 || /\binvalid url\b/i.test(message)
 }
 
-/** Whether a job that was not found may just not be known everywhere yet, if it is new (fault C11). */
+/** Whether a job that was not found may still appear, if it is new: a gateway may have several servers (fault C11). */
 export function mayAppear(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || !isUnknownJob(error)) return false
   return !(error.cause instanceof ModelgateError && isNoPath(error.cause))
 }
 
-/** Whether it is the job that the gateway does not know. */
+/** Whether the gateway does not know the job. */
 export function isUnknownJob({ code }: ModelgateError): boolean {
   return code === 'no_such_video' || code === 'no_such_operation'
 }
@@ -131,7 +131,7 @@ function noSuchJob(cause: ModelgateError, { id, kind }: Job): ModelgateError {
   })
 }
 
-function noSuchOperationPath(cause: ModelgateError, id: string): ModelgateError {
+function noOperationPath(cause: ModelgateError, id: string): ModelgateError {
   const { message, facts } = cause
   return new ModelgateError(
     'rejected',
@@ -146,7 +146,7 @@ function noSuchOperationPath(cause: ModelgateError, id: string): ModelgateError 
   )
 }
 
-/** A job is taken for lost after so many failed look-ups in a row, or so many minutes of them (fault F5). */
+/** The wait is given up after this many failed look-ups in a row, or this many minutes of them (fault F5). */
 export const lookUpFailures = { most: 10, minutes: 15 } as const
 
 /** Counts look-ups that failed in a row; they say nothing about the job. */
@@ -174,7 +174,7 @@ export function createLookUpFailures() {
   }
 }
 
-/** Errors that speak of the job itself, or of this machine, rather than of one reply. */
+/** Errors that are about the job itself, or this machine, rather than one reply. */
 const finalCodes = new Set([
   'other_job',
   'no_such_video',
@@ -185,12 +185,12 @@ const finalCodes = new Set([
   'not_sent_client_certificate',
   'unexpected_redirect',
 ])
-/** Statuses of refusal that may pass. */
+/** Client errors that may pass. */
 const passing = new Set([408, 425, 429])
 
 /**
- * Whether a look-up that failed so may work the next time. A refused key, a job that is not known, and another job
- * than the one asked for stay what they are; a busy gateway, a lost connection, and a page of a proxy do not.
+ * Whether the next look-up may work after this error. A refused key, an unknown job, and another job than the one asked
+ * for will not change; a busy gateway, a lost connection, and a proxy's error page may.
  */
 export function mayPass(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || finalCodes.has(error.code)) return false

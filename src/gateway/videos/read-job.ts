@@ -27,24 +27,24 @@ import {
 import { countVideos } from './result-places.ts'
 import { lastSegment } from '../../contract/last-segment.ts'
 
-/** What was asked: a job by its id, or a new one. */
+/** The job that a request is about: a known one by its id, or a new one. */
 export interface AskedJob {
   readonly kind: JobKind
-  /** Undefined where the reply is to tell it. */
+  /** Undefined for a new job. */
   readonly id?: string | undefined
 }
 
 type ReplyFacts = Pick<GatewayReply, 'headers' | 'requestId' | 'status'> & {
   readonly text?: string | undefined
-  /** The wall clock, in milliseconds, for a wait that is given as a date. */
+  /** The wall clock, in milliseconds, for a `Retry-After` date. */
   readonly now: number
 }
 
 /**
  * Reads a Video or an operation in any of the shapes that gateways were seen to send (wire notes, sections 3, 5 and 7,
  * and quirks 18 to 23).
- * @throws GenerationError for an error object that is no job; ContractError for a reply without a job, for another
- *   job than the one asked for (fault F7), and for an operation whose name is no path (fault F10)
+ * @throws GenerationError for an error object that is not a job; ContractError for a reply without a job, for another
+ *   job than the one asked for (fault F7), and for an operation whose name is not a path (fault F10)
  */
 export function readJob(value: unknown, asked: AskedJob, reply: ReplyFacts): JobReport {
   if (!isObject(value)) throw notUnderstood()
@@ -74,7 +74,7 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
   const ids = idsIn(job)
   if (asked.id !== undefined) {
     const isAsked = ids.some((id) => isSameJob(asked.kind, asked.id!, id))
-    // A relay's own number of the task may be another than the id that the relay goes by.
+    // A relay's own task number may differ from the id that it was asked for by.
     const own = idOf(job['id']) ?? idOf(job['name'])
     if (!isAsked && own !== undefined) throw otherJob(asked.id, own)
     if (ids.length === 0) requireJob(value, job)
@@ -91,7 +91,7 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
   const bare = saysSuccess(value) ? idOf(value['data']) : undefined
   if (bare !== undefined) return newVideo(bare)
   requireJob(value, job)
-  // Some give only this (recorded: a video service of a third party).
+  // Some send only this (recorded from a third party's video service).
   const requestId = idOf(job['request_id'])
   if (requestId !== undefined) return newVideo(requestId)
   throw new ContractError('no_job_id', 'The reply contains no job id.', {
@@ -112,7 +112,7 @@ function newVideo(id: string): Pick<JobReport, 'id' | 'kind'> {
   return { id, kind: 'video' }
 }
 
-/** An object without an id may be an error, or nothing known. */
+/** An object without an id may be an error, or not a job at all. @throws GenerationError, ContractError */
 function requireJob(value: JsonObject, job: JsonObject): void {
   if (wordIn(job) !== undefined || 'done' in job || countVideos(job)) return
   const hasCode = idOf(value['code']) !== undefined && !saysSuccess(value)
@@ -120,7 +120,7 @@ function requireJob(value: JsonObject, job: JsonObject): void {
   if (idOf(job['request_id']) === undefined) throw notUnderstood()
 }
 
-/** Relays write a code into every reply, also where nothing is wrong (wire notes, "Envelopes"). */
+/** Relays write a code into every reply, even a successful one (wire notes, "Envelopes"). */
 function saysSuccess({ code }: JsonObject): boolean {
   return /^(0|200|ok|success)$/i.test(idOf(code) ?? '')
 }
@@ -164,7 +164,7 @@ function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: str
   return 'completed'
 }
 
-/** An operation that is over has succeeded, unless its own word says otherwise. */
+/** An operation that is done has succeeded, unless its own word says otherwise. */
 function doneState(word: string | undefined): VideoState {
   return stateOfWord(word) === 'failed' ? 'failed' : 'completed'
 }
@@ -178,7 +178,7 @@ function isOperation(job: JsonObject): boolean {
   return 'done' in job || stringOf(job['name']) !== undefined
 }
 
-/** `openai-poll-after-ms` is what the public SDK goes by (wire notes, section 3). Nought says nothing. */
+/** `openai-poll-after-ms` is what the official SDK uses (wire notes, section 3). Zero means nothing. */
 function nextLookUp({ headers, now }: ReplyFacts): number | undefined {
   const pollAfter: string | undefined = headers['openai-poll-after-ms']
   const asked = pollAfter === undefined ? {} : { 'retry-after-ms': pollAfter }
@@ -199,9 +199,9 @@ function otherJob(asked: string, found: string): ContractError {
 }
 
 /**
- * Whether an id that the gateway gave stands for the job that was asked for (fault F7). A video is called as it was
- * asked for. An operation goes by several names: relays put another collection before its last segment, or make an id
- * of a video of the whole name, in base64 (quirk 21).
+ * Whether an id from the gateway names the job that was asked for (fault F7). A video has one id. An operation has
+ * several names: relays put another collection before its last segment, or make a video id of the whole name, in base64
+ * (quirk 21).
  */
 function isSameJob(kind: JobKind, asked: string, found: string): boolean {
   if (found === asked || decoded(found) === asked) return true
@@ -221,8 +221,8 @@ function decoded(text: string): string {
 }
 
 /**
- * The path that asks for an operation: its name below `/v1beta`, the slashes kept, each segment checked and encoded.
- * The name is never used as an address (fault F10).
+ * The path of an operation: its name below `/v1beta`, the slashes kept, each segment checked and encoded.
+ * The name is never used as a URL (fault F10).
  * @throws UsageError `bad_operation_name`
  */
 export function operationPath(name: string): string {
@@ -255,12 +255,12 @@ function checkOperationName(name: string): void {
   }
 }
 
-/** The model that stands in a name such as `models/<model>/operations/<id>`. */
+/** The model in a name such as `models/<model>/operations/<id>`. */
 export function modelInName(name: string): string | null {
   return /(?:^|\/)models\/([^/]+)\//.exec(name)?.[1] ?? null
 }
 
-/** A host, perhaps with a port or a user name: no collection of resources is called so. */
+/** Whether it is a host, perhaps with a port or a user name, rather than a collection of resources. */
 function isHost(segment: string): boolean {
   return /[:@.[\]]/.test(segment)
 }

@@ -4,7 +4,7 @@ import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 
 /** Where a video can be fetched from. */
 export type VideoSource =
-  /** Below the base URL, for the key. */
+  /** A path below the base URL, which needs the key. */
   | { readonly kind: 'content'; readonly path: string }
   /** Absolute, or relative to the base URL; `gs:` cannot be fetched. */
   | { readonly kind: 'url'; readonly url: string }
@@ -14,7 +14,7 @@ export type VideoSource =
 /** Where one video of a job can be fetched from, the best source first. */
 export type VideoSources = readonly VideoSource[]
 
-/** Fields that hold the address of a video (quirk 22; wire notes, section 7). */
+/** Fields that hold the URL of a video (quirk 22; wire notes, section 7). */
 const urlNames = [
   'video_url',
   'videoUrl',
@@ -53,15 +53,14 @@ const holderNames = [
   'content',
   'metadata',
 ] as const
-/** A last resort: fields that are meant for something else (quirk 22; new-api keeps the address in `fail_reason`). */
+/** A last resort: fields that are meant for something else (quirk 22; new-api keeps the URL in `fail_reason`). */
 const misusedNames = ['remixed_from_video_id', 'fail_reason'] as const
 
 const maxDepth = 6
 
 /**
- * Where the videos of a completed job are: one entry for each. An operation's reply lists its videos; of a video the
- * address that the reply gives comes first, since gateways that give one often have no `/content`, and the other way
- * round where it gives none.
+ * Where the videos of a completed job are: one entry for each. An operation's reply lists its videos. For a video the
+ * URL in the reply comes first, since gateways that send one often have no `/content`; without one `/content` does.
  */
 export function resultPlaces(report: JobReport): readonly VideoSources[] {
   const job = jobObject(report.value)
@@ -74,7 +73,7 @@ export function resultPlaces(report: JobReport): readonly VideoSources[] {
   return [distinct([...(videos[0] ?? []), content, ...misused])]
 }
 
-/** How many videos an object names or holds. */
+/** How many videos an object links to or holds. */
 export function countVideos(job: JsonObject): number {
   return videosIn(job).length
 }
@@ -99,7 +98,7 @@ function videoFrom(sources: VideoSources): VideoSources[] {
 }
 
 const fullAddress = /^(https?:\/\/|data:|gs:\/\/)/i
-/** Relays give addresses without an origin, too (quirk 14). */
+/** Relays send URLs without an origin, too (quirk 14). */
 const anyAddress = /^(https?:\/\/|data:|gs:\/\/|\/)/i
 
 function urlSource(value: unknown, address = fullAddress): VideoSource[] {
@@ -115,7 +114,7 @@ function bytesSource(value: unknown, holder: JsonObject): VideoSource[] {
   return [{ kind: 'bytes', base64: text, mimeType }]
 }
 
-/** Whether a field that may hold anything holds a video as base64: no name or id is so long, and without other signs. */
+/** Whether a field of any meaning holds a video as base64: no name or id is that long without other characters. */
 function looksEncoded(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 256 && /^[\w+/=\s-]+$/.test(value.slice(0, 256))
 }

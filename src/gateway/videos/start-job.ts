@@ -14,7 +14,7 @@ export interface JobOrder {
   readonly idempotencyKey: string
 }
 
-/** A request that starts a job, which is not sent again once it may have been billed. */
+/** A request that starts a job. */
 function jobRequest(
   { baseUrl }: Pick<Gateway, 'baseUrl'>,
   path: string,
@@ -33,8 +33,8 @@ function jobRequest(
 
 /**
  * Sends a request that starts a job, and reads which one. What may have been billed is not sent again.
- * @throws ModelgateError; where a job may exist although nobody knows its id, the message says so, and the hint tells
- *   the idempotency key that it was asked for with (fault F9)
+ * @throws ModelgateError; where a job may exist under an unknown id, the message says so, and the hint contains the
+ *   idempotency key (fault F9)
  */
 async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind): Promise<JobReport> {
   try {
@@ -65,8 +65,8 @@ export function operationRequest(
 }
 
 /**
- * Starts a long-running operation. Most gateways answer with its name and nothing else; a relay that answers with a
- * Video has made one.
+ * Starts a long-running operation. Most gateways answer with its name and nothing else; a relay may create a Video
+ * instead.
  * @throws ModelgateError; exit 7 where a job may exist (fault F9)
  */
 export function createOperation(gateway: Gateway, request: GatewayRequest): Promise<JobReport> {

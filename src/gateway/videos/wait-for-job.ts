@@ -28,13 +28,13 @@ export interface FailedLookUp {
 export interface WaitOptions {
   /** The first wait between two look-ups, in seconds. */
   readonly firstWaitS?: number | undefined
-  /** When the wait ends, on the gateway's monotonic clock, in milliseconds; without it there is no end. */
+  /** When the wait ends, on the gateway's monotonic clock, in milliseconds; never, when left out. */
   readonly deadlineMs?: number | undefined
-  /** What is already known of the job, so that it is not asked for at once. */
+  /** What is already known of the job: then the first look-up is not made at once. */
   readonly first?: JobReport | undefined
-  /** Only its name speaks for the job: the gateway may know none. */
+  /** Nothing but its name is known of the job: it may not exist. */
   readonly isUnverified?: boolean | undefined
-  /** How the wait is taken up again, as a sentence or a command: the hint of every error. */
+  /** How to resume the wait, as a sentence or a command: the hint of every error. */
   readonly resumeHint?: string | undefined
   /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
   readonly onReport?: (report: JobReport, facts: { readonly elapsedMs: number }) => void
@@ -43,18 +43,18 @@ export interface WaitOptions {
 
 /** A timer that fires this much too late, in milliseconds, means that the machine was asleep (fault F19). */
 const asleepMs = 5_000
-/** For a look-up after that, when the time for the wait is already over. */
+/** The time for one more look-up after that, when the time for the wait is already over. */
 const lastLookUpMs = 10_000
-/** A new job that is not known yet is asked for again so often, in so many seconds (fault C11). */
+/** How often, and for how long, a new job that is not found yet is looked up again (fault C11). */
 const appearance = { retries: 3, seconds: 10 } as const
-/** Between two look-ups of a job that was not found yet. */
+/** The wait between two of these look-ups. */
 const absenceMs = (appearance.seconds * 1000) / appearance.retries
 
 /**
  * Looks a job up until it has ended, well or badly. Look-ups that fail do not fail the job (fault F5).
  * Only the monotonic clock counts: the wall clock may jump.
  * @throws ModelgateError `running` (11) at the deadline; `later` (5) after too many failed look-ups; 3, 4 and 8 at once
- *   for what another look-up would not change; Interrupted for a signal. All carry the job's id; it goes on remotely
+ *   for what another look-up would not change; Interrupted for a signal. All carry the job's id; the job continues remotely
  */
 export async function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
   try {
@@ -66,7 +66,7 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
     throw error.amend({
       remoteId: job.id,
-      // The job exists, whatever became of asking for it.
+      // The job exists, whatever became of the look-up.
       ...(isUnverified === true && (error.exit === 'usage' || isUnknownJob(error)) ? {} : { billed: 'yes' }),
       ...(error instanceof Interrupted ? { phase: 'wait' } : {}),
       ...(goesOn && resumeHint !== undefined ? { hint: resumeHint } : {}),
@@ -74,7 +74,7 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
   }
 }
 
-/** The gateway cannot be asked any more. A job that was paid for must not look like a call that may be repeated. */
+/** The gateway cannot be reached any more. A job that was paid for must not look like a call that is safe to repeat. */
 function notReached(
   { code, message, facts }: ModelgateError,
   { id }: Job,
@@ -92,7 +92,7 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
   const failures = createLookUpFailures()
   const lookUp = createJobLookUp(job)
   let latest: JobReport | undefined
-  /** How often a job that was just started may still not be found. */
+  /** How many more times a job that was just started may not be found. */
   let absences = first === undefined ? 0 : appearance.retries
 
   const take = (report: JobReport): JobReport => {
@@ -104,7 +104,7 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
   const isOurDeadline = ({ code }: ModelgateError) => deadlineMs < Infinity && code.endsWith('_deadline')
   const stillRunning = () => runningError(job, latest, clock.monotonic() - begun)
 
-  /** Waits; whether that took far longer than it should have. */
+  /** Waits; resolves with whether that took far longer than it should have. */
   const pause = async (ms: number): Promise<boolean> => {
     const from = clock.monotonic()
     if (from >= deadlineMs) throw stillRunning()
@@ -152,7 +152,7 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
   return report
 }
 
-/** The gateway for one request: it is not sent again, and what is left of the time is its limit. */
+/** The gateway for one look-up: it is not retried, and is limited to the time that is left. */
 function forOne({ policy, limits, ...gateway }: Gateway, leftMs: number): Gateway {
   return {
     ...gateway,
@@ -187,7 +187,7 @@ function createPollWaits(firstS: number = pollSeconds.first) {
   return {
     /**
      * What the gateway asks for, else longer each time up to the longest, give or take a tenth, so that many programs do
-     * not ask at the same moment.
+     * not poll at the same moment.
      * @param askedMs only a positive number counts
      */
     next(askedMs: number | undefined, random: number): number {
