@@ -29,11 +29,7 @@ const sandboxKey = 'sandbox-key'
 
 /** All settings of a call, from flags, environment, files and defaults. */
 export async function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
-  const settings = await resolveSettings(context, {
-    ...options,
-    ...(options.quiet === undefined ? {} : { quiet: true }),
-    ...(options.stdin === false ? { noStdin: true } : {}),
-  })
+  const settings = await resolveSettings(context, options)
   // A key that is piped in must never become part of a prompt.
   const { apiKeyFile, caFile } = settings
   for (const { value, source } of [apiKeyFile, caFile]) {
