@@ -110,7 +110,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sandbox-http-origin',
-    file: 'src/sandbox/http/handle-request.ts',
+    file: 'src/sandbox/http/access.ts',
     before: `headers.origin !== undefined`,
     after: `headers.origin?.startsWith('https:')`,
     tests: ['test/sandbox/hostile.test.ts'],

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FaultChooser, NamedRule, FaultTarget } from '../faults/choose.ts'
 import type { EndpointName } from '../faults/rule.ts'
 import { replaceReply } from '../faults/change-reply.ts'
@@ -7,8 +7,9 @@ import { textOf } from '../json-value.ts'
 import type { OpenRecord, RequestLog, RequestRecord } from '../request-log.ts'
 import type { RequestContent, SandboxContext, SandboxRequest } from '../request.ts'
 import { seededRandom } from '../seeded-random.ts'
+import { assertLocal, authenticate } from './access.ts'
 import { deliver } from './deliver.ts'
-import { envelopeOf, invalidField, problemReply, RequestProblem, type Envelope } from './request-problem.ts'
+import { envelopeOf, invalidField, problemReply, RequestProblem } from './request-problem.ts'
 import { readJsonBody, type Turnstile } from './read-body.ts'
 import { jsonReply, paceOf, wholeReply, type LatencyProfile, type Reply } from './reply.ts'
 
@@ -115,9 +116,10 @@ async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext):
     if (fault !== undefined)
       return { fault, reply: replaceReply(fault, envelope) ?? wholeReply([], undefined) }
     const content = await readContent(incoming, match.handler, waitForTurn)
-    record.model ??= textOf(content.body['model']) || undefined
-    assertShort(record.model)
-    fault = faults.afterBody({ ...target, model: record.model })
+    const model = target.model ?? (textOf(content.body['model']) || undefined)
+    assertShort(model)
+    record.model = model
+    fault = faults.afterBody({ ...target, model })
     const replacement = fault && replaceReply(fault, envelope)
     const reply = replacement ?? (await match.handler.answer(requestOf(arrival, match, content, fault)))
     return { fault, reply }
@@ -182,50 +184,10 @@ async function readContent(
 }
 
 function unexpected(error: unknown): RequestProblem {
-  // The client left while its body was read; there is nobody to tell.
+  // The client left while its body was read; there is nobody to answer.
   if ((error as NodeJS.ErrnoException).code === 'ECONNRESET')
     return new RequestProblem(499, 'The client has gone.')
   return new RequestProblem(500, `The sandbox failed: ${(error as Error).message}`)
-}
-
-/** The one key that is refused, so that a refusal can be tried. */
-const refusedKey = 'invalid'
-
-/**
- * Accepts any key but `invalid`. The specification asks for `Authorization: Bearer`; Google's own clients send
- * `x-goog-api-key` or `?key=` and are served as well. Keys are compared and forgotten, never kept or echoed.
- * @throws RequestProblem 401
- */
-function authenticate(headers: IncomingHttpHeaders, query: URLSearchParams, envelope: Envelope): void {
-  const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
-  const google = envelope === 'google' ? (headers['x-goog-api-key'] ?? query.get('key')) : undefined
-  const key = bearer ?? (google || undefined)
-  const refusal = (message: string, reason: string, code?: string) =>
-    new RequestProblem(401, message, {
-      headers: { 'www-authenticate': 'Bearer realm="modelgate sandbox"' },
-      details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'modelgate.sandbox' }],
-      ...(code !== undefined && { code }),
-    })
-  if (key === undefined) {
-    const message = 'You did not provide an API key. Send it as "Authorization: Bearer API_KEY".'
-    throw refusal(message, 'CREDENTIALS_MISSING')
-  }
-  if (key === refusedKey) throw refusal('Incorrect API key provided.', 'API_KEY_INVALID', 'invalid_api_key')
-}
-
-/**
- * Keeps web pages out: a page of another site could reach a server on loopback by itself (`Origin`)
- * or by a host name that resolves to it (DNS rebinding, `Host`). No reply carries CORS headers either.
- * @throws RequestProblem 403
- */
-function assertLocal(headers: IncomingHttpHeaders): void {
-  if (headers.origin !== undefined) {
-    throw new RequestProblem(403, 'The sandbox does not answer web pages (the request has an Origin header).')
-  }
-  const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase()
-  if (!['127.0.0.1', 'localhost', '[::1]'].includes(host)) {
-    throw new RequestProblem(403, 'The sandbox answers only as 127.0.0.1 or localhost.')
-  }
 }
 
 /** What happened so far, for tests in other processes. */

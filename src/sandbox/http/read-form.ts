@@ -63,7 +63,7 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
     stream.on('end', () => {
       files[place] = { field, declaredType, size, head: Buffer.concat(chunks) }
     })
-    // The form itself tells of the error.
+    // The form reports the error itself.
     stream.on('error', () => {})
   })
   for (const event of ['partsLimit', 'fieldsLimit', 'filesLimit'] as const) {

@@ -45,7 +45,7 @@ interface ProblemFacts {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** A request the sandbox turns down. The path decides which envelope tells it. */
+/** A request the sandbox refuses. The path decides in which envelope it says so. */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem'
   readonly status: number
@@ -120,9 +120,9 @@ const codes: Readonly<Record<Violation['kind'], string>> = {
   family: 'unknown_parameter',
 }
 
-/** Told of one request; a list of a million wrong entries has a million. */
+/** Reported of one request; a list of a million wrong entries has a million. */
 const mostViolations = 100
-/** Characters told of the name of a field, which the request may have made up. */
+/** Characters shown of the name of a field, which the request may have made up. */
 const longestField = 200
 
 /**

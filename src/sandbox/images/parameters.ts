@@ -83,7 +83,7 @@ export function readParameters(
   }
 }
 
-/** Model A and its mini variant, which always answer in base64 and alone tell their usage. */
+/** Model A and its mini variant, which always answer in base64 and alone report their usage. */
 function isModelA(family: FamilyId | undefined): boolean {
   return family === 'image-model-a' || family === 'image-model-a-mini'
 }

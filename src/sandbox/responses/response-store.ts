@@ -38,14 +38,16 @@ export interface ResponseStore {
 }
 
 export function createResponseStore(clock: Clock): ResponseStore {
-  const responses = createBoundedMap<StoredResponse & { readonly acceptedAt: number }>(kept, keptBytes)
-  const cancelled = new Set<string>()
+  const responses = createBoundedMap<StoredResponse & { acceptedAt: number; isCancelled: boolean }>(
+    kept,
+    keptBytes,
+  )
   const conversations = createBoundedMap<Conversation>(kept, keptBytes)
   const current = (id: string) => {
     const stored = responses.get(id)
     if (stored === undefined) return undefined
-    const { plan, acceptedAt } = stored
-    if (cancelled.has(id)) return plan.at('cancelled')
+    const { plan, acceptedAt, isCancelled } = stored
+    if (isCancelled) return plan.at('cancelled')
     const elapsed = clock.monotonic() - acceptedAt
     if (plan.body['background'] !== true || elapsed >= queuedMs + runningMs) return plan.final
     return plan.at(elapsed < queuedMs ? 'queued' : 'in_progress')
@@ -53,18 +55,16 @@ export function createResponseStore(clock: Clock): ResponseStore {
   return {
     keep(stored) {
       const size = stored.size + stored.context.length * bytesOfItem
-      responses.set(stored.plan.id, { ...stored, acceptedAt: clock.monotonic() }, size)
+      const entry = { ...stored, acceptedAt: clock.monotonic(), isCancelled: false }
+      responses.set(stored.plan.id, entry, size)
     },
     find: (id) => responses.get(id),
     current,
     cancel(id) {
-      const status = current(id)?.['status']
-      if (status === 'queued' || status === 'in_progress') cancelled.add(id)
+      const [entry, status] = [responses.get(id), current(id)?.['status']]
+      if (entry !== undefined && (status === 'queued' || status === 'in_progress')) entry.isCancelled = true
     },
-    remove(id) {
-      cancelled.delete(id)
-      return responses.delete(id)
-    },
+    remove: (id) => responses.delete(id),
     conversation: (id) => conversations.get(id)?.items ?? [],
     appendTo(id, items, added) {
       const before = conversations.get(id) ?? { items: [], size: 0 }

@@ -51,7 +51,7 @@ export function paintBelow(
   }
 }
 
-/** Paints a rectangle by a share that a function tells for the middle of every pixel. */
+/** Paints a rectangle by the share that a function gives for the middle of every pixel. */
 export function paintArea(
   canvas: Canvas,
   { left, right, top, bottom }: { left: number; right: number; top: number; bottom: number },

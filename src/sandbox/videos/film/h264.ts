@@ -74,8 +74,8 @@ export function keyPicture({ luma, chroma }: Planes, { columns, rows }: Format):
 }
 
 /**
- * The picture before it, moved to the left by whole samples: the first row and the first column tell the motion
- * vector, and all macroblocks behind them are skipped, which is to move as their neighbours do (clause 8.4.1.1).
+ * The picture before it, moved to the left by whole samples: the first row and the first column carry the
+ * motion vector, and all macroblocks behind them are skipped, which is to move as their neighbours do (clause 8.4.1.1).
  * @param number counts the pictures since the key picture, which is 0
  */
 export function movedPicture(number: number, columnsMoved: number, { columns, rows }: Format): Uint8Array {
