@@ -42,7 +42,7 @@ export function checkBody(
       if (field.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
       continue
     }
-    // A value that is wrong in two ways (0.5 for a whole number from 1) is told once.
+    // A value that is wrong in two ways (0.5 for a whole number from 1) is reported once.
     const result = v.safeParse(schemaOf(field), value, { abortPipeEarly: true })
     for (const issue of result.issues ?? []) {
       const inner = v.getDotPath(issue)

@@ -15,7 +15,7 @@ export interface Field {
   readonly nullable?: true
   /** The closed set of allowed strings (or of array entries' strings, via `items`). */
   readonly values?: readonly string[]
-  /** Values seen in public practice where the specification shows none: told, never enforced. */
+  /** Values seen in public practice where the specification shows none: suggested, never enforced. */
   readonly known?: readonly string[]
   readonly min?: number
   readonly max?: number
@@ -61,7 +61,7 @@ export interface Endpoint {
   readonly path: string
   readonly fields: Fields
   readonly rules: readonly Rule[]
-  /** The families that the endpoint serves, where the specification tells them apart. */
+  /** The families that the endpoint serves, where the specification distinguishes them. */
   readonly families?: Readonly<Partial<Record<FamilyId, FamilyFields>>>
   /** Which of the two public error envelopes this family of endpoints answers with. */
   readonly envelope: 'google' | 'openai'

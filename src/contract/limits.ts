@@ -5,7 +5,7 @@
 export const maxRequestMebibytes = 256
 export const maxRequestBytes = maxRequestMebibytes * 1024 * 1024
 
-/** How long is waited where nothing else is configured, in seconds. */
+/** Default timeouts, in seconds. */
 export const defaultSeconds = {
   connect: 10,
   /** A stream starts soon, a whole answer may take minutes. */
@@ -14,24 +14,24 @@ export const defaultSeconds = {
   idle: 60,
   /** Between two events that mean something. */
   progress: 300,
-  /** For the first byte of a pipe on standard input that comes beside a prompt: it may wait for a generation itself. */
+  /** For the first byte of a pipe on standard input beside a prompt: it may wait for a generation itself. */
   standardInput: 180,
 } as const
 
-/** The longest key that is taken, in bytes. */
+/** The longest key that is accepted, in bytes. */
 export const maxKeyBytes = 65_536
 
 /** The headers of a request or a reply: a key of any length in one of them leaves room for the others. */
 export const maxHeaderBytes = 2 * maxKeyBytes
 
-/** How often a request is sent again where nothing else is configured. */
+/** How often a request is retried by default. */
 export const defaultMaxRetries = 2
 
-/** A job whose outcome is still unknown after so many days will hardly be heard of again. */
+/** A job whose outcome is still unknown after this many days is unlikely to be resolved. */
 export const unknownJobDays = 7
 
-/** Between two look-ups, in seconds; never less than the shortest, whoever asks for it. */
+/** Between two look-ups, in seconds; never less than the shortest, whatever is requested. */
 export const pollSeconds = { shortest: 0.1, first: 2, growth: 1.5, longest: 15 } as const
 
-/** More file names than this are not planned ahead; what comes beyond gets its own. */
+/** More file names than this are not planned ahead; any beyond get their own. */
 export const mostPlannedNames = 100

@@ -1,6 +1,6 @@
 import type { VideoState } from './videos.ts'
 
-/** The words of gateways and relays for each state, in lower case with underscores (quirk 18). */
+/** The words that gateways and relays use for each state, in lower case with underscores (quirk 18). */
 const words: Readonly<Record<VideoState, readonly string[]>> = {
   pending: [
     'pending',
@@ -44,8 +44,8 @@ const states = new Map(
 )
 
 /**
- * The state that a gateway's word stands for, in any letter case; undefined for a word never seen,
- * which stands for a job that is still running (fault F2).
+ * The state that a gateway's word means, in any letter case; undefined for an unknown word,
+ * which means a job that is still running (fault F2).
  */
 export function videoStateOf(word: string): VideoState | undefined {
   return states.get(plainWord(word))
@@ -82,7 +82,7 @@ interface KnownState {
 }
 
 /**
- * A state as every message tells it: the specification's word, and beside it how much is done and what the gateway
+ * A state as every message shows it: the specification's word, and beside it the progress and what the gateway
  * calls it: `in_progress (45%, gateway says "rendering")`. What could act on a terminal is left to who prints it.
  */
 export function stateText({ state, status = null, progress = null }: KnownState): string {

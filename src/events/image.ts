@@ -38,7 +38,7 @@ const imageLink = define(
   }),
 )
 
-/** One of several images that could not be had. */
+/** One of several images that could not be saved. */
 export type ImageFailure = Infer<typeof imageFailure.schema>
 const imageFailure = define(
   'image_failure',
@@ -46,7 +46,7 @@ const imageFailure = define(
     index: count('number of the image'),
     code: text('a stable word'),
     message: text('what went wrong'),
-    rescued: textOrNull('where it is instead, when it came and could not be written where it belongs'),
+    rescued: textOrNull('where it was saved instead, when it could not be written where it belongs'),
   }),
 )
 
@@ -73,11 +73,11 @@ export const imageDocument = object({
   command: text<'image create' | 'image edit'>('the command that ran'),
   model: text('the model that was asked'),
   files: list(image.reference, 'images that were saved'),
-  usage: orNull(usage.reference, 'tokens, where the gateway tells'),
+  usage: orNull(usage.reference, 'tokens, where the gateway reports them'),
   request_id: textOrNull('id of the request'),
   response: anything("the gateway's own object, without the base64"),
   partials: list(file.reference, 'previews that were kept (--save-partials)'),
   links: list(imageLink.reference, 'results that were not downloaded (--no-download)'),
-  failures: list(imageFailure.reference, 'images that could not be had'),
-  warnings: list<string>({ type: 'string' }, 'what was odd'),
+  failures: list(imageFailure.reference, 'images that could not be saved'),
+  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
 })

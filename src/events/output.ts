@@ -38,7 +38,7 @@ const commandEvents = {
     http_status: integerOrNull('status of the reply, if there was one'),
     reason: text('why'),
   },
-  'warning-add': { message: text('what is odd') },
+  'warning-add': { message: text('the warning') },
 }
 
 export type OutputEvent = EventsOf<typeof events>
@@ -47,7 +47,7 @@ const events = { ...commandEvents, ...textEvents, ...imageEvents, ...videoEvents
 /** The `type` of every event that a command may emit between `start` and the last line. */
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
 
-/** Told apart by their `command`. */
+/** Distinguished by their `command`. */
 export type OutputDocument = Infer<(typeof documents)[number]>
 const documents = [textDocument, imageDocument, videoDocument, jobListDocument] as const
 
@@ -58,7 +58,7 @@ export interface ErrorDocument {
 const error = object({
   code: textMatching('^[a-z0-9_]+$', 'a stable word'),
   exit_code: count('the exit code of the program'),
-  phase: textOrNull('how far the command had come'),
+  phase: textOrNull('the phase in which the command failed'),
   http_status: integerOrNull('status of the reply'),
   request_id: textOrNull('id of the request'),
   retry_after_s: numberOrNull('seconds that the gateway asks to wait'),
@@ -66,7 +66,7 @@ const error = object({
   message: text('what went wrong, one line for each problem'),
   hint: textOrNull('what to do next'),
   remote_id: textOrNull('id of the remote response or job'),
-  rescued: list<string>({ type: 'string' }, 'where results are that could not be written where they belong'),
+  rescued: list<string>({ type: 'string' }, 'paths of results that could not be written where they belong'),
 })
 
 const definitions = Object.fromEntries(

@@ -54,7 +54,7 @@ const toolCall = define(
   object({
     id: textOrNull('id that the result of the call must name'),
     name: text('name of the tool'),
-    arguments: anything('the arguments as JSON; the text as it came when it is not JSON'),
+    arguments: anything('the arguments as JSON; the text as received when it is not JSON'),
   }),
 )
 
@@ -139,7 +139,7 @@ export const textDocument = object({
   text: text('the text of the first candidate'),
   finish_reason: oneOf(finishReasons, 'why the text ended'),
   tool_calls: list(toolCall.reference, 'tools that the model asks to be called'),
-  usage: orNull(usage.reference, 'tokens, where the gateway tells'),
+  usage: orNull(usage.reference, 'tokens, where the gateway reports them'),
   request_id: textOrNull('id of the request'),
   response: anything("the gateway's own object; the chunks of a stream merged into one"),
   reasoning: text('what the model shows of its reasoning'),
@@ -147,7 +147,7 @@ export const textDocument = object({
   candidates: list(candidate.reference, 'every candidate'),
   citations: list(citation.reference, 'sources'),
   files: list(file.reference, 'files that were written'),
-  warnings: list<string>({ type: 'string' }, 'what was odd'),
+  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
 })
 
 type Decoded =

@@ -27,7 +27,7 @@ const kind = oneOf(['video', 'operation'], 'what the job is on the gateway')
 const id = text('id of the video or name of the operation')
 const state = oneOf(videoStates, 'state of the job')
 const status = textOrNull("the gateway's own word for the state")
-const progress = numberOrNull('how much is done, 0 to 100')
+const progress = numberOrNull('progress in percent, 0 to 100')
 const expiresAt = countOrNull('until when the result is kept, in Unix seconds')
 
 /** A video that was saved and checked. */
@@ -37,14 +37,14 @@ const video = define(
   object({
     ...savedFileFields,
     format: text('mp4, mov, webm, mkv, avi, mpg, ts, ogv or bin, from its bytes'),
-    width: countOrNull('in pixels; null when the file does not tell'),
-    height: countOrNull('in pixels; null when the file does not tell'),
-    seconds: numberOrNull('how long it plays; null when the file does not tell'),
+    width: countOrNull('in pixels; null when the file does not say'),
+    height: countOrNull('in pixels; null when the file does not say'),
+    seconds: numberOrNull('how long it plays; null when the file does not say'),
     verified,
   }),
 )
 
-/** One of several videos that could not be had. */
+/** One of several videos that could not be saved. */
 export type VideoFailure = Infer<typeof videoFailure.schema>
 const videoFailure = define(
   'video_failure',
@@ -52,7 +52,7 @@ const videoFailure = define(
     index: count('number of the video'),
     code: text('a stable word'),
     message: text('what went wrong'),
-    rescued: textOrNull('where it is instead, when it came and could not be written where it belongs'),
+    rescued: textOrNull('where it was saved instead, when it could not be written where it belongs'),
   }),
 )
 
@@ -61,17 +61,17 @@ export type JobSummary = Infer<typeof job.schema>
 const job = define(
   'job',
   object({
-    id: textOrNull("id of the video or name of the operation; null when the gateway's reply never came"),
+    id: textOrNull("id of the video or name of the operation; null when the gateway's reply never arrived"),
     kind,
     state: oneOf([...videoStates, 'unknown'], 'last known state'),
     status,
     progress,
     model: text('the model that was asked'),
-    prompt: text('what was asked for'),
+    prompt: text('the prompt of the request'),
     base_url: text('address of the gateway'),
     is_sandbox: flag('whether it is the built-in local gateway'),
-    idempotency_key: text('key under which the job was asked for'),
-    created_at: count('when it was asked for, in Unix seconds'),
+    idempotency_key: text('idempotency key of the request'),
+    created_at: count('when it was requested, in Unix seconds'),
     checked_at: countOrNull('when it was last looked up, in Unix seconds'),
     expires_at: expiresAt,
     files: list<string>({ type: 'string' }, 'where its videos were saved'),
@@ -106,8 +106,8 @@ export const videoEvents = {
   },
   'download-progress': {
     index: count('number of the video'),
-    received: count('bytes that have come'),
-    total: countOrNull('bytes in all, where the server tells'),
+    received: count('bytes that have arrived'),
+    total: countOrNull('bytes in all, where the server says'),
   },
   'video-save': { index: count('number of the video'), file: video.reference },
   'video-fail': { failure: videoFailure.reference },
@@ -127,12 +127,12 @@ export const videoDocument = object({
   status,
   progress,
   expires_at: expiresAt,
-  video: anything("the gateway's own object of a video, as it came; null for an operation"),
-  operation: anything("the gateway's own object of an operation, as it came; null for a video"),
+  video: anything("the gateway's own object of a video, as received; null for an operation"),
+  operation: anything("the gateway's own object of an operation, as received; null for a video"),
   files: list(video.reference, 'videos that were saved'),
-  failures: list(videoFailure.reference, 'videos that could not be had'),
+  failures: list(videoFailure.reference, 'videos that could not be saved'),
   request_id: textOrNull('id of the request'),
-  warnings: list<string>({ type: 'string' }, 'what was odd'),
+  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
 })
 
 /** The document of `video list`. */
@@ -141,5 +141,5 @@ export const jobListDocument = object({
   version,
   command: text<'video list'>('the command that ran'),
   jobs: list(job.reference, 'jobs that this machine has started'),
-  warnings: list<string>({ type: 'string' }, 'what was odd'),
+  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
 })

@@ -18,7 +18,7 @@ export interface WrittenFile {
   readonly bytes: number
   /** Of the content, in hexadecimal. */
   readonly sha256: string
-  /** Why the content is in the rescue folder instead of where it belongs; its message and facts tell the path. */
+  /** Why the content is in the rescue folder instead of where it belongs; its message and facts contain the path. */
   readonly rescued?: FileError
 }
 
@@ -162,7 +162,7 @@ async function* readBack(handle: FileHandle, bytes: number): AsyncGenerator<Uint
   const buffer = Buffer.allocUnsafe(Math.min(bytes, 1_048_576))
   for (let at = 0; at < bytes;) {
     const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, bytes - at), at)
-    if (bytesRead === 0) throw new Error('what had been written is gone')
+    if (bytesRead === 0) throw new Error('what was written is gone')
     yield buffer.subarray(0, bytesRead)
     at += bytesRead
   }
@@ -216,12 +216,12 @@ async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
   }
 }
 
-/** So many bytes are left to the system before it is told to bring them to the disk. */
+/** This many bytes may be unsynced before the system is asked to flush them to the disk. */
 const unsyncedBytes = 4 * 1024 * 1024
 
-/** Brings a file to the disk while it is being written: its end then waits only for the last part. */
+/** Flushes a file to the disk while it is being written, so that its end waits only for the last part. */
 interface FileSync {
-  /** Tells how much has been written. Waits for nothing. */
+  /** Reports how much has been written. Waits for nothing. */
   wrote(bytes: number): void
   /**
    * Waits until all that was written is on the disk.
@@ -242,7 +242,7 @@ export function createFileSync(handle: FileHandle): FileSync {
       unsynced = 0
       running = handle
         .datasync()
-        // The system tells of a failure only once.
+        // The system reports a failure only once.
         .catch((error: unknown) => void (failure ??= error))
         .finally(() => (running = undefined))
     },
@@ -256,7 +256,7 @@ export function createFileSync(handle: FileHandle): FileSync {
   }
 }
 
-/** Not every file system, and not every kind of file, can be told. */
+/** Not every file system, and not every kind of file, supports it. */
 function isUnable(error: unknown): boolean {
   return ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')
 }

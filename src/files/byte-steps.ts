@@ -16,16 +16,16 @@ export function* skip(count: number, mayEnd = false): Steps<void> {
   if (count > 0) yield { skip: count, mayEnd }
 }
 
-/** Steps that are fed in pieces of any size. What comes after their end is not looked at. */
+/** Steps that are fed in pieces of any size. Bytes after their end are ignored. */
 export interface PushedSteps<Result> {
   add(bytes: Uint8Array): void
-  /** How many bytes have come. */
+  /** How many bytes have arrived. */
   readonly received: number
   /** What the steps have led to; undefined while they want more. */
   readonly result: Result | undefined
   /**
-   * Where the steps are. `gap`: before bytes that need not come; `open`: in bytes that may end anywhere; `inside`: in
-   * bytes that have to come; `done`: at their end.
+   * Where the steps are. `gap`: before bytes that are optional; `open`: in bytes that may end anywhere; `inside`: in
+   * bytes that have to follow; `done`: at their end.
    */
   readonly place: 'gap' | 'open' | 'inside' | 'done'
   /** The requested bytes that have arrived so far. */

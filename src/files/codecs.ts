@@ -21,7 +21,7 @@ export async function decodeImage(bytes: Uint8Array, mediaType: string): Promise
   const decode = decoderOf(mediaType)
   try {
     const pixels = await decode(bytes)
-    // Codecs answer null, or what they had, for broken bytes.
+    // Codecs return null, or a partial picture, for broken bytes.
     if (pixels !== null && pixels.data.length === pixels.width * pixels.height * 4) return pixels
   } catch (cause) {
     throw broken(mediaType, cause)
@@ -92,7 +92,7 @@ async function decodePng(bytes: Uint8Array): Promise<Pixels> {
 
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels | null> {
   const { default: factory } = await import('@jsquash/jpeg/codec/dec/mozjpeg_dec.js')
-  // Pixels as they are stored, like the dimensions that a header tells, whatever the camera's rotation.
+  // Pixels as they are stored, like the dimensions in a header, whatever the camera's rotation.
   const decoder = await instantiate<Decoder>(factory, '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm')
   return decoder.decode(bytes, false)
 }
@@ -138,7 +138,7 @@ async function instantiate<Codec>(factory: Factory<Codec>, path: string): Promis
 async function encodeWith(factory: Factory<Encoder>, path: string, pixels: Pixels, options: object) {
   const encoder = await instantiate(factory, path)
   const encoded = encoder.encode(pixels.data, pixels.width, pixels.height, options)
-  if (encoded === null) throw new Error(`${path} gave nothing.`)
+  if (encoded === null) throw new Error(`${path} returned nothing.`)
   return encoded
 }
 

@@ -1,8 +1,8 @@
-/** What a container says about whether all of it has come. */
+/** What a container shows about whether all of it has arrived. */
 export interface Integrity {
   /**
-   * `whole`: the container's own end has come. `unknown`: the container does not say where it ends. `unchecked`: the
-   * format is not known, or one that nothing here can follow. `short`: the container promises more than came.
+   * `whole`: the container's own end has arrived. `unknown`: the container does not say where it ends. `unchecked`: the
+   * format is not known, or one that nothing here can follow. `short`: the container announces more than has arrived.
    * `damaged`: more bytes would not make it right.
    */
   readonly state: 'whole' | 'unknown' | 'unchecked' | 'short' | 'damaged'
@@ -13,11 +13,11 @@ export interface Integrity {
 /** Follows a container through its bytes, wherever they are cut into pieces. */
 export interface ContainerReader {
   add(bytes: Uint8Array): void
-  /** Of what has come so far; more may be added afterwards. */
+  /** Of what has arrived so far; more may be added afterwards. */
   integrity(): Integrity
 }
 
-/** What a container says of its video; null where it does not. */
+/** What a container says about its video; null where it does not. */
 export interface VideoShape {
   /** In pixels, as the video is stored. */
   readonly width: number | null

@@ -9,7 +9,7 @@ const deviceName = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|co
 /**
  * Makes any text (a response id, a model's name) usable as one file name on every system: letters, digits,
  * dots, dashes and underscores only, no leading dot or dash, no device name, at most 121 bytes of UTF-8.
- * Never empty, never a path. Different texts may give one name: whoever writes must not overwrite.
+ * Never empty, never a path. Different texts may give the same name: a caller must not overwrite.
  */
 export function safeFileName(text: string): string {
   const cleaned = text
@@ -22,7 +22,7 @@ export function safeFileName(text: string): string {
   return isDeviceName(trimmed) ? `_${trimmed}` : trimmed
 }
 
-/** Whether Windows takes the name for one of its devices, such as `aux.png`. */
+/** Whether Windows reserves the name for one of its devices, such as `aux.png`. */
 export function isDeviceName(name: string): boolean {
   return deviceName.test(name)
 }
@@ -50,7 +50,7 @@ export function numberedName(name: string, number: number): string {
   return withEnding(name, `-${number}`)
 }
 
-/** `hero.png` becomes `hero.damaged.png`: what came of it is not whole. */
+/** `hero.png` becomes `hero.damaged.png`, for content that is incomplete or damaged. */
 export function damagedName(name: string): string {
   return withEnding(name, '.damaged')
 }
@@ -68,7 +68,7 @@ export function numberedPath(path: string, number: number): string {
   return path.slice(0, path.lastIndexOf(name)) + numberedName(name, number)
 }
 
-/** `out/hero.png` becomes `out/hero-partial-0.png`. Never cut: the end of the name may be what tells images apart. */
+/** `out/hero.png` becomes `out/hero-partial-0.png`. Never cut: its end may be what distinguishes the images. */
 export function partialPath(path: string, partial: number): string {
   const extension = extname(path)
   return `${path.slice(0, path.length - extension.length)}-partial-${partial}${extension}`

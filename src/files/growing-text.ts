@@ -10,14 +10,14 @@ export interface GrowingText {
 /** Pieces are joined in blocks of about this many characters. */
 const blockLength = 16_384
 
-/** Of a text that nobody asks for, as much is kept as shows that there is one. */
+/** Of a text that is not printed, this much is kept to show that there is one. */
 export const beginningOnly = 65_536
 
 /**
  * Collects pieces that were cut out of larger texts. A piece keeps the text it was cut from in memory,
  * and adding up keeps the pieces; so they are copied together from time to time, or a long answer
- * would hold on to everything that came over the network.
- * @param keep how many characters are kept, give or take a piece; what comes after them is only counted
+ * would hold on to everything that arrived over the network.
+ * @param keep how many characters are kept, give or take a piece; the rest is only counted
  */
 export function createGrowingText(keep = Infinity): GrowingText {
   let blocks: string[] = []

@@ -1,6 +1,6 @@
 import { sniffMediaType } from './media-type.ts'
 
-/** What every format's header tells of an image. */
+/** What every format's header says about an image. */
 interface ImageShape {
   /** In pixels, as stored: a camera's turn (EXIF orientation) is not applied. */
   readonly width: number
@@ -46,7 +46,7 @@ function hasTransparencyChunk(head: Buffer): boolean {
 
 /**
  * Walks the segments to the frame header (SOF0 to SOF15), past EXIF and its thumbnail, which has a frame of its own.
- * A height of 0, which the first scan would tell later, counts as unreadable.
+ * A height of 0, which only the first scan would define, counts as unreadable.
  */
 function readJpegInfo(head: Buffer): FoundShape {
   for (let at = 2; at + 4 <= head.length;) {
@@ -70,12 +70,12 @@ function readJpegInfo(head: Buffer): FoundShape {
   return undefined
 }
 
-/** C4, C8 and CC stand in the same row of markers and are tables and an extension. */
+/** C4, C8 and CC are in the same range of markers, but are tables and an extension. */
 export function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 }
 
-/** Reads the size of the logical screen; the first picture's control block tells whether a colour is transparent. */
+/** Reads the size of the logical screen; the first picture's control block says whether a colour is transparent. */
 function readGifInfo(head: Buffer): FoundShape {
   if (head.length < 13) return undefined
   return { width: head.readUInt16LE(6), height: head.readUInt16LE(8), hasAlpha: hasTransparentColour(head) }
@@ -84,7 +84,7 @@ function readGifInfo(head: Buffer): FoundShape {
 function hasTransparentColour(head: Buffer): boolean {
   const flags = head[10]!
   const paletteBytes = flags & 0x80 ? 3 << ((flags & 7) + 1) : 0
-  // Only extensions (0x21) may stand before the first picture.
+  // Only extensions (0x21) may precede the first picture.
   for (let at = 13 + paletteBytes; head[at] === 0x21;) {
     const isControl = head[at + 1] === 0xf9
     if (isControl) return ((head[at + 3] ?? 0) & 1) === 1
@@ -138,7 +138,7 @@ function lossless(head: Buffer): FoundShape {
   }
 }
 
-/** What the header of an image tells. */
+/** What the header of an image says. */
 export interface ImageInfo extends ImageShape {
   readonly format: ImageFormat
   readonly mediaType: `image/${ImageFormat}`
@@ -157,7 +157,7 @@ const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
 }
 
 /**
- * Reads format, dimensions and transparency from the header of an image; nothing is decoded and no name is believed.
+ * Reads format, dimensions and transparency from the header of an image; nothing is decoded and no name is trusted.
  * @param head the first bytes, `imageInfoHeadBytes` of them or the whole file
  * @returns undefined when it is none of the formats, or when its header is damaged or ends too early
  */

@@ -3,7 +3,7 @@ import { imageInfoHeadBytes, readImageInfo } from './image-info.ts'
 import { damaged } from './container.ts'
 import { inspectMedia, type MediaKind } from './media-inspector.ts'
 
-/** What is told of an image. */
+/** What is reported about an image. */
 export interface ImageFacts {
   /** `png`, `jpeg`, `webp`, `gif`, the media type's own word for another, or `bin` for an unknown one. */
   readonly format: string

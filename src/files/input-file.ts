@@ -13,7 +13,7 @@ interface InputFile {
   readonly path: string
   /** Its size. */
   readonly bytes: number
-  /** Its first bytes (4 KiB unless more are asked for), which tell its type. */
+  /** Its first bytes (4 KiB unless more are requested), which show its type. */
   readonly head: Uint8Array
   /** All of a pipe, which can be read only once. */
   readonly content?: Buffer
@@ -22,9 +22,9 @@ interface InputFile {
 interface ReadLimits {
   /** In bytes; what a request can hold at all when left out, which is also the most that is read of a pipe. */
   readonly maxBytes?: number
-  /** How many of the first bytes are wanted. */
+  /** How many of the first bytes are read. */
   readonly headBytes?: number
-  /** Whether a pipe will do, such as `<(command)`; true when left out. */
+  /** Whether a pipe is accepted, such as `<(command)`; true when left out. */
   readonly pipes?: boolean
   /** What else is wrong with the file, by its mode. */
   readonly refuse?: (found: Stats) => ModelgateError | undefined
@@ -41,7 +41,7 @@ const closeFile = promisify(close)
 
 /**
  * Describes a file without reading it whole, or reads a pipe. A problem is returned, not thrown, so that several files'
- * problems can be told at once: missing, a folder, a device, empty, too large, a pipe that stays silent (exit 2),
+ * problems can be reported at once: missing, a folder, a device, empty, too large, a pipe that stays silent (exit 2),
  * unreadable (exit 10).
  * @throws the reason of the context's signal
  */
@@ -90,7 +90,7 @@ async function withInputFile<Value>(
   }
   let descriptor: number | undefined
   try {
-    // Opening a pipe that nobody writes to would block a thread for ever, and with it the end of the program.
+    // Opening a pipe without a writer would block a thread for ever, and with it the end of the program.
     descriptor = await openFile(resolve(context.cwd, path), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     const found = await statOf(descriptor)
     if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
@@ -114,7 +114,7 @@ async function withInputFile<Value>(
   }
 }
 
-/** Reads to the end, which is elsewhere than its size says when somebody writes to the file meanwhile. */
+/** Reads to the end, which is not where its size says when the file is being written at the same time. */
 async function readWhole(path: string, { descriptor, size }: OpenFile, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -167,7 +167,7 @@ function tooLarge(path: string, size: string, maxBytes: number): UsageError {
   return new UsageError(message, { code: 'file_too_large' })
 }
 
-/** Bytes that come when they come: standard input, a pipe. */
+/** Bytes that arrive at any time: standard input, a pipe. */
 interface ByteSource {
   /** The bytes, to the end. */
   read(): AsyncIterable<Uint8Array>

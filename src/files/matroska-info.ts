@@ -31,7 +31,7 @@ const ids = {
 
 /**
  * Walks over the elements of a WebM or Matroska file (RFC 8794, RFC 9559) and looks into its descriptions only. A length
- * that is not known, as live recorders write it, is taken for the rest of the file.
+ * that is not known, as live recorders write it, means the rest of the file.
  */
 export function createMatroskaReader(): VideoReader {
   let elementsLeft = mostElements
@@ -132,7 +132,7 @@ interface Variable {
   readonly isUnknown: boolean
 }
 
-/** A number whose first bits tell its length (RFC 8794, section 4); undefined when that is more than `most` bytes. */
+/** A number whose first bits encode its length (RFC 8794, section 4); undefined when that is more than `most` bytes. */
 function* variable(most: number, mayEnd = false): Steps<Variable | undefined> {
   const first = (yield* take(1, mayEnd))[0]!
   const bytes = Math.clz32(first) - 23

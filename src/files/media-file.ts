@@ -8,11 +8,11 @@ import type { Integrity } from './container.ts'
 import type { MediaKind } from './media-inspector.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 
-/** What is told of media that were written. */
+/** What is reported about saved media. */
 export type SavedMedia<Facts> = Facts &
   WrittenFile & {
     readonly mime_type: string
-    /** False when nothing showed whether all of it came. */
+    /** False when it could not be verified that the file is complete. */
     readonly verified: boolean
   }
 
@@ -21,23 +21,23 @@ export interface MediaFile<Facts> {
   readonly noun: MediaKind<Facts>['noun']
   /**
    * The bytes may be overwritten once the promise is settled.
-   * @throws ContractError `not_an_image`, `not_a_video` as soon as the first bytes tell
+   * @throws ContractError `not_an_image`, `not_a_video` as soon as the first bytes show it
    * @throws FileError, UsageError as `openAtomicFile` does
    */
   write(bytes: Uint8Array): Promise<void>
-  /** Whether all has come, as far as the container tells. @throws ContractError as `MediaInspector.inspect` */
+  /** Whether all of it has arrived, as far as the container shows. @throws ContractError as `MediaInspector.inspect` */
   integrity(): Integrity
   /** Forgets what was written, to be written again from its beginning. Left out where that cannot be taken back. */
   restart?(): Promise<void>
   /**
-   * Checks what came, and gives it its name. The last call.
-   * @param isFramed whether the transport told where the content ends
+   * Checks what has arrived, and gives it its name. The last call.
+   * @param isFramed whether the transport showed where the content ends
    * @throws ContractError `empty_image`, `not_an_image`; `damaged_image` for what is kept as `NAME.damaged.EXT`
    * @throws FileError
    */
   done(isFramed?: boolean): Promise<SavedMedia<Facts>>
   /**
-   * Keeps what came as `NAME.damaged.EXT`: it is not whole, and all there is. The last call. Never throws.
+   * Keeps what has arrived as `NAME.damaged.EXT`: it is incomplete, and all there is. The last call. Never throws.
    * @returns its path; undefined where there is nothing to keep, or it went to a pipe, or cannot be kept
    */
   keepDamaged(): Promise<string | undefined>
@@ -46,11 +46,11 @@ export interface MediaFile<Facts> {
 }
 
 export interface MediaFileOptions extends Partial<Rescue> {
-  /** The path for an extension (without dot), which is known only when the first bytes have come. */
+  /** The path for an extension (without dot), which is known only when the first bytes have arrived. */
   readonly pathFor: (extension: string) => string
   /** Replace an existing file. Without it a file whose name is taken gets the next free one: `NAME-2`, `NAME-3`, … */
   readonly force: boolean
-  /** Told when the file is saved under another name than planned, because somebody else had taken that. */
+  /** Called when the file was saved under another name, because the planned one had been taken in the meantime. */
   readonly renamed?: (planned: string, saved: string) => void
 }
 
@@ -132,12 +132,12 @@ export function openMediaFile<Facts>(
   }
 }
 
-/** A container that does not say where it ends is taken for whole where the transport says so. */
+/** A container that does not say where it ends is taken to be complete when the transport says so. */
 export function isVerified({ state }: Integrity, isFramed: boolean): boolean {
   return state === 'whole' || (state === 'unknown' && isFramed)
 }
 
-/** The content came, and is not whole. @param kept where it is */
+/** The content has arrived, and is damaged. @param kept the path of what was saved of it */
 export function damagedMedia(
   noun: 'image' | 'video',
   damage: string,
@@ -154,11 +154,11 @@ export function unverifiedNote(noun: 'image' | 'video', place: string): string {
   return `Could not verify that the ${noun} is complete: ${place} may be truncated.`
 }
 
-/** What says nothing of the content, or that it is more than anybody wants. */
+/** Errors after which the content is not worth keeping: it is larger than allowed. */
 const notWorthKeeping = new Set(['download_too_large', 'image_too_large'])
 
 /**
- * Ends a writer whose content has failed to come whole: what came of it is kept apart, since it is all there is of what
+ * Ends a writer whose content has not arrived complete: what has arrived is kept apart, since it is all there is of what
  * has been paid for. What the machine itself could not take is dropped.
  * @returns the error, with where that is
  */

@@ -2,13 +2,13 @@ import { ContractError } from '../errors.ts'
 import type { ContainerReader, Integrity } from './container.ts'
 import { describeContent, looksLikeText, sniffMediaType } from './media-type.ts'
 
-/** Images or videos: how they are told from other content, checked and described. */
+/** Images or videos: how they are recognized, checked and described. */
 export interface MediaKind<Facts> {
   readonly noun: 'image' | 'video'
   createInspector(): MediaInspector<Facts>
 }
 
-/** Looks at media while they pass by. */
+/** Inspects media while they are being written. */
 export interface MediaInspector<Facts> {
   /**
    * Takes the next bytes, in pieces of any size. Gives the media type once the first bytes have shown it;
@@ -17,7 +17,7 @@ export interface MediaInspector<Facts> {
    */
   add(bytes: Uint8Array): string | undefined
   /**
-   * What has come so far; more may be added afterwards.
+   * What has arrived so far; more may be added afterwards.
    * @throws ContractError the same; `empty_image`, `empty_video`
    */
   inspect(): Inspected<Facts>

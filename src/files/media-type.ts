@@ -1,11 +1,11 @@
-/** Where a format's fixed bytes stand. `.` in a pattern matches any byte. */
+/** Where a format's fixed bytes are. `.` in a pattern matches any byte. */
 interface Signature {
   readonly mediaType: string
   readonly offset: number
   readonly pattern: string
 }
 
-// Written as latin-1 text, one character a byte. The first that fits wins, so longer ones come first.
+// Written as latin-1 text, one character a byte. The first match wins, so longer ones are first.
 const signatures: readonly Signature[] = [
   { mediaType: 'image/png', offset: 0, pattern: '\x89PNG\r\n\x1a\n' },
   { mediaType: 'image/jpeg', offset: 0, pattern: '\xff\xd8\xff' },
@@ -49,8 +49,8 @@ const brands: Readonly<Record<string, string>> = {
 }
 
 /**
- * The media type that the first bytes of a file (4 KiB are plenty) tell, or `text/plain` for UTF-8 text,
- * or undefined. Names and declared types are not asked: gateways refuse parts whose type is not that of the bytes.
+ * The media type that the first bytes of a file (4 KiB are plenty) show, or `text/plain` for UTF-8 text,
+ * or undefined. Names and declared types are not used: gateways refuse parts whose type is not that of the bytes.
  */
 export function sniffMediaType(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')
@@ -74,7 +74,7 @@ function fits(start: string, offset: number, pattern: string): boolean {
   return true
 }
 
-/** The major brand stands at byte 8; the compatible ones, which tell AVIF from HEIF, from byte 16 on. */
+/** The major brand is at byte 8; the compatible ones, which distinguish AVIF from HEIF, start at byte 16. */
 function isoMedia(start: string): string | undefined {
   if (!fits(start, 4, 'ftyp') || start.length < 12) return undefined
   const length = Math.min(Buffer.from(start.slice(0, 4), 'latin1').readUInt32BE(), start.length)
@@ -90,7 +90,7 @@ function oldQuickTime(start: string): string | undefined {
   return /^\0[^]{3}(?:moov|mdat|wide|free|skip|pnot)/.test(start) ? 'video/quicktime' : undefined
 }
 
-/** WebM is Matroska with another document type, which stands somewhere in the first header. */
+/** WebM is Matroska with another document type, which is somewhere in the first header. */
 function matroska(start: string): string | undefined {
   if (!fits(start, 0, '\x1aE\xdf\xa3')) return undefined
   return start.slice(0, 64).includes('webm') ? 'video/webm' : 'video/x-matroska'
@@ -106,7 +106,7 @@ function mpegAudio(head: Uint8Array): string | undefined {
   return ((second >> 3) & 3) !== 1 && third >> 4 !== 15 ? 'audio/mpeg' : undefined
 }
 
-/** Each packet of an MPEG transport stream begins with the byte 47; on a disc its time stands before it. */
+/** Each packet of an MPEG transport stream begins with the byte 47; on a disc a timestamp precedes it. */
 function transportStream(start: string): string | undefined {
   const isRegular = [
     { first: 0, length: 188 },
@@ -138,7 +138,7 @@ export function looksLikeText(start: Buffer): boolean {
   return !controlCharacter.test(start.toString('latin1')) && ascii >= start.length * 0.75
 }
 
-/** Names what stands in place of a picture or a video, because an error page says why (fault F17). */
+/** Names what was sent instead of an image or a video, because an error page says why (fault F17). */
 export function describeContent(start: Buffer): string {
   const text = start.toString('utf8', 0, 64).trimStart().toLowerCase()
   if (text.startsWith('<')) return 'an HTML or XML document'

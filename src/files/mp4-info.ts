@@ -17,7 +17,7 @@ type Visit = (type: string, length: number) => Walk
 
 /** More boxes than any video has: hours in fragments of a second have some 20,000. */
 const mostBoxes = 1_000_000
-/** Everything of interest in a header box stands before this. */
+/** Everything of interest in a header box is before this. */
 const headerBytes = 128
 const noIndex = 'it has no index'
 const topTypes = new Set(['moov', 'moof', 'meta', 'mdat', 'mfra'])
@@ -25,9 +25,9 @@ const topTypes = new Set(['moov', 'moof', 'meta', 'mdat', 'mfra'])
 const padding = '\0\0\0\0'
 
 /**
- * Walks over the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), wherever the index stands, and looks
+ * Walks over the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), wherever the index is, and looks
  * only into the index: the description of the video, and where its data lies. Between two boxes a file may end, so the
- * place of its last data is what tells a whole one from one that was cut there.
+ * place of its last data is what distinguishes a complete one from one that was cut there.
  */
 export function createMp4Reader(): VideoReader {
   let boxesLeft = mostBoxes
@@ -35,7 +35,7 @@ export function createMp4Reader(): VideoReader {
   let duration: number | null = null
   let width: number | null = null
   let height: number | null = null
-  /** Which of the boxes that matter stand on the top level, and which of them came last. */
+  /** Which of the boxes that matter are on the top level, and which of them was last. */
   const found = new Set<string>()
   let lastType = ''
   /** A box says that it goes on to the end, wherever that is. */
@@ -117,7 +117,7 @@ export function createMp4Reader(): VideoReader {
         return yield* boxes(length, inMovie)
       case 'tkhd':
         return yield* header(length, (content) => {
-          // Tracks of sound have no size. Whole pixels stand before the point.
+          // Audio tracks have no size. It is a fixed-point number, with whole pixels in the upper half.
           const at = isLong(content) ? 88 : 76
           const [wide, high] = [content.readUInt32BE(at) >>> 16, content.readUInt32BE(at + 4) >>> 16]
           if (width === null && wide > 0 && high > 0) [width, height] = [wide, high]

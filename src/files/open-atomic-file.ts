@@ -14,7 +14,7 @@ export interface WriteOptions {
   readonly force: boolean
   /**
    * Other names in the same folder (counted from 2), the first free of which the file gets when its own is taken,
-   * before writing or meanwhile: what was paid for is not thrown away because somebody else was faster.
+   * before writing or in the meantime: what was paid for is not lost because another process was faster.
    */
   readonly spareName?: (count: number) => string
   /** The permissions of the file; those of the one that is replaced, or what the umask allows, unless given. */
@@ -60,7 +60,7 @@ export async function openAtomicFile(
 }
 
 /**
- * The same for a result that has come already: what cannot even be opened where it belongs is rescued, too.
+ * The same for a result that has already arrived: what cannot even be opened where it belongs is rescued, too.
  * @throws FileError when the rescue fails as well
  */
 export async function openResultFile(
@@ -72,13 +72,13 @@ export async function openResultFile(
   try {
     return await openAtomicFile(context, path, options)
   } catch (error) {
-    // A signal while a named pipe waits for its reader is no refusal of the system.
+    // A signal while a named pipe waits for its reader is not an error of the system.
     if (!(error instanceof ModelgateError) || (error.exit !== 'io' && error.exit !== 'usage')) throw error
     return await openRescueFile(context, options.rescueFolder, path, error)
   }
 }
 
-/** How often a named pipe is asked whether its reader has come. */
+/** How often a named pipe is checked for a reader. */
 const readerPollMs = 50
 
 /** Opens a pipe or device. Waits for the reader of a named pipe, as a shell does; Ctrl-C ends that. */
@@ -117,7 +117,7 @@ async function openForReader(context: Context, path: string, location: string): 
   const nonblocking = constants.O_NONBLOCK ?? 0
   for (;;) {
     try {
-      // Opening a named pipe would otherwise block a thread, and with it the end of the program, until a reader comes.
+      // Opening a named pipe would otherwise block a thread, and with it the end of the program, until it has a reader.
       const probe = await open(location, constants.O_WRONLY | nonblocking)
       try {
         return await open(location, constants.O_WRONLY)
@@ -139,7 +139,7 @@ const longestName = 200
  * read it; its name is the time and the name that the result was to have.
  * @param folder undefined when the machine has no place for one
  * @param reason why it cannot be written where it belongs
- * @throws FileError with the code of `reason`, which tells that the rescue failed as well; so do the file's own methods
+ * @throws FileError with the code of `reason`, which says that the rescue failed as well; so do the file's own methods
  */
 export async function openRescueFile(
   context: Context,

@@ -23,7 +23,7 @@ export interface OutputRequest {
   readonly folder?: string
   /** What is made; images unless given. */
   readonly kind?: OutputKind
-  /** How many of them are asked for. */
+  /** How many of them are requested. */
   readonly count: number
   /** Replace existing files. */
   readonly force: boolean
@@ -42,7 +42,7 @@ export interface OutputPlan {
    * every run; when it is taken, the next free one is as good.
    */
   readonly isAutomatic: boolean
-  /** Two images of one command never get the same path, also when more come than were asked for. */
+  /** Two images of one command never get the same path, even when more arrive than were requested. */
   pathFor(image: PlannedImage): string
   /**
    * Everything about names and places that would keep an image from being saved, found before anything is sent:
@@ -71,7 +71,7 @@ interface ExpectedFiles {
   readonly partials?: boolean
 }
 
-/** Decides the names of a command's images or videos. Touches nothing; asks only whether `-o` is a folder. */
+/** Decides the names of a command's images or videos. Changes nothing; looks only whether `-o` is a folder. */
 export function planOutputs(context: Context, request: OutputRequest): OutputPlan {
   const { output, kind = 'image', count } = request
   const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
@@ -109,7 +109,7 @@ export function planOutputs(context: Context, request: OutputRequest): OutputPla
   }
 }
 
-/** As a template: the user's own text may hold tokens, the rest stands for itself. */
+/** As a template: the user's own text may hold tokens, the rest is literal. */
 function automaticName({ model, prompt, kind }: OutputRequest): string {
   const digest = createHash('sha256').update(`${model}\0${prompt}`).digest('hex').slice(0, 8)
   return `${slugOf(prompt, kind)}-${digest}.{ext}`
@@ -202,7 +202,7 @@ async function placeProblems(
   force: boolean,
 ): Promise<ModelgateError[]> {
   const problems: ModelgateError[] = []
-  /** Folders that were written to, or could not be, by whether their trouble has been told. */
+  /** Folders that have been tried, and whether a problem with them has been reported. */
   const folders = new Map<string, boolean>()
   for (const { path, mayBeTaken } of files) {
     const folder = dirname(path)
@@ -210,9 +210,9 @@ async function placeProblems(
       ? await problemOf(() => findTarget(context, path, force, mayBeTaken))
       : await problemOf(() => tryToWrite(context, path, force, mayBeTaken))
     const isOnlyTaken = problem?.code === 'file_exists'
-    const isTold = folders.get(folder) === true
-    if (problem !== undefined && (isOnlyTaken || !isTold)) problems.push(problem)
-    if (!isOnlyTaken) folders.set(folder, isTold || problem !== undefined)
+    const isReported = folders.get(folder) === true
+    if (problem !== undefined && (isOnlyTaken || !isReported)) problems.push(problem)
+    if (!isOnlyTaken) folders.set(folder, isReported || problem !== undefined)
   }
   return problems
 }

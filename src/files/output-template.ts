@@ -7,7 +7,7 @@ export type TemplateToken = (typeof templateTokens)[number]
 /** What a command makes. */
 export type OutputKind = 'image' | 'video'
 
-/** What the tokens stand for. */
+/** The values of the tokens. */
 export interface TemplateValues {
   readonly index: number
   /** Without the dot. */
@@ -30,7 +30,7 @@ export interface OutputTemplate {
   expand(values: TemplateValues): string
 }
 
-/** `{{` and `}}` stand for the braces themselves. */
+/** `{{` and `}}` are literal braces. */
 const braces = /\{\{|\}\}|\{([^{}]*)\}/g
 
 /** Reads a name such as `out/{slug}-{index}.{ext}`. */
@@ -54,12 +54,12 @@ export function parseTemplate(text: string): OutputTemplate {
   }
 }
 
-/** Makes text stand for itself in a template. */
+/** Escapes text so that it is literal in a template. */
 export function literalTemplate(text: string): string {
   return text.replace(/[{}]/g, '$&$&')
 }
 
-/** At most so many bytes of a value get into a name, so that no value makes it too long for a file system. */
+/** At most this many bytes of a value go into a name, so that no value makes it too long for a file system. */
 const maxBytes = { model: 60, id: 80, slug: 48 }
 
 function valueOf(token: TemplateToken, values: TemplateValues): string {

@@ -9,7 +9,7 @@ import type { SavedMedia } from './media-file.ts'
 /** Grows when a field is added; fields never go away. */
 const sidecarVersion = 2
 
-/** How an image came about, as far as the command knows. */
+/** How an image was made, as far as the command knows. */
 export interface ImageRecord {
   readonly command: string
   readonly model: string
@@ -21,7 +21,7 @@ export interface ImageRecord {
   readonly request_id: string | null
   /** As the gateway sent it. */
   readonly usage: unknown
-  /** The pictures that were sent along. */
+  /** The images that were sent along. */
   readonly inputs: readonly InputDigest[]
   readonly output: SavedMedia<ImageFacts>
 }

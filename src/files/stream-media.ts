@@ -12,8 +12,8 @@ import { openRescueFile, type Rescue } from './open-atomic-file.ts'
 const maxRescuedBytes = 256 * 1_048_576
 
 /**
- * Hands media to standard output as they come (`-o -`), nothing of them before the first bytes have shown that they
- * are such. What is found wrong at their end has been written by then. The path of the result is `-`.
+ * Writes media to standard output as they arrive (`-o -`), but nothing before the first bytes have shown what they are.
+ * What is found wrong at their end has been written by then. The path of the result is `-`.
  * @param rescue where the whole of it goes when standard output does not take it (a full disk)
  */
 export function streamMedia<Facts>(

@@ -12,7 +12,7 @@ import { createMp4Reader } from './mp4-info.ts'
 /** The formats that are known; `bin` stands for all others. */
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi' | 'mpg' | 'ts' | 'ogv' | 'bin'
 
-/** What is told of a video. */
+/** What is reported about a video. */
 export interface VideoFacts extends VideoShape {
   readonly format: VideoFormat
 }
@@ -63,7 +63,7 @@ function formatOf(mediaType: string): VideoFormat {
 
 /**
  * A video that is there already, as it was described when it was saved; undefined for anything else, for a damaged one,
- * and for none. `verified` tells what its container alone does.
+ * and for none. `verified` says what its container alone shows.
  */
 export async function describeVideoFile(
   { cwd }: Pick<Context, 'cwd'>,

@@ -23,8 +23,8 @@ interface StreamTarget {
 }
 
 /**
- * Looks at what stands at `path` and decides whether and how it may be written.
- * @param mayBeTaken an existing file is no problem, because another name will be found when it comes to that
+ * Looks at what is at `path` and decides whether and how it may be written.
+ * @param mayBeTaken an existing file is no problem, because another name will be found then
  */
 export async function findTarget(
   context: Context,
@@ -87,7 +87,7 @@ const mostNames = 10_000
 
 /**
  * Gives a finished temporary file its final name: by `rename` when an existing file may be replaced, otherwise by
- * `link`, which fails if another process has taken the name meanwhile; then the next spare name is tried, if any.
+ * `link`, which fails if another process has taken the name in the meantime; then the next spare name is tried, if any.
  * @param path the name to use in messages
  * @returns the path that it got
  * @throws FileError `file_exists`, …; the temporary file is then still there
@@ -122,7 +122,7 @@ async function linkOrReserve(context: Context, temporary: string, final: string)
     if (!linksMissing.has(systemCode(error) ?? '')) throw error
     return await reserveAndReplace(context, temporary, final)
   }
-  // The result stands; a second name that cannot be removed is no failure.
+  // The result is in place; a second name that cannot be removed is not a failure.
   await unlink(temporary).catch(() => {})
 }
 

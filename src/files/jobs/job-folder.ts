@@ -7,23 +7,23 @@ import { removeLeftovers } from '../atomic-file.ts'
 import { decodeRecord, mergeRecords, type JobRecord } from './job-record.ts'
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 
-/** What stands in the folder of a job. */
+/** The contents of a job's folder. */
 export interface FoundRecord {
-  /** Everything that any process has written; undefined when nothing of it can be read. */
+  /** All that any process has written; undefined when none of it can be read. */
   readonly record: JobRecord | undefined
   /** The files that the record was read from. */
   readonly names: readonly string[]
   /** The next version has a higher number. */
   readonly number: number
-  /** Files that are no records, each as a clause. */
+  /** Files that are not valid records, each as a clause. */
   readonly damage: readonly string[]
   /** A writer is at work, or was killed. */
   readonly hasLeftovers: boolean
-  /** The files that hold what came of the gateway's reply. */
+  /** The files that hold what has arrived of the gateway's reply. */
   readonly replies: readonly string[]
 }
 
-/** `3-0123456789abcdef.json`: the number orders the versions, chance tells writers apart. */
+/** `3-0123456789abcdef.json`: the number orders the versions, the random part keeps writers apart. */
 const versionName = /^(\d{1,9})-[0-9a-f]{16}\.json$/
 
 const replyName = /^reply-[0-9a-f]{16}\.part$/
@@ -76,25 +76,25 @@ export async function writeVersion(folder: string, found: FoundRecord, json: str
   await removeFiles(folder, found.names)
 }
 
-/** Makes a file for what comes of the gateway's reply. @throws the error of the system */
+/** Creates a file for the gateway's reply as it arrives. @throws the error of the system */
 export async function createReplyLog(folder: string, clean: (text: string) => string): Promise<ReplyLog> {
   const log = openReplyLog(join(folder, `reply-${randomBytes(8).toString('hex')}.part`), clean)
   await syncFolder(folder)
   return log
 }
 
-/** What came of the gateway's reply, as text; empty when there is nothing. */
+/** What has arrived of the gateway's reply, as text; empty when there is nothing. */
 export async function readReply(folder: string, { replies }: FoundRecord): Promise<string> {
   const texts = await Promise.all(replies.map((name) => readVersion(join(folder, name))))
   return texts.find((text) => text) ?? ''
 }
 
-/** Removes what came of the gateway's reply: it has been read. Best effort: never throws. */
+/** Removes the stored beginning of the gateway's reply once it has been read. Best effort: never throws. */
 export async function removeReplies(folder: string, { replies }: FoundRecord): Promise<void> {
   await removeFiles(folder, replies)
 }
 
-/** Removes a job, unless a writer has left another version of it meanwhile. Best effort: never throws. */
+/** Removes a job, unless a writer has added another version of it in the meantime. Best effort: never throws. */
 export async function removeJobFolder(
   folder: string,
   { names, replies }: FoundRecord,
@@ -132,7 +132,7 @@ function foundIn(
   return { record, names: read, number: Math.max(0, ...names.map(numberOf)), damage }
 }
 
-/** The text of a version; undefined when it is gone, empty, which is no record, when it cannot be read. */
+/** The text of a version; undefined when it is gone; empty, which is not a valid record, when it cannot be read. */
 async function readVersion(path: string): Promise<string | undefined> {
   return await readFile(path, 'utf8').catch((error: unknown) =>
     systemCode(error) === 'ENOENT' ? undefined : '',
@@ -155,7 +155,7 @@ function numberOf(name: string): number {
 /** As much of the reply to a new job is kept as holds its id behind an echoed prompt of the greatest length. */
 export const jobReplyBeginningBytes = 160 * 1024
 
-/** The beginning of a reply, on disk as it comes: whoever is killed before it is read has not lost the job's id. */
+/** The beginning of a reply, on disk as it arrives: a process killed before reading it has not lost the job's id. */
 export interface ReplyLog {
   /** The bytes are on the disk when it returns. Never throws: a disk that fails must not fail the job. */
   add(bytes: Uint8Array): void
@@ -181,7 +181,7 @@ function openReplyLog(path: string, clean: (text: string) => string): ReplyLog {
       if (!isOpen || beginning.length >= jobReplyBeginningBytes) return
       beginning = Buffer.concat([beginning, bytes.subarray(0, jobReplyBeginningBytes - beginning.length)])
       try {
-        // All of it again, because a secret may come in two pieces.
+        // All of it again, because a secret may arrive in two pieces.
         const text = Buffer.from(clean(beginning.toString()))
         writeSync(descriptor, text, 0, text.length, 0)
         ftruncateSync(descriptor, text.length)

@@ -7,7 +7,7 @@ import { parseJson } from '../parse-json.ts'
 /** Grows when a field is added; fields never go away. */
 const recordVersion = 2
 
-/** Where the videos of a job go, as the command that started it was told. */
+/** Where the videos of a job go, as the command that started it requested. */
 interface JobOutput {
   /** What `-o` said. */
   readonly output: string | null
@@ -36,7 +36,7 @@ export interface NewJob {
 
 /** What may be learned of a job after it has been sent. */
 export interface JobProgress {
-  /** The id of a video, or the name of an operation; null until the gateway's reply has come. */
+  /** The id of a video, or the name of an operation; null until the gateway's reply has arrived. */
   readonly id: string | null
   /** Unix seconds, of this machine's clock. */
   readonly checked_at: number | null
@@ -55,7 +55,7 @@ export interface JobProgress {
   readonly result?: JobResult
 }
 
-/** What a job has led to, so that it can be told again when the gateway has forgotten the job. */
+/** The result of a job, so that it can be reported again when the gateway has forgotten the job. */
 interface JobResult {
   /** The gateway's own object; media in it are not kept. */
   readonly reply: unknown
@@ -161,10 +161,10 @@ function recordedBaseUrl(baseUrl: string): string {
   return url === null ? '' : `${url.protocol}//${url.host}${url.pathname}`
 }
 
-/** Longer text without a space is taken for encoded media. */
+/** Longer text without a space is assumed to be encoded media. */
 const longestWord = 4096
 
-/** A copy with null in the place of media: they would fill the disk, and are no help in finding a job again. */
+/** A copy with null in the place of media: they would fill the disk, and do not help to find a job again. */
 function withoutMedia(value: unknown): unknown {
   if (typeof value === 'string') return isMedia(value) ? null : value
   if (Array.isArray(value)) return value.map(withoutMedia)

@@ -36,7 +36,7 @@ interface JobList {
 
 /**
  * The jobs that this machine has started, each in a folder of its own. Any number of processes may read and write at
- * once, and any of them may be killed at any time: nothing that was written is lost, and nobody waits for anybody.
+ * once, and any of them may be killed at any time: nothing that was written is lost, and no process waits for another.
  */
 export interface JobStore {
   /**
@@ -128,7 +128,7 @@ export function openJobStore(
     return job
   }
 
-  /** The record with the id of the job, which may stand in a reply that a killed process has not read. */
+  /** The record with the id of the job, which may be in a reply that a killed process has not read. */
   const withId = async (folder: string, found: FoundRecord, record: JobRecord): Promise<JobRecord> => {
     if (record.id !== null || found.replies.length === 0) return record
     return { ...record, ...read(await readReply(folder, found), record.kind) }
@@ -221,7 +221,7 @@ const mostCandidates = 10
 /**
  * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either; or by its
  * idempotency key, which is all that is known of some.
- * @param jobs newest first; of several with the same id the first is taken
+ * @param jobs newest first; of several with the same id the first is chosen
  * @throws UsageError `ambiguous_id`
  */
 function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
@@ -252,14 +252,14 @@ export interface StoredJob {
   /** As it was read or written last by this process. */
   readonly record: JobRecord
   /**
-   * Adds what has been learned to what is on disk by now: a saved file, an id and an end are never taken back.
+   * Adds what has been learned to what is on disk by now: a saved file, an id and an end are never lost.
    * `checked_at` becomes the present time with every state, unless it is given. May be called again at once.
    * @throws FileError
    */
   update(change: Partial<JobProgress>): Promise<void>
   /**
-   * Opens the file for what comes of the gateway's reply. It goes once the job's id is on record; until then whoever
-   * opens the store finds the id in it.
+   * Opens the file for the gateway's reply as it arrives. It is removed once the job's id is on record; until then the
+   * id is looked up in it.
    * @throws FileError
    */
   openReplyLog(): Promise<ReplyLog>
