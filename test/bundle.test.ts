@@ -23,7 +23,10 @@ test('no file of the bundle waits for another that waits for it', () => {
 })
 
 test('a text request loads few files, since each takes time', () => {
-  const generate = [...needs.keys()].find((name) => /^generate-(?!content)/.test(name))!
+  // `video generate` has a file of the same name.
+  const [generate] = [...needs].find(
+    ([name, next]) => /^generate-/.test(name) && /\btext-/.test(String(next)),
+  )!
   const loaded = new Set<string>()
   const load = (name: string) => {
     if (loaded.has(name)) return
