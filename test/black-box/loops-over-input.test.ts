@@ -5,7 +5,7 @@ import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { launcher } from './spawn-program.ts'
+import { codeCache, launcher } from './spawn-program.ts'
 
 const shells = ['bash', 'dash', 'zsh'].filter(
   (shell) => process.platform !== 'win32' && spawnSync(shell, ['-c', 'true']).status === 0,
@@ -22,7 +22,13 @@ async function run(shell: string, script: string, list = 'one\ntwo\nthree\n') {
   const child = spawn(shell, ['-c', functions + script], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: folder, NODE: process.execPath, LAUNCHER: launcher },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: folder,
+      NODE: process.execPath,
+      LAUNCHER: launcher,
+      ...codeCache,
+    },
   })
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   const prompts = [...stdout.matchAll(/^ {4}"(?:input|prompt)": (".*"),?$/gm)].map(

@@ -1,11 +1,16 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const launcher = fileURLToPath(new URL('../../bin/modelgate.js', import.meta.url))
+
+/** Compiled code of the program, which each new home directory would otherwise have to gather again. */
+export const codeCache = { NODE_COMPILE_CACHE: join(tmpdir(), 'modelgate-test-code') }
 
 export interface SpawnOptions {
   /** Standard input; /dev/null when left out. */
@@ -52,6 +57,8 @@ export function spawnProgram(
       NODE: process.execPath,
       LAUNCHER: launcher,
       MODELGATE_API_KEY: key,
+      // A test with a home of its own sees what the program makes there.
+      ...('HOME' in env ? {} : codeCache),
       ...env,
     },
   })
