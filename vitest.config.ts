@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
@@ -18,6 +19,8 @@ export default defineConfig({
     pool: 'forks',
     // A worker loads the program once for all of its test files; a test puts back what it changes of the process.
     isolate: false,
+    // Threads and processes that tests start compile the same code again and again.
+    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url)) },
     // Many tests start processes of their own: more workers than this would only wait for each other.
     maxWorkers: 2,
     // Limits against a hang on a busy machine; no test waits for time to pass.

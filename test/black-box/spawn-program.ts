@@ -1,7 +1,5 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
@@ -9,8 +7,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const launcher = fileURLToPath(new URL('../../bin/modelgate.js', import.meta.url))
 
-/** Compiled code of the program, which each new home directory would otherwise have to gather again. */
-export const codeCache = { NODE_COMPILE_CACHE: join(tmpdir(), 'modelgate-test-code') }
+/** Where compiled code is kept (`vitest.config.ts`): in a new home directory the program finds none. */
+export const codeCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
 
 export interface SpawnOptions {
   /** Standard input; /dev/null when left out. */

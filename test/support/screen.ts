@@ -42,7 +42,7 @@ export async function runOnScreen(
   const program = spawn('sh', ['-c', shellScript, 'sh', process.execPath, script, ...args], {
     cols: columns,
     rows,
-    env: { TERM: 'xterm-256color', ...env },
+    env: { TERM: 'xterm-256color', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     ...(cwd === undefined ? {} : { cwd }),
   })
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
