@@ -1,5 +1,5 @@
 import type { VideoState } from '../../contract/videos.ts'
-import { videoLifetimeMinutes } from '../../contract/video-create.ts'
+import { videoLifetimeMinutes } from '../../contract/videos.ts'
 import type { LatencyProfile } from '../http/reply.ts'
 import { type VideoJob, sizeWord, sourceVideoId } from './video-job.ts'
 

@@ -1,4 +1,3 @@
-import { videoCreateEndpoint, videoListLimit } from '../../contract/video-create.ts'
 import { assertServed, videoModel } from '../models.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
@@ -18,7 +17,7 @@ import {
 import { checkImage } from './reference-image.ts'
 import { videoObject, jobStateAt } from './job-state.ts'
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
-import { videoRemixEndpoint } from '../../contract/videos.ts'
+import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
 
 /** What the public service makes where the request says nothing. */
 const defaults = { seconds: '4', size: '720x1280' } as const

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { videoCreateEndpoint } from '../../contract/video-create.ts'
+import { videoCreateEndpoint } from '../../contract/videos.ts'
 import { askedFor } from '../answer/answer.ts'
 import { moderationBlocked } from '../http/request-problem.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
