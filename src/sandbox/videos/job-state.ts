@@ -1,5 +1,4 @@
-import type { VideoState } from '../../contract/videos.ts'
-import { videoLifetimeMinutes } from '../../contract/videos.ts'
+import { videoLifetimeMinutes, type VideoState } from '../../contract/videos.ts'
 import type { LatencyProfile } from '../http/reply.ts'
 import { type VideoJob, sizeWord, sourceVideoId } from './video-job.ts'
 
