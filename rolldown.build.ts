@@ -84,6 +84,15 @@ export const bundle: BuildOptions = {
           test: /src\/(commands\/shared\/text-command|operations\/(text|answer-schema)|contract\/(generate-content|responses)|files\/growing-text|gateway\/(events\/fast-path|responses\/usage))\.ts$/,
           priority: 1,
         },
+        {
+          name: 'media',
+          test: /src\/(files\/(container-end|image-info|media-inspector|media-file|stream-media|output-plan)|gateway\/download\/download)\.ts$/,
+          priority: 1,
+        },
+        {
+          name: 'video',
+          test: /src\/(commands\/shared\/video-(start|look-up)|contract\/videos|operations\/jobs)\.ts$/,
+        },
       ],
     },
     minify: { compress: true, mangle: false },

@@ -69,27 +69,27 @@ export const commandEntries: readonly CommandEntry[] = [
       {
         name: 'generate',
         about: 'Make videos from a prompt and pictures',
-        load: async () => (await import('./commands/video/generate.ts')).registerVideoGenerate,
+        load: async () => (await import('./commands/video-generate.ts')).registerVideoGenerate,
       },
       {
         name: 'remix',
         about: 'Make a video from a finished one, with one change',
-        load: async () => (await import('./commands/video/remix.ts')).registerVideoRemix,
+        load: async () => (await import('./commands/video-remix.ts')).registerVideoRemix,
       },
       {
         name: 'status',
         about: 'Look a job up: a video or an operation',
-        load: async () => (await import('./commands/video/status.ts')).registerVideoStatus,
+        load: async () => (await import('./commands/video-status.ts')).registerVideoStatus,
       },
       {
         name: 'wait',
         about: 'Wait for a job and save its videos',
-        load: async () => (await import('./commands/video/wait.ts')).registerVideoWait,
+        load: async () => (await import('./commands/video-wait.ts')).registerVideoWait,
       },
       {
         name: 'list',
         about: 'The jobs that this machine has started',
-        load: async () => (await import('./commands/video/list.ts')).registerVideoList,
+        load: async () => (await import('./commands/video-list.ts')).registerVideoList,
       },
     ],
   },

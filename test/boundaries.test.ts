@@ -55,8 +55,8 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/dry-run.ts',
     'commands/shared/open-gateway.ts',
     'commands/shared/text-prompt.ts',
-    'commands/video/list.ts',
-    'commands/video/look-at-job.ts',
+    'commands/shared/video-look-up.ts',
+    'commands/video-list.ts',
     'files/stream-media.ts',
     'program.ts',
   ])

@@ -22,7 +22,7 @@ export const videoLifetimeMinutes = 60
 /** The page length of a list of videos (wire notes, "Videos"). */
 export const videoListLimit = { usual: 20, most: 100 } as const
 
-/** What is taken from a reference image (wire notes, section 7). @public */
+/** What is taken from a reference image (wire notes, section 7). */
 export const videoReferenceTypes = ['asset', 'style'] as const
 
 /** Reference images of one instance (wire notes, section 7). */

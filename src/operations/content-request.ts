@@ -1,6 +1,6 @@
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { createContentDecoder } from '../gateway/generate-content/decoder.ts'
-import { isObject } from '../gateway/json-access.ts'
+import { isObject } from '../json.ts'
 import { modelSegment } from '../gateway/url.ts'
 import type { Attachment } from './attachments.ts'
 import { appendEntries, type Body } from './operation.ts'

@@ -1,5 +1,6 @@
 import type { JobSummary } from '../events/video.ts'
 import { otherWord, stateText } from '../contract/video-state.ts'
+import { isExpired } from '../files/jobs/job-record.ts'
 import { sanitise } from './gate.ts'
 import { isoTime, roughTime } from './job-progress.ts'
 
@@ -18,11 +19,6 @@ export function jobTable(jobs: readonly JobSummary[], { now, columns }: TableVie
       ? jobs.map((job) => fieldsOf(job, now).join('\t'))
       : terminalLines(jobs, now, columns)
   return lines.map((line) => `${line}\n`).join('')
-}
-
-/** Whether the result of a job can no longer be fetched. @param now Unix seconds */
-export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: number): boolean {
-  return expires_at !== null && expires_at <= now
 }
 
 /** The whole id, full times, one line of the prompt, and the gateway's own state where it is another. */

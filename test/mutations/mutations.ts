@@ -19,14 +19,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'paid-video-not-sent',
-    file: 'src/commands/video/save-videos.ts',
+    file: 'src/operations/save-videos.ts',
     before: `{ notSent: 'later', usage: 'io' }`,
     after: `{ usage: 'io' }`,
     tests: ['test/program/videos/results.test.ts'],
   },
   {
     name: 'video-copy-by-size',
-    file: 'src/commands/video/save-videos.ts',
+    file: 'src/operations/save-videos.ts',
     before: `existing?.sha256 !== saved.sha256`,
     after: `existing?.bytes !== saved.bytes`,
     tests: ['test/program/videos/results.test.ts'],
@@ -89,7 +89,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'saved-video-not-looked-at',
-    file: 'src/commands/video/already-saved.ts',
+    file: 'src/operations/saved-videos.ts',
     before: `found?.sha256 !== video.sha256`,
     after: `found?.bytes !== video.bytes`,
     tests: ['test/program/videos/saved-earlier.test.ts'],

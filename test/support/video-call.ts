@@ -1,11 +1,11 @@
 import { Command } from 'commander'
 import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
-import { registerVideoGenerate } from '../../src/commands/video/generate.ts'
-import { registerVideoRemix } from '../../src/commands/video/remix.ts'
-import type { VideoOptions } from '../../src/commands/video/video-options.ts'
-import type { VideoRequest } from '../../src/commands/video/video-request.ts'
-import type { Settings } from '../../src/config/settings.ts'
+import type { VideoOptions } from '../../src/commands/shared/video-command.ts'
+import type { VideoStart } from '../../src/commands/shared/video-start.ts'
+import { registerVideoGenerate } from '../../src/commands/video-generate.ts'
+import { registerVideoRemix } from '../../src/commands/video-remix.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'
+import type { VideoRequest } from '../../src/operations/video-request.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 
 /** What a command would have sent. */
@@ -33,8 +33,7 @@ export async function videoCall(argv: readonly string[], overrides: TestOverride
   const send = async (
     _: unknown,
     options: VideoOptions,
-    __: Settings,
-    request: VideoRequest,
+    { request }: VideoStart,
     source?: string,
   ): Promise<void> => {
     calls.push({ request, options, source })

@@ -12,7 +12,7 @@ import { receiveImages, type ImageReceiver, type ImageReply } from '../../gatewa
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
-import { countMismatch } from '../shared/came-and-asked.ts'
+import { countMismatch } from '../../operations/operation.ts'
 import { withBilling } from '../shared/open-gateway.ts'
 import { createImageResults, type ImageResults } from './image-results.ts'
 import { fetchResults, stoppedError } from './fetch-results.ts'

@@ -67,7 +67,7 @@ export async function runOperation<Document extends OutputDocument>(
 }
 
 /** The renderer of a command, as its flags ask for it. */
-function openOutput(
+export function openOutput(
   context: Context,
   options: CommonOptions,
   settings: Settings,
@@ -84,7 +84,7 @@ function openOutput(
 }
 
 /** Only a listener that shows the gateway's own JSON gets it: others have their text sooner without. */
-function listenerOf(output: Output, { raw }: CommonOptions): Call['listener'] {
+export function listenerOf(output: Output, { raw }: CommonOptions): Call['listener'] {
   return {
     event: (event) => output.event(event),
     flush: () => output.flush(),
@@ -97,7 +97,7 @@ function listenerOf(output: Output, { raw }: CommonOptions): Call['listener'] {
  * @param hasSent whether a request that may cost money has gone out
  * @throws AlreadyReported for a failure
  */
-async function reportOutcome<Document extends OutputDocument>(
+export async function reportOutcome<Document extends OutputDocument>(
   output: Output,
   { json, jsonl, debug }: CommonOptions,
   outcome: Outcome<Document>,

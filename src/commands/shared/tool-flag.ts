@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { isObject } from '../../gateway/json-access.ts'
+import { isObject } from '../../json.ts'
 import { parseJsonFlag } from './flag-value.ts'
 
 /** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */

@@ -1,5 +1,5 @@
 import type { JobKind } from '../../events/video.ts'
-import { ModelgateError, type ErrorFacts } from '../../errors.ts'
+import { ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { jsonBody } from '../send-request.ts'
 import { endpointUrl, modelSegment, pathSegment } from '../url.ts'
@@ -8,7 +8,7 @@ import type { JobReport } from './job-fields.ts'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../../contract/videos.ts'
 
 /** What a request for a job needs to be sent. */
-export interface JobOrder {
+export interface JobRequest {
   readonly body: unknown
   /** Minted once per command. */
   readonly idempotencyKey: string
@@ -18,7 +18,7 @@ export interface JobOrder {
 function jobRequest(
   { baseUrl }: Pick<Gateway, 'baseUrl'>,
   path: string,
-  { body, idempotencyKey }: JobOrder,
+  { body, idempotencyKey }: JobRequest,
 ): GatewayRequest {
   return {
     method: 'POST',
@@ -59,9 +59,9 @@ function warnOfLostJob(error: unknown, key: string | undefined): unknown {
 export function operationRequest(
   gateway: Pick<Gateway, 'baseUrl'>,
   model: string,
-  order: JobOrder,
+  request: JobRequest,
 ): GatewayRequest {
-  return jobRequest(gateway, videoOperationEndpoint.path.replace('{model}', modelSegment(model)), order)
+  return jobRequest(gateway, videoOperationEndpoint.path.replace('{model}', modelSegment(model)), request)
 }
 
 /**
@@ -80,10 +80,10 @@ export function createOperation(gateway: Gateway, request: GatewayRequest): Prom
 export function remixRequest(
   gateway: Pick<Gateway, 'baseUrl'>,
   videoId: string,
-  order: JobOrder,
+  request: JobRequest,
 ): GatewayRequest {
   const segment = pathSegment(videoId, 'the id of a video')
-  return jobRequest(gateway, videoRemixEndpoint.path.replace('{video_id}', segment), order)
+  return jobRequest(gateway, videoRemixEndpoint.path.replace('{video_id}', segment), request)
 }
 
 /**
@@ -92,9 +92,4 @@ export function remixRequest(
  */
 export function remixVideo(gateway: Gateway, request: GatewayRequest): Promise<JobReport> {
   return startJob(gateway, request, 'video')
-}
-
-/** @deprecated `error.amend` */
-export function withFacts(error: ModelgateError, facts: ErrorFacts, message?: string): ModelgateError {
-  return error.amend({ ...facts, message })
 }

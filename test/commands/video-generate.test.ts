@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { flagName } from '../../../src/contract/field.ts'
-import { videoOperationEndpoint } from '../../../src/contract/videos.ts'
-import { sampleFor } from '../../support/contract-samples.ts'
-import { jpegBytes, pngBytes } from '../../support/image-bytes.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import type { TestOverrides } from '../../support/test-context.ts'
-import { videoCall, videoRefusal } from '../../support/video-call.ts'
+import { flagName } from '../../src/contract/field.ts'
+import { videoOperationEndpoint } from '../../src/contract/videos.ts'
+import { sampleFor } from '../support/contract-samples.ts'
+import { jpegBytes, pngBytes } from '../support/image-bytes.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import type { TestOverrides } from '../support/test-context.ts'
+import { videoCall, videoRefusal } from '../support/video-call.ts'
 
 const png = pngBytes({ width: 3, height: 2 })
 const jpeg = jpegBytes()

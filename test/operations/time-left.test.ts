@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { VideoState } from '../../../src/contract/videos.ts'
-import { createTimeLeft } from '../../../src/commands/video/follow-job.ts'
+import type { VideoState } from '../../src/contract/videos.ts'
+import { createTimeLeft } from '../../src/operations/wait-for-video.ts'
 
 type Look = readonly [seconds: number, state: VideoState, progress: number | null, left: number | null]
 

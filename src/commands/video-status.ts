@@ -1,9 +1,9 @@
-import type { Command } from 'commander'
-import type { Context } from '../../context.ts'
-import { addExamples, type Example } from '../shared/help-layout.ts'
-import { refuseSome } from '../shared/common-options.ts'
-import { lookAtJob } from './look-at-job.ts'
-import { addStatusOptions, meaninglessToLooks, type VideoOptions } from './video-options.ts'
+import { Option, type Command } from 'commander'
+import type { Context } from '../context.ts'
+import { explainCommon, refuseSome, strictMeanings } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { addJobOptions, lastOption, waitOptions, type VideoOptions } from './shared/video-command.ts'
+import { lookAtJob, refusedByLookUps } from './shared/video-look-up.ts'
 
 const videoStatusExamples: readonly Example[] = [
   ['modelgate video status video_123'],
@@ -15,11 +15,17 @@ const videoStatusExamples: readonly Example[] = [
 /** `modelgate video status`: a look at a job (specification, endpoint 5; operations: wire notes, section 7). */
 export function registerVideoStatus(command: Command, context: Context): void {
   addExamples(command, context, videoStatusExamples)
-  refuseSome(command, meaninglessToLooks)
+  refuseSome(command, refusedByLookUps)
+  explainCommon(command, strictMeanings.videosIfWaiting)
   command
     .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
     .action((id: string | undefined, _: unknown, self: Command) =>
       lookAtJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video status'),
     )
-  addStatusOptions(command)
+  addJobOptions(command, [
+    lastOption(),
+    new Option('--wait', 'wait for the video and save it'),
+    new Option('--exit-status', 'exit by the state: completed 0, failed 9, still running 11'),
+    ...waitOptions(),
+  ])
 }

@@ -1,12 +1,13 @@
-import type { Command } from 'commander'
-import type { Context } from '../../context.ts'
-import { UsageError } from '../../errors.ts'
-import { videoRemixEndpoint as endpoint } from '../../contract/videos.ts'
-import { flagsOf } from '../shared/contract-flags.ts'
-import { addExamples, type Example } from '../shared/help-layout.ts'
-import { startJob } from './start-job.ts'
-import { addRemixOptions, type VideoOptions } from './video-options.ts'
-import { buildVideoRequest } from './video-request.ts'
+import { Option, type Command } from 'commander'
+import type { Context } from '../context.ts'
+import { videoRemixEndpoint as endpoint } from '../contract/videos.ts'
+import { UsageError } from '../errors.ts'
+import { hasPrompt } from '../operations/video-request.ts'
+import { flagsOf } from './shared/contract-flags.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { isSet } from './shared/request-body.ts'
+import { addJobOptions, lastOption, type VideoOptions } from './shared/video-command.ts'
+import { addStartOptions, buildVideoRequest, startJob } from './shared/video-start.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
@@ -27,21 +28,24 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     .action(async (id: string | undefined, rest: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<VideoOptions>()
       const [source, words] = splitArguments(id, rest, options)
-      const { settings, request } = await buildVideoRequest(context, options, self.opts(), words, {
-        command: 'video remix',
-        kind: 'video',
+      const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'video', {
         endpoint,
         flags,
-        modelInBody: true,
-        hasPrompt: ({ prompt }) => prompt !== undefined,
-        async complete(body, prompt) {
+        model: { kind: 'remix', place: 'body' },
+        joinsInput: false,
+        async readInputs() {},
+        hasContent: ({ body }) => hasPrompt(body) || isSet(options, 'prompt'),
+        addPrompt({ body }, prompt) {
           if (prompt !== undefined) body['prompt'] = prompt
         },
-        countOf: () => 1,
       })
-      await start(context, options, settings, request, source)
+      await start(context, options, request, source)
     })
-  addRemixOptions(command)
+  addJobOptions(command, [
+    lastOption(),
+    new Option('--no-check', 'send it without looking whether the source is finished'),
+  ])
+  addStartOptions(command)
 }
 
 /** With `--last` every word belongs to the prompt. */

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import type { TestOverrides } from '../../support/test-context.ts'
-import { videoCall, videoRefusal } from '../../support/video-call.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import type { TestOverrides } from '../support/test-context.ts'
+import { videoCall, videoRefusal } from '../support/video-call.ts'
 
 let cwd = ''
 beforeEach(() => {

@@ -1,0 +1,109 @@
+import { stateFolder } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import type { SavedVideo } from '../../events/video.ts'
+import type { OutputPlan } from '../../files/output-plan.ts'
+import { lookUpRequest } from '../../gateway/videos/look-up-job.ts'
+import { openJobs, type NamedJob } from '../../operations/jobs.ts'
+import { lookUpVideo } from '../../operations/look-up-video.ts'
+import { findSavedVideos, reportSavedVideos } from '../../operations/saved-videos.ts'
+import { planVideos, videoCount } from '../../operations/video-request.ts'
+import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
+import { createGate } from '../../output/gate.ts'
+import { isDryRun } from './dry-run.ts'
+import { readSettings } from './open-gateway.ts'
+import { throwProblems } from './problem-list.ts'
+import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
+import {
+  findNamedJob,
+  refuseCombinations,
+  resumeFlags,
+  resumeWith,
+  waitPlan,
+  type VideoOptions,
+} from './video-command.ts'
+
+/** The common options about a request that has been sent long ago. */
+export const refusedByLookUps: ReadonlySet<string> = new Set(
+  'model body set validate usage stdinTimeout'.split(' '),
+)
+
+/** Looks a job up, or with `--wait` waits for its end and saves its videos where the command that started it wanted. */
+export async function lookAtJob(
+  context: Context,
+  given: VideoOptions,
+  text: string | undefined,
+  command: 'video status' | 'video wait',
+): Promise<void> {
+  const settings = await readSettings(context, given)
+  const gate = createGate(context)
+  const store = openJobs(context, stateFolder(context), gate)
+  const named = await findNamedJob(store, given, settings, text)
+  // The record knows whether the job is the sandbox's.
+  const options: VideoOptions = named.stored?.record.is_sandbox ? { ...given, sandbox: true } : given
+  const output = { resumeFlags: resumeFlags(options), usage: false }
+  const wait = options.wait ? await planWait(context, options, settings, named) : undefined
+  if (wait !== undefined && !wait.refetch && !isDryRun(options)) {
+    const videos = await findSavedVideos(context, named, wait.output, gate)
+    if (videos !== undefined) {
+      const renderer = openOutput(context, options, settings, gate, { result: 'files', ...output })
+      const listener = listenerOf(renderer, options)
+      const outcome = reportSavedVideos(listener, command, named, { videos, strict: wait.strict })
+      return await reportOutcome(renderer, options, outcome).finally(() => {
+        if (!settings.quiet.value) context.stderr.write(alreadySavedNote(videos))
+      })
+    }
+  }
+  await runOperation(context, options, settings, {
+    streamed: false,
+    gate,
+    shown: (gateway) => ({ request: lookUpRequest(gateway, named), content: { body: undefined } }),
+    output: () => ({ result: wait === undefined ? 'job' : 'files', ...output }),
+    operation: (call) =>
+      wait === undefined
+        ? lookUpVideo(call, command, named, {
+            judgesState: options.exitStatus === true,
+            resume: resumeWith(context, options),
+          })
+        : waitForVideo(call, command, named, wait),
+  })
+}
+
+/**
+ * The videos go where `-o` says now, else where the command said that started the job.
+ * @throws UsageError, FileError for a place that cannot be written to. A name that is taken is no reason not to wait:
+ *   the video gets the next one
+ */
+async function planWait(
+  context: Context,
+  options: VideoOptions,
+  settings: Settings,
+  { id, stored }: NamedJob,
+): Promise<WaitPlan> {
+  refuseCombinations(context, options, true)
+  const record = stored?.record
+  const before = options.output === undefined ? record?.output : undefined
+  const location = {
+    // Standard output is another one by now.
+    output: options.output ?? (before?.output === '-' ? null : (before?.output ?? null)),
+    folder: before?.folder ?? settings.outputDir.value ?? null,
+    force: true,
+  }
+  const job = {
+    model: record?.model ?? '',
+    prompt: record?.prompt ?? id,
+    count: videoCount(record?.request),
+    now: record === undefined ? context.clock.now() : record.created_at * 1000,
+  }
+  const output: OutputPlan = planVideos(context, location, job, before?.cwd)
+  throwProblems(await output.check())
+  const force = options.force === true || before?.force === true
+  return { ...waitPlan(context, options, settings), output, force }
+}
+
+/** A note for whoever expected the gateway to be asked. */
+function alreadySavedNote({ length }: readonly SavedVideo[]): string {
+  const saved = length === 1 ? 'The video was' : `The ${length} videos were`
+  const them = length === 1 ? 'it' : 'them'
+  return `${saved} saved earlier, and nothing was asked of the gateway; --force fetches ${them} again.\n`
+}

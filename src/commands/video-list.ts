@@ -1,0 +1,146 @@
+import { Option, type Command } from 'commander'
+import { stateFolder } from '../config/paths.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { unknownJobDays } from '../contract/limits.ts'
+import { videoStates } from '../contract/videos.ts'
+import { UsageError } from '../errors.ts'
+import { outputVersion } from '../events/schema.ts'
+import type { JobSummary } from '../events/video.ts'
+import { summaryOf } from '../files/jobs/job-record.ts'
+import type { StoredJob } from '../files/jobs/job-store.ts'
+import { isPrunable, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
+import { createGate, type Gate } from '../output/gate.ts'
+import { jobTable } from '../output/job-table.ts'
+import { type CommonOptions, refuseSome } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { openGateway, readSettings } from './shared/open-gateway.ts'
+import { createProblemList } from './shared/problem-list.ts'
+import { openOutput } from './shared/run-operation.ts'
+import { addJobOptions } from './shared/video-command.ts'
+
+interface ListOptions extends CommonOptions {
+  limit?: string
+  state?: string
+  refresh?: true
+  prune?: true
+}
+
+const listedStates: readonly string[] = [...videoStates, 'unknown']
+
+/** The common options that have nothing to act on here. */
+const refused: ReadonlySet<string> = new Set(
+  'model output force raw usage strict body set validate curl stdinTimeout'.split(' '),
+)
+
+const videoListExamples: readonly Example[] = [
+  ['modelgate video list'],
+  ['modelgate video list --refresh --state in_progress'],
+  ['modelgate video list --json | jq -r ".jobs[].id"'],
+  ['modelgate video list --prune', 'forget what is over'],
+]
+
+/** `modelgate video list`: the jobs that this machine has on record. */
+export function registerVideoList(command: Command, context: Context): void {
+  addExamples(command, context, videoListExamples)
+  const pruned = `jobs that failed, expired or are saved, or were not heard of for ${unknownJobDays} days`
+  addJobOptions(command, [
+    new Option('--limit <number>', 'show only the newest so many'),
+    new Option('--state <state>', `show only jobs in this state: ${listedStates.join(', ')}`),
+    new Option('--refresh', 'look up every job that has not ended'),
+    new Option('--prune', `forget ${pruned}`),
+  ])
+  refuseSome(command, refused)
+  command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
+}
+
+/** @throws UsageError; what `refreshJobs` throws */
+async function listJobs(context: Context, options: ListOptions): Promise<void> {
+  const problems = createProblemList()
+  const settings = await problems.step(() => readSettings(context, options))
+  const limit = await problems.step(() => parseLimit(options.limit))
+  await problems.step(() => checkState(options.state))
+  problems.throwAny()
+  const gate = createGate(context)
+  const store = openJobs(context, stateFolder(context), gate)
+  const { jobs, warnings: damaged } = await store.list()
+  const warnings: string[] = [...damaged]
+  if (options.refresh && !options.dryRun) {
+    await refresh(context, options, settings!, gate, jobs, (message) => void warnings.push(message))
+  }
+  const now = context.clock.now() / 1000
+  const chosen = jobs
+    .filter(({ record }) => options.state === undefined || record.state === options.state)
+    .filter(({ record }) => !options.prune || isPrunable(record, now))
+    .slice(0, limit)
+  if (options.prune && !options.dryRun) await store.forget(chosen)
+  const summaries = chosen.map(({ record }) => summaryOf(record))
+  await show(context, options, settings!, gate, { jobs: summaries, warnings, now })
+}
+
+/** Opens the gateway only when there is a job to look up. */
+async function refresh(
+  context: Context,
+  options: ListOptions,
+  settings: Settings,
+  gate: Gate,
+  all: readonly StoredJob[],
+  onWarning: (message: string) => void,
+): Promise<void> {
+  const { jobs, warnings } = jobsToRefresh(all, {
+    isSandbox: options.sandbox === true,
+    baseUrl: settings.baseUrl.value,
+  })
+  warnings.forEach(onWarning)
+  if (jobs.length === 0) return
+  const { gateway, close } = await openGateway(context, options, settings, false, () => undefined, gate)
+  try {
+    await refreshJobs(gateway, jobs, onWarning)
+  } finally {
+    await close()
+  }
+}
+
+interface Listing {
+  readonly jobs: readonly JobSummary[]
+  readonly warnings: readonly string[]
+  /** Unix seconds. */
+  readonly now: number
+}
+
+async function show(
+  context: Context,
+  options: ListOptions,
+  settings: Settings,
+  gate: Gate,
+  { jobs, warnings, now }: Listing,
+): Promise<void> {
+  const { stdout } = context
+  const output = openOutput(context, options, settings, gate, { result: 'job', usage: false })
+  output.event({ type: 'start', version: outputVersion, command: 'video list', model: null })
+  for (const job of jobs) output.event({ type: 'job-list', job })
+  for (const message of warnings) output.event({ type: 'warning-add', message })
+  if (!options.json && !options.jsonl) {
+    stdout.write(gate.text(jobTable(jobs, { now, columns: stdout.isTerminal ? stdout.columns : undefined })))
+    if (!settings.quiet.value) reportCount(context, options, jobs.length)
+  }
+  await output.end({ version: outputVersion, command: 'video list', jobs, warnings })
+}
+
+/** What the rows are does not stand in them. */
+function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
+  const jobs = count === 1 ? '1 job' : `${count} jobs`
+  if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
+  else if (count === 0) stderr.write('No jobs are on record.\n')
+}
+
+function parseLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new UsageError(`--limit ${JSON.stringify(text)} is not a number of jobs, from 1 on.`)
+}
+
+function checkState(state: string | undefined): void {
+  if (state === undefined || listedStates.includes(state)) return
+  throw new UsageError(`--state ${JSON.stringify(state)} is none of ${listedStates.join(', ')}.`)
+}

@@ -1,1 +1,0 @@
-export { isObject, objectOf, stringOf } from '../json.ts'

@@ -1,0 +1,105 @@
+import { stat } from 'node:fs/promises'
+import { stateText } from '../contract/video-state.ts'
+import type { VideoState } from '../contract/videos.ts'
+import { Interrupted, ModelgateError } from '../errors.ts'
+import type { VideoDocument } from '../events/video.ts'
+import type { JobRecord } from '../files/jobs/job-record.ts'
+import { describeVideoFile } from '../files/video-info.ts'
+import { isUnknownJob, lookUpJob } from '../gateway/videos/look-up-job.ts'
+import type { NamedJob } from './jobs.ts'
+import type { Call, Outcome } from './operation.ts'
+import {
+  beginRun,
+  changeOf,
+  jobFailed,
+  keepRecord,
+  recordedJob,
+  reportFailure,
+  settleRun,
+  warn,
+  type VideoRun,
+} from './video-run.ts'
+
+export interface LookUpPlan {
+  /** Whether a job that failed, or is still running, is a failure of the look-up. */
+  readonly judgesState: boolean
+  /** The command that waits for a job, for hints. */
+  readonly resume: (id: string) => string
+}
+
+/** Looks a job up, once. */
+export async function lookUpVideo(
+  call: Call,
+  command: VideoDocument['command'],
+  named: NamedJob,
+  { judgesState, resume }: LookUpPlan,
+): Promise<Outcome<VideoDocument>> {
+  const { id, kind, stored } = named
+  const run = beginRun(call.listener, { command, model: stored?.record.model ?? '', stored })
+  const work = async () => {
+    const found = await lookUpJob(call.gateway, { id, kind })
+    run.job = found
+    await keepRecord(run, changeOf(found))
+    if (found.note !== undefined) warn(run, found.note)
+    if (found.state === 'failed') {
+      const failure = jobFailed(found)
+      reportFailure(run, 1, failure)
+      return judgesState ? failure : undefined
+    }
+    if (found.state === 'completed' || !judgesState) return undefined
+    return new ModelgateError('running', 'still_running', `The job ${id} is ${stateText(found)}.`, {
+      phase: 'wait',
+      remoteId: id,
+      hint: `To wait for it: ${resume(id)}`,
+    })
+  }
+  return settleRun(call, run, work, (error) => withRecordedFacts(error, named, run))
+}
+
+/**
+ * What became of asking for a job that the gateway has forgotten, or whose videos have expired: the same error, with
+ * what this machine knows. The last known state is reported, where nothing else is.
+ */
+export async function withRecordedFacts(
+  error: ModelgateError,
+  { id, kind, stored }: NamedJob,
+  run: VideoRun,
+): Promise<ModelgateError> {
+  const record = stored?.record
+  if (record === undefined || error instanceof Interrupted) return error
+  const isForgotten = isUnknownJob(error)
+  const hasExpired = error.code === 'result_expired' || error.facts.httpStatus === 404
+  const state = record.state === 'unknown' ? undefined : record.state
+  const sentences = [
+    ...(isForgotten && state !== undefined ? [lastState(state, record)] : []),
+    ...(isForgotten || hasExpired ? await savedFilesOf(record) : []),
+  ]
+  if (sentences.length === 0) return error
+  if (isForgotten && state !== undefined) run.job ??= { ...recordedJob(kind, record), id, state }
+  return error.saying([error.message, ...sentences].join(' '))
+}
+
+function lastState(state: VideoState, record: JobRecord): string {
+  const { status, progress, checked_at, expires_at } = record
+  const when = checked_at === null ? '' : `, at ${isoTime(checked_at)}`
+  const until = expires_at === null ? '' : `; it was to be kept until ${isoTime(expires_at)}`
+  return `When it was last heard of${when}, it was ${stateText({ state, status, progress })}${until}.`
+}
+
+/** Where the videos have been saved, as sentences. */
+function savedFilesOf({ files }: JobRecord): Promise<string[]> {
+  return Promise.all(
+    files.map(async (path) => {
+      const isThere = (await stat(path).catch(() => undefined))?.isFile() === true
+      if (!isThere) return `A video of it was saved, and is no longer there: ${path}.`
+      const isWhole = (await describeVideoFile({ cwd: '' }, path)) !== undefined
+      return `A video of it was saved, and is still there${isWhole ? '' : ', but damaged by now'}: ${path}.`
+    }),
+  )
+}
+
+/** A gateway may name a time that no calendar has. */
+function isoTime(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}

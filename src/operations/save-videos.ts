@@ -1,0 +1,214 @@
+import { unlink } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { lastSegment } from '../contract/last-segment.ts'
+import { mostPlannedNames } from '../contract/limits.ts'
+import { maxVideoSamples } from '../contract/videos.ts'
+import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../errors.ts'
+import type { SavedVideo } from '../events/video.ts'
+import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
+import type { OutputPlan } from '../files/output-plan.ts'
+import { streamMedia } from '../files/stream-media.ts'
+import { describeVideoFile, videoKind } from '../files/video-info.ts'
+import { createVideoFetcher, type VideoFetcher } from '../gateway/videos/fetch-video.ts'
+import type { JobReport } from '../gateway/videos/job-fields.ts'
+import { lookUpJob, type Job } from '../gateway/videos/look-up-job.ts'
+import { resultPlaces } from '../gateway/videos/result-places.ts'
+import { countMismatch, type Call } from './operation.ts'
+import { savedBefore } from './saved-videos.ts'
+import { videoCount } from './video-request.ts'
+import {
+  keepRecord,
+  reportFailure,
+  reportFiltered,
+  reportSaved,
+  savedFiles,
+  someMissing,
+  warn,
+  type VideoRun,
+} from './video-run.ts'
+
+/** Where the videos of a job go, and what becomes of those that are there already. */
+export interface SavePlan {
+  readonly output: OutputPlan
+  /** Replace existing files. */
+  readonly force: boolean
+  /** Fetch also the videos that have been saved before. */
+  readonly refetch: boolean
+  /** The videos go somewhere else than the record says, which keeps telling of those that are there. */
+  readonly isCopy: boolean
+  /** Fetch results from private addresses, too. */
+  readonly allowPrivateUrls: boolean
+  /** The command that takes up the wait for a job, for hints. */
+  readonly resume: (id: string) => string
+}
+
+/**
+ * Saves every video of a completed job at once: their addresses live only for a while. One that cannot be had does not
+ * keep the others.
+ * @returns the error of a command of which some videos are missing (exit 12), those that were filtered among them
+ * @throws ModelgateError when not a single one was saved
+ */
+export async function saveVideos(
+  call: Call,
+  run: VideoRun,
+  plan: SavePlan,
+  job: Job,
+  completed: JobReport,
+): Promise<ModelgateError | undefined> {
+  const { context, gateway, redactor } = call
+  const count = countToSave(run, completed)
+  if (plan.output.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
+  const id = redactor.text(lastSegment(completed.id))
+  const before = plan.refetch
+    ? new Map<number, SavedVideo>()
+    : await savedBefore(context, run.stored?.record, plan.output, { id, count })
+  for (const [index, file] of before) reportSaved(run, index, file)
+  const meter = createDownloadMeter(call)
+  const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, job), {
+    allowPrivate: plan.allowPrivateUrls,
+    onProgress: meter.onProgress,
+  })
+  const errors: ModelgateError[] = []
+  for (let index = 1; index <= count; index++) {
+    if (before.has(index)) continue
+    meter.begin(index)
+    try {
+      await saveVideo(call, run, plan, fetcher, index)
+    } catch (thrown) {
+      const known = asModelgateError(thrown, gateway.trace !== undefined)
+      const error = withResume(known, completed.id, plan.resume(job.id))
+      if (gateway.signal.aborted) throw error
+      errors.push(error)
+      if (count > 1) reportFailure(run, index, error)
+    }
+  }
+  run.job = fetcher.report
+  if (errors.length === 0) {
+    await recordResult(call, run, plan, fetcher.report, count)
+    return reportFiltered(run, completed, count)
+  }
+  const paths = errors.flatMap(({ facts }) => facts.rescued ?? [])
+  const rescued = paths.length === 0 ? {} : { rescued: paths }
+  if (errors.length === count) throw errors[0]!.amend(rescued)
+  reportFiltered(run, completed, count)
+  return someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
+    hint: `To try again while they are kept: ${plan.resume(job.id)}`,
+    ...rescued,
+  })
+}
+
+/** How many of the videos are saved: more than were asked for may have been paid for, but no gateway is to fill a folder. */
+function countToSave(run: VideoRun, completed: JobReport): number {
+  const total = Math.max(1, resultPlaces(completed).length)
+  const asked = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
+  const count = Math.min(total, asked === undefined ? mostPlannedNames : Math.max(asked, maxVideoSamples))
+  if (count < total) warn(run, countMismatch(total, asked ?? 1, 'video', count))
+  return count
+}
+
+/** Enough to tell it all again without the gateway. A copy in another place does not take the first one's place. */
+async function recordResult(
+  { context }: Call,
+  run: VideoRun,
+  { isCopy }: SavePlan,
+  { value }: JobReport,
+  count: number,
+): Promise<void> {
+  const files = savedFiles(run)
+  if (files.length < count || (isCopy && run.stored?.record.result !== undefined)) return
+  const videos = files.map((file) => ({ ...file, path: resolve(context.cwd, file.path) }))
+  await keepRecord(run, { result: { reply: value, videos } })
+}
+
+function severalForOne(count: number, remoteId: string): UsageError {
+  return new UsageError(`-o - takes one video, and the job has ${count}.`, {
+    code: 'one_video_only',
+    billed: 'yes',
+    remoteId,
+    hint: 'Name a folder: -o DIR/',
+  })
+}
+
+async function saveVideo(
+  { context, gateway, redactor, rescueFolder }: Call,
+  run: VideoRun,
+  { output, force }: SavePlan,
+  fetcher: VideoFetcher,
+  index: number,
+): Promise<void> {
+  const id = redactor.text(lastSegment(fetcher.report.id))
+  let taken: { readonly planned: string; readonly saved: string } | undefined
+  const file = output.toStandardOutput
+    ? streamMedia(context, videoKind)
+    : openMediaFile(context, videoKind, {
+        pathFor: (extension) => output.pathFor({ index, extension, id }),
+        force,
+        rescueFolder,
+        renamed: (planned, saved) => (taken = { planned, saved }),
+      })
+  try {
+    const { isFramed } = await fetcher.fetch(index - 1, file)
+    const saved = await file.done(isFramed)
+    if (!saved.verified) {
+      warn(run, unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
+    }
+    if (saved.rescued !== undefined) throw saved.rescued
+    if (output.toStandardOutput) return
+    const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken.planned)
+    if (taken !== undefined && kept === saved && !output.isAutomatic) {
+      warn(run, `${taken.planned} exists already; the video is in ${saved.path}.`)
+    }
+    reportSaved(run, index, kept)
+    const files = [...(run.stored?.record.files ?? []), resolve(context.cwd, kept.path)]
+    await keepRecord(run, { files })
+  } catch (error) {
+    if (!gateway.signal.aborted) throw await keepDamaged(file, error)
+    await file.drop()
+    throw gateway.signal.reason
+  }
+}
+
+/** A wait that was killed after the file had its name has left the very same video: one is enough. */
+async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Promise<SavedVideo> {
+  const existing = await describeVideoFile({ cwd }, planned)
+  if (existing?.sha256 !== saved.sha256) return saved
+  await unlink(resolve(cwd, saved.path))
+  return { ...existing, verified: saved.verified }
+}
+
+/** What would mean that nothing was sent: by now a job has been paid for, and a folder has gone meanwhile. */
+const afterwards: Partial<Record<ExitName, ExitName>> = { notSent: 'later', usage: 'io' }
+
+/** The video has been made, and can be fetched as long as the gateway keeps it. */
+function withResume(error: ModelgateError, id: string, resume: string): ModelgateError {
+  const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
+  const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
+  const again = `The video has been made; to fetch it again${expiry}: ${resume}`
+  const hint = isFinal ? error.facts.hint : [error.facts.hint, again].filter(Boolean).join(' ')
+  const facts = { phase: 'result', billed: 'yes', remoteId: id, hint } as const
+  const exit = afterwards[error.exit]
+  if (exit === undefined) return error.amend(facts)
+  return new ModelgateError(exit, error.code, error.message, error.amend(facts).facts)
+}
+
+/** Between two reports of one download, in milliseconds: every piece from the network would be too many. */
+const pauseMs = 500
+
+/** Reports how far downloads have come: at once for each video, then every half second, and at its end. */
+function createDownloadMeter({ context: { clock }, listener }: Call) {
+  let current = 0
+  let reportedAt = -Infinity
+  return {
+    /** @param index which video comes next, from 1 */
+    begin(index: number): void {
+      current = index
+      reportedAt = -Infinity
+    },
+    onProgress({ received, total }: { readonly received: number; readonly total: number | null }): void {
+      const now = clock.monotonic()
+      if (now - reportedAt < pauseMs && received !== total) return
+      reportedAt = now
+      listener.event({ type: 'download-progress', index: current, received, total })
+    },
+  }
+}

@@ -1,0 +1,163 @@
+import { resolve } from 'node:path'
+import type { Context } from '../context.ts'
+import { lastSegment } from '../contract/last-segment.ts'
+import { mostPlannedNames } from '../contract/limits.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import type { JobKind } from '../events/video.ts'
+import { readInputFile } from '../files/input-file.ts'
+import type { NewJob } from '../files/jobs/job-record.ts'
+import { sniffMediaType } from '../files/media-type.ts'
+import { planOutputs, type OutputPlan } from '../files/output-plan.ts'
+import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
+import { bareModel, mintIdempotencyKey } from '../gateway/url.ts'
+import type { Job } from '../gateway/videos/look-up-job.ts'
+import { operationRequest, remixRequest } from '../gateway/videos/start-job.ts'
+import { isObject, objectOf } from '../json.ts'
+import type { Body } from './operation.ts'
+
+/** A request for a video job that has been checked. */
+export interface VideoRequest {
+  readonly command: 'video generate' | 'video remix'
+  readonly kind: JobKind
+  readonly model: string
+  readonly body: Body
+  /** Names files and records. */
+  readonly prompt: string
+  /** How many videos it asks for. */
+  readonly count: number
+}
+
+/**
+ * The request of a long-running operation (specification, endpoint 7), or of a remix (endpoint 3).
+ * @param prompt as it was given; unless it was, the body's own
+ */
+export function videoRequest({
+  kind,
+  model,
+  body,
+  prompt = promptOf(body),
+}: Pick<VideoRequest, 'kind' | 'model' | 'body'> & { readonly prompt: string | undefined }): VideoRequest {
+  return kind === 'video'
+    ? { command: 'video remix', kind, model, body, prompt, count: 1 }
+    : { command: 'video generate', kind, model: bareModel(model), body, prompt, count: videoCount(body) }
+}
+
+/** The body's own prompt, or that of the first instance. */
+function promptOf(body: Body): string {
+  const prompt = body['prompt'] ?? instancesOf(body)[0]?.['prompt']
+  return typeof prompt === 'string' ? prompt : ''
+}
+
+/** How many videos a body asks for; what was sent unchecked need not hold a number at all. */
+export function videoCount(request: unknown): number {
+  const body = objectOf(request)
+  const samples = objectOf(body['parameters'])['sampleCount']
+  const each = typeof samples === 'number' && samples >= 1 ? Math.floor(samples) : 1
+  return Math.max(1, Math.min(each * instancesOf(body).length, mostPlannedNames))
+}
+
+/** The instances of an operation as far as they are objects; what else stands there is left to the check. */
+export function instancesOf({ instances }: Body): Body[] {
+  return Array.isArray(instances) ? instances.filter((instance): instance is Body => isObject(instance)) : []
+}
+
+/**
+ * The request as it goes over the wire, with a new idempotency key.
+ * @param source the video that a remix starts from
+ * @throws UsageError for a model or an id that cannot be a part of a path
+ */
+export function videoGatewayRequest(
+  gateway: Gateway,
+  { model, body }: VideoRequest,
+  source?: Job,
+): GatewayRequest & { readonly idempotencyKey: string } {
+  const idempotencyKey = mintIdempotencyKey(gateway.clock)
+  const keyed = { body, idempotencyKey }
+  if (source === undefined) return { ...operationRequest(gateway, model, keyed), idempotencyKey }
+  const id = source.kind === 'video' ? source.id : lastSegment(source.id)
+  return { ...remixRequest(gateway, id, keyed), idempotencyKey }
+}
+
+/** A picture by its path, or its bytes. */
+export type Picture =
+  /** The label is what messages name it by, beside its path: a flag, a field. */
+  { readonly label: string; readonly path: string } | { readonly label: string; readonly bytes: Uint8Array }
+
+/** A picture inside an instance (wire notes, section 7). */
+export interface InlineImage {
+  readonly bytesBase64Encoded: string
+  readonly mimeType: string
+}
+
+/** What pictures become in an instance. */
+export interface InstancePictures {
+  readonly image?: InlineImage
+  readonly lastFrame?: InlineImage
+  readonly referenceImages?: readonly { readonly image: InlineImage; readonly referenceType: string }[]
+}
+
+/**
+ * Reads a picture; its type comes from its bytes.
+ * @throws UsageError, FileError
+ */
+export async function readPicture(context: Context, picture: Picture): Promise<InlineImage> {
+  const bytes = 'bytes' in picture ? picture.bytes : await readInputFile(context, picture.path)
+  if (bytes instanceof ModelgateError) throw bytes.saying(`${picture.label}: ${bytes.message}`)
+  const mimeType = sniffMediaType(bytes.subarray(0, 4096))
+  if (mimeType?.startsWith('image/')) {
+    return { bytesBase64Encoded: Buffer.from(bytes).toString('base64'), mimeType }
+  }
+  const name = 'path' in picture ? `${picture.label} ${JSON.stringify(picture.path)}` : picture.label
+  const actual = mimeType === undefined ? '' : ` but ${mimeType}`
+  throw new UsageError(`${name} is not a picture${actual}.`, { code: 'not_a_picture' })
+}
+
+export const hasPrompt = ({ prompt }: Body) => prompt !== undefined
+
+/**
+ * Adds prompt and pictures: as an instance of their own, or as what the instances of the body lack.
+ * @throws UsageError where they belong to none of several instances
+ */
+export function addInstance(body: Body, prompt: string | undefined, pictures: InstancePictures): void {
+  if (body['instances'] === undefined) {
+    body['instances'] = [{ ...(prompt === undefined ? {} : { prompt }), ...pictures }]
+    return
+  }
+  const instances = instancesOf(body)
+  const lacking = instances.filter((instance) => !hasPrompt(instance))
+  if (prompt !== undefined && lacking.length === 0) {
+    throw new UsageError('Every one of the --instances has its own prompt: leave out the one beside them.')
+  }
+  if (Object.keys(pictures).length > 0 && instances.length !== 1) {
+    throw new UsageError(
+      '--image, --last-frame and --reference go with one instance: put them into the --instances.',
+    )
+  }
+  for (const instance of lacking) if (prompt !== undefined) instance['prompt'] = prompt
+  for (const instance of instances) Object.assign(instance, pictures)
+}
+
+/** Where the videos of a job go, as it is put on record. */
+export type VideoLocation = Omit<NewJob['output'], 'cwd'>
+
+/**
+ * Plans the names of the videos.
+ * @param named what names are made of; `now` is when the job was asked for, in milliseconds since 1970
+ * @param cwd the folder that relative paths belong to, where it is another than the present one
+ */
+export function planVideos(
+  context: Context,
+  { output, folder, force }: VideoLocation,
+  named: { readonly model: string; readonly prompt: string; readonly count: number; readonly now: number },
+  cwd?: string,
+): OutputPlan {
+  const plan = planOutputs(cwd === undefined ? context : { ...context, cwd }, {
+    ...named,
+    ...(output === null ? {} : { output }),
+    ...(folder === null ? {} : { folder }),
+    kind: 'video',
+    force,
+  })
+  if (cwd === undefined || cwd === context.cwd) return plan
+  return { ...plan, pathFor: (video) => resolve(cwd, plan.pathFor(video)) }
+}

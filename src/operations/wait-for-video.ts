@@ -1,0 +1,133 @@
+import { hasEnded } from '../contract/video-state.ts'
+import type { VideoState } from '../contract/videos.ts'
+import type { ModelgateError } from '../errors.ts'
+import type { VideoDocument } from '../events/video.ts'
+import type { JobReport } from '../gateway/videos/job-fields.ts'
+import type { Job } from '../gateway/videos/look-up-job.ts'
+import { resultPlaces } from '../gateway/videos/result-places.ts'
+import { waitForJob } from '../gateway/videos/wait-for-job.ts'
+import type { NamedJob } from './jobs.ts'
+import { withRecordedFacts } from './look-up-video.ts'
+import type { Call, Outcome } from './operation.ts'
+import { saveVideos, type SavePlan } from './save-videos.ts'
+import {
+  beginRun,
+  changeOf,
+  jobFailed,
+  judgeCount,
+  keepRecord,
+  settleRun,
+  type VideoRun,
+} from './video-run.ts'
+
+/** How a job is waited for, and where its videos go. */
+export interface WaitPlan extends SavePlan {
+  /** Whether fewer videos than were asked for are a failure. */
+  readonly strict: boolean
+  /** The first wait between two look-ups, in seconds; the usual one unless given. */
+  readonly pollIntervalS: number | undefined
+  /** When the wait ends, on the monotonic clock, in milliseconds; undefined when it does not. */
+  readonly deadlineMs: number | undefined
+}
+
+/** Waits for a job that was started before, and saves its videos. */
+export async function waitForVideo(
+  call: Call,
+  command: VideoDocument['command'],
+  named: NamedJob,
+  plan: WaitPlan,
+): Promise<Outcome<VideoDocument>> {
+  const { id, kind, stored } = named
+  const run = beginRun(call.listener, { command, model: stored?.record.model ?? '', stored })
+  return settleRun(
+    call,
+    run,
+    () => waitAndSave(call, run, plan, { id, kind }),
+    (error) => withRecordedFacts(error, named, run),
+  )
+}
+
+/**
+ * Waits for a job and saves its videos.
+ * @param first what is known already, so that it is not asked for at once
+ * @returns the error of a command of which some videos are missing
+ * @throws ModelgateError; each knows the job's id and, where the job goes on, the command that takes the wait up again
+ */
+export async function waitAndSave(
+  call: Call,
+  run: VideoRun,
+  plan: WaitPlan,
+  job: Job,
+  first?: JobReport,
+): Promise<ModelgateError | undefined> {
+  const { context, listener } = call
+  const { stored } = run
+  const { deadlineMs } = plan
+  // The limit of a whole request is that of the whole wait here, which counts from the start of the command.
+  const gateway = { ...call.gateway, limits: { ...call.gateway.limits, total: undefined } }
+  const startedAt = stored?.record.created_at ?? first?.createdAt ?? undefined
+  const sinceStartS = startedAt === undefined ? 0 : Math.max(0, context.clock.now() / 1000 - startedAt)
+  const timeLeft = createTimeLeft()
+  let writing = Promise.resolve()
+  const ended = await waitForJob(gateway, job, {
+    firstWaitS: plan.pollIntervalS,
+    deadlineMs,
+    first,
+    isUnverified: stored === undefined && first === undefined,
+    resumeHint: `The job goes on; to wait for it again: ${plan.resume(job.id)}`,
+    onReport(found, { elapsedMs }) {
+      const { state, status, progress } = found
+      run.job = found
+      listener.event({
+        type: 'job-progress',
+        id: job.id,
+        state,
+        status,
+        progress,
+        elapsed_s: Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10,
+        remaining_s: timeLeft({ state, progress, elapsedMs }),
+      })
+      // One after the other, and without keeping the next look-up waiting.
+      writing = writing.then(() => keepRecord(run, changeOf(found)))
+    },
+    onFailedLookUp: ({ attempt, waitS, httpStatus, reason }) =>
+      listener.event({
+        type: 'poll-fail',
+        id: job.id,
+        attempt,
+        wait_s: waitS,
+        http_status: httpStatus,
+        reason,
+      }),
+  }).finally(() => writing)
+  if (ended.state === 'failed') throw jobFailed(ended)
+  const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
+  const missing = await saveVideos({ ...call, gateway: inTime }, run, plan, job, ended)
+  return missing ?? judgeCount(run, ended, resultPlaces(ended).length, plan.strict)
+}
+
+/** What one look-up found. */
+interface LookUp {
+  readonly state: VideoState
+  /** 0 to 100; null when the gateway does not say. */
+  readonly progress: number | null
+  /** Since the wait began. */
+  readonly elapsedMs: number
+}
+
+/**
+ * The time that a job has left if it goes on as it did since it was first seen under way: its time in a queue says
+ * nothing about its pace, and of the time before the first look nobody knows how much of it was queue.
+ * @returns takes what each look-up found, and gives whole seconds; null while the pace is not known
+ */
+export function createTimeLeft(): (found: LookUp) => number | null {
+  let first: { readonly done: number; readonly atMs: number } | undefined
+  return ({ state, progress, elapsedMs }) => {
+    const done = progress ?? 0
+    if (hasEnded(state) || done >= 100) return 0
+    if (first === undefined && (state === 'in_progress' || done > 0)) first = { done, atMs: elapsedMs }
+    if (first === undefined || done <= first.done || elapsedMs <= first.atMs) return null
+    const msForEach = (elapsedMs - first.atMs) / (done - first.done)
+    return Math.round((msForEach * (100 - done)) / 1000)
+  }
+}
