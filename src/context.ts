@@ -17,14 +17,14 @@ export interface Clock {
   monotonic(): number
   /**
    * Calls back once, after `ms`; keeps the process alive until then.
-   * @param label tells the pauses of the program from its time limits
+   * @param label distinguishes the pauses of the program from its time limits
    */
   timer(ms: number, callback: () => void, label?: 'sleep'): Timer
   /** A number in [0, 1). */
   random(): number
 }
 
-/** The program's only door to the process. */
+/** The program's only access to the process. */
 export interface Context {
   readonly stdin: Input
   readonly stdout: Sink
@@ -37,7 +37,7 @@ export interface Context {
   readonly clock: Clock
   /** Aborted with an `Interrupted` on a signal, with an `OutputClosed` when standard output is closed. */
   readonly signal: AbortSignal
-  /** The words that start this program, for hints that can be pasted. */
+  /** The command that starts this program, for hints to paste. */
   readonly program: string
 }
 

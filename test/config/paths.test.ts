@@ -36,7 +36,7 @@ test.each<[string, TestOverrides, string | undefined]>([
   expect(configFolder(testContext(overrides))).toBe(expected)
 })
 
-test('the working directory never stands in for a home that nobody named', () => {
+test('the working directory never replaces a missing home', () => {
   expect(homeFolder(testContext({ home: '/repository', cwd: '/repository' }))).toBeUndefined()
   expect(
     configFolder(testContext({ home: '/repository', cwd: '/repository', env: { HOME: '' } })),

@@ -89,7 +89,7 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
   `)
 })
 
-test('json: only warnings, and how a job is, are told before the document', async () => {
+test('json: only warnings and the state of a job are printed before the document', async () => {
   expect(await table({ mode: 'json' })).toMatchInlineSnapshot(`
     "
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
@@ -177,8 +177,8 @@ test('raw: no event reaches standard output', async () => {
 test.each([{}, { terminal: true }, { mode: 'json' }, { mode: 'raw' }, { mode: 'jsonl' }] as const)(
   'quiet: nothing on standard error but the id of a job, which costs money (%j)',
   async (settings) => {
-    const told = (await table({ ...settings, quiet: true })).split('\n').filter((row) => / ! /.test(row))
-    expect(told).toEqual([
+    const printed = (await table({ ...settings, quiet: true })).split('\n').filter((row) => / ! /.test(row))
+    expect(printed).toEqual([
       'mode' in settings && settings.mode !== 'raw'
         ? 'job-create ! {"type":"job-create","id":"video_1","kind":"video"}⏎'
         : 'job-create ! job video_1 started; resume with: modelgate video wait video_1⏎',

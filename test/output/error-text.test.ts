@@ -11,7 +11,7 @@ import { errorDocument } from '../../src/output/json-output.ts'
 import { reportError } from '../../src/output/create-output.ts'
 import { testContext } from '../support/test-context.ts'
 
-async function told(error: ModelgateError): Promise<string> {
+async function printed(error: ModelgateError): Promise<string> {
   const context = testContext()
   await reportError(context, error, { quiet: false })
   expect(context.stdout.text).toBe('')
@@ -20,7 +20,7 @@ async function told(error: ModelgateError): Promise<string> {
 
 test('every problem has a line, what helps comes after', async () => {
   const problems = ['--top-p must be at most 1, not 3.', '--seed must be a whole number.']
-  expect(await told(new UsageError(problems, { hint: 'See modelgate help generate.' })))
+  expect(await printed(new UsageError(problems, { hint: 'See modelgate help generate.' })))
     .toMatchInlineSnapshot(`
     "modelgate: --top-p must be at most 1, not 3.
     modelgate: --seed must be a whole number.
@@ -29,10 +29,10 @@ test('every problem has a line, what helps comes after', async () => {
   `)
 })
 
-test('an unknown outcome tells the ids and what it may have cost', async () => {
+test('an unknown outcome has the ids and what it may have cost', async () => {
   const facts = { requestId: 'req_1', remoteId: 'resp_1', hint: 'Look at the account before running again.' }
   const error = new ModelgateError('unknown', 'connection_lost', 'The connection was lost.', facts)
-  expect(await told(error)).toMatchInlineSnapshot(`
+  expect(await printed(error)).toMatchInlineSnapshot(`
     "modelgate: The connection was lost.
       hint: Look at the account before running again.
       request id: req_1
@@ -46,7 +46,7 @@ test('what was billed for certain is said so', async () => {
   const error = new ModelgateError('schema', 'schema_mismatch', 'The answer does not match.', {
     billed: 'yes',
   })
-  expect(await told(error)).toBe('modelgate: The answer does not match.\n  The request was billed.\n')
+  expect(await printed(error)).toBe('modelgate: The answer does not match.\n  The request was billed.\n')
 })
 
 test.each<[ExitName, ErrorFacts, Billed]>([
@@ -95,10 +95,10 @@ test('every fact has its place in the document', () => {
 })
 
 test('a signal is one word', async () => {
-  expect(await told(new Interrupted('terminate'))).toBe('modelgate: Terminated.\n')
+  expect(await printed(new Interrupted('terminate'))).toBe('modelgate: Terminated.\n')
 })
 
 test('a signal that struck when a request had been sent says what that may cost', async () => {
   const struck = new Interrupted('interrupt').during('wait', 'maybe')
-  expect(await told(struck)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
+  expect(await printed(struck)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
 })

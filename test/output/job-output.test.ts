@@ -21,7 +21,7 @@ async function printed(
   return context.stdout.text.split('\n')
 }
 
-test('a job is told line by line: what it is called, how it is, until when its result is kept', async () => {
+test('a job is reported line by line: its id, its state, how long its result is kept', async () => {
   expect(await printed({ expires_at: now + 3_120 })).toEqual([
     'id        video_1',
     'model     video-model',
@@ -49,7 +49,7 @@ test.each([
   }
 })
 
-test('a job whose state is the failure of the command is told all the same', async () => {
+test('a job whose state is the failure of the command is reported all the same', async () => {
   const context = testContext({ env: { NO_COLOR: '1' } })
   const output = createOutput(context, { quiet: false, usage: false, result: 'job' })
   const failure = new ModelgateError('failed', 'job_failed', 'The job video_1 failed: too dark')

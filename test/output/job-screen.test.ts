@@ -35,7 +35,7 @@ async function play(options: ScreenOptions) {
   return [...result.screens, result.lines].map(timeless)
 }
 
-test('at 80 columns the line stands below what is told, and is gone at the end', async () => {
+test('at 80 columns the line is below the notices, and is gone at the end', async () => {
   expect(await play({ columns: 80 })).toMatchInlineSnapshot(`
     [
       [

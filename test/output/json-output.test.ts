@@ -145,7 +145,7 @@ test('jsonl: a failure is the last line on standard output', async () => {
   expect(context.stderr.text).toBe('')
 })
 
-test('jsonl: with standard output gone a failure is told on standard error', async () => {
+test('jsonl: with standard output gone a failure is reported on standard error', async () => {
   const { context, output } = outputOf('jsonl')
   context.stdout.fail(new FileError('output_failed', 'Standard output cannot be written.'))
   await output.error(failure)
@@ -210,7 +210,7 @@ test.each([
   ['json', 'stderr'],
   ['jsonl', 'stdout'],
   [undefined, 'stderr'],
-] as const)('an error before there is an output (%s) is told on %s alone', async (json, stream) => {
+] as const)('an error before there is an output (%s) is on %s alone', async (json, stream) => {
   const context = testContext()
   await reportError(context, failure, { json, quiet: true })
   const other = stream === 'stdout' ? 'stderr' : 'stdout'

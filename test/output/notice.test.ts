@@ -7,6 +7,6 @@ test.each([
   ['Busy (HTTP 429): wait.', 429, 'retry in 0.4 s (2 left): Busy (HTTP 429): wait.'],
   ['too many requests', 429, 'retry in 0.4 s (2 left): too many requests (HTTP 429)'],
   ['The connection was lost.', null, 'retry in 0.4 s (2 left): The connection was lost.'],
-])('a retry after %j tells the status once', (reason, http_status, text) => {
+])('a retry after %j has the status once', (reason, http_status, text) => {
   expect(noticeOf({ ...retry, reason, http_status })?.text).toBe(text)
 })

@@ -100,7 +100,7 @@ test('the same as JSON names the file', async () => {
   })
 })
 
-test('a mismatch whose file cannot be written is still told, with the text on standard output', async () => {
+test('a mismatch whose file cannot be written is still reported, with the text on standard output', async () => {
   const file = memoryFile(new FileError('no_space', 'There is no space left.'))
   const { context, output } = outputTo(file)
   output.event(textDelta('Hello'))

@@ -125,7 +125,7 @@ test('a stream hides what the whole text would, wherever it is cut', () => {
       }
       clean += stream.end()
       const whole = createRedactor([key])(text)
-      // Three characters may have gone out before they could be told from other text.
+      // Three characters may have gone out before they could be recognised.
       expect(clean.replaceAll('[hidden]', '').length).toBeLessThanOrEqual(
         whole.replaceAll('[hidden]', '').length +
           3 * (text.split('sk').length + text.split(/[0-9A-Z]/i).length),

@@ -101,7 +101,7 @@ test('a long wait shows a spinner, which is gone when the text comes', async () 
   expect(lines).toEqual(['Hello', 'tokens: 3 in (0 cached), 5 out, 8 total'])
 })
 
-test('a notice during the wait stands above the spinner', async () => {
+test('a notice during the wait is above the spinner', async () => {
   const steps = [sampleEvents.start, key, sampleEvents['warning-add'], end]
   const { lines } = await play(steps, whenWaiting)
   expect(lines[0]).toBe('warning: user is deprecated')

@@ -115,7 +115,7 @@ test('a slow reader holds back the flush, and nothing is lost', async () => {
 })
 
 test.each([new OutputClosed(), new FileError('output_failed', 'Standard output cannot be written.')])(
-  'a standard output that fails is told by flush and by end: $code',
+  'flush and end report a standard output that fails: $code',
   async (reason) => {
     const context = testContext()
     const output = createOutput(context, settings)

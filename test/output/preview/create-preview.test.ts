@@ -218,7 +218,7 @@ test.each<[string, string]>([
   expect(notices).toEqual([])
 })
 
-test('who asks for a protocol that tmux does not pass on is told how to allow it', async () => {
+test('a protocol that tmux does not pass through comes with a hint how to allow it', async () => {
   const { screen, notices } = await show('kitty', [tiny], tmuxEnvironment(String.raw`off\nxterm-kitty\n\n`))
   expect(screen).toContain('▀')
   expect(notices).toEqual([

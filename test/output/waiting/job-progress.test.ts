@@ -71,7 +71,7 @@ test.each([
   expect(stderr.text).not.toMatch(/[\0-\t\u000b-\u001f\u007f]/)
 })
 
-test('a word for a state that nobody knows is told once', () => {
+test('an unknown state is reported once', () => {
   const { stderr, output } = play({})
   output.event(progress({ status: 'RUNNING' }))
   for (const status of ['gargling', 'gargling', 'humming']) output.event(progress({ status }))
@@ -80,7 +80,7 @@ test('a word for a state that nobody knows is told once', () => {
   ])
 })
 
-test("a log tells the gateway's own word beside the state", () => {
+test("a log has the gateway's own name beside the state", () => {
   const { stderr, output } = play({})
   output.event(progress({ status: 'queued', state: 'pending', progress: null, remaining_s: null }))
   output.event(progress({ status: 'rendering', remaining_s: null }))
@@ -94,7 +94,7 @@ test("a log tells the gateway's own word beside the state", () => {
 test.each([
   ['quiet', { quiet: true }],
   ['quiet, live', { quiet: true, live: true }],
-  ['--jsonl, whose lines tell it', { mode: 'jsonl' }],
+  ['--jsonl, whose lines have it', { mode: 'jsonl' }],
 ] as const)('nothing is said on standard error: %s', (_, options) => {
   const { clock, stderr, output } = play(options)
   output.event(progress())
@@ -121,7 +121,7 @@ test('the line goes on between two look-ups, never back', async () => {
   expect(await screenOf(stderr)).toEqual([expect.stringContaining('100%  in_progress')])
 })
 
-test('a notice stands above the line, a path takes its place', async () => {
+test('a notice is above the line, a path replaces it', async () => {
   const { clock, stderr, stdout, output } = play({ live: true })
   output.event(progress())
   output.event(sampleEvents['poll-fail'])
@@ -163,7 +163,7 @@ test('a signal takes the line off at once, and it does not come back', async () 
   expect([await screenOf(stderr), clock.pendingTimers]).toEqual([[], 0])
 })
 
-test('of look-ups that fail in a row, the first and every fifth are told', () => {
+test('of consecutive failed look-ups, the first and every fifth are reported', () => {
   const { stderr, output } = play({})
   for (let attempt = 1; attempt <= 11; attempt++) {
     output.event({ ...sampleEvents['poll-fail'], attempt, http_status: null, reason: 'reset' })
