@@ -1,4 +1,4 @@
-import { createGrowingText } from '../files/growing-text.ts'
+import { createGrowingText } from '../growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
 import type { Usage } from '../events/text.ts'
 import type { OutputEvent, OutputDocument } from '../events/output.ts'

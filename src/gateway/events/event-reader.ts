@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject } from '../../json.ts'
 import {
   maxEventLines,

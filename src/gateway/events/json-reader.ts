@@ -1,5 +1,5 @@
 import { cut, malformed, tooLarge } from '../reply-errors.ts'
-import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 
 /** Messages of a usual form, which are read by their text: that is quicker than parsing them. */
 export interface FastPath {

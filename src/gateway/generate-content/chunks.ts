@@ -1,4 +1,4 @@
-import { createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
 import { dangerousNames } from '../../files/file-name.ts'

@@ -1,5 +1,5 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
-import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+import { beginningOnly, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
 import { isErrorEvent, replyError } from '../reply-errors.ts'
 import {

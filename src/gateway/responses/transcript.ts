@@ -1,6 +1,6 @@
 import type { Citation, TextEvent, ToolCall } from '../../events/text.ts'
 import { maxMessageCharacters } from '../events/message-reader.ts'
-import { beginningOnly, createGrowingText, type GrowingText } from '../../files/growing-text.ts'
+import { beginningOnly, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
 import { outputItemKinds } from '../../contract/responses.ts'
