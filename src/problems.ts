@@ -101,6 +101,7 @@ function partsOf(problem: ModelgateError): readonly ModelgateError[] {
   return problem.facts.problems ?? [problem]
 }
 
-function isProblem(error: unknown): error is ModelgateError {
+/** Whether an error is a mistake in what was given, or a file that cannot be used; all of these are reported together. */
+export function isProblem(error: unknown): error is ModelgateError {
   return error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'io')
 }

@@ -8,7 +8,7 @@ import { collect, explainCommon, strictMeanings } from './shared/common-options.
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
 import { parseTextFlag } from './shared/flag-value.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { allInputs } from './shared/problem-list.ts'
+import { allInputs } from '../problems.ts'
 import { isSet } from './shared/request-body.ts'
 import { readTextInputs, sendText, type TextInputs, type TextOptions } from './shared/text-command.ts'
 import { readResponseTool, responseToolForms } from './shared/tool-flag.ts'

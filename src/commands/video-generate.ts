@@ -12,7 +12,7 @@ import {
 import { collect } from './shared/common-options.ts'
 import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { allInputs } from './shared/problem-list.ts'
+import { allInputs } from '../problems.ts'
 import { isSet } from './shared/request-body.ts'
 import { readStandardInputBytes } from './shared/standard-input.ts'
 import type { VideoOptions } from './shared/video-command.ts'

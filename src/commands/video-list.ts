@@ -15,7 +15,7 @@ import { jobTable } from '../output/job-table.ts'
 import { type CommonOptions, refuseSome } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { openGateway, readSettings } from './shared/open-gateway.ts'
-import { createProblemList } from './shared/problem-list.ts'
+import { createProblemList } from '../problems.ts'
 import { openOutput } from './shared/run-operation.ts'
 import { addJobOptions } from './shared/video-command.ts'
 

@@ -15,7 +15,7 @@ import {
   refuseConflicts,
 } from './contract-flags.ts'
 import { configuredBaseUrl, readSettings } from './open-gateway.ts'
-import { createProblemList, type ProblemList } from './problem-list.ts'
+import { createProblemList, type ProblemList } from '../../problems.ts'
 import { applySets, isSet, startBody } from './request-body.ts'
 import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from './text-prompt.ts'
 

@@ -5,6 +5,7 @@ import { shownPath } from '../../files/file-error.ts'
 import { readStandardInputText } from './standard-input.ts'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { isProblem } from '../../problems.ts'
 import { parseJson } from '../../files/parse-json.ts'
 
 /** The text of a flag's value and a name for where it stood. */
@@ -40,8 +41,7 @@ export async function readFlagValue(context: Context, flag: string, value: strin
 
 /** The same error, where it is a problem of the input, with the flag in front of its message. */
 export function ofFlag(flag: string, error: unknown): unknown {
-  const isOfInput = error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'io')
-  return isOfInput ? error.amend({ message: `${flag}: ${error.message}` }) : error
+  return isProblem(error) ? error.amend({ message: `${flag}: ${error.message}` }) : error
 }
 
 /**

@@ -3,7 +3,7 @@ import { UsageError } from '../../errors.ts'
 import type { CommonOptions } from './common-options.ts'
 import { parseJsonFlag } from './flag-value.ts'
 import type { Body } from '../../operations/operation.ts'
-import type { ProblemList } from './problem-list.ts'
+import type { ProblemList } from '../../problems.ts'
 import { dangerousNames } from '../../files/file-name.ts'
 import { parseJson } from '../../files/parse-json.ts'
 

@@ -9,7 +9,7 @@ import { generateText, textGatewayRequest, type TextRequest } from '../../operat
 import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
 import { ofFlag, parseJsonFileFlag } from './flag-value.ts'
-import { allInputs } from './problem-list.ts'
+import { allInputs } from '../../problems.ts'
 import { setField } from './request-body.ts'
 import { runOperation } from './run-operation.ts'
 import { readStandardInputBytes } from './standard-input.ts'

@@ -12,7 +12,7 @@ import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
 import { isDryRun } from './dry-run.ts'
 import { readSettings } from './open-gateway.ts'
-import { throwProblems } from './problem-list.ts'
+import { throwProblems } from '../../problems.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
 import {
   findNamedJob,

@@ -197,7 +197,7 @@ describe('a source by URL', () => {
     ],
     ['an address with a password', () => 'http://me:pw@127.0.0.1/a', [], /user name or password/],
     ['something that is gone', (url) => `${url}/a`, [text('', { status: 410 })], /HTTP 410/],
-    ['nothing', (url) => `${url}/a`, [text('')], /empty file/],
+    ['nothing', (url) => `${url}/a`, [text('')], /is empty/],
     ['a page', (url) => `${url}/a`, [text('<html>')], /is not a picture that can be read/],
     ['broken base64', () => 'data:image/png;base64,%%%', [], /base64/],
   ])('that is %s is refused, naming the flag', async (_, urlFor, replies, message) => {
