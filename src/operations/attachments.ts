@@ -66,7 +66,7 @@ function urlAttachment(url: string): UrlAttachment {
 }
 
 function urlNotTaken(url: string): UsageError {
-  return new UsageError(`${JSON.stringify(url.slice(0, 100))} is a URL of a kind that is not taken.`, {
+  return new UsageError(`${JSON.stringify(url.slice(0, 100))} is not a kind of URL that can be attached.`, {
     code: 'bad_url',
     hint: 'The gateway fetches https:, http: or gs: URLs; file: URLs and paths are read here. Download it first.',
   })

@@ -66,7 +66,7 @@ export async function lastJob(store: JobStore, gateway: JobGateway): Promise<Nam
   if (last !== undefined) return namedJob(last, gateway)
   throw new UsageError('This machine has no job on record.', {
     code: 'no_job',
-    hint: 'Name the job by its id.',
+    hint: 'Give the id of the job.',
   })
 }
 

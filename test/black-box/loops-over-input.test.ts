@@ -38,7 +38,7 @@ async function run(shell: string, script: string, list = 'one\ntwo\nthree\n') {
   return { prompts, notes }
 }
 
-const [joined, leftAlone] = [/^modelgate: Joined 14 bytes of /, /^modelgate: Standard input is left alone/]
+const [joined, leftAlone] = [/^modelgate: Joined 14 bytes of /, /^modelgate: Standard input was left unread/]
 const items = ['item one', 'item two', 'item three']
 
 describe.each(shells)('in %s', (shell) => {

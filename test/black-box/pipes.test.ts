@@ -99,7 +99,7 @@ test('a prompt beside a pipe that stays open and silent', async () => {
   const argv = [...call(server.url), '--stdin-timeout', '0.01', 'x']
   const { exit, stdout, stderr } = await spawnProgram(argv, { stdin: 'pipe' }).ended
   expect({ exit, stdout: stdout.toString() }).toEqual({ exit: 2, stdout: '' })
-  expect(stderr).toContain('stayed open and silent for 0.01 s.')
+  expect(stderr).toContain('stayed open without sending anything for 0.01 s.')
 })
 
 test('control characters are bytes like any other in a pipe', async () => {

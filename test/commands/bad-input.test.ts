@@ -34,7 +34,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     ['@nope.txt'],
     ['The prompt: "nope.txt" cannot be read: it does not exist.'],
   ],
-  ['no file name', 'generate', ['--tools', '@', 'hi'], ['--tools lacks a file name after "@".']],
+  ['no file name', 'generate', ['--tools', '@', 'hi'], ['--tools has no file name after "@".']],
   [
     'a binary file as text',
     'generate',
@@ -78,20 +78,20 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     'respond',
     ['--previous-response-id', 'r', '--conversation', 'c', 'hi'],
     [
-      '--previous-response-id and --conversation exclude each other: previous_response_id cannot be combined with conversation.',
+      '--previous-response-id and --conversation cannot be used together: previous_response_id cannot be combined with conversation.',
     ],
   ],
   [
     'the other exclusive pair',
     'respond',
     ['--temperature', '1', '--top-p', '1', 'hi'],
-    ['--temperature and --top-p exclude each other: adjust temperature or top_p, not both.'],
+    ['--temperature and --top-p cannot be used together: adjust temperature or top_p, not both.'],
   ],
   [
     'an exclusive pair in the body',
     'respond',
     ['--body', '{"temperature":1}', '--top-p', '1', 'hi'],
-    ['--temperature and --top-p exclude each other: adjust temperature or top_p, not both.'],
+    ['--temperature and --top-p cannot be used together: adjust temperature or top_p, not both.'],
   ],
   [
     'stream options without a stream',
@@ -151,21 +151,21 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     'two flags for the system text',
     'generate',
     ['-s', 'a', '--system-instruction', '{"parts":[]}', 'hi'],
-    ['--system and --system-instruction exclude each other: give only one of them.'],
+    ['--system and --system-instruction cannot be used together.'],
   ],
   [
     'two flags for the earlier messages',
     'generate',
     ['--history', '[]', '--contents', '[{"parts":[]}]', 'hi'],
-    ['--history and --contents exclude each other: give only one of them.'],
+    ['--history and --contents cannot be used together.'],
   ],
   [
     'several flags for the schema, and another problem',
     'generate',
     ['--schema', '{}', '--response-schema', '{}', '--response-json-schema', '{}', '--top-k', '0', 'hi'],
     [
-      '--schema and --response-schema exclude each other: give only one of them.',
-      '--schema and --response-json-schema exclude each other: give only one of them.',
+      '--schema and --response-schema cannot be used together.',
+      '--schema and --response-json-schema cannot be used together.',
       '--top-k must be at least 1, not 0. --no-validate skips the checks against the documented limits.',
     ],
   ],
@@ -173,13 +173,13 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     'two flags for the form of the answer',
     'generate',
     ['--schema', '{}', '--response-mime-type', 'text/x.enum', 'hi'],
-    ['--schema and --response-mime-type exclude each other: give only one of them.'],
+    ['--schema and --response-mime-type cannot be used together.'],
   ],
   [
     'two flags for the format of the answer',
     'respond',
     ['--schema', '{}', '--text-format', '{"type":"text"}', 'hi'],
-    ['--schema and --text-format exclude each other: give only one of them.'],
+    ['--schema and --text-format cannot be used together.'],
   ],
   [
     'a list with an empty text',
@@ -297,7 +297,7 @@ test('a newcomer is told at once that gateway, model and prompt are missing', as
   expect(lines).toEqual([
     expect.stringMatching(/^No gateway is configured\. .*--sandbox/),
     expect.stringMatching(/^No prompt was given\. /),
-    expect.stringMatching(/^No model was named\. Name one with -m, MODELGATE_TEXT_MODEL/),
+    expect.stringMatching(/^No model was given\. Give one with -m, MODELGATE_TEXT_MODEL/),
   ])
 })
 

@@ -174,7 +174,7 @@ test.each([
   for (const flag of refused) {
     const value = /model|output|body/.test(flag) ? ['x'] : []
     const { code, err } = await runMain([...words, flag, ...value])
-    expect([code, err]).toEqual([2, expect.stringContaining(`${flag} means nothing to ${name}.`)])
+    expect([code, err]).toEqual([2, expect.stringContaining(`${flag} does not apply to ${name}.`)])
   }
 })
 

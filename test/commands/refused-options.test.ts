@@ -10,9 +10,9 @@ test('the sandbox says of each option of requests that it means nothing there', 
   expect([code, out]).toEqual([2, ''])
   const { error } = JSON.parse(err) as { error: { message: string; hint: string; billed: string } }
   expect(error.message.split('\n')).toEqual([
-    '--model means nothing to sandbox, which sends no request.',
-    '--json means nothing to sandbox, which sends no request.',
-    '--dry-run means nothing to sandbox, which sends no request.',
+    '--model does not apply to sandbox, which sends no request.',
+    '--json does not apply to sandbox, which sends no request.',
+    '--dry-run does not apply to sandbox, which sends no request.',
   ])
   expect([error.hint, error.billed]).toEqual(['See modelgate sandbox --help.', 'no'])
 })
@@ -25,7 +25,7 @@ test.each(quietOnes)('%s refuses options of requests, before and after its name'
   ]) {
     const { code, out, err } = await runMain(argv)
     expect([code, out]).toEqual([2, ''])
-    expect(err).toContain(`modelgate: --retry means nothing to ${name}, which sends no request.\n`)
+    expect(err).toContain(`modelgate: --retry does not apply to ${name}, which sends no request.\n`)
   }
 })
 

@@ -41,7 +41,7 @@ test.each(['ftp://host/a.png', 's3://bucket/key', 'data:image/png;base64,AAAA', 
     await expect(readAttachment(testContext(), url)).rejects.toMatchObject({
       exitCode: 2,
       code: 'bad_url',
-      message: expect.stringContaining('is a URL of a kind that is not taken'),
+      message: expect.stringContaining('is not a kind of URL that can be attached'),
       facts: { hint: expect.stringMatching(/https:, http: or gs:.*file:/) },
     })
   },

@@ -81,6 +81,6 @@ function editModel(body: Body, configured: string | undefined, options: EditOpti
   return {
     model,
     send: false,
-    warning: `No model was named: the gateway takes ${model}, ${reason}. Name one with -m.`,
+    warning: `No model was given: the gateway takes ${model}, ${reason}. Give one with -m.`,
   }
 }

@@ -57,7 +57,7 @@ export function combinationProblems({ stdout }: Context, options: ImageOptions):
           ...ofAllFiles,
         ])
       : []),
-    ...(force && skipExisting ? ['--force and --skip-existing exclude each other.'] : []),
+    ...(force && skipExisting ? ['--force and --skip-existing cannot be used together.'] : []),
   ]
 }
 

@@ -173,7 +173,7 @@ function sentence(
   }
   const flag = flagFor(path, flags)
   if (kind === 'exclusive')
-    return `${flag} and ${flagFor(other ?? '', flags)} exclude each other: ${problem}.`
+    return `${flag} and ${flagFor(other ?? '', flags)} cannot be used together: ${problem}.`
   if (kind === 'requires') return `${flag} needs ${flagFor(other ?? '', flags)}: ${problem}.`
   return `${flag} ${problem}.`
 }

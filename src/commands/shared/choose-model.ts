@@ -65,9 +65,9 @@ export async function chooseModel(
     const answer = await askText(context, 'Model:')
     if (answer.trim() !== '') return answer.trim()
   }
-  throw new UsageError('No model was named.', {
+  throw new UsageError('No model was given.', {
     code: 'model_missing',
-    hint: `Name one with -m, ${env}, or ${file} in the configuration.`,
+    hint: `Give one with -m, ${env}, or ${file} in the configuration.`,
   })
 }
 

@@ -146,7 +146,7 @@ export function refuseCommonOptions(command: Command, refused?: ReadonlySet<stri
   if (inVain.length === 0) return
   const name = wordsOf(command)
   const reason = refused === undefined ? ', which sends no request' : ''
-  const problems = inVain.map(({ long }) => `${long} means nothing to ${name}${reason}.`)
+  const problems = inVain.map(({ long }) => `${long} does not apply to ${name}${reason}.`)
   throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
 }
 

@@ -168,6 +168,6 @@ export function refuseConflicts(
   const isGiven = (flag: string) => options[attribute(flag.slice(2))] !== undefined
   const problems = pairs
     .filter(([one, other]) => isGiven(one) && isGiven(other))
-    .map(([one, other]) => `${one} and ${other} exclude each other: give only one of them.`)
+    .map(([one, other]) => `${one} and ${other} cannot be used together.`)
   if (problems.length > 0) throw new UsageError(problems, { code: 'conflicting_option' })
 }

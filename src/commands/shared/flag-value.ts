@@ -29,7 +29,7 @@ export async function readFlagValue(context: Context, flag: string, value: strin
   }
   const path = value.slice(1)
   const place = `${flag}: ${shownPath(path)}`
-  if (path === '') throw new UsageError(`${flag} lacks a file name after "@".`)
+  if (path === '') throw new UsageError(`${flag} has no file name after "@".`)
   const bytes = await readInputFile(context, path)
   if (bytes instanceof ModelgateError) throw ofFlag(flag, bytes)
   const { text, invalid } = decodeText(bytes)

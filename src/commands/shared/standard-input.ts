@@ -49,8 +49,8 @@ export async function readPrompt(context: Context, source: PromptSource): Promis
 }
 
 const leftAlone =
-  'Standard input is left alone: it is a file that has been read in part, as by a loop. ' +
-  '"-" as the prompt reads the rest; --no-stdin leaves it alone without this note.'
+  'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
+  '"-" as the prompt reads the rest; --no-stdin silences this note.'
 
 function joinedNote(kind: InputKind, piped: string): string {
   const bytes = Buffer.byteLength(piped)
@@ -120,7 +120,7 @@ function silenceSteps({ stdinTimeout = defaultSeconds.standardInput, notice }: P
   const givingUp: SilenceStep = {
     afterMs: timeoutMs,
     act() {
-      const message = `There is a prompt, but standard input is a pipe that stayed open and silent for ${stdinTimeout} s.`
+      const message = `There is a prompt, but standard input is a pipe that stayed open without sending anything for ${stdinTimeout} s.`
       throw new UsageError(message, { code: 'stdin_silent', hint: waysOut })
     },
   }

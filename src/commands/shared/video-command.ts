@@ -75,7 +75,7 @@ export async function findNamedJob(
   if (last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
   if (last) return lastJob(store, gateway)
   if (text !== undefined && text.trim() !== '') return findJob(store, text, gateway)
-  throw new UsageError('No job was named.', {
+  throw new UsageError('No job was given.', {
     code: 'id_missing',
     hint: 'Give the id of a video or the name of an operation, or --last for the job started last.',
   })

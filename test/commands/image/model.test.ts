@@ -69,7 +69,7 @@ test('create without a model says how to name one', async () => {
   expect(await imageRefusal(['create', 'a dot'], { cwd })).toMatchObject({
     exit: 2,
     code: 'model_missing',
-    hint: 'Name one with -m, MODELGATE_IMAGE_MODEL, or image_model in the configuration.',
+    hint: 'Give one with -m, MODELGATE_IMAGE_MODEL, or image_model in the configuration.',
   })
 })
 
@@ -86,7 +86,7 @@ describe('an edit without a model', () => {
     expect(request.model).toBe('image-model-b')
     expect('model' in request.body).toBe(false)
     expect(request.warnings).toEqual([
-      'No model was named: the gateway takes image-model-b, the default of an edit. Name one with -m.',
+      'No model was given: the gateway takes image-model-b, the default of an edit. Give one with -m.',
     ])
   })
 
@@ -101,7 +101,7 @@ describe('an edit without a model', () => {
     expect(request.model).toBe('image-model-a')
     expect('model' in request.body).toBe(false)
     expect(request.warnings).toEqual([
-      `No model was named: the gateway takes image-model-a, because of --${flagName(name)}. Name one with -m.`,
+      `No model was given: the gateway takes image-model-a, because of --${flagName(name)}. Give one with -m.`,
     ])
   })
 

@@ -93,7 +93,7 @@ describe('what excludes each other is refused, both flags named', () => {
     [['--raw', '--sidecar'], '--raw saves nothing, so --sidecar has no meaning.'],
     [['--raw', '--skip-existing'], '--raw saves nothing, so --skip-existing has no meaning.'],
     [['--raw', '--save-partials'], '--raw saves nothing, so --save-partials has no meaning.'],
-    [['--force', '--skip-existing'], '--force and --skip-existing exclude each other.'],
+    [['--force', '--skip-existing'], '--force and --skip-existing cannot be used together.'],
   ])('%j', async (argv, line) => {
     expect(await refusal(argv)).toMatchObject({ exit: 2, lines: [line] })
   })

@@ -50,7 +50,7 @@ test('a file that cannot be used is named with its flag', async () => {
   await expect(parse('@empty')).rejects.toMatchObject({ exitCode: 2, message: '--tools: "empty" is empty.' })
   await expect(parse('@')).rejects.toMatchObject({
     exitCode: 2,
-    message: '--tools lacks a file name after "@".',
+    message: '--tools has no file name after "@".',
   })
   await expect(parse('@binary')).rejects.toMatchObject({
     exitCode: 2,

@@ -102,7 +102,7 @@ test('a file that somebody has begun to read is left alone beside a prompt, with
   const stdin = pipedInput('file', 'some')
   const { notices, prompt: reading } = start(stdin, { argument: 'asked' })
   expect([await reading, stdin.reads]).toEqual(['asked', 0])
-  expect(notices).toEqual([expect.stringMatching(/^Standard input is left alone: .*--no-stdin/)])
+  expect(notices).toEqual([expect.stringMatching(/^Standard input was left unread: .*--no-stdin/)])
 })
 
 test('a file that somebody has read to its end is left alone, and nothing is lost that had to be said', async () => {

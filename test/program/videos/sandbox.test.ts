@@ -99,10 +99,10 @@ test('a job on record knows that it is in the sandbox; only a new one has to be 
 })
 
 test.each([
-  [['list', '-o', 'x'], '--output means nothing to video list.'],
-  [['list', '--raw', '--set', 'a=1'], '--set means nothing to video list.'],
-  [['status', 'video_1', '-m', 'm'], '--model means nothing to video status.'],
-  [['wait', 'video_1', '--body', '{}'], '--body means nothing to video wait.'],
+  [['list', '-o', 'x'], '--output does not apply to video list.'],
+  [['list', '--raw', '--set', 'a=1'], '--set does not apply to video list.'],
+  [['status', 'video_1', '-m', 'm'], '--model does not apply to video status.'],
+  [['wait', 'video_1', '--body', '{}'], '--body does not apply to video wait.'],
 ])('%j is refused: what it says cannot be obeyed', async (words, message) => {
   const { code, err } = await videoStudio(nowhere).run(words)
   expect([code, err]).toEqual([2, expect.stringContaining(message)])
