@@ -1,6 +1,6 @@
 /**
  * Every way a command can end, and the errors that lead there.
- * An error knows its exit code where it is born; `main` only reads it.
+ * An error knows its exit code where it is created; `main` only reads it.
  */
 
 export interface ExitCode {
@@ -81,7 +81,7 @@ export type Phase =
   | 'result'
   | 'output'
 
-/** What an error tells beyond its message; every field is optional. */
+/** What an error says beyond its message; every field is optional. */
 export interface ErrorFacts {
   readonly phase?: Phase
   readonly httpStatus?: number
@@ -133,7 +133,7 @@ export class ModelgateError extends Error {
       ...this.facts,
       ...Object.fromEntries(known),
     })
-    // An Interrupted has to stay one: the exit code is not all that handlers go by.
+    // Handlers go by the class, too: an Interrupted has to stay one.
     Object.assign(amended, { name: this.name })
     return Object.setPrototypeOf(amended, Object.getPrototypeOf(this) as object) as this
   }
@@ -204,7 +204,7 @@ export class Interrupted extends ModelgateError {
     super(exit, 'interrupted', message, facts)
   }
 
-  /** The same signal, as whoever had sent a request knows it: how far that had come, what it may cost, what is left. */
+  /** The same signal, with what is known of the request that it interrupted. */
   during(phase: Phase, billed: Billed, hint?: string): this {
     return this.amend({ phase, billed, hint })
   }
@@ -230,7 +230,7 @@ export class AlreadyReported extends Error {
   }
 }
 
-/** The error as one that knows its exit code: whatever no one foresaw is a bug (exit 1). */
+/** The error as one that knows its exit code: anything unexpected is a bug (exit 1). */
 export function asModelgateError(error: unknown, debug: boolean): ModelgateError {
   if (error instanceof ModelgateError) return error
   // The stack is for the report, so only `--debug` shows it.

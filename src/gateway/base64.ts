@@ -5,18 +5,17 @@ export const maxResultBytes = 2048 * 1024 ** 2
 
 /** Decoded bytes are handed over in blocks of this size: few and large writes. */
 const blockBytes = 393_216
-/** As many characters as a block holds. */
+/** The characters of one block. */
 const blockCharacters = (blockBytes / 3) * 4
 
 const alphabetOnly = /^[\w+/-]*$/
 const whiteSpace = /[\t\n\f\r ]+/g
 
 /**
- * A decoder for base64 that arrives in pieces, in both alphabets, with white space and missing padding, and nothing else
- * (fault E34).
- * Whole quanta go through Node's own decoder, which skips what it does not know: that it gives as many
- * bytes as there should be proves that it has skipped nothing.
- * @param write receives each block, which holds only until the promise is settled: a fresh one each time would
+ * A decoder for base64 that arrives in pieces: either alphabet, white space and missing padding are accepted, and nothing
+ * else (fault E34). Node's own decoder skips invalid characters: that it returns the expected number of bytes proves that
+ * there were none.
+ * @param write receives each block, which is valid only until the promise settles: a fresh one each time would
  *   cost more memory than the garbage collector gives back in time
  */
 export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>, maxBytes = maxResultBytes) {
@@ -37,7 +36,7 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
     await write(full)
   }
 
-  /** Decodes whole quanta; false when something in them is not of the alphabet. */
+  /** Decodes whole quanta; false when they contain an invalid character. */
   const decodeQuanta = async (quanta: string): Promise<boolean> => {
     const size = (quanta.length / 4) * 3
     if (used + size > blockBytes) await flush()
@@ -85,9 +84,9 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
     },
     /** Hands over the rest; how many bytes there were in all. @throws ContractError `bad_base64` */
     async end() {
-      // One character is less than a byte; padding where nothing is to be padded is as wrong.
+      // One character is less than a byte, and a whole quantum needs no padding.
       if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) {
-        // A text that was cut: what came of it is worth having.
+        // The text may have been cut: what came of it is worth keeping.
         await flush()
         throw badBase64()
       }
@@ -149,7 +148,7 @@ export async function readDataUrl(url: string, write: (bytes: Uint8Array) => Pro
 
 const PERCENT = 37
 
-/** Byte by byte: what is escaped need not be text. */
+/** Byte by byte: the escaped bytes need not be text. */
 function decodePercent(bytes: Buffer): Buffer {
   if (!bytes.includes(PERCENT)) return bytes
   const plain = bytes
@@ -158,7 +157,7 @@ function decodePercent(bytes: Buffer): Buffer {
   return Buffer.from(plain, 'latin1')
 }
 
-/** The same for content that comes in pieces. Half an escape is held back until its rest has come. */
+/** The same for content that arrives in pieces. An incomplete escape is held back until the rest of it has come. */
 export function createPercentDecoder() {
   let held: Buffer = Buffer.alloc(0)
   return {
@@ -166,11 +165,11 @@ export function createPercentDecoder() {
       const bytes = held.length === 0 ? piece : Buffer.concat([held, piece])
       const last = bytes.lastIndexOf(PERCENT)
       const end = last === -1 || last + 2 < bytes.length ? bytes.length : last
-      // A copy: what it was part of is not kept.
+      // A copy, so that the piece is not kept in memory.
       held = Buffer.from(bytes.subarray(end))
       return decodePercent(bytes.subarray(0, end))
     },
-    /** What has been held back: no escape. */
+    /** What is still held back, which is not an escape. */
     end: (): Buffer => held,
   }
 }

@@ -36,17 +36,17 @@ function withScheme(proxy: string | undefined): string | undefined {
   return proxy === undefined || proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
-/** The way to one origin, for one exchange. */
+/** A connection to one origin, for one exchange. */
 interface Connection {
   readonly dispatcher: Dispatcher
-  /** Ends it at once, in whatever state it is. Safe to call more than once. */
+  /** Ends it at once, whatever its state. Safe to call more than once. */
   destroy(): void
 }
 
 /**
- * Opens the way to an origin. A fresh connection each time rules out that a request
- * is written to a socket which the server has just closed. This machine is reached directly, whatever proxies
- * are set: a key that may go there in clear text must not leave the machine.
+ * Opens a connection to an origin. A fresh one each time rules out that a request is written to a socket which the
+ * server has just closed. This machine is reached directly, whatever proxies are set: a key that may go there in clear
+ * text must not leave the machine.
  * Only undici's client module is loaded: importing all of undici takes longer than a whole request.
  * @throws ExchangeError when the address of the proxy is not valid
  */
@@ -57,11 +57,11 @@ export async function openConnection(
 ): Promise<Connection> {
   const controller = new AbortController()
   const connect = {
-    // Our own timers decide (see exchange.ts): undici's are coarse and know no phases.
+    // Our own timers decide (see exchange.ts): undici's are coarse and do not distinguish phases.
     timeout: 0,
-    // undici leaves a socket alone that is still connecting; it would keep the program from ending.
+    // undici does not destroy a socket that is still connecting, which would keep the program from ending.
     signal: controller.signal,
-    // Said here, or NODE_TLS_REJECT_UNAUTHORIZED=0 would have the key sent to whoever answers.
+    // Explicit, or NODE_TLS_REJECT_UNAUTHORIZED=0 would send the key to whoever answers.
     rejectUnauthorized: true,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   }
@@ -89,7 +89,7 @@ export async function openConnection(
     dispatcher,
     destroy() {
       controller.abort()
-      // Destroying rather than closing: nothing more is wanted from this connection.
+      // Destroyed rather than closed: nothing more is expected from this connection.
       void dispatcher.destroy().catch(() => {})
     },
   }
@@ -103,7 +103,7 @@ async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispat
   try {
     return new EnvHttpProxyAgent({
       ...common,
-      // Only the whole of undici gives its clients the method that opens a tunnel.
+      // Only all of undici adds the method that opens a tunnel to its clients.
       clientFactory: (origin: URL, options: object) =>
         Object.assign(new Client(origin, options), { connect }),
       ...(proxies.http === undefined ? {} : { httpProxy: proxies.http }),
@@ -134,8 +134,8 @@ subscribe(requestSent, (message) => {
 })
 
 /**
- * A server may send `100 Continue` although nobody asked for it (RFC 9110, 15.2.1). undici ends the connection then, but
- * passes all other informational responses on, so its parser is given one of these.
+ * A server may send an unsolicited `100 Continue` (RFC 9110, 15.2.1). undici ends the connection then, but passes all
+ * other informational responses on, so its parser is given one of these.
  */
 function passContinueOn(parser: ReplyParser): void {
   const read = parser.onHeadersComplete
@@ -146,22 +146,22 @@ function passContinueOn(parser: ReplyParser): void {
 interface ReadMemory {
   /** Called before each read. */
   buffer(): Uint8Array
-  /** Called after each read; false stops reading until the socket is asked for more. */
+  /** Called after each read; false pauses reading until more is requested. */
   callback(this: Socket, length: number, memory: Uint8Array): boolean
 }
 
 /** The first reads take at most this many bytes, as Node's own do. */
 const firstSize = 65_536
 /**
- * Once a read has been filled, there is much to read: each costs a turn of the loop, whatever its size. Measured on
- * streams of 23 MB: 256 KiB take an eighth longer than this, 512 KiB no less, and 1 MiB needs more time and memory.
+ * The size of reads once one has been filled: each costs a turn of the event loop, whatever its size. Measured on streams
+ * of 23 MB: 256 KiB take an eighth longer than this, 512 KiB no less, and 1 MiB needs more time and memory.
  */
 const fullSize = 393_216
 
 /**
- * Memory that is used again once what came in it has been consumed; Node would take new memory for each read, and the
- * system would have to clear it.
- * @param isInUse whether something that was delivered in this memory is still to be looked at
+ * Memory that is reused once its content has been consumed; Node would allocate new memory for each read, which the
+ * system would have to clear.
+ * @param isInUse whether a chunk in this memory has not been consumed yet
  */
 export function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean): ReadMemory {
   let size = firstSize
@@ -179,7 +179,7 @@ export function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean):
         size = fullSize
         known = []
       }
-      // What has not been taken from the socket yet may lie in any of them.
+      // What the socket still holds may be in any of them.
       const mayBeFree = this.readableLength === 0
       const isFree = (one: Uint8Array) => mayBeFree && one !== memory && !isInUse(one.buffer)
       next = known.find(isFree) ?? addNew()

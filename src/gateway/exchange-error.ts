@@ -2,10 +2,10 @@ import { maxHeaderBytes } from '../contract/limits.ts'
 import type { Phase } from '../errors.ts'
 import { stringOf } from '../json.ts'
 
-/** How far an exchange had come: not connected, sending, waiting for an answer, reading the answer. */
+/** How far an exchange had come: connecting, sending, waiting for the reply, reading its body. */
 export type Stage = 'connect' | 'send' | 'wait' | 'body'
 
-/** The stage in the words of the program's errors. */
+/** The stage as a phase of the program's errors. */
 export function phaseOf(stage: Stage): Phase {
   return stage === 'body' ? 'stream' : stage
 }
@@ -15,11 +15,11 @@ export type ExchangeFault =
   | 'connect'
   | 'tls'
   | 'certificate'
-  /** The server demands a certificate of the client. */
+  /** The server demands a client certificate. */
   | 'client_certificate'
   | 'proxy'
   | 'timeout'
-  /** The time for the whole command is over. */
+  /** The time limit of the whole command has passed. */
   | 'deadline'
   | 'reset'
   | 'protocol'
@@ -40,7 +40,7 @@ export class ExchangeError extends Error {
   }
 }
 
-/** Why a request is aborted when the time for the whole command (`--timeout`) is over. */
+/** The abort reason when the time limit of the whole command (`--timeout`) has passed. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed'
 }
@@ -48,7 +48,7 @@ export class DeadlinePassed extends Error {
 interface Cause {
   readonly code: string
   readonly message: string
-  /** Where a connection was tried to. */
+  /** What a connection was attempted to. */
   readonly port: number | undefined
   readonly hostname: string | undefined
   /** What a parser had not read when it gave up; empty at the end of the connection. */
@@ -78,7 +78,7 @@ function causes(error: unknown, depth = 0): Cause[] {
 const certificateCode =
   /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_|INVALID_CA|HOSTNAME_MISMATCH)/
 /**
- * Alerts by which a server refuses a client that presents no certificate, or one that it does not accept. With TLS 1.3
+ * Alerts by which a server refuses a client with no certificate, or with one that it does not accept. With TLS 1.3
  * they come after the client's part of the handshake, when the request may be on its way: the server has not read it.
  */
 const clientCertificateAlert =
@@ -100,8 +100,8 @@ const unreachableCodes = new Set([
 ])
 
 /**
- * Names what went wrong from the error codes in the cause chain, never from message texts alone.
- * The codes are those that Node and undici were seen to give (fault A1 to B9).
+ * Classifies a failure by the error codes in its chain of causes, never by message texts alone. The codes are those that
+ * Node and undici were observed to give (fault A1 to B9).
  */
 export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeError {
   const { host } = url
@@ -147,8 +147,8 @@ export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeE
 }
 
 /**
- * How undici calls the end of a connection that was to end with this reply (`connection: close`), when the reply is
- * not over by then, whether it came as FIN or as RST.
+ * undici's codes for a connection that was to end with this reply (`connection: close`) and ended before it, whether with
+ * FIN or RST.
  */
 function isEarlyEnd({ code, unread }: Cause): boolean {
   return code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || unread === ''

@@ -12,7 +12,7 @@ import { isObject, numberOf, objectOf } from '../json.ts'
 export interface TimeLimits {
   readonly connect: number | undefined
   readonly firstByte: number | undefined
-  /** Between two chunks of the reply; while the request goes out, between bytes of it that the system takes. */
+  /** Between two chunks of the reply; while the request is sent, between bytes of it that the system takes. */
   readonly idle: number | undefined
 }
 
@@ -27,7 +27,7 @@ export interface ExchangeRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: RequestBody
-  /** Gets the body of a reply of 200 to 299 as it comes, before anything else looks at it. */
+  /** Receives the body of a reply of 200 to 299 as it comes, before anything else does. */
   readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined
 }
 
@@ -38,7 +38,7 @@ export interface Reply {
   /** Names in lower case; repeated headers are joined with a comma. */
   readonly headers: ReplyHeaders
   /**
-   * The bytes as they come, in memory that is used again: a chunk is good until the next is asked for.
+   * The bytes as they come, in memory that is reused: a chunk is valid until the next is requested.
    * Ends only after a complete body; throws ExchangeError otherwise.
    */
   readonly body: AsyncIterable<Uint8Array>
@@ -54,7 +54,7 @@ interface ExchangeOptions extends ConnectionOptions {
 
 /** Chunks in memory before the sender is asked to pause. */
 const pauseAbove = 16
-/** An exchange of more bytes, in either direction, is a long one; by then the space for garbage has grown enough. */
+/** An exchange of more bytes, in either direction, is a long one; by then the young generation of the heap is large enough. */
 const longExchangeBytes = 3_000_000
 /** A server may send informational responses (103), but not forever (fault B11). */
 const maxInformational = 100
@@ -67,7 +67,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
   const { clock, limits, signal } = options
   const host = request.url.host
   const queue: Uint8Array[] = []
-  /** The chunk that the reader looks at. */
+  /** The chunk that the reader has. */
   let held: Uint8Array | undefined
   const memory = createReadMemory(
     (known) => held?.buffer === known || queue.some(({ buffer }) => buffer === known),
@@ -134,7 +134,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
       bodyHandedOver()
     }
     const bodyHandedOver = () => {
-      // The answer may come before the request has gone out whole (an early 413).
+      // The reply may come before all of the request has been sent (an early 413).
       if (stage !== 'send') return
       stage = 'wait'
       expireAfter(limits.firstByte, (time) => `No reply from ${host} within ${time}.`)
@@ -203,7 +203,7 @@ export async function exchange(request: ExchangeRequest, options: ExchangeOption
           count(chunk)
           queue.push(chunk)
           if (queue.length > pauseAbove) {
-            // While our own reader is slow, the sender's silence is our doing.
+            // While our own reader is slow, the sender's silence is not its fault.
             watchdog.stop()
             controller?.pause()
           }

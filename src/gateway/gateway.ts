@@ -4,7 +4,7 @@ import type { Reply, RequestBody, TimeLimits } from './exchange.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { RequestKind } from './status-error.ts'
 
-/** What a command tells the request core once. */
+/** How a command reaches the gateway; the same for all its requests. */
 export interface Gateway extends ConnectionOptions {
   readonly baseUrl: URL
   readonly key: string
@@ -12,17 +12,17 @@ export interface Gateway extends ConnectionOptions {
   readonly signal: AbortSignal
   readonly policy: RetryPolicy
   readonly limits: TimeLimits & {
-    /** Between two events that mean something, milliseconds. */
+    /** Between two messages, in milliseconds; keep-alives do not count. */
     readonly progress: number | undefined
-    /** For the whole request with its retries, milliseconds. */
+    /** For the whole request with its retries, in milliseconds. */
     readonly total: number | undefined
-    /** When everything has to be over, on the monotonic clock, milliseconds. */
+    /** When everything has to be done, on the monotonic clock, in milliseconds. */
     readonly deadline?: number | undefined
   }
-  /** Told before each request that may cost money. */
+  /** Called before each request that may cost money. */
   readonly onSend?: () => void
   readonly onRetry: (retry: RetryNotice) => void
-  /** One line of a debug trace, without secrets. */
+  /** Receives the lines of the debug trace, without secrets. */
   readonly trace?: (line: string) => void
 }
 
@@ -42,11 +42,11 @@ export interface GatewayRequest {
   readonly contentType?: string
   readonly accept: string
   readonly body?: RequestBody
-  /** Without the key, whatever the origin. */
+  /** Sent without the key, whatever the origin. */
   readonly isKeyless?: boolean
   /** Minted once per command and sent with every attempt. */
   readonly idempotencyKey?: string
-  /** Gets the body of a reply of 200 to 299 as it comes, before anything else looks at it. */
+  /** Receives the body of a reply of 200 to 299 as it comes, before anything else does. */
   readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined
 }
 

@@ -28,7 +28,7 @@ interface MultipartBody {
 
 /**
  * A `multipart/form-data` body (RFC 7578) with its parts in the given order. Every attempt sends the same bytes.
- * @returns a body whose chunks throw FileError `source_changed` when a file has another size than was said
+ * @returns a body whose chunks throw FileError `source_changed` when a file does not have the given size
  */
 export function multipartBody(parts: readonly (FieldPart | FilePart)[]): MultipartBody {
   const boundary = `modelgate-${randomBytes(18).toString('hex')}`
@@ -80,16 +80,16 @@ function headOf(part: FieldPart | FilePart): string {
 
 const plainMediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
 
-/** As browsers write names (WHATWG, "multipart/form-data encoding algorithm"): no name can end its header (S10). */
+/** Escaped as in browsers (WHATWG, "multipart/form-data encoding algorithm"), so that no name can end its header (S10). */
 function escapeName(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }
 
-/** What arrived would be neither the old file nor the new one, so nothing is sent again (fault A21). */
+/** The gateway would get neither the old file nor the new one, so the request is not retried (fault A21). */
 function sourceChanged(fileName: string): FileError {
   return new FileError(
     'source_changed',
-    `The file ${JSON.stringify(fileName)} changed its size while it was sent.`,
+    `The size of the file ${JSON.stringify(fileName)} changed while it was sent.`,
     {
       phase: 'send',
       billed: 'no',
@@ -98,20 +98,20 @@ function sourceChanged(fileName: string): FileError {
   )
 }
 
-/** Few and large reads: each is done by another thread, and handing it over takes longer than to read less. */
+/** Few and large reads: each is handed to another thread, which takes longer than the read itself. */
 const blockBytes = 1_048_576
-/** What the connection gets at once; small enough to leave a slow line within the idle limit. */
+/** What the connection gets at once; small enough for a slow line to send within the idle limit. */
 const chunkBytes = 524_288
 
 /**
- * The bytes of a file for a request's body. The file is opened when the first chunk is asked for, and while a block of
- * it is sent the next is read. Whole chunks are parts of two blocks that are used again: a chunk holds only until the
- * next one is asked for. The connection keeps to that, since it takes the next one only when a chunk of this size has
- * left the process; the last, shorter one is a copy.
- * @throws FileError `source_changed` when the file is written to meanwhile; UsageError, FileError when it cannot be read
+ * The bytes of a file for a request's body. The file is opened when the first chunk is requested, and while a block of
+ * it is sent the next is read. Whole chunks are parts of two blocks that are reused: a chunk is valid only until the next
+ * one is requested. The connection respects that, since it requests the next one only when a chunk of this size has left
+ * the process; the last, shorter one is a copy.
+ * @throws FileError `source_changed` when the file changes meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
-  // What was a file when it was looked at may be a pipe now, which must not block.
+  // What was a file before may be a pipe now, which must not block.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
     (error: unknown) => {
       throw readError(error, path)
@@ -131,7 +131,7 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
       const bytes = await next
       if (bytes.length === 0) break
       next = read(blocks[turn % 2 === 0 ? 0 : 1])
-      // It is waited for later, or, where the sending ends before, never.
+      // Awaited in the next turn, or never if the sending ends before.
       next.catch(() => {})
       yield* chunksOf(bytes)
     }

@@ -14,7 +14,7 @@ export interface ErrorBody {
   readonly retryAfterS: number | undefined
 }
 
-/** More of a message helps nobody (fault C27). */
+/** Longer messages are cut (fault C27). */
 const shownCharacters = 4096
 
 /**
@@ -153,8 +153,11 @@ export function isErrorEvent(type: unknown): boolean {
 
 /** Relays write a failure as `data: plain text` (quirk 9). */
 export function plainFailure(text: string): GenerationError {
-  return new GenerationError('stream_error', `The gateway broke off: ${text.slice(0, 400)}`)
+  return new GenerationError('stream_error', `The gateway aborted the reply: ${text.slice(0, 400)}`)
 }
+
+/** How much of an HTML page is read to find its title. */
+export const htmlHeadLength = 4096
 
 /** A proxy or a web site answered. */
 export function htmlReply(text: string): ContractError {
@@ -190,7 +193,7 @@ export function cut(): ModelgateError {
   })
 }
 
-/** For so many seconds only keep-alives came, or next to nothing. */
+/** Only keep-alives have come for this long, or next to nothing. */
 export function stalledError(seconds: number): ModelgateError {
   return new ModelgateError('unknown', 'stream_stalled', `The reply made no progress for ${seconds} s.`, {
     phase: 'stream',

@@ -4,22 +4,22 @@ import type { ReplyHeaders } from './exchange.ts'
 import { type RequestKind, checkUsage } from './status-error.ts'
 
 export interface RetryPolicy {
-  /** `safe` repeats only what the gateway cannot have accepted; `always` whatever failed; `never` nothing. */
+  /** `safe` retries only what the gateway cannot have accepted; `always` retries whatever failed. */
   readonly mode: 'never' | 'safe' | 'always'
   readonly maxRetries: number
-  /** The gateway is known to honour `Idempotency-Key`: then a repeated request is not a second order. */
+  /** Whether the gateway honours `Idempotency-Key`: then a repeated request does not create a second result. */
   readonly idempotencyHonoured: boolean
 }
 
-/** A longer wait than this is not waited for. */
-export const longestWaitS = 120
+/** When the gateway asks for a longer wait than this, in seconds, the request is given up. */
+export const maxWaitS = 120
 
 /** Refused before any work was done. */
 const refused = new Set([408, 425, 429, 503, 522, 529])
 /** Failed, perhaps after the work was done. */
 const failed = new Set([500, 502, 504, 520, 521, 523, 524])
 
-/** What another attempt would not change. */
+/** Faults that another attempt would not change. */
 const finalFaults: ReadonlySet<ExchangeFault> = new Set([
   'certificate',
   'client_certificate',
@@ -31,11 +31,11 @@ const finalFaults: ReadonlySet<ExchangeFault> = new Set([
   'deadline',
 ])
 
-/** Whether an exchange that broke off may be sent again (see docs/faults.md, phases of a request). */
+/** Whether the request of a broken exchange may be sent again (see docs/faults.md, phases of a request). */
 export function mayRepeatBroken(error: ExchangeError, kind: RequestKind, policy: RetryPolicy): boolean {
   if (policy.mode === 'never') return false
   if (finalFaults.has(error.fault)) return false
-  // Until the whole request was handed over, no server can have accepted it.
+  // Until the whole request has been sent, no server can have accepted it.
   if (error.stage === 'connect' || error.stage === 'send' || kind === 'read') return true
   return policy.mode === 'always' || policy.idempotencyHonoured
 }
@@ -76,7 +76,7 @@ export class Failure {
   }
 }
 
-/** A failure under the policy in force, with the hint at `--retry always` where that would have made a difference. */
+/** The failure of an attempt, with a hint at `--retry always` where that would make a difference. */
 export function judgeFailure(
   error: ModelgateError,
   policy: RetryPolicy,

@@ -6,7 +6,7 @@ import {
   afterFailure,
   Failure,
   judgeFailure,
-  longestWaitS,
+  maxWaitS,
   mayRepeatAnswered,
   mayRepeatBroken,
   waitBefore,
@@ -21,7 +21,7 @@ import { createTrace, type Trace } from './trace.ts'
 
 /**
  * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299.
- * @throws ModelgateError with the exit code of product.md for everything that can go wrong
+ * @throws ModelgateError for everything that can go wrong
  */
 export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
   const { signal, end } = startTotalLimit(gateway)
@@ -62,7 +62,7 @@ async function sendWithRetries(
     if (!(outcome instanceof Failure)) return outcome
     const asked = outcome.error.facts.retryAfterS
     if (!outcome.repeatable || attempt >= policy.maxRetries) throw outcome.error
-    if (asked !== undefined && asked > longestWaitS) throw tooLong(outcome.error, asked)
+    if (asked !== undefined && asked > maxWaitS) throw tooLong(outcome.error, asked)
     const waitS = waitBefore(attempt, asked, clock.random())
     gateway.onRetry({
       attempt: attempt + 1,
@@ -200,7 +200,7 @@ function notSentHint(fault: ExchangeError['fault']): string {
 /** Not waited for. What may have been billed stays an unknown outcome all the same. */
 function tooLong(error: ModelgateError, seconds: number): ModelgateError {
   const exit = error.exit === 'unknown' ? 'unknown' : 'later'
-  const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${longestWaitS} s this program waits.`
+  const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${maxWaitS} s this program waits.`
   return new ModelgateError(exit, error.code, `${error.message} ${wait}`, {
     ...error.facts,
     ...(exit === 'later' ? { hint: 'Run it again then.' } : {}),

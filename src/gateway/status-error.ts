@@ -2,7 +2,7 @@ import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '.
 import { errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
 import type { ReplyHeaders } from './exchange.ts'
 
-/** Whether a request creates something that costs money, and may be repeated. */
+/** `text` and `create` cost money, and `create` is repeated only where it cannot cost twice; `read` costs nothing. */
 export type RequestKind = 'text' | 'create' | 'read'
 
 const badKeyWords = new Set([
@@ -27,7 +27,7 @@ const spentQuotaWords = new Set([
 const laterStatus = new Set([408, 425, 429, 503, 522, 529])
 const unknownStatus = new Set([500, 502, 504, 520, 521, 523, 524])
 
-/** What to do about an outcome that nobody knows. */
+/** The hint for an unknown outcome. */
 export const checkUsage = 'Check your usage before you run it again'
 
 /** Turns an HTTP error into the error with the right exit code. Never called for 2xx. */
@@ -108,7 +108,7 @@ function hintFor(exit: ExitName, status: number, body: ErrorBody, retryAfterS?: 
   return {}
 }
 
-/** The field that names what is not there, when the gateway says that it is not the model. */
+/** The field whose value the gateway does not find, unless it is the model. */
 function fieldNotFound({ param, words, message = '' }: ErrorBody): string | undefined {
   if (param !== undefined && /^[\w.[\]-]{1,60}$/.test(param)) return param === 'model' ? undefined : param
   const isPrevious = words.includes('previous_response_not_found') || /\bprevious response\b/i.test(message)
@@ -136,14 +136,14 @@ function originOf(location: string | undefined): string {
   return URL.canParse(location) ? new URL(location).origin : 'the same host'
 }
 
-/** The request id that a gateway gives in its headers, under any of the usual names. */
+/** The request id in the headers, under any of the usual names. */
 export function requestIdOf(headers: ReplyHeaders): string | undefined {
   const id =
     headers['x-request-id'] ?? headers['request-id'] ?? headers['x-oneapi-request-id'] ?? headers['cf-ray']
   return id === undefined ? undefined : id.replaceAll(/[^\x21-\x7e]/g, '').slice(0, 200) || undefined
 }
 
-/** How long the gateway asks to wait, in seconds; undefined when it does not say, or says nonsense. */
+/** How long the gateway asks to wait, in seconds; undefined when it does not say, or nothing sensible. */
 export function waitHint(
   headers: ReplyHeaders,
   bodySeconds: number | undefined,
@@ -157,7 +157,7 @@ function milliseconds(text: string | undefined): number | undefined {
   return value === undefined ? undefined : value / 1000
 }
 
-/** `Retry-After` in seconds or as an HTTP date; a date counts from the reply's own `Date`, whatever our clock says. */
+/** `Retry-After` in seconds or as an HTTP date; a date counts from the reply's own `Date`, whatever the clock here says. */
 function retryAfter(headers: ReplyHeaders, now: number): number | undefined {
   const text = headers['retry-after']
   const seconds = plainNumber(text)

@@ -2,25 +2,23 @@ import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import type { FastPath } from './events/json-reader.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 
-/**
- * Turns the messages of one text style into events and a result.
- */
+/** Turns the messages of one API style into events and a result. */
 export interface TextDecoder {
   /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
   message(value: unknown): void
-  /** Takes messages of the usual form by their text; nearly all of a long answer are of it. */
+  /** Takes messages of the usual form without parsing them; nearly all messages of a long answer are of it. */
   readonly fastPath?: FastPath | undefined
   /**
-   * `open`: more is expected. `settled`: everything that is needed has come. Then the gateway usually closes
-   * the connection; but usage, an error or a second response may still follow.
+   * `open`: more is expected. `settled`: everything that is needed has come. The gateway usually closes the connection
+   * then; but usage, an error or a second response may still follow.
    */
   readonly state: 'open' | 'settled'
-  /** Whether nothing of the answer can follow what settles it. */
+  /** Whether no more of the answer can follow once it is settled. */
   readonly endIsCertain: boolean
   /** What has come so far; after the end of the stream, the whole. */
   result(): TextResult
   /**
-   * The error that the reply amounts to, if it is not a success; call when the stream has ended.
+   * The error that the whole reply amounts to, if it is not a success; to be called when the stream has ended.
    * @param marked whether the stream ended with `[DONE]`, which stands for an end that no message reports
    */
   verdict(marked: boolean): ModelgateError | undefined
@@ -31,7 +29,7 @@ export interface DecoderOptions {
   readonly emit: (event: TextEvent) => void
   /** Whether `result().response` is wanted: keeping a merged stream costs memory. */
   readonly keepResponse: boolean
-  /** Whether the texts of `result()` are wanted whole; without it they may be no more than a beginning. */
+  /** Whether the texts of `result()` are wanted whole; else they may be only a beginning. */
   readonly keepText: boolean
 }
 
@@ -82,7 +80,7 @@ function givenReason({ raw_finish_reason: word, finish_message: message }: TextR
   return words.length === 0 ? '' : ` (${words.join(': ')})`
 }
 
-/** The stream ended in an orderly way, but before the generation did. */
+/** The stream ended in order, but before the generation did. */
 export function truncatedError(result: TextResult): ModelgateError {
   return new ModelgateError(
     'unknown',
@@ -97,7 +95,7 @@ export function truncatedError(result: TextResult): ModelgateError {
   )
 }
 
-/** The response goes on at the gateway (`background`): its id is all there is to print. */
+/** The gateway continues the response in the background (`background`): there is only its id to print. */
 export function stillRunning({ response_id: id }: TextResult, status: string): ModelgateError {
   const name = id === null ? 'The response' : `The response ${id}`
   return new ModelgateError('running', 'response_running', `${name} is still running (${status}).`, {
@@ -108,7 +106,7 @@ export function stillRunning({ response_id: id }: TextResult, status: string): M
   })
 }
 
-/** A reply in which nothing of the contract was found. */
+/** Nothing in the reply belongs to the contract. */
 export function notUnderstood(): ContractError {
   return new ContractError(
     'reply_not_understood',

@@ -41,7 +41,7 @@ function headerLines(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).map(([name, value]) => `${name}: ${hideHeader(name, value)}`)
 }
 
-/** A header's value, or what may be shown of it. The scheme of an authorization stays. */
+/** A header's value, or what may be shown of it: of an authorization the scheme. */
 export function hideHeader(name: string, value: string): string {
   if (harmless.has(name)) return value
   if (name === 'authorization')
@@ -53,7 +53,7 @@ export function hideHeader(name: string, value: string): string {
   return secretHeader.test(name) ? '<hidden>' : value
 }
 
-/** An address with the values of its query hidden, but for the one the contract fixes (`alt=sse`). */
+/** A URL with the values of its query hidden, except for the one that the contract fixes (`alt=sse`). */
 function hideQuery(url: URL): string {
   const shown = new URL(url)
   for (const name of new Set(shown.searchParams.keys())) {

@@ -23,7 +23,7 @@ export function modelSegment(model: string): string {
   return encodeURIComponent(bare)
 }
 
-/** The model as paths name it; the gateway's own lists name it with `models/` in front. */
+/** The model as it stands in paths; the gateway's own lists prefix it with `models/`. */
 export function bareModel(model: string): string {
   return model.replace(/^models\//, '')
 }
@@ -37,7 +37,7 @@ function badSegment(text: string, what: string): UsageError {
   return new UsageError(`${text} cannot be ${what}.`, { code: 'bad_path_segment' })
 }
 
-/** The address of an endpoint: the base URL's own path (a prefix, if any), then the endpoint's. */
+/** The URL of an endpoint: its path is appended to that of the base URL. */
 export function endpointUrl(baseUrl: URL, path: string, query: Readonly<Record<string, string>> = {}): URL {
   const url = new URL(baseUrl)
   url.pathname = baseUrl.pathname.replace(/\/+$/, '') + path

@@ -9,7 +9,7 @@ import { statusError } from '../status-error.ts'
 import type { Trace } from '../trace.ts'
 import { refused, type UrlPolicy } from './url-policy.ts'
 import { ExchangeError } from '../exchange-error.ts'
-import { longestWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
+import { maxWaitS, mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../retry.ts'
 import { ContentChanged, contentChanged, NotWhole, RangeMismatch, wrongRange } from './transfer.ts'
 
 /** A response that is neither content nor a redirect. */
@@ -171,7 +171,7 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
           }
     const repeat = (error: ModelgateError, mayRepeat: boolean) => {
       const asked = error.facts.retryAfterS
-      if (!mayRepeat || repeated >= policy.maxRetries || (asked ?? 0) > longestWaitS) return giveUp(error)
+      if (!mayRepeat || repeated >= policy.maxRetries || (asked ?? 0) > maxWaitS) return giveUp(error)
       const waitS = waitBefore(repeated++, asked, random)
       return { error, waitS, fromStart: false, attemptsLeft: policy.maxRetries - repeated }
     }

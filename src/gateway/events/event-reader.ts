@@ -25,7 +25,7 @@ const maxPieces = 8
 /** More characters of one event are taken from the parser, which keeps each line as an object of its own. */
 const maxParserCharacters = 262_144
 
-/** Reads an event stream whose events are JSON messages, with all that relays make of it. */
+/** Reads an event stream whose events are JSON messages, with everything that relays do to it. */
 export function createEventReader(handlers: MessageHandlers, limit: number): TextReader {
   /** JSON that came without `data:`, line by line. */
   let bare: JsonValueSplitter | undefined
@@ -42,7 +42,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       done = true
       return
     }
-    if (isComment(data, pieces.length > 0)) return handlers.onComment?.()
+    if (isComment(data, pieces.length > 0)) return
     if (data.length > limit) throw tooLarge(limit)
     const text = pieces.length === 0 ? data : pieces.join('') + data
     if (text.length > limit) throw tooLarge(limit)
@@ -56,7 +56,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     handlers.onMessage(isErrorEvent(name) ? asFailure(value) : value, text)
   }
 
-  /** What does not parse may be the first part of a message that was cut over several events. */
+  /** What does not parse may be the first part of a message that was split over several events. */
   const keepPiece = (data: string) => {
     if (pieces.length === 0 && !/^\s*["[{]/.test(data)) throw plainFailure(data)
     if (pieces.length > 0 && tryParse(data) !== undefined) throw malformed()
@@ -82,12 +82,12 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
 
   /** The data of a long event so far, and its name. */
   let long: { readonly data: GrowingText; name: string | undefined; lines: number } | undefined
-  /** What the parser has given when it was asked for what it has of an event. */
+  /** The data that `takeData` got from the parser. */
   let taken: { readonly data: string; readonly name: string | undefined } | undefined
   let isTaking = false
-  /** Characters that the parser has been given since an event ended or its data was taken. */
+  /** Characters in the parser, since an event ended or its data was taken. */
   let inParser = 0
-  /** How much of that is data. */
+  /** How many of them are data. */
   let dataInParser = 0
   let skipsLineFeed = false
 
@@ -101,7 +101,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     onData(whole, known)
   }
 
-  /** Takes from the parser what it has of an event that goes on, by ending it there with an empty line of data. */
+  /** Takes the data of an unfinished event out of the parser, by ending the event there with an empty line of data. */
   const takeData = () => {
     isTaking = true
     parser.feed('data:\n\n')
@@ -118,7 +118,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     for (let at = data.indexOf('\n'); at !== -1; at = data.indexOf('\n', at + 1)) long.lines++
     if (long.lines > maxEventLines) throw tooManyLines()
     if (long.data.length > limit) throw tooLarge(limit)
-    // An empty line again, to which the parser joins the next one.
+    // An empty line again, so that the parser puts a line feed before the next one.
     parser.feed('data:\n')
   }
 
@@ -130,7 +130,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (/(?:^|\n|\r)data:/.test(text)) dataInParser += text.length
     if (inParser < maxParserCharacters || overflow) return
     inParser = dataInParser = 0
-    // The parser would take what follows for the other half of a line's end.
+    // The parser would take a line feed that follows for the second half of a CRLF.
     skipsLineFeed = text.endsWith('\r')
     takeData()
   }
@@ -138,14 +138,13 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   const parser = createParser({
     maxBufferSize: limit,
     onEvent: ({ data, event }) => onEvent(data, event),
-    onComment: () => handlers.onComment?.(),
     onError(error) {
       if (error.type === 'max-buffer-size-exceeded') overflow = true
       else if (error.type === 'unknown-field') onBareLine(error.line ?? '')
     },
   })
 
-  // The parser drops an unknown line that is cut over two feeds; JSON without `data:` consists of such lines.
+  // The parser drops an unknown line that is split over two feeds; JSON without `data:` consists of such lines.
   const lines = createLineBuffer(feedLines)
 
   const { fastPath } = handlers
@@ -158,7 +157,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
     if (overflow || lines.length > limit) throw tooLarge(limit)
     betweenEvents = endsEvent(text)
   }
-  /** Nothing of an earlier event is kept that the next one could belong to. */
+  /** Whether the next event is independent of everything before it. */
   const canSkim = () =>
     betweenEvents && pieces.length === 0 && bare === undefined && long === undefined && !done
 
@@ -173,7 +172,7 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       if (ending) return
       ending = true
       const inLine = pieces.length === 0
-      // A complete last event without its blank line still counts (quirk 7); a half one is a cut.
+      // A complete last event without its blank line still counts (quirk 7); an incomplete one means a cut.
       lines.push('\n\n')
       if (done) return
       if (bare !== undefined && bare.pendingLength > 0) throw cut()
@@ -189,24 +188,24 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
   }
 }
 
-/** What came under the name of an error, in a form that says so by itself. */
+/** The value of an event that is named an error, in a form that shows it. */
 function asFailure(value: unknown): unknown {
   const saysSo = isObject(value) && (Boolean(value['error']) || isErrorEvent(value['type']))
   return saysSo ? value : { error: value ?? true }
 }
 
-/** Words after a colon, as no JSON has them outside of a string. */
+/** Words after a colon, which JSON has only inside a string. */
 const wordsAfterColon = /^:\s*[^\s"[{\-\dtfn][^"{}[\]\\]*$/
 
 /**
  * A comment that a relay passed on as data (quirk 4); an empty event is a ping.
- * In the middle of a message that was cut over two events, a colon may as well be the message's own.
+ * In the middle of a message that was split over two events, a colon may be part of the message.
  */
 function isComment(data: string, inMessage: boolean): boolean {
   return data === '' || (inMessage ? wordsAfterColon.test(data) : data.startsWith(':'))
 }
 
-/** Whether an object begins in the text and does not end (fault E17). */
+/** Whether the text contains the beginning of an object without its end (fault E17). */
 function isUnclosed(text: string): boolean {
   const splitter = createJsonValueSplitter(ignore, ignore)
   splitter.feed(text)

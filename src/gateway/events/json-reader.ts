@@ -1,22 +1,20 @@
 import { cut, malformed, tooLarge } from '../reply-errors.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 
-/** Messages of a usual form, which are read by their text: that is quicker than parsing them. */
+/** A usual form of messages that is matched as text, which is faster than parsing it. */
 export interface FastPath {
   /** The whole JSON of such a message, as the source of a regular expression without anchors. */
   readonly pattern: string
-  /** @param match at 1 and after it the groups of the pattern */
+  /** @param match of the pattern, its groups from 1 */
   take(match: RegExpExecArray): void
 }
 
-/** What becomes of the messages of a reply. */
+/** Takes the messages of a reply. */
 export interface MessageHandlers {
-  /** Takes messages of a usual form before they are parsed. */
+  /** Takes messages of a usual form instead of `onMessage`. */
   readonly fastPath?: FastPath | undefined
-  /** A JSON value and its text as it came. */
+  /** A message as a JSON value, and its text as it came. */
   onMessage(value: unknown, text: string): void
-  /** A sign of life that carries nothing: a comment, a ping. */
-  onComment?(): void
 }
 
 /** A reader of one framing. */
@@ -26,7 +24,7 @@ export interface TextReader {
   end(): void
   /** Nothing more is expected: `[DONE]` came. */
   readonly done: boolean
-  /** How many characters have come of a message that has begun and not ended. */
+  /** The characters of an unfinished message. */
   readonly pending: number
 }
 
@@ -63,10 +61,10 @@ export function parseMessage(text: string, limit: number): unknown {
   }
 }
 
-/** Cuts a stream of JSON text into its values. */
+/** Splits a stream of JSON text into its values. */
 export interface JsonValueSplitter {
   feed(text: string): void
-  /** How many characters have come of a value that has begun and not ended; 0 when there is none. */
+  /** The characters of an unfinished value; 0 when there is none. */
   readonly pendingLength: number
 }
 
@@ -89,7 +87,7 @@ export function createJsonValueSplitter(
   onValue: (text: string) => void,
   onStray: (text: string) => void,
 ): JsonValueSplitter {
-  /** The beginning of a value that has not ended. */
+  /** The beginning of an unfinished value. */
   let kept: GrowingText | undefined
   let depth = 0
   let inString = false
@@ -141,11 +139,11 @@ export function createJsonValueSplitter(
 }
 
 /**
- * Pieces of regular expressions for JSON of one expected shape. Matching such a text as a whole is quicker
- * than parsing it, and as strict: what is not JSON never passes.
+ * Pieces of regular expressions for JSON of one expected shape. Matching a whole message is faster than parsing it, and
+ * as strict: what is not JSON never matches.
  */
 
-/** The inside of a string. Unrolled, so that no backtracking remembers each character. */
+/** The content of a string. Unrolled, so that there is no backtracking per character. */
 const characters = String.raw`[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\u0000-\u001f]*)*`
 
 export const jsonPattern = {
@@ -154,7 +152,7 @@ export const jsonPattern = {
   plainValue: String.raw`(?:"[^"\\\u0000-\u001f]*"|0|[1-9]\d{0,8}|\[\]|null)`,
 } as const
 
-/** The text that the inside of a JSON string stands for. */
+/** The text that the content of a JSON string stands for. */
 export function unescapeJson(characters: string): string {
   return characters.includes('\\') ? (JSON.parse(`"${characters}"`) as string) : characters
 }

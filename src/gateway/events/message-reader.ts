@@ -1,26 +1,23 @@
 import { createEventReader } from './event-reader.ts'
 import { createJsonReader, type MessageHandlers, type TextReader } from './json-reader.ts'
-import { htmlReply } from '../reply-errors.ts'
+import { htmlHeadLength, htmlReply } from '../reply-errors.ts'
 import { isAscii } from 'node:buffer'
 
 /**
- * Bytes that are read at a time. A larger text would outlive the collection of short-lived garbage, and thousands
- * of them would be kept until the next full one.
+ * Bytes that are read at a time. Larger texts would outlive the collections of the young generation, and thousands of them
+ * would stay until the next full collection.
  */
 const sliceBytes = 65_536
 
 /** A single message of a streamed reply: it may hold an image of 50 MB as base64. */
 export const maxMessageCharacters = 96 * 1024 ** 2
 
-/** How much of an HTML page is read to find its title. */
-const htmlHeadLength = 4096
-
 /**
- * Reads a reply as messages. The framing is found from the first character, since the content type
- * does not tell it (wire notes, second general rule): `{` or `[` is JSON, `<` is HTML, the rest is an event stream.
+ * Reads a reply as messages. The first character decides the framing, since the content type cannot be trusted (wire
+ * notes, second general rule): `{` or `[` is JSON, `<` is HTML, the rest is an event stream.
  *
- * Survives what relays do (wire notes, quirks 1 to 9): comments, `[DONE]`, events without `event:` lines,
- * a JSON message without `data:` in the middle of an event stream, one message cut over two events.
+ * Handles what relays do (wire notes, quirks 1 to 9): comments, `[DONE]`, events without `event:` lines, a JSON message
+ * without `data:` in the middle of an event stream, one message split over two events.
  *
  * @throws ContractError for HTML, a message that is not JSON, and a message over the limit;
  *   GenerationError when the gateway writes a failure as plain text into the stream
@@ -31,7 +28,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
   let head = ''
 
   const choose = (final: boolean): TextReader | undefined => {
-    // Blanks before the reply may come for ever: none is kept.
+    // White space before the reply may come forever: none is kept.
     head = head.replace(/^[\s\uFEFF]+/, '')
     const first = head[0]
     if (first === undefined) return final ? emptyReader : undefined
@@ -71,7 +68,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     get done() {
       return reader?.done ?? false
     },
-    /** How many characters have come of a message that has begun and not ended. */
+    /** The characters of an unfinished message. */
     get pending() {
       return head.length + (reader?.pending ?? 0)
     },
@@ -87,7 +84,7 @@ const emptyReader: TextReader = { push() {}, end() {}, done: false, pending: 0 }
  */
 function createTextDecoder() {
   let decoder: TextDecoder | undefined
-  /** The decoder holds the first bytes of a character that has not ended. */
+  /** The decoder holds the first bytes of an unfinished character. */
   let inCharacter = false
   let atStart = true
   return {
@@ -106,7 +103,7 @@ function createTextDecoder() {
   }
 }
 
-/** Whether the bytes end before their last character does: its first byte tells how many there should be. */
+/** Whether the last character of the bytes is unfinished: its first byte says how many there should be. */
 function endsInCharacter(bytes: Uint8Array, before: boolean): boolean {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!

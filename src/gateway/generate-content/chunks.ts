@@ -6,7 +6,7 @@ import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.
 
 type Mutable = Record<string, unknown>
 
-/** A text part that may go on. */
+/** A text part that may be continued. */
 interface OpenPart {
   readonly part: JsonObject
   readonly text: GrowingText
@@ -129,7 +129,7 @@ export function createReplyFacts() {
   }
 }
 
-/** `usageMetadata` in the program's own names; null when the gateway did not tell. */
+/** `usageMetadata` in the program's own names; null when the gateway did not say. */
 function readContentUsage(value: unknown): Usage | null {
   if (!isObject(value)) return null
   const candidates = countOf(value['candidatesTokenCount'])
@@ -206,7 +206,7 @@ const { characters, plainValue } = jsonPattern
 const usageValue = String.raw`(?:${plainValue}|\[\{"\w+": ?${plainValue}(?:, ?"\w+": ?${plainValue})*\}\])`
 const usage = String.raw`\{"\w+": ?${usageValue}(?:, ?"\w+": ?${usageValue})*\}`
 
-/** What comes with every chunk, all of it or nothing. */
+/** What comes with every chunk, either all of it or none. */
 const facts = String.raw`(?:, ?"usageMetadata": ?${usage}, ?"modelVersion": ?"[\w.:/-]*", ?"responseId": ?"[\w.:/-]*")?`
 
 /**

@@ -83,7 +83,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     if (Array.isArray(parts)) understood = true
     for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
     const finish = stringOf(candidate['finishReason'])
-    // The unspecified one is the format's default, not an end.
+    // The unspecified reason is the format's default, not an end.
     if (finish !== undefined && finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') {
       state.finish = finish
       state.message = stringOf(candidate['finishMessage'])
@@ -172,10 +172,10 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   }
 
   const reportSafety = (ratings: unknown) => {
-    const telling = objectsOf(ratings).filter(
+    const notable = objectsOf(ratings).filter(
       ({ probability, blocked }) => blocked === true || probability === 'MEDIUM' || probability === 'HIGH',
     )
-    if (telling.length > 0) emit({ type: 'safety-report', ratings: telling })
+    if (notable.length > 0) emit({ type: 'safety-report', ratings: notable })
   }
 
   const allFinished = () =>
@@ -210,7 +210,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     }
   }
 
-  /** A merged reply needs every chunk as it is; words alone do not. */
+  /** Only for replies that are not merged, which need every chunk as it is. */
   const fastPath = createTextFastPath((text, found) => {
     understood = true
     addText(candidateAt(0), 0, text)
@@ -220,7 +220,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   return {
     message,
     fastPath: merger === undefined ? fastPath : undefined,
-    // Some name an end in every chunk (recorded).
+    // Some send a finish reason with every chunk (recorded).
     endIsCertain: false,
     get state() {
       return !repeatsEnd && (block !== undefined || allFinished()) ? 'settled' : 'open'
@@ -296,7 +296,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   NO_IMAGE: 'other',
 }
 
-/** A gateway's word for the end as one of ours; words never seen are `unknown`, which is no failure by itself. */
+/** A gateway's finish reason as one of ours; unknown ones are `unknown`, which is not a failure by itself. */
 function finishReasonOf(raw: string, calledTools: boolean): FinishReason {
   const reason = Object.hasOwn(reasons, raw) ? reasons[raw]! : 'unknown'
   return reason === 'stop' && calledTools ? 'tool_calls' : reason

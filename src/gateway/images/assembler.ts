@@ -6,7 +6,7 @@ import { isErrorEvent } from '../reply-errors.ts'
 import type { ImageField, ImageText } from './document-scanner.ts'
 import type { ImageWriter, ReceivedImage } from './image-receiver.ts'
 
-/** What a message of the reply is about, as far as its type tells. */
+/** What a message of the reply is about, as far as its type says. */
 export type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
 
 /**
@@ -133,13 +133,12 @@ function parseHead(text: string): JsonObject {
 
 /**
  * Decodes base64, or a data URL that holds it (quirk 15), into a writer that is opened when there are bytes for it.
- * @param open is told whether the text is a data URL
- * @param begun what has come of the text already
+ * @param begun the beginning of the text, which has come already
  */
 function createImagePayload(open: (isDataUrl: boolean) => Promise<ImageWriter>, begun = '') {
   let writer: ImageWriter | undefined
   let isDataUrl = false
-  /** What has come before it is known where the base64 begins. */
+  /** What has come while it is unknown where the base64 begins; undefined afterwards. */
   let head: string | undefined = begun
 
   const decoder = createBase64Decoder(async (bytes) => {

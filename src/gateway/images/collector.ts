@@ -8,18 +8,18 @@ import { createImageAssembler, kindOf, type MessageKind } from './assembler.ts'
 import type { DocumentHandlers } from './document-scanner.ts'
 import type { FailedImage, ImageReceiver, ImageStart, ReceivedImage } from './image-receiver.ts'
 
-/** Makes images of the messages of a reply, and remembers what else they say. */
+/** Collects the images of a reply, and what else its messages say. */
 export interface ImageCollector extends DocumentHandlers {
   readonly images: readonly ReceivedImage[]
-  /** The messages that completed images, or said that there are none. */
+  /** The messages that completed images, or reported that there are none. */
   readonly results: readonly unknown[]
-  /** How many messages have come whole, of whatever kind. */
+  /** How many messages of any kind have come whole. */
   readonly messages: number
   readonly usage: unknown
   readonly created: number | null
   /** Why images are missing, in the order of the reply. */
   readonly failures: readonly FailedImage[]
-  /** Nothing more is to be expected: all that were asked for have come, or a list of images. */
+  /** Whether nothing more is expected: all requested images have come, or a list of images. */
   readonly complete: boolean
   /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
   keepDamaged(error: unknown): Promise<unknown>
@@ -37,7 +37,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   let usage: unknown = null
   let created: number | null = null
   const failures: FailedImage[] = []
-  /** Where the first image of the current message stands among all. */
+  /** The index of the first image of the current message. */
   let base = 0
   let isList = false
   const isComplete = () => isList || images.length >= (receiver.count ?? Infinity)
@@ -85,14 +85,14 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       const message = objectOf(parseMessage(text, Infinity))
       const kind = kindOf(message, eventName())
       const outcomes = await assembler.settle(kind)
-      // What comes after the end changes nothing any more (fault E13).
+      // What comes after the end does not matter (fault E13).
       if (isError(message, kind) && !isComplete()) throw replyError(message)
       usage = message['usage'] ?? usage
       created = numberOf(message['created']) ?? numberOf(message['created_at']) ?? created
       const items =
         kind === 'partial' || kind === 'error' ? undefined : itemsOf(message, kind, outcomes.size > 0)
       if (items === undefined) return
-      // Of messages without images one tells as much as any number of them.
+      // One message without images is enough.
       if (items.length > 0 || results.length === 0) results.push(message)
       for (const [position, item] of items.entries()) {
         await collect(item, base + position, outcomes.get(position))
@@ -120,7 +120,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   }
 }
 
-/** The number that a partial image gives itself, if that makes sense. */
+/** The index that a partial image gives itself, if it is possible. */
 function partialIndex(head: JsonObject): number | undefined {
   const index = countOf(head['partial_image_index'])
   return index !== null && index < maxPartialImages ? index : undefined
@@ -132,7 +132,7 @@ function noImage(): ContractError {
   })
 }
 
-/** Whether a message says that something went wrong, whatever its status said (quirks 10 and 17). */
+/** Whether a message reports an error in spite of its HTTP status (quirks 10 and 17). */
 function isError(message: JsonObject, kind: MessageKind): boolean {
   if (kind === 'error' || Boolean(message['error'])) return true
   const { type, data, b64_json: base64, url } = message

@@ -7,7 +7,7 @@ export interface ImageField {
   readonly field: 'b64_json' | 'url'
 }
 
-/** What becomes of the text of one image. */
+/** Takes the text of one image. */
 export interface ImageText {
   /** ASCII bytes, escapes resolved, cut anywhere. */
   push(text: Buffer): Promise<void>
@@ -35,11 +35,11 @@ export interface DocumentScanner {
   readonly idle: boolean
   /** Inside the text of an image. */
   readonly inImage: boolean
-  /** How many bytes of objects have come. */
+  /** How many bytes of objects have been read; what is between them does not count. */
   readonly bytesRead: number
 }
 
-/** Everything of one object but its images. */
+/** The limit on one object without its images. */
 const maxKeptBytes = 32 * 1_048_576
 
 const QUOTE = 34
@@ -51,23 +51,23 @@ const CLOSE_OBJECT = 125
 const COMMA = 44
 const COLON = 58
 const marks = new Set([OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, COMMA, COLON])
-/** What may stand between objects: blanks, the brackets and commas of an array of them, record separators. */
+/** What may be between objects: white space, the brackets and commas of an array of them, record separators. */
 const between = new Set([32, 9, 10, 13, 30, 44, 91, 93])
 
-/** How the address of an image begins that holds the image itself. */
+/** The beginning of a URL that contains the image. */
 const dataStart = '"data:'
 const nullWord = Buffer.from('null')
 
 /**
- * Splits a stream of bytes into JSON objects, and takes the images out of them on the way. These are searched
- * for their end and nothing else, so that a reply may be of any size. The rest is kept for JSON.parse.
+ * Splits a stream of bytes into JSON objects, and takes the images out of them on the way. Images are only searched for
+ * their end, so that a reply may be of any size. The rest is kept for JSON.parse.
  */
 export function createDocumentScanner(handlers: DocumentHandlers): DocumentScanner {
   const kept = createGrowingBytes()
   const tracker = createStructureTracker()
   let image: { readonly read: StringReader; readonly text: ImageText } | undefined
-  /** The string that is being read, if it is not an image: an address may still turn out to be one. */
-  let string: 'key' | 'address' | 'other' | undefined
+  /** The string that is being read, if it is not an image: a URL may still turn out to be one. */
+  let string: 'key' | 'url' | 'other' | undefined
   let stringFrom = 0
   let escaped = false
   let complete = false
@@ -89,7 +89,7 @@ export function createDocumentScanner(handlers: DocumentHandlers): DocumentScann
     stringFrom = kept.length - 1
     const field = tracker.atKey ? undefined : tracker.imageField
     if (field?.field === 'b64_json') return beginImage(field, stringFrom)
-    string = tracker.atKey && tracker.keyMatters ? 'key' : field === undefined ? 'other' : 'address'
+    string = tracker.atKey && tracker.keyMatters ? 'key' : field === undefined ? 'other' : 'url'
   }
 
   /** Reads brackets, numbers and words up to the beginning of a string or the end of an object. */
@@ -118,8 +118,8 @@ export function createDocumentScanner(handlers: DocumentHandlers): DocumentScann
   }
 
   const readString = (bytes: Buffer, from: number): number => {
-    // Of an address, first only as much as tells whether it is an image.
-    const wanted = string === 'address' ? dataStart.length - (kept.length - stringFrom) : Infinity
+    // Of a URL, first only as much as shows whether it is an image.
+    const wanted = string === 'url' ? dataStart.length - (kept.length - stringFrom) : Infinity
     const to = Math.min(bytes.length, from + wanted)
     let ended = false
     let at = from
@@ -133,7 +133,7 @@ export function createDocumentScanner(handlers: DocumentHandlers): DocumentScann
     if (ended) {
       if (string === 'key') tracker.key(keyOf(kept.text(stringFrom)))
       string = undefined
-    } else if (kept.length - stringFrom === dataStart.length && string === 'address') {
+    } else if (kept.length - stringFrom === dataStart.length && string === 'url') {
       string = 'other'
       if (kept.text(stringFrom).toLowerCase() === dataStart) beginImage(tracker.imageField!, stringFrom)
     }
@@ -194,7 +194,7 @@ function keyOf(literal: string): string {
   }
 }
 
-/** No reply is nested deeper (fault S12). */
+/** The limit on nesting (fault S12). */
 const maxDepth = 512
 
 /**
@@ -277,9 +277,9 @@ function createGrowingBytes() {
 
 /** A piece of a JSON string. */
 interface StringPiece {
-  /** What it stands for, escapes resolved. A view of the bytes it was read from. */
+  /** Its content, escapes resolved. A view of the bytes it was read from. */
   readonly content: Buffer
-  /** Where the string goes on, or what follows it begins. */
+  /** Where the string continues, or what follows it begins. */
   readonly next: number
   /** Whether the closing quote has come. */
   readonly ended: boolean
@@ -293,12 +293,12 @@ const LETTER_U = 117
 const named: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
 /**
- * A reader for one string of ASCII text, begun after its opening quote. Finding the end is left to
- * `indexOf`: the string is an image. Escapes are rare, but PHP writes `\/` and .NET `\u002B`.
- * A character beyond ASCII comes out as some byte that no base64 has.
+ * A reader for one string of ASCII text, after its opening quote. The string is an image, so its end is searched with
+ * `indexOf`. Escapes are rare, but PHP writes `\/` and .NET `\u002B`.
+ * A character beyond ASCII becomes a byte that is not base64.
  */
 function createStringReader(): StringReader {
-  /** The beginning of an escape that the last chunk did not end. */
+  /** The beginning of an escape at the end of the last chunk. */
   let held = Buffer.alloc(0)
   return (bytes, from) => {
     if (held.length > 0) {
@@ -315,7 +315,7 @@ function createStringReader(): StringReader {
     const end = endOfString(bytes, from)
     if (end !== -1) return { content: resolve(bytes.subarray(from, end)), next: end + 1, ended: true }
     const whole = bytes.length - openEscapeLength(bytes, from)
-    // A copy: the chunk it was part of is not kept.
+    // A copy, so that the chunk is not kept in memory.
     if (whole < bytes.length) held = Buffer.from(bytes.subarray(whole))
     return { content: resolve(bytes.subarray(from, whole)), next: bytes.length, ended: false }
   }
@@ -330,19 +330,19 @@ function endOfString(bytes: Buffer, from: number): number {
   return quote
 }
 
-function backslashesBefore(bytes: Buffer, place: number, from: number): number {
-  let at = place
+function backslashesBefore(bytes: Buffer, end: number, from: number): number {
+  let at = end
   while (at > from && bytes[at - 1] === BACKSLASH) at--
-  return place - at
+  return end - at
 }
 
-/** How many of the last bytes begin an escape and do not end it. */
+/** The length of an unfinished escape at the end of the bytes. */
 function openEscapeLength(bytes: Buffer, from: number): number {
   for (let length = 1; length <= Math.min(5, bytes.length - from); length++) {
-    const place = bytes.length - length
-    if (bytes[place] !== BACKSLASH) continue
-    const begins = backslashesBefore(bytes, place, from) % 2 === 0
-    return begins && (length === 1 || bytes[place + 1] === LETTER_U) ? length : 0
+    const at = bytes.length - length
+    if (bytes[at] !== BACKSLASH) continue
+    const begins = backslashesBefore(bytes, at, from) % 2 === 0
+    return begins && (length === 1 || bytes[at + 1] === LETTER_U) ? length : 0
   }
   return 0
 }

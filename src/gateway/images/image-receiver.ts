@@ -1,14 +1,14 @@
 import type { ModelgateError } from '../../errors.ts'
 
-/** Takes the bytes of one image. Whoever is given a writer ends it: with `done`, `keepDamaged` or `drop`. */
+/** Takes the bytes of one image. Whoever opens a writer ends it: with `done`, `keepDamaged` or `drop`. */
 export interface ImageWriter {
-  /** Called again only after the promise is settled. Then the bytes may be overwritten: what is kept is copied. */
+  /** Called again only after the promise settles; then the bytes may be overwritten. */
   write(bytes: Uint8Array): Promise<void>
   /** All has come. @throws ContractError for what is not whole by its container */
   done(): Promise<void>
-  /** What was written is not whole, and all there is. @returns where it is kept; undefined when it is not */
+  /** What was written is damaged, and all there is. @returns where it is kept; undefined when it is not */
   keepDamaged(): Promise<string | undefined>
-  /** What was written is worth nothing. */
+  /** What was written is worthless. */
   drop(): Promise<void>
 }
 
@@ -22,22 +22,22 @@ export interface ImageStart {
 
 /** Where the images of a reply go while it arrives. */
 export interface ImageReceiver {
-  /** How many images were asked for: lets the reply end as soon as they are there. */
+  /** How many images were requested: lets the reply end as soon as they are there. */
   readonly count?: number
   open(image: ImageStart): Promise<ImageWriter>
   /** Called after each chunk from the network; the reply waits for it. */
   flush?(): Promise<void>
   /** An image has come whole, and with it all that the reply says of it. */
   came?(image: ReceivedImage): Promise<void>
-  /** An image is to be fetched from an address; a relative one belongs to the base URL. */
+  /** An image has to be fetched from a URL, which may be relative to the base URL. */
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
-  /** Told of each image that is broken or missing while others of the reply came. Without it the first is thrown. */
+  /** Called for each image that is broken or missing while others came. Without it the first failure is thrown. */
   failed?(item: FailedImage): void
   /** The headers have come. */
   replied?(requestId: string | null): void
 }
 
-/** An item of a reply that has no image in it, or a broken one. */
+/** An item of a reply without an image, or with a broken one. */
 export interface FailedImage {
   readonly index: number
   readonly error: ModelgateError

@@ -83,7 +83,7 @@ export async function relayReply(
   replied?.(reply.requestId)
   const collector: ImageCollector = createImageCollector(unreadImages, () => reader.eventName)
   const reader = createReplyReader(collector)
-  /** Where something is not understood there is no telling what its end would be. */
+  /** False once something is not understood: then it is unknown where the reply would end. */
   let isUnderstood = true
   const follow = async (step: () => Promise<void>) => {
     if (!isUnderstood) return
@@ -116,7 +116,7 @@ const unreadWriter: ImageWriter = {
 }
 const unreadImages: ImageReceiver = { open: async () => unreadWriter, url() {} }
 
-/** Whether everything has come: what follows is not waited for long. */
+/** Whether everything has come: what may still follow is not waited for long. */
 function isSettled(reader: ReplyReader, collector: ImageCollector): boolean {
   return reader.done || collector.complete
 }

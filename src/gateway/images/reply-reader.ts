@@ -1,5 +1,5 @@
 import { isBlank } from '../reply-body.ts'
-import { maxEventLines, cut, htmlReply, plainFailure, tooManyLines } from '../reply-errors.ts'
+import { cut, htmlHeadLength, htmlReply, maxEventLines, plainFailure, tooManyLines } from '../reply-errors.ts'
 import {
   createDocumentScanner,
   readAll,
@@ -25,11 +25,8 @@ export interface ReplyReader extends FramingReader {
   readonly bytesRead: number
 }
 
-/** How much of an HTML page is read to find its title. */
-const htmlHeadLength = 4096
-
 /**
- * Finds the framing from the first character, as events/message-reader.ts does: `{` or `[` is JSON, `<` is HTML,
+ * Decides the framing by the first character, as events/message-reader.ts does: `{` or `[` is JSON, `<` is HTML,
  * the rest is an event stream.
  * @throws ContractError for HTML, for what is not JSON, and for an object over the limits;
  *   GenerationError when a failure is written into the stream as plain text
@@ -114,7 +111,7 @@ const lineFeed = Buffer.from('\n')
 
 /**
  * Reads an event stream whose events are JSON objects and hands their bytes to the scanner while they arrive:
- * no event is held in memory. Takes what relays make of such streams (quirks 3 to 9), as events/event-reader.ts
+ * no event is held in memory. Handles what relays do to such streams (quirks 3 to 9), as events/event-reader.ts
  * does: comments passed on as data, one object over several events, JSON without `data:`, failures as plain text.
  */
 export function createEventReader(scanner: DocumentScanner, maxLines = maxEventLines): EventReader {
@@ -122,7 +119,7 @@ export function createEventReader(scanner: DocumentScanner, maxLines = maxEventL
   /** What the current line is; undefined until enough of it has come. */
   let line: 'data' | 'event' | 'bare' | 'other' | undefined
   let lead = ''
-  /** Data of which it is not known that it is JSON; undefined once it is known. */
+  /** Data that may not be JSON; undefined once it is known to be. */
   let text: string | undefined
   let dataLines = 0
   let eventName = ''
@@ -174,7 +171,7 @@ export function createEventReader(scanner: DocumentScanner, maxLines = maxEventL
     }
   }
 
-  /** An object without `data:` may go on over several lines; what follows it on its last line is nothing. */
+  /** An object without `data:` may span several lines; what follows it on its last line is ignored. */
   const takeBare = async (content: Buffer) => {
     await scanner.read(content)
     if (scanner.idle) line = 'other'
@@ -199,7 +196,7 @@ export function createEventReader(scanner: DocumentScanner, maxLines = maxEventL
     if (line === 'bare') return takeBare(lineFeed)
     if (line === 'data') endData()
     if (line === undefined) {
-      // A blank line: the event is over, though not the object if that was cut over two events.
+      // A blank line ends the event, though not an object that was split over two events.
       dataLines = 0
       eventName = ''
     }
@@ -245,7 +242,7 @@ const CARRIAGE_RETURN = 13
 /** Splits chunks of bytes into lines, without collecting them. Lines end with LF, CR or CRLF, even one cut in two. */
 function createLineSplitter() {
   let afterReturn = false
-  /** Where the next CR is, so that a chunk with many lines is not searched again for each. */
+  /** Where the next CR is, so that a chunk with many lines is searched only once. */
   let searched: { readonly bytes: Buffer; readonly at: number } | undefined
 
   const nextReturn = (bytes: Buffer, from: number): number => {

@@ -46,7 +46,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
     else if (value['object'] === 'response' || Array.isArray(value['output'])) end(value)
   }
 
-  /** Events that only repeat or announce what others bring are left to the default. */
+  /** Events that only repeat or announce others are ignored. */
   const event = (type: string, value: JsonObject) => {
     understood = true
     const delta = stringOf(value['delta']) ?? ''
@@ -86,7 +86,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
       case 'response.output_item.done':
         return transcript.addItem(objectOf(value['item']), positionOf(value['output_index']))
       case 'response.created':
-        // A tool that runs at the gateway may make one stream of several responses (recorded), each numbered anew.
+        // A tool that runs at the gateway may make one stream of several responses (recorded), each numbered from 0.
         transcript.forgetItems()
         earlier = text.length
         ended = false
@@ -104,19 +104,19 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
       case 'response.cancelled':
         return end(objectOf(value['response']), type.slice('response.'.length))
       case 'response.done':
-        // Some name every end alike; the response says which it was.
+        // Some use one name for every end; the response says which it was.
         return isObject(value['response']) ? end(value['response']) : undefined
     }
   }
 
-  /** The response object at the end: brings whatever the stream left out. */
+  /** The response object at the end brings whatever the stream left out. */
   const end = (whole: JsonObject, fromEvent?: string) => {
     understood = true
     ended = true
     response = whole
     status = stringOf(whole['status']) ?? fromEvent
     const output = objectsOf(whole['output'])
-    // Positions in the final list may differ from those in the stream: items are taken from it all together or not at all.
+    // Positions in the final list may differ from those in the stream: either all items are taken from it or none.
     const { anyDone } = transcript
     const anyText = text.length > earlier || transcript.refusal.length > 0
     for (const [index, entry] of output.entries()) {
@@ -194,13 +194,13 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
   }
 }
 
-/** The official client takes an event of any type with an `error` of its own for a failure (wire notes, section 2). */
+/** The official client treats an event of any type with an `error` as a failure (wire notes, section 2). */
 function isFailure(value: JsonObject): boolean {
   return Boolean(value['error']) && value['object'] !== 'response'
 }
 
 const { characters, plainValue } = jsonPattern
-/** The fields that come along and say nothing here; with any other, the event is left to the parser. */
+/** Fields that do not matter here; an event with any other field is left to the parser. */
 const others = String.raw`(?:, ?"(?:item_id|content_index|sequence_number|logprobs|obfuscation)": ?${plainValue})*`
 const delta = String.raw`, ?"delta": ?"(${characters})"`
 const index = String.raw`, ?"output_index": ?(0|[1-9]\d{0,2})`
@@ -208,7 +208,7 @@ const index = String.raw`, ?"output_index": ?(0|[1-9]\d{0,2})`
 /**
  * The usual forms of a text delta: one flat object, its fields in the order of the documentation or of the alphabet
  * (both recorded), with or without a space after colons and commas.
- * The whole text is matched, so that what is not JSON never passes.
+ * The whole text is matched, so that what is not JSON never matches.
  */
 const textDelta =
   String.raw`\{"type": ?"response\.output_text\.delta"${others}` +

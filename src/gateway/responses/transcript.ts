@@ -44,7 +44,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
   }
 
   const beginItem = (item: JsonObject, position: number) => {
-    // Of a call that comes whole the arguments are known by then.
+    // The arguments of an earlier item at this position are no longer needed.
     Object.assign(itemAt(position), {
       name: stringOf(item['name']) ?? '',
       arguments: createGrowingText(),
@@ -98,7 +98,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
   const addItem = (whole: JsonObject, position: number) => {
     const item = itemAt(position)
     if (item.done !== undefined && isSameItem(item.done, whole)) return
-    // What follows is another item's: some give the same position to all.
+    // What follows belongs to another item: some gateways give all items the same position.
     const state = { ...item }
     Object.assign(item, untouched(), { done: whole })
     const type = stringOf(whole['type'])
@@ -180,7 +180,7 @@ function isSameItem(one: JsonObject, other: JsonObject): boolean {
   return ['type', 'id', 'call_id'].every((name) => one[name] === other[name])
 }
 
-/** An annotation of a text (url, file or container file citation); undefined for what cites nothing. */
+/** An annotation of a text (url, file or container file citation); undefined for anything else. */
 function readCitation(annotation: unknown): Citation | undefined {
   if (!isObject(annotation)) return undefined
   const url = stringOf(annotation['url']) ?? null
@@ -193,7 +193,7 @@ function readCitation(annotation: unknown): Citation | undefined {
   return { url, title, start: countOf(annotation['start_index']), end: countOf(annotation['end_index']) }
 }
 
-/** One line that says what an output item is; kinds never seen are named by their `type`. */
+/** One line that describes an output item; unknown kinds are named by their `type`. */
 function summariseItem(item: JsonObject): string {
   const type = stringOf(item['type']) ?? 'item'
   const name = Object.hasOwn(outputItemKinds, type) ? outputItemKinds[type]! : type
@@ -263,7 +263,7 @@ function parseArguments(text: string): unknown {
   }
 }
 
-/** Whether an output item holds words of the assistant: some leave the type out, and some repeat the question. */
+/** Whether an output item is a message of the assistant: some leave the type out, and some repeat the question. */
 export function isAnswer({ type, role, content }: JsonObject): boolean {
   const isMessage = type === 'message' || (type === undefined && content !== undefined)
   return isMessage && (typeof role !== 'string' || role === 'assistant')
@@ -276,7 +276,7 @@ export function contentParts({ content }: JsonObject): readonly JsonObject[] {
 
 const otherPartTypes = new Set<unknown>(['refusal', 'reasoning_text', 'summary_text', 'input_text'])
 
-/** The part's share of the answer. */
+/** The text of the answer in a part; empty for other parts. */
 export function answerText(part: JsonObject): string {
   return otherPartTypes.has(part['type']) ? '' : (stringOf(part['text']) ?? '')
 }

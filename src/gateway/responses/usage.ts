@@ -1,7 +1,7 @@
 import type { Usage } from '../../events/text.ts'
 import { countOf, isObject, objectOf } from '../../json.ts'
 
-/** The usage of a response object in the program's own names; null when the gateway did not tell. */
+/** The usage of a response object in the program's own names; null when the gateway did not say. */
 export function readResponseUsage(value: unknown): Usage | null {
   if (!isObject(value)) return null
   return {

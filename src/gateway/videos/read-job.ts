@@ -4,7 +4,7 @@ import { ContractError, UsageError } from '../../errors.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
 import { readErrorValue, replyError } from '../reply-errors.ts'
-import { longestWaitS } from '../retry.ts'
+import { maxWaitS } from '../retry.ts'
 import { pathSegment } from '../url.ts'
 import { waitHint } from '../status-error.ts'
 import {
@@ -183,7 +183,7 @@ function nextLookUp({ headers, now }: ReplyFacts): number | undefined {
   const pollAfter: string | undefined = headers['openai-poll-after-ms']
   const asked = pollAfter === undefined ? {} : { 'retry-after-ms': pollAfter }
   const seconds = waitHint(asked, undefined, now) ?? waitHint(headers, undefined, now)
-  return seconds === undefined || seconds <= 0 ? undefined : Math.min(seconds, longestWaitS) * 1000
+  return seconds === undefined || seconds <= 0 ? undefined : Math.min(seconds, maxWaitS) * 1000
 }
 
 function notUnderstood(): ContractError {

@@ -13,7 +13,7 @@ import {
   type Job,
 } from './look-up-job.ts'
 import type { JobReport } from './job-fields.ts'
-import { longestWaitS } from '../retry.ts'
+import { maxWaitS } from '../retry.ts'
 
 /** A look-up that failed, which says nothing about the job. */
 export interface FailedLookUp {
@@ -194,7 +194,7 @@ function createPollWaits(firstS: number = pollSeconds.first) {
       const usual = Math.max(pollSeconds.shortest, waitS * (0.9 + random / 5))
       waitS = Math.min(longest, waitS * pollSeconds.growth)
       if (askedMs === undefined || !(askedMs > 0)) return usual * 1000
-      return Math.min(longestWaitS * 1000, Math.max(pollSeconds.shortest * 1000, askedMs))
+      return Math.min(maxWaitS * 1000, Math.max(pollSeconds.shortest * 1000, askedMs))
     },
   }
 }

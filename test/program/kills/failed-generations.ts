@@ -40,7 +40,7 @@ export const failedGenerations: readonly Kill[] = [
     replies: ({ delta }) => [sse([delta('Hello, '), 'data: upstream went away\n\n'])],
     exit: 9,
     stdout: 'Hello, \n',
-    says: /The gateway broke off: upstream went away/,
+    says: /The gateway aborted the reply: upstream went away/,
     error: { code: 'stream_error', billed: 'maybe' },
   },
   {
