@@ -1,7 +1,7 @@
 import type { Clock } from '../context.ts'
 import type { ConnectionOptions } from './connection.ts'
 import type { Reply, RequestBody, TimeLimits } from './exchange.ts'
-import type { RetryPolicy } from './retry.ts'
+import type { RetryNotice, RetryPolicy } from './retry.ts'
 import type { RequestKind } from './status-error.ts'
 
 /** How a command reaches the gateway; the same for all its requests. */
@@ -24,15 +24,6 @@ export interface Gateway extends ConnectionOptions {
   readonly onRetry: (retry: RetryNotice) => void
   /** Receives the lines of the debug trace, without secrets. */
   readonly trace?: (line: string) => void
-}
-
-export interface RetryNotice {
-  /** The attempt that failed, from 1. */
-  readonly attempt: number
-  readonly attempts_left: number
-  readonly wait_s: number
-  readonly http_status: number | null
-  readonly reason: string
 }
 
 export interface GatewayRequest {

@@ -1,5 +1,6 @@
-import { Interrupted, type ModelgateError } from '../errors.ts'
-import type { ExchangeError, ExchangeFault } from './exchange-error.ts'
+import { sleep, type Clock } from '../context.ts'
+import { ModelgateError } from '../errors.ts'
+import { DeadlinePassed, type ExchangeError, type ExchangeFault } from './exchange-error.ts'
 import type { ReplyHeaders } from './exchange.ts'
 import { type RequestKind, checkUsage } from './status-error.ts'
 
@@ -91,8 +92,47 @@ export function judgeFailure(
   )
 }
 
-/** Why a wait between two attempts ended: a signal does not undo what the attempt before it may have cost. */
-export function afterFailure(reason: unknown, { error: { facts } }: Failure): unknown {
-  const { phase = 'reply', billed = 'no' } = facts
-  return reason instanceof Interrupted ? reason.amend({ phase, billed }) : reason
+/** What `onRetry` gets. */
+export interface RetryNotice {
+  /** The attempt that failed, from 1. */
+  readonly attempt: number
+  readonly attempts_left: number
+  readonly wait_s: number
+  readonly http_status: number | null
+  readonly reason: string
+}
+
+interface Retry {
+  /** Why the attempt failed. */
+  readonly error: unknown
+  /** The attempt that failed, from 1. */
+  readonly attempt: number
+  readonly attemptsLeft: number
+  readonly waitS: number
+}
+
+/**
+ * Reports that a request will be sent again, and waits until then.
+ * @throws the error of the failed attempt when the time limit passes meanwhile; else the signal's reason
+ */
+export async function pauseBeforeRetry(
+  { clock, onRetry }: { readonly clock: Clock; onRetry(notice: RetryNotice): void },
+  signal: AbortSignal,
+  { error, attempt, attemptsLeft, waitS }: Retry,
+): Promise<void> {
+  const {
+    httpStatus = null,
+    phase = 'reply',
+    billed = 'no',
+  } = error instanceof ModelgateError ? error.facts : {}
+  onRetry({
+    attempt,
+    attempts_left: attemptsLeft,
+    wait_s: Math.round(waitS * 1000) / 1000,
+    http_status: error instanceof ModelgateError ? (error.facts.httpStatus ?? null) : null,
+    reason: error instanceof Error ? error.message : String(error),
+  })
+  await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
+    throw reason instanceof DeadlinePassed ? error : reason
+  })
 }

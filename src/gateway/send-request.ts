@@ -1,14 +1,13 @@
-import { sleep } from '../context.ts'
-import { ContractError, FileError, ModelgateError } from '../errors.ts'
-import { DeadlinePassed, ExchangeError, phaseOf } from './exchange-error.ts'
+import { ContractError, FileError, Interrupted, ModelgateError } from '../errors.ts'
+import { ExchangeError, phaseOf } from './exchange-error.ts'
 import { exchange, type ExchangeRequest, type Reply, type RequestBody } from './exchange.ts'
 import {
-  afterFailure,
   Failure,
   judgeFailure,
   maxWaitS,
   mayRepeatAnswered,
   mayRepeatBroken,
+  pauseBeforeRetry,
   waitBefore,
   type RetryPolicy,
 } from './retry.ts'
@@ -63,16 +62,15 @@ async function sendWithRetries(
     const asked = outcome.error.facts.retryAfterS
     if (!outcome.repeatable || attempt >= policy.maxRetries) throw outcome.error
     if (asked !== undefined && asked > maxWaitS) throw tooLong(outcome.error, asked)
-    const waitS = waitBefore(attempt, asked, clock.random())
-    gateway.onRetry({
+    await pauseBeforeRetry(gateway, signal, {
+      error: outcome.error,
       attempt: attempt + 1,
-      attempts_left: policy.maxRetries - attempt,
-      wait_s: Math.round(waitS * 1000) / 1000,
-      http_status: outcome.error.facts.httpStatus ?? null,
-      reason: outcome.error.message,
-    })
-    await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
-      throw reason instanceof DeadlinePassed ? outcome.error : afterFailure(reason, outcome)
+      attemptsLeft: policy.maxRetries - attempt,
+      waitS: waitBefore(attempt, asked, clock.random()),
+    }).catch((reason: unknown) => {
+      // A signal does not undo what the failed attempt may have cost.
+      const { phase = 'reply', billed = 'no' } = outcome.error.facts
+      throw reason instanceof Interrupted ? reason.amend({ phase, billed }) : reason
     })
   }
 }

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
 import { jsonBody, sendRequest } from '../../src/gateway/send-request.ts'
-import type { Gateway, GatewayReply, GatewayRequest, RetryNotice } from '../../src/gateway/gateway.ts'
-import type { RetryPolicy } from '../../src/gateway/retry.ts'
+import type { Gateway, GatewayReply, GatewayRequest } from '../../src/gateway/gateway.ts'
+import type { RetryNotice, RetryPolicy } from '../../src/gateway/retry.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
 import { until } from '../support/until.ts'
 

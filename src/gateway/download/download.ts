@@ -1,6 +1,4 @@
-import { sleep } from '../../context.ts'
-import { ModelgateError } from '../../errors.ts'
-import { createDownloadRetries, type DownloadRetry, requestUrl } from './request-url.ts'
+import { createDownloadRetries, requestUrl } from './request-url.ts'
 import {
   createTransfer,
   type DownloadSink,
@@ -11,10 +9,11 @@ import {
   NotWhole,
 } from './transfer.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
-import { DeadlinePassed, ExchangeError } from '../exchange-error.ts'
+import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway } from '../gateway.ts'
 import { createBase64Decoder, maxResultBytes, readDataUrl } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
+import { pauseBeforeRetry } from '../retry.ts'
 import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../trace.ts'
 
@@ -166,10 +165,7 @@ async function fetchAll(
       if (retry.waitS === undefined) throw retry.error
       if (retry.anew && !(await transfer.forget())) throw retry.error
       if (retry.fromStart) transfer.restart()
-      reportRetry(gateway, retry, retry.waitS)
-      await sleep(gateway.clock, retry.waitS * 1000, gateway.signal).catch((reason: unknown) => {
-        throw reason instanceof DeadlinePassed ? retry.error : reason
-      })
+      await pauseBeforeRetry(gateway, gateway.signal, { ...retry, waitS: retry.waitS })
     }
   }
 }
@@ -178,20 +174,6 @@ async function fetchAll(
 function stalledDownload({ host }: URL, seconds: number): ExchangeError {
   const message = `The content from ${host} made no progress for ${seconds} s.`
   return new ExchangeError('body', 'timeout', message)
-}
-
-function reportRetry(
-  { onRetry }: Gateway,
-  { error, attempt, attemptsLeft }: DownloadRetry,
-  waitS: number,
-): void {
-  onRetry({
-    attempt,
-    attempts_left: attemptsLeft,
-    wait_s: Math.round(waitS * 1000) / 1000,
-    http_status: error instanceof ModelgateError ? (error.facts.httpStatus ?? null) : null,
-    reason: error instanceof Error ? error.message : String(error),
-  })
 }
 
 /** No URL is longer, except a `data:` URL. */

@@ -121,7 +121,7 @@ function noContent(url: URL, status: number): ContractError {
 }
 
 /** What happens after an attempt that failed. */
-export interface DownloadRetry {
+interface DownloadRetry {
   /** Thrown when the download is given up. */
   readonly error: unknown
   /** Seconds until the next attempt; undefined when there is none. */
