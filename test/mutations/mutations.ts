@@ -230,8 +230,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'sample-open-bound-as-true',
     file: 'src/sandbox/schema/sample.ts',
-    before: `schema[exclusive] === true ? bound + nudge(schema, step) : bound`,
-    after: `schema[exclusive] === true ? bound : bound`,
+    before: `isOpen: schema[exclusive] === true`,
+    after: `isOpen: false`,
     tests: ['test/sandbox/schema/sample.test.ts'],
   },
   {

@@ -77,6 +77,7 @@ test.for(Object.keys(hostile))(
     expect(status).toBe(400)
     expect(json.error.message).toMatch(/\.$/)
     expect(JSON.stringify(json).length).toBeLessThan(50_000)
+    expect(JSON.stringify(sandbox.requests()).length).toBeLessThan(5_000)
     expect(sandbox.created()).toBe(0)
     expect((await respond(sandbox, 'hi')).status).toBe(200)
   },

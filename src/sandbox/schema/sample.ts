@@ -145,43 +145,30 @@ function sampleArray(schema: JsonObject, situation: Situation): unknown[] {
 /** A number within a schema's bounds and on its step. */
 function sampleNumber(schema: JsonObject, random: Random, whole: boolean): number {
   const step = numberOf(schema['multipleOf']) ?? (whole ? 1 : 0.01)
-  const [least, most] = bounds(schema, step)
-  const first = Math.ceil(rounded(least / step))
-  const last = Math.floor(rounded(most / step))
+  const lower = boundOf(schema, 'minimum', 'exclusiveMinimum')
+  const upper = boundOf(schema, 'maximum', 'exclusiveMaximum')
+  const least = lower?.value ?? Math.min(1, (upper?.value ?? Infinity) - 100 * step)
+  const most = upper?.value ?? (lower === undefined ? 100 : least + 100 * step)
+  let first = Math.ceil(rounded(least / step))
+  let last = Math.floor(rounded(most / step))
+  if (lower?.isOpen && rounded(first * step) <= least) first++
+  if (upper?.isOpen && rounded(last * step) >= most) last--
   // Between two bounds with no step in between only a fraction fits.
   if (first > last) return (least + most) / 2
   return rounded((first + Math.floor(random() * (Math.min(last - first, 100) + 1))) * step)
 }
 
-function bounds(schema: JsonObject, step: number): readonly [number, number] {
-  const least = edge(schema, 'minimum', 'exclusiveMinimum', step)
-  const most = edge(schema, 'maximum', 'exclusiveMaximum', -step)
-  if (least === undefined) return most === undefined ? [1, 100] : [Math.min(1, most - 100 * step), most]
-  return [least, most ?? least + 100 * step]
+interface Bound {
+  readonly value: number
+  /** The value itself is outside. */
+  readonly isOpen: boolean
 }
 
 /** An exclusive bound is a number of its own, or `true` beside the bound (draft 4 and OpenAPI 3.0). */
-function edge(schema: JsonObject, inclusive: string, exclusive: string, step: number): number | undefined {
-  const bound = numberOf(schema[inclusive])
-  const open = numberOf(schema[exclusive])
-  if (open !== undefined) return open + nudge(schema, step)
-  return bound !== undefined && schema[exclusive] === true ? bound + nudge(schema, step) : bound
-}
-
-/** Half a narrow range instead of a whole step, so that an open bound does not pass the other one. */
-function nudge(schema: JsonObject, step: number): number {
-  const least = numberOf(schema['exclusiveMinimum']) ?? numberOf(schema['minimum'])
-  const most = numberOf(schema['exclusiveMaximum']) ?? numberOf(schema['maximum'])
-  const width = least === undefined || most === undefined ? Infinity : most - least
-  const size =
-    schema['multipleOf'] === undefined && !isWhole(schema)
-      ? Math.min(Math.abs(step), width / 4)
-      : Math.abs(step)
-  return Math.sign(step) * size
-}
-
-function isWhole(schema: JsonObject): boolean {
-  return [schema['type']].flat().some((type) => typeof type === 'string' && type.toLowerCase() === 'integer')
+function boundOf(schema: JsonObject, inclusive: string, exclusive: string): Bound | undefined {
+  const [bound, open] = [numberOf(schema[inclusive]), numberOf(schema[exclusive])]
+  if (open !== undefined) return { value: open, isOpen: true }
+  return bound === undefined ? undefined : { value: bound, isOpen: schema[exclusive] === true }
 }
 
 /** Without the last digits that binary fractions leave: 0.30000000000000004 is 0.3. */
