@@ -11,10 +11,16 @@ import { readForm } from './http/read-form.ts'
 import { modelCatalog, modelList } from './models.ts'
 import { createResponse, cancelResponse, deleteResponse, getResponse } from './responses/create-response.ts'
 import { createResponseStore } from './responses/response-store.ts'
-import { redirectToFile, serveContent, serveFile } from './videos/content.ts'
-import { createOperation, lookUpOperation } from './videos/operation-endpoints.ts'
+import { createOperation, lookUpOperation, redirectToFile, serveFile } from './videos/operation-endpoints.ts'
 import { createVideoService } from './videos/service.ts'
-import { createVideo, deleteVideo, getVideo, listVideos, remixVideo } from './videos/video-endpoints.ts'
+import {
+  createVideo,
+  deleteVideo,
+  getVideo,
+  listVideos,
+  remixVideo,
+  serveContent,
+} from './videos/video-endpoints.ts'
 
 /** Method and path; what stands in braces is a name for one segment of the path, or a part of it. */
 type Route = readonly [method: string, path: string, handler: Handler]

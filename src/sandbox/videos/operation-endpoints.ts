@@ -6,6 +6,8 @@ import {
 } from '../../contract/videos.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { googleReply, type Reply } from '../http/reply.ts'
+import { serveBytes } from '../http/serve-bytes.ts'
+import { checkImageObject } from '../images/check-images.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
 import {
@@ -15,10 +17,10 @@ import {
   operationName,
   videoScenarioOf,
   fileIdOf,
+  parseFileId,
   shownFilms,
   type VideoJob,
 } from './video-job.ts'
-import { checkImageObject } from './reference-image.ts'
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
 import { jobStateAt } from './job-state.ts'
 
@@ -162,4 +164,40 @@ function done(job: VideoJob, origin: string): object {
       },
     },
   }
+}
+
+/**
+ * `GET /v1beta/files/{file}:download`: sends the client on to the same file below `/download` (wire notes, section 7).
+ * @throws RequestProblem 404
+ */
+export async function redirectToFile(request: SandboxRequest, service: VideoService): Promise<Reply> {
+  await findFile(request, service)
+  const { version, file } = request.params
+  // Without a key: addresses end up in logs.
+  const query = new URLSearchParams(request.query)
+  query.delete('key')
+  return googleReply(
+    { error: { code: 302, message: 'Unknown Error.', status: 'UNKNOWN' } },
+    { status: 302, headers: { location: `/download/${version}/files/${file}:download?${query}` } },
+  )
+}
+
+/**
+ * `GET /download/v1beta/files/{file}:download`: the video of a sample.
+ * @throws RequestProblem 404 for what is not there, or not any more; 416
+ */
+export async function serveFile(request: SandboxRequest, service: VideoService): Promise<Reply> {
+  return serveBytes(request, await service.films.video(await findFile(request, service)))
+}
+
+async function findFile({ params }: SandboxRequest, { jobs, clock }: VideoService): Promise<Film> {
+  const fileId = params['file']!
+  const place = parseFileId(fileId)
+  const job = place && (await jobs.find(place.id))
+  if (place !== undefined && job?.kind === 'operation') {
+    const { state, expiresAt = Infinity } = jobStateAt(job, clock.now())
+    const isThere = state === 'completed' && clock.now() < expiresAt && place.index < shownFilms(job)
+    if (isThere) return job.films[place.index]!
+  }
+  throw new RequestProblem(404, `The file ${fileId.slice(0, 100)} does not exist or has expired.`)
 }

@@ -1,6 +1,7 @@
 import { assertServed, videoModel } from '../models.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
+import { serveBytes } from '../http/serve-bytes.ts'
 import { textOf } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
 import {
@@ -14,7 +15,7 @@ import {
   sourceVideoId,
   shownFilms,
 } from './video-job.ts'
-import { checkImage } from './reference-image.ts'
+import { checkImage } from '../images/check-images.ts'
 import { videoObject, jobStateAt } from './job-state.ts'
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
 import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
@@ -104,7 +105,7 @@ export async function remixVideo(request: SandboxRequest, service: VideoService)
 }
 
 /** A video that is there, and in no state for what is asked. */
-export function invalidVideo(message: string, code = 'invalid_value'): RequestProblem {
+function invalidVideo(message: string, code = 'invalid_value'): RequestProblem {
   return new RequestProblem(400, message, { param: 'video_id', code })
 }
 
@@ -112,7 +113,7 @@ export function invalidVideo(message: string, code = 'invalid_value'): RequestPr
  * The job of a video's id, of an operation's, or of an operation's whole name.
  * @throws RequestProblem 404
  */
-export async function findVideo({ params }: SandboxRequest, { jobs }: VideoService): Promise<VideoJob> {
+async function findVideo({ params }: SandboxRequest, { jobs }: VideoService): Promise<VideoJob> {
   const id = params['id']!
   const job = await jobs.find(id.split('/').at(-1)!)
   if (job !== undefined) return job
@@ -173,4 +174,31 @@ function readLimit(text: string | null): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
   if (limit <= videoListLimit.most) return limit
   throw invalidField('limit', `must be from 0 to ${videoListLimit.most}`)
+}
+
+/**
+ * `GET /v1/videos/{id}/content`: the video, or a still of it with `variant=thumbnail`.
+ * @throws RequestProblem 400 before completion, 404, 410 after expiry, 416
+ */
+export async function serveContent(request: SandboxRequest, service: VideoService): Promise<Reply> {
+  const job = await findVideo(request, service)
+  const variant = request.query.get('variant') ?? 'video'
+  if (variant !== 'video' && variant !== 'thumbnail') {
+    throw invalidField('variant', 'must be video or thumbnail in the sandbox')
+  }
+  const now = service.clock.now()
+  const { state, expiresAt = Infinity } = jobStateAt(job, now)
+  if (state !== 'completed') {
+    throw invalidVideo(`Video is not ready yet: it is ${state}.`, 'video_not_completed')
+  }
+  if (now >= expiresAt && job.id !== sourceVideoId) {
+    const expiry = new Date(expiresAt).toISOString()
+    throw new RequestProblem(410, `The content of this video expired at ${expiry}.`, {
+      param: 'video_id',
+      code: 'video_expired',
+    })
+  }
+  if (shownFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
+  const film = job.films[0]!
+  return serveBytes(request, await service.films[variant === 'video' ? 'video' : 'still'](film))
 }

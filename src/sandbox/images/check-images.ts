@@ -1,8 +1,11 @@
 import type { FamilyId } from '../../contract/families.ts'
 import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/image-files.ts'
+import { crc32 } from 'node:zlib'
 import { decodeImage, type Pixels } from '../../files/codecs.ts'
+import { decodeBase64 } from '../../files/decode-base64.ts'
 import { readImageInfo, type ImageInfo } from '../../files/image-info.ts'
-import { RequestProblem } from '../http/request-problem.ts'
+import { invalidField, RequestProblem } from '../http/request-problem.ts'
+import { isObject, textOf } from '../json-value.ts'
 import type { UploadedFile } from '../request.ts'
 
 /** A file that has been found to be an image of an allowed kind and size. */
@@ -72,7 +75,6 @@ function checkFile(file: UploadedFile, name: string, limits: Omit<SourceLimits, 
   }
   const { width, height } = info
   if (limits.square && width !== height) throw invalidFile(name, `must be square, not ${width}x${height}`)
-  assertPixels(info, (problem) => invalidFile(name, problem))
   return { ...info, file }
 }
 
@@ -96,21 +98,48 @@ export function invalidFile(name: string, problem: string): RequestProblem {
 /** Of images of more pixels, the sandbox would need more memory than a stand-in should. The specification sets none. */
 const maxPixels = 40_000_000
 
-type ProblemOf = (problem: string) => RequestProblem
-
-/** @throws RequestProblem 400 for an image of more pixels than the sandbox decodes */
-export function assertPixels({ width, height }: ImageInfo, problemOf: ProblemOf): void {
-  if (width * height <= maxPixels) return
-  throw problemOf(`must have at most ${maxPixels} pixels in the sandbox, not ${width}x${height}`)
-}
-
-/** @throws RequestProblem 400 for an image whose header is right and the rest is not */
+/** @throws RequestProblem 400 for more pixels than the sandbox decodes, and for a right header before a wrong rest */
 export async function decodeSource(
   bytes: Uint8Array,
-  { mediaType }: ImageInfo,
-  problemOf: ProblemOf,
+  { mediaType, width, height }: ImageInfo,
+  problemOf: (problem: string) => RequestProblem,
 ): Promise<Pixels> {
+  if (width * height > maxPixels) {
+    throw problemOf(`must have at most ${maxPixels} pixels in the sandbox, not ${width}x${height}`)
+  }
   return decodeImage(bytes, mediaType).catch(() => {
     throw problemOf(`is a damaged ${mediaType}`)
   })
+}
+
+/**
+ * Holds an image in base64, as an instance carries it, to what it says it is: it really decodes.
+ * @param field where it stands in the request: `instances[0].image`
+ * @returns a fingerprint of the bytes
+ * @throws RequestProblem 400
+ */
+export async function checkImageObject(value: unknown, field: string): Promise<number> {
+  if (!isObject(value)) throw invalidField(field, 'must be an object')
+  if (value['uri'] !== undefined || value['gcsUri'] !== undefined) {
+    throw invalidField(field, 'must hold bytesBase64Encoded; the sandbox fetches no addresses')
+  }
+  const bytes = decodeBase64(textOf(value['bytesBase64Encoded']))
+  if (bytes === undefined) throw invalidField(`${field}.bytesBase64Encoded`, 'must be base64')
+  return checkImage(bytes, `${field}.bytesBase64Encoded`, textOf(value['mimeType']))
+}
+
+/**
+ * @param declaredType empty where none was given
+ * @returns a fingerprint of the bytes
+ * @throws RequestProblem 400 for bytes that are no PNG, JPEG or WebP, or of another type than declared
+ */
+export async function checkImage(bytes: Uint8Array, field: string, declaredType: string): Promise<number> {
+  const problemOf = (problem: string) => invalidField(field, problem)
+  const info = readImageInfo(bytes)
+  if (info === undefined) throw problemOf('must be a PNG, JPEG or WebP by its bytes')
+  if (declaredType !== '' && declaredType.replace('image/jpg', 'image/jpeg') !== info.mediaType) {
+    throw problemOf(`must be of the declared type ${declaredType.slice(0, 40)}, not ${info.mediaType}`)
+  }
+  await decodeSource(bytes, info, problemOf)
+  return crc32(bytes)
 }
