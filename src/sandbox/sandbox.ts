@@ -6,7 +6,7 @@ import { UsageError } from '../errors.ts'
 import type { EndpointName, FaultRule } from './faults/rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
 import { handleRequest, type ServerContext } from './http/handle-request.ts'
-import { createTurnstile } from './http/read-body.ts'
+import { createLock } from './http/read-body.ts'
 import type { LatencyProfile } from './http/reply.ts'
 import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
 import { createRouter } from './routes.ts'
@@ -58,7 +58,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     latency: options.latency ?? 'none',
     faults: createFaultChooser(options.faults ?? [], seed),
     log,
-    largeBodies: createTurnstile(),
+    largeBodies: createLock(),
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
   }

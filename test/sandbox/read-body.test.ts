@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createTurnstile, readJsonBody } from '../../src/sandbox/http/read-body.ts'
+import { createLock, readJsonBody } from '../../src/sandbox/http/read-body.ts'
 import { respond, runningSandbox } from '../support/running-sandbox.ts'
 
 const MiB = 1024 * 1024
@@ -21,23 +21,23 @@ function body(mebibytes: number, goOn: Promise<void> = Promise.resolve()) {
   return { incoming: Object.assign(pieces(), { headers: {} }) as unknown as IncomingMessage, counted }
 }
 
-function read(incoming: IncomingMessage, turnstile: ReturnType<typeof createTurnstile>) {
+function read(incoming: IncomingMessage, lock: ReturnType<typeof createLock>) {
   let leave = () => {}
-  return readJsonBody(incoming, { waitForTurn: async () => void (leave = await turnstile()) }).finally(() =>
+  return readJsonBody(incoming, { waitForTurn: async () => void (leave = await lock()) }).finally(() =>
     leave(),
   )
 }
 
 test('large bodies are read one at a time, in the order in which they come; small ones pass', async () => {
-  const turnstile = createTurnstile()
+  const lock = createLock()
   const { promise, resolve } = Promise.withResolvers<void>()
   const [first, second, third] = [body(20, promise), body(20), body(20)]
   const [small] = [body(2)]
   const order: string[] = []
   const reading = [first, second, third].map(({ incoming }, index) =>
-    read(incoming, turnstile).then(({ size }) => order.push(`${index} ${Math.floor(size / MiB)}`)),
+    read(incoming, lock).then(({ size }) => order.push(`${index} ${Math.floor(size / MiB)}`)),
   )
-  expect((await read(small.incoming, turnstile)).size).toBe(2 * MiB + 12)
+  expect((await read(small.incoming, lock)).size).toBe(2 * MiB + 12)
   for (let turns = 0; turns < 100; turns++) await turn()
   // All but the first one stop at 16 MiB.
   expect([first, second, third].map(({ counted }) => counted.mebibytes)).toEqual([20, 16, 16])
@@ -48,10 +48,10 @@ test('large bodies are read one at a time, in the order in which they come; smal
 })
 
 test('a large body that breaks off lets the next one in', async () => {
-  const turnstile = createTurnstile()
+  const lock = createLock()
   const failing = body(20, Promise.reject(new Error('reset')))
   const next = body(20)
-  const [broken, whole] = [read(failing.incoming, turnstile), read(next.incoming, turnstile)]
+  const [broken, whole] = [read(failing.incoming, lock), read(next.incoming, lock)]
   await expect(broken).rejects.toThrow('reset')
   expect((await whole).size).toBe(20 * MiB + 12)
 })

@@ -10,7 +10,7 @@ import { seededRandom } from '../seeded-random.ts'
 import { assertLocal, authenticate } from './access.ts'
 import { deliver } from './deliver.ts'
 import { envelopeOf, invalidField, problemReply, RequestProblem } from './request-problem.ts'
-import { readJsonBody, type Turnstile } from './read-body.ts'
+import { readJsonBody, type Lock } from './read-body.ts'
 import { jsonReply, paceOf, wholeReply, type LatencyProfile, type Reply } from './reply.ts'
 
 /** One endpoint. */
@@ -34,7 +34,8 @@ export interface ServerContext extends SandboxContext {
   readonly latency: LatencyProfile
   readonly faults: FaultChooser
   readonly log: RequestLog
-  readonly largeBodies: Turnstile
+  /** Held by the request with a large body that is being read and answered. */
+  readonly largeBodies: Lock
   /** Aborted when the sandbox closes. */
   readonly signal: AbortSignal
   readonly onRequest: ((record: RequestRecord) => void) | undefined
@@ -104,9 +105,9 @@ async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext):
   const { incoming, path, query, record } = arrival
   const envelope = envelopeOf(path)
   let fault: NamedRule | undefined
-  let leave = () => {}
+  let release = () => {}
   const waitForTurn = async () => {
-    leave = await largeBodies()
+    release = await largeBodies()
   }
   try {
     const match = admit(arrival)
@@ -127,7 +128,7 @@ async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext):
     const problem = error instanceof RequestProblem ? error : unexpected(error)
     return { fault, reply: problemReply(envelope, problem, query.get('alt') === 'sse') }
   } finally {
-    leave()
+    release()
   }
 }
 

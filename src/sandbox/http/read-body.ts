@@ -56,18 +56,18 @@ function parseObject(bytes: Buffer): JsonObject {
   return value
 }
 
-/** Lets one in at a time, in the order in which they come. */
-export type Turnstile = () => Promise<() => void>
+/** Waits for its turn, in the order of the calls. @returns lets the next one go on */
+export type Lock = () => Promise<() => void>
 
-/** @returns waits for its turn; what that gives lets the next one in */
-export function createTurnstile(): Turnstile {
+/** A lock that one holder has at a time. */
+export function createLock(): Lock {
   let last = Promise.resolve()
   return async () => {
     const before = last
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise, resolve: release } = Promise.withResolvers<void>()
     last = promise
     await before
-    return resolve
+    return release
   }
 }
 

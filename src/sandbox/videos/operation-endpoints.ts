@@ -45,9 +45,9 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
   if (instances.length * count > maxFilms) {
     throw invalidField('instances', `must ask for at most ${maxFilms} videos in the sandbox`)
   }
-  const marks: number[][] = []
+  const fingerprints: number[][] = []
   for (const [index, instance] of instances.entries()) {
-    marks.push(await checkInstance(instance, `instances[${index}]`))
+    fingerprints.push(await checkInstance(instance, `instances[${index}]`))
   }
   const prompts = instances.map((instance) => textOf(instance['prompt']))
   const id = newId(20, request, service)
@@ -63,7 +63,7 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
       films: prompts.flatMap((prompt, index) =>
         Array.from({ length: count }, (_, sample): Film => ({
           prompts: firstPrompt(prompt),
-          seed: JSON.stringify([service.seed, seed, index, sample, ...marks[index]!]),
+          seed: JSON.stringify([service.seed, seed, index, sample, ...fingerprints[index]!]),
           ...shape,
         })),
       ),
@@ -100,15 +100,15 @@ function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'sec
 /** @returns fingerprints of its images */
 async function checkInstance(instance: JsonObject, field: string): Promise<number[]> {
   if (textOf(instance['prompt']).trim() === '') throw invalidField(`${field}.prompt`, 'must have text')
-  const marks: number[] = []
+  const fingerprints: number[] = []
   for (const name of ['image', 'lastFrame']) {
     if (instance[name] === undefined) continue
-    marks.push(await checkImageObject(instance[name], `${field}.${name}`))
+    fingerprints.push(await checkImageObject(instance[name], `${field}.${name}`))
   }
   for (const [index, reference] of objectsOf(instance['referenceImages']).entries()) {
-    marks.push(await checkImageObject(reference['image'], `${field}.referenceImages[${index}].image`))
+    fingerprints.push(await checkImageObject(reference['image'], `${field}.referenceImages[${index}].image`))
   }
-  return marks
+  return fingerprints
 }
 
 const responseType = 'type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse'

@@ -34,10 +34,10 @@ export async function createVideo(request: SandboxRequest, service: VideoService
   assertValid(videoCreateEndpoint, body)
   const seconds = readSeconds(body['seconds'])
   const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
-  const mark = await checkReference(request)
+  const fingerprint = await checkReference(request)
   const prompt = textOf(body['prompt'])
   const id = newVideoId(request, service)
-  const seed = JSON.stringify([service.seed, id, mark])
+  const seed = JSON.stringify([service.seed, id, fingerprint])
   const film = { prompts: firstPrompt(prompt), seed, width, height, seconds }
   return startVideo({ id, model, prompt, film, remixedFrom: null }, request, service)
 }
