@@ -98,7 +98,7 @@ function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
   yield { type: 'response.output_item.done', output_index: index, item }
 }
 
-/** Where calls have their input, and how the events are called that bring it. */
+/** Where calls have their input, and what the events are called that bring it. */
 const callFields: Readonly<Record<string, { readonly field: string; readonly prefix: string }>> = {
   function_call: { field: 'arguments', prefix: 'response.function_call_arguments' },
   custom_tool_call: { field: 'input', prefix: 'response.custom_tool_call_input' },
@@ -111,26 +111,11 @@ function emptied({ type }: JsonObject): JsonObject {
   return { status: 'in_progress', ...(call === undefined ? { content: [] } : { [call.field]: '' }) }
 }
 
-/** Where the parts of messages and summaries have their text, and how the events are called that bring it. */
-const partFields: Readonly<Record<string, { field: string; prefix: string; part: string; index: string }>> = {
-  output_text: {
-    field: 'text',
-    prefix: 'response.output_text',
-    part: 'response.content_part',
-    index: 'content_index',
-  },
-  refusal: {
-    field: 'refusal',
-    prefix: 'response.refusal',
-    part: 'response.content_part',
-    index: 'content_index',
-  },
-  summary_text: {
-    field: 'text',
-    prefix: 'response.reasoning_summary_text',
-    part: 'response.reasoning_summary_part',
-    index: 'summary_index',
-  },
+/** Where the parts of messages and summaries have their text, and what the events are called that bring it. */
+const partFields: Readonly<Record<string, { field: string; text: string; part: string }>> = {
+  output_text: { field: 'text', text: 'output_text', part: 'content' },
+  refusal: { field: 'refusal', text: 'refusal', part: 'content' },
+  summary_text: { field: 'text', text: 'reasoning_summary_text', part: 'reasoning_summary' },
 }
 
 function* partEvents(
@@ -138,8 +123,13 @@ function* partEvents(
   part: JsonObject,
   place: JsonObject,
 ): Generator<JsonObject> {
-  const { field, prefix, part: partPrefix, index } = partFields[textOf(part['type'])]!
-  const at = { ...place, [index]: 0 }
+  const fields = partFields[textOf(part['type'])]!
+  const [field, prefix, partPrefix] = [
+    fields.field,
+    `response.${fields.text}`,
+    `response.${fields.part}_part`,
+  ]
+  const at = { ...place, [fields.part === 'content' ? 'content_index' : 'summary_index']: 0 }
   // Log probabilities are only known of text, and there always, though the list may be empty.
   const scores = (some: readonly JsonObject[]) => (part['logprobs'] === undefined ? {} : { logprobs: some })
   yield { type: `${partPrefix}.added`, ...at, part: { ...part, ...scores([]), [field]: '' } }
