@@ -7,89 +7,13 @@ import { isObject } from '../json.ts'
 import { parseJson, parseYaml } from './parse-config.ts'
 import { configFolder, homeFolder } from './paths.ts'
 
-/** A configuration file as it was read; `content` is not checked yet. */
-interface ConfigFile {
-  readonly path: string
-  readonly text: string
-  readonly content: unknown
-}
-
-type ExplorerClass = new (
-  options: Options & { readonly metaConfigFilePath: null; readonly moduleName: string },
-) => {
-  search(from: string): Promise<CosmiconfigResult>
-}
-
-/**
- * The first of `places` in `folder` that holds anything, read as data.
- *
- * cosmiconfig's public functions first look for a "meta configuration" in the working directory and run a
- * `.config/config.js` found there, whatever options are given. Its explorer alone does no such thing.
- *
- * @throws ConfigError naming file, line and column when a file is not valid JSON or YAML
- */
-async function readFirst(folder: string, places: readonly string[]): Promise<ConfigFile | undefined> {
-  const module: unknown = await import('cosmiconfig/dist/Explorer.js')
-  const { Explorer } = module as { Explorer: ExplorerClass }
-  const texts = new Map<string, string>()
-  const reading =
-    (parse: (file: string, text: string) => unknown) => async (file: string, content: string) => {
-      const text = content.replace(/^\uFEFF/, '')
-      texts.set(file, text)
-      return refuseImport(file, await parse(file, text))
-    }
-  const explorer = new Explorer({
-    moduleName: packageKey,
-    packageProp: packageKey,
-    searchPlaces: [...places],
-    searchStrategy: 'none',
-    ignoreEmptySearchPlaces: true,
-    metaConfigFilePath: null,
-    mergeImportArrays: false,
-    mergeSearchPlaces: false,
-    cache: false,
-    transform: (result) => result,
-    loaders: {
-      '.json': reading((file, text) => parseJson(file, text, isPackage(file) ? packageSection : undefined)),
-      '.yaml': reading(parseYaml),
-      '.yml': reading(parseYaml),
-      noExt: reading((file, text) =>
-        /^\s*\{\s*["}]/.test(text) ? parseJson(file, text) : parseYaml(file, text),
-      ),
-    },
-  })
-  const found = await explorer.search(folder)
-  if (found === null) return undefined
-  return { path: found.filepath, text: texts.get(found.filepath) ?? '', content: found.config as unknown }
-}
-
 /** The key of package.json that holds a project's settings. */
 const packageKey = 'modelgate'
-
-/** The settings inside a package.json, or undefined. */
-function packageSection(document: unknown): unknown {
-  return isObject(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
-}
-
-function isPackage(file: string): boolean {
-  return /[\\/]package\.json$/.test(file)
-}
-
-/** cosmiconfig would read the files that a `$import` names, from anywhere on the disk. */
-function refuseImport(file: string, document: unknown): unknown {
-  const settings = isPackage(file) ? packageSection(document) : document
-  if (isObject(settings) && Object.hasOwn(settings, '$import')) {
-    throw new ConfigError(`${file}: "$import" is not supported: a configuration file cannot include others.`)
-  }
-  return document
-}
-
-const maxBytes = 1_048_576
 
 const dataFormats = ['json', 'yaml', 'yml'] as const
 
 /** Data only: nothing here is ever code. */
-const projectPlaces: readonly string[] = [
+const projectFiles: readonly string[] = [
   `.${packageKey}rc`,
   ...dataFormats.map((format) => `.${packageKey}rc.${format}`),
   ...dataFormats.map((format) => `${packageKey}.config.${format}`),
@@ -97,9 +21,13 @@ const projectPlaces: readonly string[] = [
   'package.json',
 ]
 
-const userPlaces = ['config.yaml', 'config.yml', 'config.json']
+const userFiles = ['config.yaml', 'config.yml', 'config.json']
 
-export interface FoundFile extends ConfigFile {
+/** A configuration file as it was read; `content` is not checked yet. */
+export interface FoundFile {
+  readonly path: string
+  readonly text: string
+  readonly content: unknown
   /** The folder that was searched; relative paths in the file start here. */
   readonly folder: string
 }
@@ -110,7 +38,7 @@ export interface FoundFile extends ConfigFile {
  */
 export async function findProjectFile(context: Context): Promise<FoundFile | undefined> {
   for (const folder of foldersToSearch(context)) {
-    const found = await readFrom(folder, projectPlaces)
+    const found = await readFirst(folder, projectFiles)
     if (found !== undefined) return found
   }
   return undefined
@@ -119,25 +47,26 @@ export async function findProjectFile(context: Context): Promise<FoundFile | und
 /** @throws ConfigError when it is there and cannot be read */
 export async function findUserFile(context: Context): Promise<FoundFile | undefined> {
   const folder = configFolder(context)
-  return folder === undefined ? undefined : readFrom(folder, userPlaces)
+  return folder === undefined ? undefined : readFirst(folder, userFiles)
 }
 
 /** The path of the user's own configuration file, whether it exists or not: for hints. */
 export function userFilePath(context: Context): string {
   const folder = configFolder(context)
   if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
-  const present = userPlaces.find((place) => existsSync(join(folder, place)))
+  const present = userFiles.find((name) => existsSync(join(folder, name)))
   return join(folder, present ?? 'config.yaml')
 }
 
 /** Looks with `stat` first: loading the packages that read such files takes longer than the rest of the start. */
-async function readFrom(folder: string, places: readonly string[]): Promise<FoundFile | undefined> {
+async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
   // Joined by hand: normalising a hundred paths takes longer than looking for the files.
-  const present = places.filter((place) => isCandidate(`${folder}${sep}${place}`))
+  const present = names.filter((name) => isCandidate(`${folder}${sep}${name}`))
   if (present.length === 0) return undefined
-  const file = await readFirst(folder, present)
-  return file === undefined ? undefined : { ...file, folder }
+  return loadFirst(folder, present)
 }
+
+const maxBytes = 1_048_576
 
 function isCandidate(file: string): boolean {
   // existsSync, unlike statSync, costs no exception for a folder that may not be searched.
@@ -204,4 +133,72 @@ function realPath(path: string): string {
   } catch {
     return path
   }
+}
+
+type ExplorerClass = new (
+  options: Options & { readonly metaConfigFilePath: null; readonly moduleName: string },
+) => {
+  search(from: string): Promise<CosmiconfigResult>
+}
+
+/**
+ * Reads the first of the files in `folder` that is not empty, as data.
+ *
+ * cosmiconfig's public functions first look for a "meta configuration" in the working directory and run a
+ * `.config/config.js` found there, whatever options are given. Its explorer alone does no such thing.
+ *
+ * @throws ConfigError naming file, line and column when a file is not valid JSON or YAML
+ */
+async function loadFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
+  const module: unknown = await import('cosmiconfig/dist/Explorer.js')
+  const { Explorer } = module as { Explorer: ExplorerClass }
+  const texts = new Map<string, string>()
+  const reading =
+    (parse: (file: string, text: string) => unknown) => async (file: string, content: string) => {
+      const text = content.replace(/^\uFEFF/, '')
+      texts.set(file, text)
+      return refuseImport(file, await parse(file, text))
+    }
+  const explorer = new Explorer({
+    moduleName: packageKey,
+    packageProp: packageKey,
+    searchPlaces: [...names],
+    searchStrategy: 'none',
+    ignoreEmptySearchPlaces: true,
+    metaConfigFilePath: null,
+    mergeImportArrays: false,
+    mergeSearchPlaces: false,
+    cache: false,
+    transform: (result) => result,
+    loaders: {
+      '.json': reading((file, text) => parseJson(file, text, isPackage(file) ? packageSection : undefined)),
+      '.yaml': reading(parseYaml),
+      '.yml': reading(parseYaml),
+      noExt: reading((file, text) =>
+        /^\s*\{\s*["}]/.test(text) ? parseJson(file, text) : parseYaml(file, text),
+      ),
+    },
+  })
+  const found = await explorer.search(folder)
+  if (found === null) return undefined
+  const { filepath, config } = found
+  return { path: filepath, text: texts.get(filepath) ?? '', content: config as unknown, folder }
+}
+
+/** The settings inside a package.json, or undefined. */
+function packageSection(document: unknown): unknown {
+  return isObject(document) && Object.hasOwn(document, packageKey) ? document[packageKey] : undefined
+}
+
+function isPackage(file: string): boolean {
+  return /[\\/]package\.json$/.test(file)
+}
+
+/** cosmiconfig would read the files that a `$import` names, from anywhere on the disk. */
+function refuseImport(file: string, document: unknown): unknown {
+  const settings = isPackage(file) ? packageSection(document) : document
+  if (isObject(settings) && Object.hasOwn(settings, '$import')) {
+    throw new ConfigError(`${file}: "$import" is not supported: a configuration file cannot include others.`)
+  }
+  return document
 }
