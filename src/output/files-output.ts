@@ -1,6 +1,5 @@
-import { OutputClosed } from '../errors.ts'
 import type { OutputEvent } from '../events/output.ts'
-import { type Notices, usageOf } from './notices.ts'
+import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import type { Clock } from '../context.ts'
@@ -28,13 +27,11 @@ export function createPathsOutput({ screen, notices, show }: PathsOutputParts): 
     raw() {},
     flush: () => screen.settle(),
     async end(document) {
-      notices.end(usageOf(document))
+      notices.end(document)
       await screen.close()
     },
     async error(error, partial) {
-      const usage = usageOf(partial)
-      if (!(error instanceof OutputClosed) && usage !== null) notices.end(usage)
-      notices.error(error)
+      notices.error(error, partial)
       await screen.closeAfterError()
     },
   }

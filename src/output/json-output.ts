@@ -3,7 +3,7 @@ import { ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent, ErrorDocument } from '../events/output.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { type Gate, sanitiseJson } from './gate.ts'
-import { type Notices, usageOf, billedOf } from './notices.ts'
+import { type Notices, billedOf } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 
@@ -24,7 +24,7 @@ export function createJsonOutput({ screen, notices, stdout, stderr, gate }: Json
     async end(document) {
       checkDocumentDepth(document)
       screen.text(`${gate.document(documentText(document, stdout))}\n`)
-      notices.end(usageOf(document))
+      notices.end(document)
       await screen.close()
     },
     async error(error, partial) {
@@ -106,7 +106,7 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
     async end(document) {
       checkDocumentDepth(document)
       last(documentLine({ type: 'end', ...document }, stdout))
-      notices.end(usageOf(document))
+      notices.end(document)
       await screen.close()
     },
     async error(error) {

@@ -12,9 +12,9 @@ import { isDeeperThan, maxJsonDepth } from '../json.ts'
 export interface Notices {
   event(event: OutputEvent): void
   /** At the end of a command that got an answer. */
-  end(usage: Usage | null): void
-  /** The failure, for a person. Silent when only the reader has gone. */
-  error(error: ModelgateError): void
+  end(document: OutputDocument): void
+  /** The failure, for a person, and the token counts that are known. Nothing is said of a reader that has gone. */
+  error(error: ModelgateError, partial?: OutputDocument): void
 }
 
 interface NoticeOptions {
@@ -65,16 +65,19 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
       if (notice?.level === 'warning') screen.line(notice.text, 'warning')
       else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')
     },
-    end(usage) {
+    end(document) {
       printRefusal()
-      if (options.usage) screen.line(usageText(usage), 'plain')
+      if (options.usage) screen.line(usageText(usageOf(document)), 'plain')
     },
-    error(error) {
+    error(error, partial) {
       printRefusal()
-      if (error instanceof OutputClosed) return
-      const { problems, remarks } = errorLines(error)
-      for (const problem of problems) screen.line(problem, 'error', errorLimit)
-      for (const remark of remarks) screen.line(remark, 'plain', errorLimit)
+      if (!(error instanceof OutputClosed)) {
+        const { problems, remarks } = errorLines(error)
+        for (const problem of problems) screen.line(problem, 'error', errorLimit)
+        for (const remark of remarks) screen.line(remark, 'plain', errorLimit)
+      }
+      const usage = usageOf(partial)
+      if (options.usage && usage !== null) screen.line(usageText(usage), 'plain')
     },
   }
 }
@@ -251,6 +254,6 @@ function billedRemark(error: ModelgateError): string[] {
 }
 
 /** The token counts of a document; null where none were reported, and for jobs, which have none. */
-export function usageOf(document: OutputDocument | undefined): Usage | null {
+function usageOf(document: OutputDocument | undefined): Usage | null {
   return document !== undefined && 'usage' in document ? document.usage : null
 }

@@ -1,7 +1,7 @@
 import { OutputClosed } from '../errors.ts'
 import type { Sink } from '../context.ts'
 import { sanitise } from './gate.ts'
-import { type Notices, usageOf } from './notices.ts'
+import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { PieceStream } from './redact/streams.ts'
 import type { Screen } from './screen.ts'
@@ -33,14 +33,12 @@ export function createRawOutput({ screen, notices, stdout }: RawOutputParts): Ou
     },
     async end(document) {
       write()
-      notices.end(usageOf(document))
+      notices.end(document)
       await screen.close()
     },
     async error(error, partial) {
       if (!(error instanceof OutputClosed)) write()
-      notices.error(error)
-      const usage = usageOf(partial)
-      if (usage !== null) notices.end(usage)
+      notices.error(error, partial)
       await screen.closeAfterError()
     },
   }

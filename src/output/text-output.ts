@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
 import type { OutputEvent, OutputDocument } from '../events/output.ts'
-import { type Notices, usageOf } from './notices.ts'
+import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
@@ -63,14 +63,12 @@ export function createTextOutput({ screen, notices, show, showReasoning }: TextO
     },
     async end(document) {
       finishText('whole')
-      notices.end(usageOf(document))
+      notices.end(document)
       await screen.close()
     },
     async error(error, partial) {
       if (!(error instanceof OutputClosed)) finishText('broken-off')
-      notices.error(error)
-      const usage = usageOf(partial)
-      if (usage !== null) notices.end(usage)
+      notices.error(error, partial)
       await screen.closeAfterError()
     },
   }
