@@ -1,7 +1,7 @@
 import { readContainer } from './container-end.ts'
 import { imageInfoHeadBytes, readImageInfo } from './image-info.ts'
 import { damaged } from './container.ts'
-import { inspectMedia, type MediaKind } from './media-inspector.ts'
+import { mediaKind, type MediaKind } from './media-inspector.ts'
 
 /** What is reported about an image. */
 export interface ImageFacts {
@@ -12,28 +12,24 @@ export interface ImageFacts {
   readonly height: number | null
 }
 
-export const imageKind: MediaKind<ImageFacts> = {
+export const imageKind: MediaKind<ImageFacts> = mediaKind({
   noun: 'image',
-  createInspector: () =>
-    inspectMedia({
-      noun: 'image',
-      // Enough for the brands of an AVIF.
-      signatureBytes: 32,
-      headBytes: imageInfoHeadBytes,
-      openReader: (mediaType) => readContainer(formatOf(mediaType)),
-      describe(mediaType, reader, head) {
-        const info = readImageInfo(head)
-        const found = reader.integrity()
-        const isLegible = info !== undefined || !/^image\/(png|webp|gif)$/.test(mediaType)
-        const { width = null, height = null } = info ?? {}
-        return {
-          facts: { format: formatOf(mediaType), width, height },
-          integrity: found.state === 'whole' && !isLegible ? damaged('its header cannot be read') : found,
-        }
-      },
-      hint: 'Add --raw to see the reply as it came.',
-    }),
-}
+  // Enough for the brands of an AVIF.
+  signatureBytes: 32,
+  headBytes: imageInfoHeadBytes,
+  openReader: (mediaType) => readContainer(formatOf(mediaType)),
+  describe(mediaType, reader, head) {
+    const info = readImageInfo(head)
+    const found = reader.integrity()
+    const isLegible = info !== undefined || !/^image\/(png|webp|gif)$/.test(mediaType)
+    const { width = null, height = null } = info ?? {}
+    return {
+      facts: { format: formatOf(mediaType), width, height },
+      integrity: found.state === 'whole' && !isLegible ? damaged('its header cannot be read') : found,
+    }
+  },
+  hint: 'Add --raw to see the reply as it was received.',
+})
 
 function formatOf(mediaType: string): string {
   return /^image\/(.+)/.exec(mediaType)?.[1] ?? 'bin'

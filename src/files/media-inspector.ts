@@ -29,7 +29,7 @@ export interface Inspected<Facts> {
   readonly integrity: Integrity
 }
 
-interface InspectorParts<Facts, Reader extends ContainerReader> {
+interface KindParts<Facts, Reader extends ContainerReader> {
   readonly noun: 'image' | 'video'
   /** So many bytes show every known format; nothing of an unknown format is shorter. */
   readonly signatureBytes: number
@@ -44,14 +44,20 @@ interface InspectorParts<Facts, Reader extends ContainerReader> {
 /** Enough for three packets of a transport stream: what is still unknown then stays so. */
 const longSignatureBytes = 512
 
-export function inspectMedia<Facts, Reader extends ContainerReader>({
+export function mediaKind<Facts, Reader extends ContainerReader>(
+  parts: KindParts<Facts, Reader>,
+): MediaKind<Facts> {
+  return { noun: parts.noun, createInspector: () => createInspector(parts) }
+}
+
+function createInspector<Facts, Reader extends ContainerReader>({
   noun,
   signatureBytes,
   headBytes = longSignatureBytes,
   openReader,
   describe,
   hint,
-}: InspectorParts<Facts, Reader>): MediaInspector<Facts> {
+}: KindParts<Facts, Reader>): MediaInspector<Facts> {
   const head = Buffer.allocUnsafe(headBytes)
   let headLength = 0
   let known: { readonly mediaType: string; readonly reader: Reader } | undefined

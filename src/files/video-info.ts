@@ -6,7 +6,7 @@ import type { SavedVideo } from '../events/video.ts'
 import { readRiff } from './container-end.ts'
 import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './container.ts'
 import { createMatroskaReader } from './matroska-info.ts'
-import { inspectMedia, type MediaKind } from './media-inspector.ts'
+import { mediaKind, type MediaKind } from './media-inspector.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
 /** The formats that are known; `bin` stands for all others. */
@@ -41,20 +41,16 @@ function withoutShape(reader: ContainerReader): VideoReader {
   return { ...reader, shape: () => ({ width: null, height: null, seconds: null }) }
 }
 
-export const videoKind: MediaKind<VideoFacts> = {
+export const videoKind: MediaKind<VideoFacts> = mediaKind({
   noun: 'video',
-  createInspector: () =>
-    inspectMedia({
-      noun: 'video',
-      // Enough for the brands of an MP4 and the document type of a WebM.
-      signatureBytes: 64,
-      openReader: (mediaType) => readers[formatOf(mediaType)]?.() ?? withoutShape(uncheckedContainer()),
-      describe: (mediaType, reader) => ({
-        facts: { format: formatOf(mediaType), ...reader.shape() },
-        integrity: reader.integrity(),
-      }),
-    }),
-}
+  // Enough for the brands of an MP4 and the document type of a WebM.
+  signatureBytes: 64,
+  openReader: (mediaType) => readers[formatOf(mediaType)]?.() ?? withoutShape(uncheckedContainer()),
+  describe: (mediaType, reader) => ({
+    facts: { format: formatOf(mediaType), ...reader.shape() },
+    integrity: reader.integrity(),
+  }),
+})
 
 function formatOf(mediaType: string): VideoFormat {
   const formats = Object.keys(videoMediaTypes) as VideoFormat[]
