@@ -100,7 +100,7 @@ test('a long wrong value is cut in the message', () => {
   expect(violation!.problem.length).toBeLessThan(80)
 })
 
-test('every violation is told, with its place', () => {
+test('every violation is reported, with its place', () => {
   const body = {
     contents: [{ role: 'user' }, 'x'],
     generationConfig: { topK: 0, thinkingConfig: { thinkingBudget: -2 }, own: 1, temperature: null },

@@ -17,7 +17,7 @@ test.each<[VideoState | 'unknown', string | null, string]>([
   expect(stateText({ state, status })).toBe(text)
 })
 
-test('how much is done stands beside the word of the gateway', () => {
+test('progress is shown beside the word of the gateway', () => {
   expect(stateText({ state: 'pending', progress: 0 })).toBe('pending (0%)')
   expect(stateText({ state: 'pending', progress: 7, status: 'queued' })).toBe(
     'pending (7%, gateway says "queued")',

@@ -188,7 +188,7 @@ test.each(['EPERM', 'ENOTSUP'])(
   },
 )
 
-test('content is on the disk before it gets its name, and the name is before it is told', async () => {
+test('content is on the disk before it gets its name, and the name is before it is reported', async () => {
   const { steps } = await write(join(temporaryFolder(), 'target'))
   const relevant = new Set(['handle.write', 'handle.sync', 'link', 'rename'])
   expect(steps.filter((step) => relevant.has(step))).toEqual([

@@ -119,7 +119,7 @@ test('only the owner may read the file before it is whole; then the umask decide
   expect((await stat(join(folder, 'a'))).mode).toBe(ordinary.mode)
 })
 
-test('of two that open the same name, one is saved whole and the other is told', async () => {
+test('of two that open the same name, one is saved whole and the other fails', async () => {
   const folder = temporaryFolder()
   const context = testContext({ cwd: folder })
   const files = [await openAtomicFile(context, 'a', keep), await openAtomicFile(context, 'a', keep)]

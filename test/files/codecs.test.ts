@@ -24,7 +24,7 @@ test('a PNG keeps every pixel and its alpha', async () => {
   expect(await decodeImage(bytes, 'image/png')).toMatchObject(picture)
 })
 
-test('a JPEG comes back nearly the same, and a lower quality makes it smaller', async () => {
+test('a JPEG is decoded nearly the same, and a lower quality makes it smaller', async () => {
   const picture = slope(64, 48, true)
   const bytes = await encodeJpeg(picture, 95)
   expect(sniffMediaType(bytes)).toBe('image/jpeg')
@@ -34,7 +34,7 @@ test('a JPEG comes back nearly the same, and a lower quality makes it smaller', 
   expect((await encodeJpeg(picture, 5)).length).toBeLessThan(bytes.length)
 })
 
-test('a WebP comes back nearly the same with exactly its alpha', async () => {
+test('a WebP is decoded nearly the same, with exactly its alpha', async () => {
   const picture = slope(64, 48)
   const bytes = await encodeWebp(picture, 90)
   expect(sniffMediaType(bytes)).toBe('image/webp')

@@ -19,7 +19,7 @@ test.each([
   expect(await describeVideoFile(context, saved.path)).toEqual(saved)
 })
 
-test.each(['page.mp4', 'empty.mp4', 'missing.mp4', 'folder'])('%s is no video', async (path) => {
+test.each(['page.mp4', 'empty.mp4', 'missing.mp4', 'folder'])('%s is not a video', async (path) => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { 'page.mp4': '<html>', 'empty.mp4': '', 'folder/x': '' })
   expect(await describeVideoFile(testContext({ cwd }), path)).toBeUndefined()

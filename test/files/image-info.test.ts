@@ -23,7 +23,7 @@ describe('PNG', () => {
     }
   })
 
-  test.each([0, 2, 3])('colour type %i is transparent with tRNS, wherever that stands', (colourType) => {
+  test.each([0, 2, 3])('colour type %i is transparent with tRNS, wherever that is', (colourType) => {
     const text = pngChunk('tEXt', Buffer.alloc(100_000, 'IDAT'))
     const chunks = [text, pngChunk('tRNS', Buffer.of(0, 0))]
     expect(readImageInfo(pngBytes({ colourType, chunks }))).toMatchObject({ hasAlpha: true })

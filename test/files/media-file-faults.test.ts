@@ -68,7 +68,7 @@ test('two processes that save under the same name both keep their image, and no 
     expect(files.get(saved[at]!)).toEqual(pngBytes({ width: size }))
 })
 
-test('that an image is damaged is told, too, when it cannot be kept', async () => {
+test('damage is reported even when the image cannot be kept', async () => {
   const folder = temporaryFolder()
   const save = async () => {
     const pathFor = () => 'hero.png'
@@ -102,7 +102,7 @@ test.skipIf(!canMount)('a full disk (needs root for a tmpfs) leaves nothing of t
   expect(await readdir(folder)).toEqual([])
 })
 
-test.skipIf(!canMount)('a read-only file system (needs root to mount one) is told', async () => {
+test.skipIf(!canMount)('a read-only file system (needs root to mount one) is reported', async () => {
   const folder = temporaryFolder()
   expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', folder]).status).toBe(0)
   onTestFinished(() => void spawnSync('umount', [folder]))

@@ -94,7 +94,7 @@ describe.each(wholeImages)('a whole %s', (format, bytes) => {
   })
 })
 
-test('damage is told with where the image is kept, which replaces nothing', async () => {
+test('damage is reported with the path of the kept image, which replaces nothing', async () => {
   const folder = temporaryFolder()
   await writeFile(join(folder, 'hero.damaged.png'), 'mine')
   const half = pngBytes().subarray(0, -1)
@@ -219,7 +219,7 @@ test('a name that is taken gets a number, and nothing is overwritten', async () 
   expect(await readFile(join(folder, 'hero.png'))).toEqual(bytes)
 })
 
-test('the longest name that is taken gives room to its number', async () => {
+test('the longest taken name is cut to make room for its number', async () => {
   const folder = temporaryFolder()
   const name = `${'ä'.repeat(125)}x.png`
   const pathFor = () => name
@@ -227,7 +227,7 @@ test('the longest name that is taken gives room to its number', async () => {
   expect(await save(folder, pngBytes(), { pathFor })).toMatchObject({ path: `${'ä'.repeat(124)}-2.png` })
 })
 
-test('a missing folder and a folder under the name are told when the first bytes come', async () => {
+test('a missing folder and a folder under the name are reported with the first bytes', async () => {
   const folder = temporaryFolder()
   const missing = save(folder, pngBytes(), { pathFor: () => 'none/x.png' })
   await expect(missing).rejects.toMatchObject({ exitCode: 2, code: 'folder_missing' })
@@ -251,7 +251,7 @@ test('discarding leaves nothing, at any time', async () => {
   }
 })
 
-test('a named pipe gets the image as it comes', async () => {
+test('a named pipe gets the image as it arrives', async () => {
   const folder = temporaryFolder()
   execFileSync('mkfifo', [join(folder, 'pipe')])
   const received = buffer(createReadStream(join(folder, 'pipe')))
@@ -285,7 +285,7 @@ describe('on standard output', () => {
     expect(context.stdout.text).toBe('')
   })
 
-  test('damage is told at the end', async () => {
+  test('damage is reported at the end', async () => {
     const image = streamMedia(testContext(), imageKind)
     await image.write(pngBytes().subarray(0, -2))
     await expect(image.done()).rejects.toMatchObject({ code: 'damaged_image' })

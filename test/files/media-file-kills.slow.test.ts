@@ -62,7 +62,7 @@ test.each([
   120_000,
 )
 
-test('2 GiB take no more memory than 150 MiB', async () => {
+test('2 GiB need at most 150 MiB of memory', async () => {
   const { bytes, seconds, memory } = await saveLargeVideo(2048)
   expect(bytes).toBeGreaterThan(2 ** 31)
   expect(seconds).toBe(4)

@@ -164,7 +164,7 @@ test.each([
   expect(await readdir(folder)).toEqual(['taken'])
 })
 
-test('a video takes no more memory than 150 MiB, however large it is', async () => {
+test('a video needs at most 150 MiB of memory, however large it is', async () => {
   const { bytes, memory } = await saveLargeVideo(300)
   expect(bytes).toBeGreaterThan(300 * 2 ** 20)
   expect(memory).toBeLessThan(150)
@@ -172,7 +172,7 @@ test('a video takes no more memory than 150 MiB, however large it is', async () 
 
 const avi = Buffer.concat([Buffer.from('RIFF\xf4\x01\0\0AVI LIST', 'latin1'), Buffer.alloc(492, 1)])
 
-test('an AVI is whole when it has the size that it tells', async () => {
+test('an AVI is whole when it has the size in its header', async () => {
   expect(await save(temporaryFolder(), avi)).toMatchObject({ path: 'clip.avi', verified: true })
   for (const length of [100, 250, 507]) {
     const folder = temporaryFolder()

@@ -68,6 +68,6 @@ test.each<[string, Uint8Array]>([
   expect(inspect(bytes).state).toBe('unchecked')
 })
 
-test('the end of an AVIF whose data may stand in its index is not known', () => {
+test('the end of an AVIF whose data may be in its index is not known', () => {
   expect(inspect(avif.subarray(0, -3008)).state).toBe('unknown')
 })

@@ -169,7 +169,7 @@ describe('before anything is sent', () => {
     expect(await problems(temporaryFolder(), request)).toEqual([problem])
   })
 
-  test('a missing folder is told once, with what to do', async () => {
+  test('a missing folder is reported once, with what to do', async () => {
     const request = { output: 'a b/', count: 4 }
     const [problem, ...others] = await plan(request, testContext({ cwd: temporaryFolder() })).check()
     expect(others).toEqual([])
@@ -201,13 +201,13 @@ describe('before anything is sent', () => {
     ])
   })
 
-  test('a partial image that exists is no problem: the new one gets another name', async () => {
+  test('an existing partial image is not a problem: the new one gets another name', async () => {
     const folder = temporaryFolder()
     writeFiles(folder, { 'hero-partial-0.png': '' })
     expect(await problems(folder, { output: 'hero.png' }, { partials: true })).toEqual([])
   })
 
-  test('every file that exists is told, unless it may be replaced', async () => {
+  test('every existing file is reported, unless it may be replaced', async () => {
     const folder = temporaryFolder()
     writeFiles(folder, { 'hero-1.png': '', 'hero-3.png': '', 'hero-2.webp': '', 'hero-4.png.json': '' })
     symlinkSync('nowhere', `${folder}/hero-5.png`)
@@ -226,7 +226,7 @@ describe('before anything is sent', () => {
     expect(await problems(folder, { ...request, force: true })).toEqual([])
   })
 
-  test('an automatic name that is taken is no problem', async () => {
+  test('an automatic name that is taken is not a problem', async () => {
     const folder = temporaryFolder()
     writeFiles(folder, { [plan().pathFor(first)]: '' })
     expect(await problems(folder, {})).toEqual([])

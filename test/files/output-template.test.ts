@@ -35,7 +35,7 @@ test.each([
   expect(parseTemplate(text).expand(values)).toBe(name)
 })
 
-test('every token is known by its name, and other words are told', () => {
+test('every token is known by its name, and other words are reported', () => {
   const template = parseTemplate(templateTokens.map((token) => `{${token}}`).join('') + '{Index}{}{n}{{n}}')
   expect([...template.tokens]).toEqual(templateTokens)
   expect(template.unknown).toEqual(['{Index}', '{}', '{n}'])
@@ -46,7 +46,7 @@ test('values that are missing have a name of their own', () => {
   expect(parseTemplate('{model}_{slug}_{id}').expand(empty)).toBe('model_image_no-id')
 })
 
-test('text made literal stands for itself', () => {
+test('escaped text is literal', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('{', '}', 'index', 'x')), (parts) => {
       const text = parts.join('')
@@ -115,7 +115,7 @@ describe.each(['slug', 'model', 'id'])('{%s}', (token) => {
   })
 })
 
-test('a device that only comes about in the expansion is no device', () => {
+test('a device name that only the expansion makes is avoided', () => {
   const con = { ...values, prompt: 'con', model: 'nul', extension: 'png' }
   expect(parseTemplate('{model}/{slug}.{ext}').expand(con)).toBe('_nul/_con.png')
   expect(parseTemplate('co{ext}.png').expand({ ...con, extension: 'n' })).toBe('_con.png')

@@ -77,7 +77,7 @@ test('an error is where the text could still have become JSON, and no longer can
   )
 })
 
-test('deep and long input is no problem', () => {
+test('deep and long input is not a problem', () => {
   expect(errorOf('['.repeat(1e6))).toMatchObject({ offset: 1e6 })
   expect(errorOf(`${'['.repeat(1e6)}x`)).toMatchObject({ offset: 1e6 })
   expect(errorOf(`"${'a'.repeat(1e7)}" x`)).toMatchObject({ offset: 1e7 + 3, column: 1e7 + 4 })

@@ -99,7 +99,7 @@ test('a pipe that ends without a byte is empty', async () => {
   expect(await reading).toMatchObject({ exitCode: 2, code: 'empty_file' })
 })
 
-test('of a pipe no more is read than is wanted', async () => {
+test('no more is read from a pipe than requested', async () => {
   const { context, path } = pipe()
   const reading = readInputFile(context, 'pipe', { maxBytes: 4 })
   const writer = await writerOf(path)
@@ -113,7 +113,7 @@ test('of a pipe no more is read than is wanted', async () => {
   await writer.close()
 })
 
-test('a pipe that nobody writes to is given up after 180 seconds', async () => {
+test('a pipe without a writer is abandoned after 180 seconds', async () => {
   const { context, path } = pipe()
   const reading = readInputFile(context, 'pipe')
   const writer = await writerOf(path)

@@ -13,7 +13,7 @@ const save = (cwd: string, data: string, folder = '.') =>
     data: Buffer.from(data),
   })
 
-test('taken names are passed over', async () => {
+test('taken names are skipped', async () => {
   const folder = temporaryFolder()
   await writeFile(join(folder, 'picture-1.png'), 'old')
   expect(await save(folder, 'new')).toMatchObject({
@@ -33,6 +33,6 @@ test('many that save at once all find a name of their own', async () => {
   expect(await readdir(folder)).toHaveLength(20)
 })
 
-test('a missing folder is not taken for a taken name', async () => {
+test('a missing folder is not mistaken for a taken name', async () => {
   await expect(save(temporaryFolder(), 'x', 'none')).rejects.toMatchObject({ code: 'folder_missing' })
 })

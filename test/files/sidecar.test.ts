@@ -26,7 +26,7 @@ const record: ImageRecord = {
   },
 }
 
-test('the record stands beside its image and says everything about it', async () => {
+test('the record is beside its image and says everything about it', async () => {
   const folder = temporaryFolder()
   writeFiles(folder, { 'out/hero.png': '' })
   const saved = await writeSidecar(testContext({ cwd: folder }), record, { force: false, clean: String })
@@ -59,7 +59,7 @@ test('images that differ only in their type have records of their own', () => {
   expect(sidecarPath('a/hero.png')).not.toBe(sidecarPath('a/hero.webp'))
 })
 
-test('a folder that has gone is told', async () => {
+test('a removed folder is reported', async () => {
   const writing = writeSidecar(testContext({ cwd: temporaryFolder() }), record, {
     force: false,
     clean: String,

@@ -4,20 +4,23 @@ import { videoKind } from '../../src/files/video-info.ts'
 import { testContext } from '../support/test-context.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
 
-test.each([1, 50, 64, 5000])('a video goes to standard output as it comes, in pieces of %i', async (step) => {
-  const context = testContext()
-  const stream = streamMedia(context, videoKind)
-  const video = mp4Bytes()
-  const piece = Buffer.alloc(step)
-  for (let at = 0; at < video.length; at += step) {
-    const length = video.copy(piece, 0, at, at + step)
-    await stream.write(piece.subarray(0, length))
-    piece.fill(0)
-  }
-  expect(context.stdout.bytes.length).toBe(video.length)
-  expect(await stream.done()).toMatchObject({ path: '-', bytes: video.length, verified: true })
-  expect(context.stdout.bytes.equals(video)).toBe(true)
-})
+test.each([1, 50, 64, 5000])(
+  'a video goes to standard output as it arrives, in pieces of %i',
+  async (step) => {
+    const context = testContext()
+    const stream = streamMedia(context, videoKind)
+    const video = mp4Bytes()
+    const piece = Buffer.alloc(step)
+    for (let at = 0; at < video.length; at += step) {
+      const length = video.copy(piece, 0, at, at + step)
+      await stream.write(piece.subarray(0, length))
+      piece.fill(0)
+    }
+    expect(context.stdout.bytes.length).toBe(video.length)
+    expect(await stream.done()).toMatchObject({ path: '-', bytes: video.length, verified: true })
+    expect(context.stdout.bytes.equals(video)).toBe(true)
+  },
+)
 
 test.each([
   ['a page', '<html>'.repeat(30), 'not_a_video'],
@@ -34,7 +37,7 @@ test.each([
   expect(context.stdout.bytes.length).toBe(0)
 })
 
-test('damage is told at the end, when it cannot be taken back', async () => {
+test('damage is reported at the end, when it cannot be undone', async () => {
   const stream = streamMedia(testContext(), videoKind)
   await stream.write(mp4Bytes().subarray(0, -1))
   await expect(stream.done()).rejects.toMatchObject({ exitCode: 8, code: 'damaged_video' })

@@ -55,7 +55,7 @@ test('discard leaves nothing', async () => {
   expect(await readdir(folder)).toEqual([])
 })
 
-test('a full device is told by flush', async () => {
+test('flush reports a full device', async () => {
   const file = await openTextFile(testContext(), '/dev/full', { force: false })
   file.write('x')
   await expect(file.flush()).rejects.toMatchObject({ exitCode: 10, code: 'no_space' })

@@ -173,7 +173,7 @@ test.each<[string, Uint8Array, string]>([
   expect(inspect(bytes, [1]).damage).toBe(damage)
 })
 
-describe('what is no video (fault F17, F18)', () => {
+describe('what is not a video (fault F17, F18)', () => {
   test.each<[string, Uint8Array | string, string]>([
     ['nothing', '', 'an empty video'],
     ['HTML', '<!DOCTYPE html><html><body>502 Bad Gateway</body></html>', 'an HTML or XML document'],
@@ -192,7 +192,7 @@ describe('what is no video (fault F17, F18)', () => {
     }
   })
 
-  test('is refused as soon as enough of it has come', () => {
+  test('is refused as soon as enough of it has arrived', () => {
     const inspector = videoKind.createInspector()
     expect(() => inspector.add(Buffer.from('<html>'.repeat(20)))).toThrow('an HTML or XML document')
   })

@@ -123,7 +123,7 @@ async function versionsIn(folder: string): Promise<string[]> {
   return (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.json'))
 }
 
-test('whatever step fails, it is told as a file error, and what was on record stays', async () => {
+test('whatever step fails, it is reported as a file error, and the record stays', async () => {
   const results = await outcomes('EIO')
   expect(results.filter(({ isStopped }) => isStopped)).toEqual([])
   const failed = results.filter(({ errors }) => errors.length > 0)
@@ -166,7 +166,7 @@ test('eight processes follow eight jobs while a ninth lists them: no error, and 
   expect(await versionsIn(folder)).toHaveLength(8)
 }, 60_000)
 
-test('eight processes that follow the same job lose nothing of it', async () => {
+test('eight processes that follow the same job lose none of it', async () => {
   const folder = temporaryFolder()
   const store = openJobStore(folder, fakeClock())
   await (await store.create(newJob())).update({ id: 'video_1', state: 'pending' })

@@ -28,7 +28,7 @@ async function recordsOf(store: JobStore) {
   return jobs.map(({ record }) => record)
 }
 
-test('a job is on record before anything is known of it, and everything that is learned is added', async () => {
+test('a job is recorded before anything is known about it, and everything learned is added', async () => {
   const { store, clock } = newStore()
   const job = newJob({ idempotency_key: 'key-a' })
   const handle = await store.create(job)
@@ -298,7 +298,7 @@ test('what killed writers left goes after a day, and not before', async () => {
   expect(readdirSync(jobs)).toHaveLength(1)
 })
 
-test('a forgotten job is gone, and comes back when something more is learned of it', async () => {
+test('a forgotten job is gone, and returns when more is learned about it', async () => {
   const { store, jobs } = newStore()
   const handles = [await store.create(newJob({ prompt: 'a' })), await store.create(newJob({ prompt: 'b' }))]
   await handles[0]!.update({ id: 'video_a', files: ['/a.mp4'] })
@@ -317,7 +317,7 @@ test('without a folder nothing is on record, and it is said', async () => {
   await store.forget([])
 })
 
-test('a place that is no folder, or may not be read', async () => {
+test('a path that is not a folder, or cannot be read', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'file'), '')
   const { store } = newStore(join(folder, 'file'))

@@ -58,7 +58,7 @@ test('the reply goes when the id is on record, and with the job', async () => {
   expect((await store.list()).jobs.length).toBe(1)
 })
 
-test('whoever goes on with a job puts the id that was found on record', async () => {
+test('a process that resumes a job records the id it has found', async () => {
   const { folder, store, replies } = newStore()
   const log = await (await store.create(newJob())).openReplyLog()
   log.add(Buffer.from('{"id":"video_1"'))
@@ -69,7 +69,7 @@ test('whoever goes on with a job puts the id that was found on record', async ()
   expect(plain!.record).toMatchObject({ id: 'video_1', kind: 'video', state: 'in_progress' })
 })
 
-test('no key gets on disk, also in two pieces; and no more than the beginning', async () => {
+test('no key reaches the disk, even in two pieces, and no more than the beginning does', async () => {
   const { store, replies } = newStore()
   const log = await (await store.create(newJob())).openReplyLog()
   log.add(Buffer.from(`{"id":"video_1","echo":"${secret.slice(0, 9)}`))
