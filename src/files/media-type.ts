@@ -132,10 +132,12 @@ function text(head: Uint8Array): string | undefined {
   }
 }
 
-/** Whether content looks like text in an older encoding, as an error page in Latin-1 does: it is ASCII for the most part. */
-export function looksLikeText(start: Buffer): boolean {
+/** Whether content looks like text in an older encoding, as an error page in Latin-1 does: markup, or mostly ASCII. */
+export function looksLikeText(head: Buffer): boolean {
+  const start = head.subarray(0, 512)
+  const text = start.toString('latin1')
   const ascii = start.filter((byte) => byte < 0x80).length
-  return !controlCharacter.test(start.toString('latin1')) && ascii >= start.length * 0.75
+  return !controlCharacter.test(text) && (/^\s*<[a-z!?]/i.test(text) || ascii >= start.length * 0.75)
 }
 
 /** Names what was sent instead of an image or a video, because an error page says why (fault F17). */
@@ -143,5 +145,5 @@ export function describeContent(start: Buffer): string {
   const text = start.toString('utf8', 0, 64).trimStart().toLowerCase()
   if (text.startsWith('<')) return 'an HTML or XML document'
   if (/^[[{]/.test(text)) return 'a JSON document'
-  return sniffMediaType(start) ?? 'data of an unknown type'
+  return sniffMediaType(start) ?? (looksLikeText(start) ? 'text/plain' : 'data of an unknown type')
 }
