@@ -120,11 +120,6 @@ export async function pauseBeforeRetry(
   signal: AbortSignal,
   { error, attempt, attemptsLeft, waitS }: Retry,
 ): Promise<void> {
-  const {
-    httpStatus = null,
-    phase = 'reply',
-    billed = 'no',
-  } = error instanceof ModelgateError ? error.facts : {}
   onRetry({
     attempt,
     attempts_left: attemptsLeft,
