@@ -102,7 +102,7 @@ function countToSave(run: VideoRun, completed: JobReport): number {
   const total = Math.max(1, resultPlaces(completed).length)
   const asked = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
   const count = Math.min(total, asked === undefined ? mostPlannedNames : Math.max(asked, maxVideoSamples))
-  if (count < total) warn(run, countMismatch(total, asked ?? 1, 'video', count))
+  if (count < total) warn(run, countMismatch(total, asked, 'video', count))
   return count
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
+import { json } from '../../support/server-replies.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { rescuedIn } from '../images/image-run.ts'
 import { clip, film, finished, generate, operation, otherClip, started } from './video-replies.ts'
@@ -74,4 +75,14 @@ test('one video asked and 300 answered: four are kept, and the others told', asy
   expect([code, out]).toEqual([0, `${names.join('\n')}\n`])
   expect(studio.files().toSorted()).toEqual(names.toSorted())
   expect(err).toContain('warning: 300 videos came, 1 was asked for; the first 4 are kept.')
+})
+
+test('of a job that was started elsewhere nobody knows how many videos were asked for', async () => {
+  const bytesBase64Encoded = mp4Bytes().toString('base64')
+  const generatedSamples = Array.from({ length: 101 }, () => ({ video: { bytesBase64Encoded } }))
+  const done = { name: operation, done: true, response: { generateVideoResponse: { generatedSamples } } }
+  const studio = videoStudio(await localServer([json(done)]))
+  const { code, err } = await studio.run(['wait', operation, '-o', 'x-{index}.mp4'])
+  expect([code, studio.files().length]).toEqual([0, 100])
+  expect(err).toContain('warning: 101 videos came; the first 100 are kept.')
 })
