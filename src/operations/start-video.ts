@@ -44,6 +44,9 @@ export async function startVideo(
     await keepRecord(run, { id, ...changeOf(started) })
     run.job = started
     listener.event({ type: 'job-create', id, kind })
+    if (started.isCut) {
+      warn(run, "The gateway's reply was cut short after the id of the job; the rest of it is missing.")
+    }
     await listener.flush()
     if (plan.waits) return waitAndSave(call, run, plan, { id, kind }, started)
     return started.state === 'failed' ? jobFailed(started) : undefined

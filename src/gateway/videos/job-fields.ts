@@ -25,6 +25,8 @@ export interface JobReport {
   readonly failure: JobFailure | undefined
   /** What else the user should know, as a sentence. */
   readonly note: string | undefined
+  /** Whether the reply was cut inside the object, of which only the beginning is known. */
+  readonly isCut?: boolean
   /** The text of the reply, where it is known. */
   readonly text?: string | undefined
   /** The gateway's own object, untouched. */

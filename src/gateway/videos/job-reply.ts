@@ -21,13 +21,21 @@ export async function requestJob(
   asked: AskedJob,
 ): Promise<JobReport> {
   const isNew = request.kind === 'create'
-  const recover = { maxBytes: jobReplyBeginningBytes, read: readBeginning }
+  let isCut = false
+  const recover = {
+    maxBytes: jobReplyBeginningBytes,
+    read(beginning: string) {
+      const found = readBeginning(beginning)
+      isCut = found !== undefined && !beginning.includes(found.text)
+      return found
+    },
+  }
   const reply = await requestJson(gateway, request, {
     maxLength: maxJobReplyBytes,
     recover: isNew ? recover : undefined,
   })
   const value = isNew ? withWholeIds(reply.value, reply.text) : reply.value
-  return readJob(value, asked, { ...reply, now: gateway.clock.now() })
+  return { ...readJob(value, asked, { ...reply, now: gateway.clock.now() }), isCut }
 }
 
 /** The job that a whole or cut reply names; undefined when it names none. */

@@ -147,7 +147,7 @@ test.for<[string, ServerReply, string]>([
   ['after a number', [readAll, beginning('{"task_id":1234567890123456789,"sta'), end], '1234567890123456789'],
 ])('a job whose reply is cut after its name has that name: %s', async ([, reply, id]) => {
   const server = await localServer([reply])
-  expect(await create(testGateway(server.url))).toMatchObject({ id, state: 'pending' })
+  expect(await create(testGateway(server.url))).toMatchObject({ id, state: 'pending', isCut: true })
 })
 
 test.for([

@@ -236,8 +236,10 @@ test.each([
 ])('a reply that %s after the name of the job is enough', async (_, reply) => {
   const server = await localServer([reply])
   const studio = videoStudio(server)
-  const { code, out } = await studio.run([...generate, '--no-wait'])
+  const { code, out, err } = await studio.run([...generate, '--no-wait'])
   expect([code, out]).toEqual([0, `${operation}\n`])
+  // The object itself is whole.
+  expect(err).not.toContain('warning')
   expect(await studio.records()).toMatchObject([{ id: operation }])
 })
 
@@ -250,4 +252,24 @@ test('a reply that never ends after the name of the job is enough', async () => 
   void program.exitCode.then((ended) => (code = ended))
   while (code === undefined) await program.clock.advance(1000)
   expect([code, program.context.stdout.text]).toEqual([0, `${operation}\n`])
+})
+
+test.each([
+  ['generate', [...generate, '--no-wait'], operation, `{"name":"${operation}","metadata":{"a"`],
+  ['remix', [...remix, '--no-check', '--no-wait'], videoId, `{"id":"${videoId}","object":"vi`],
+])('%s warns of a reply that is cut inside, after the name of the job', async (_, words, id, content) => {
+  const cut = [readAll, write(`${head(200, { 'content-length': '1000' })}${content}`), end]
+  const studio = videoStudio(await localServer([cut, cut, cut]))
+  const warning = "The gateway's reply was cut short after the id of the job; the rest of it is missing."
+  const plain = await studio.run(words)
+  expect(plain).toMatchObject({ code: 0, out: `${id}\n` })
+  expect(plain.err).toContain(`warning: ${warning}`)
+  const json = await studio.run([...words, '--json'])
+  expect(json.code).toBe(0)
+  expect(JSON.parse(json.out)).toMatchObject({ id, warnings: [warning] })
+  expect(json.err).toContain(`warning: ${warning}`)
+  const raw = await studio.run([...words, '--raw'])
+  expect(raw.code).toBe(0)
+  expect(raw.out).toContain(id)
+  expect(raw.err).toContain(`warning: ${warning}`)
 })
