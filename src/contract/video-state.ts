@@ -61,7 +61,7 @@ function plainWord(word: string): string {
 }
 
 /** Longer words of a gateway are cut. */
-const longestWord = 60
+const maxWordLength = 60
 
 /** The gateway's own word for a state, where it is another than the specification's. */
 export function otherWord(state: VideoState | 'unknown', word: string | null): string | undefined {
@@ -69,7 +69,7 @@ export function otherWord(state: VideoState | 'unknown', word: string | null): s
   // A character that is cut in two would be none.
   return word
     .trim()
-    .slice(0, longestWord)
+    .slice(0, maxWordLength)
     .replace(/[\ud800-\udbff]$/, '')
 }
 

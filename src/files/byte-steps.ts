@@ -32,11 +32,11 @@ export interface PushedSteps<Result> {
   readonly pending: Buffer
 }
 
-const mostTaken = 256
+const maxTake = 256
 const nothing = Buffer.alloc(0)
 
 export function pushInto<Result>(steps: Steps<Result>): PushedSteps<Result> {
-  const kept = Buffer.alloc(mostTaken)
+  const kept = Buffer.alloc(maxTake)
   let received = 0
   let count = 0
   let turn = steps.next()

@@ -43,7 +43,7 @@ export function cutBytes(text: string, bytes: number): string {
 export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** The longest name that file systems take, in bytes. */
-const longestName = 255
+const maxNameBytes = 255
 
 /** `hero.png` becomes `hero-2.png`; a name that would get too long is cut before the number. */
 export function numberedName(name: string, number: number): string {
@@ -59,7 +59,7 @@ function withEnding(name: string, addition: string): string {
   const extension = extname(name)
   const ending = addition + extension
   const stem = name.slice(0, name.length - extension.length)
-  return cutBytes(stem, longestName - Buffer.byteLength(ending)) + ending
+  return cutBytes(stem, maxNameBytes - Buffer.byteLength(ending)) + ending
 }
 
 /** As `numberedName`, for a path, whose folder stays as it is written. */

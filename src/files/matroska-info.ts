@@ -14,7 +14,7 @@ type Walk = Steps<boolean>
 type Visit = (id: number, length: number) => Walk
 
 /** More elements than any video has outside of its clusters. */
-const mostElements = 1_000_000
+const maxElements = 1_000_000
 
 const ids = {
   header: 0x1a45dfa3,
@@ -34,7 +34,7 @@ const ids = {
  * that is not known, as live recorders write it, means the rest of the file.
  */
 export function createMatroskaReader(): VideoReader {
-  let elementsLeft = mostElements
+  let elementsLeft = maxElements
   let hasTracks = false
   let hasSegment = false
   /** An element says that it goes on to the end, wherever that is. */

@@ -16,7 +16,7 @@ type Walk = Steps<boolean>
 type Visit = (type: string, length: number) => Walk
 
 /** More boxes than any video has: hours in fragments of a second have some 20,000. */
-const mostBoxes = 1_000_000
+const maxBoxes = 1_000_000
 /** Everything of interest in a header box is before this. */
 const headerBytes = 128
 const noIndex = 'it has no index'
@@ -30,7 +30,7 @@ const padding = '\0\0\0\0'
  * place of its last data is what distinguishes a complete one from one that was cut there.
  */
 export function createMp4Reader(): VideoReader {
-  let boxesLeft = mostBoxes
+  let boxesLeft = maxBoxes
   let timescale = 0
   let duration: number | null = null
   let width: number | null = null

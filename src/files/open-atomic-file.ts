@@ -132,7 +132,7 @@ async function openForReader(context: Context, path: string, location: string): 
 }
 
 /** The longest part of a name that is kept, so that time and number still fit into 255 bytes. */
-const longestName = 200
+const maxNameBytes = 200
 
 /**
  * Opens a file in the rescue folder for a result that was paid for and cannot be written to `path`. Only the user may
@@ -158,7 +158,7 @@ export async function openRescueFile(
     if (folder === undefined) throw noFolder()
     await makeFolder(folder)
     const time = new Date(context.clock.now()).toISOString().replaceAll(/[-:]|\.\d+Z$/g, '')
-    const name = `${time}-${cutBytes(basename(path), longestName)}`
+    const name = `${time}-${cutBytes(basename(path), maxNameBytes)}`
     const target = { kind: 'file', folder: await realpath(folder), name, mode: 0o600, force: false } as const
     const spareName = (count: number) => numberedName(name, count)
     return await openTemporary(context, join(folder, name), target, { spareName })

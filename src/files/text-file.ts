@@ -9,14 +9,14 @@ export interface TextFile {
   readonly path: string
   /** Keeps the text; nothing is lost when `flush` is not awaited after each. */
   write(text: string): void
-  /** Waits for a slow disk. Writes once enough has gathered, to a pipe at once. */
+  /** Waits for a slow disk. Writes once enough text has gathered, to a pipe at once. */
   flush(): Promise<void>
   commit(): Promise<SavedFile & Pick<WrittenFile, 'rescued'>>
   discard(): Promise<void>
 }
 
-// Nobody sees the file before it is whole, so small writes would only cost time.
-const enough = 65_536
+// Nothing can be seen of the file before it is complete, so small writes would only cost time.
+const flushLength = 65_536
 
 /**
  * Opens a file for exactly the text that is written, as UTF-8.
@@ -44,7 +44,7 @@ export async function openTextFile(
       gathered += text
     },
     async flush() {
-      if (file.isDirect || gathered.length >= enough) await writeGathered(false)
+      if (file.isDirect || gathered.length >= flushLength) await writeGathered(false)
     },
     async commit() {
       await writeGathered(true)

@@ -83,7 +83,7 @@ function isFolder(path: string): FileError {
   })
 }
 
-const mostNames = 10_000
+const maxNames = 10_000
 
 /**
  * Gives a finished temporary file its final name: by `rename` when an existing file may be replaced, otherwise by
@@ -109,7 +109,7 @@ export async function placeFile(
       return name === target.name ? path : join(dirname(path), name)
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw writeError(error, path)
-      if (spareName === undefined || count > mostNames) throw fileExists(path, error)
+      if (spareName === undefined || count > maxNames) throw fileExists(path, error)
       name = spareName(count)
     }
   }

@@ -28,9 +28,9 @@ const versionName = /^(\d{1,9})-[0-9a-f]{16}\.json$/
 
 const replyName = /^reply-[0-9a-f]{16}\.part$/
 
-/** So often the folder is listed again because others have replaced files between the listing and the reading. */
-const mostListings = 50
-const fewListings = 3
+/** How often the folder is listed, because others may replace files between the listing and the reading. */
+const maxListings = 50
+const maxEmptyListings = 3
 
 /**
  * Reads the record of a job. Usually there is one file; writers that met have left one each, and killed ones older ones.
@@ -44,9 +44,9 @@ export async function readJobFolder(folder: string): Promise<FoundRecord> {
     const texts = await Promise.all(names.map((name) => readVersion(join(folder, name))))
     const isWhole = names.length > 0 && texts.every((text) => text !== undefined)
     const rest = { hasLeftovers, replies: all.filter((name) => replyName.test(name)) }
-    if (isWhole || listing === mostListings) return { ...foundIn(names, texts), ...rest }
+    if (isWhole || listing === maxListings) return { ...foundIn(names, texts), ...rest }
     // An empty folder belongs to a job that is being recorded, or to a writer that was killed at that.
-    if (names.length === 0 && listing >= fewListings) return { ...foundIn([], []), ...rest }
+    if (names.length === 0 && listing >= maxEmptyListings) return { ...foundIn([], []), ...rest }
   }
 }
 

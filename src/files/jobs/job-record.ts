@@ -167,7 +167,7 @@ function recordedBaseUrl(baseUrl: string): string {
 }
 
 /** Longer text without a space is assumed to be encoded media. */
-const longestWord = 4096
+const maxWordLength = 4096
 
 /** A copy with null in the place of media: they would fill the disk, and do not help to find a job again. */
 function withoutMedia(value: unknown): unknown {
@@ -183,7 +183,7 @@ function withoutMedia(value: unknown): unknown {
 }
 
 function isMedia(text: string): boolean {
-  return /^\s*data:[^,]*,/i.test(text) || (text.length > longestWord && /^[\w+/=-]+$/.test(text))
+  return /^\s*data:[^,]*,/i.test(text) || (text.length > maxWordLength && /^[\w+/=-]+$/.test(text))
 }
 
 type Check = (value: unknown) => boolean

@@ -60,8 +60,7 @@ export interface JobStore {
 /** Where each job is; whichever store has opened it, every one can forget it. */
 const folders = new WeakMap<StoredJob, string>()
 
-/** So many folders are read at once. */
-const atOnce = 64
+const maxConcurrentReads = 64
 
 interface JobStoreOptions {
   /** Takes secrets out of the JSON that is written. */
@@ -150,8 +149,8 @@ export function openJobStore(
       for (const clause of damage)
         warnings.push(`A job record in ${shownPath(folder)} is left out: ${clause}.`)
     }
-    for (let at = 0; at < names.length; at += atOnce) {
-      await Promise.all(names.slice(at, at + atOnce).map(read))
+    for (let at = 0; at < names.length; at += maxConcurrentReads) {
+      await Promise.all(names.slice(at, at + maxConcurrentReads).map(read))
     }
     const order = (job: StoredJob) => folders.get(job)!
     jobs.sort(
@@ -212,11 +211,11 @@ function noFolder(): FileError {
   })
 }
 
-/** A shorter beginning is more likely a slip than an id. */
-const shortestPrefix = 4
+/** A shorter beginning is more likely a typo than an id. */
+const minPrefixLength = 4
 
-/** So many ids are named when several fit. */
-const mostCandidates = 10
+/** How many ids are listed when several match. */
+const maxCandidates = 10
 
 /**
  * The job that a user means by an id, an operation's name, the last part of one, or the beginning of either; or by its
@@ -231,7 +230,7 @@ function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefine
   const known = jobs.flatMap((job) => (job.record.id === null ? [] : [{ job, id: job.record.id }]))
   const exact =
     known.find(({ id }) => id === text) ?? known.find(({ id }) => text !== '' && lastSegment(id) === text)
-  if (exact !== undefined || text.length < shortestPrefix) return exact?.job
+  if (exact !== undefined || text.length < minPrefixLength) return exact?.job
   const fitting = known.filter(({ id }) => id.startsWith(text) || lastSegment(id).startsWith(text))
   const ids = [...new Set(fitting.map(({ id }) => id))]
   if (ids.length > 1) throw ambiguous(text, ids)
@@ -239,8 +238,8 @@ function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefine
 }
 
 function ambiguous(text: string, ids: readonly string[]): UsageError {
-  const more = ids.length > mostCandidates ? [`  and ${ids.length - mostCandidates} more`] : []
-  const lines = [...ids.slice(0, mostCandidates).map((id) => `  ${id}`), ...more]
+  const more = ids.length > maxCandidates ? [`  and ${ids.length - maxCandidates} more`] : []
+  const lines = [...ids.slice(0, maxCandidates).map((id) => `  ${id}`), ...more]
   return new UsageError(`${ids.length} jobs have ids that begin with ${text}:\n${lines.join('\n')}`, {
     code: 'ambiguous_id',
     hint: 'Give more of the ID.',
