@@ -34,3 +34,8 @@ test('a text request loads few files, since each takes time', () => {
   load(respond)
   expect(loaded.size).toBeLessThanOrEqual(10)
 })
+
+test('the code of previews is loaded only to show one on a terminal', () => {
+  expect([...needs.keys()]).toContainEqual(expect.stringMatching(/^drawing-/))
+  expect([...needs.values()].flat().filter((name) => name.startsWith('drawing-'))).toEqual([])
+})
