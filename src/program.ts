@@ -46,12 +46,12 @@ export const commandEntries: readonly CommandEntry[] = [
       {
         name: 'create',
         about: 'Draw images from a prompt, into files',
-        load: async () => (await import('./commands/image/create.ts')).registerImageCreate,
+        load: async () => (await import('./commands/image-create.ts')).registerImageCreate,
       },
       {
         name: 'edit',
         about: 'Change images by a prompt, into new files',
-        load: async () => (await import('./commands/image/edit.ts')).registerImageEdit,
+        load: async () => (await import('./commands/image-edit.ts')).registerImageEdit,
       },
     ],
   },

@@ -49,7 +49,6 @@ test('only these write to a standard stream themselves: media, the gate, and wor
   expect(writers.filter((path) => !path.startsWith('output/'))).toEqual([
     'commands/completion.ts',
     'commands/help.ts',
-    'commands/image/send-images.ts',
     'commands/sandbox.ts',
     'commands/schema.ts',
     'commands/shared/dry-run.ts',

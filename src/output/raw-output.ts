@@ -1,6 +1,7 @@
-import { OutputClosed } from '../errors.ts'
-import type { Sink } from '../context.ts'
-import { sanitise } from './gate.ts'
+import { FileError, OutputClosed, type ModelgateError } from '../errors.ts'
+import type { Context, Sink } from '../context.ts'
+import type { AtomicFile } from '../files/atomic-file.ts'
+import { sanitise, type Gate } from './gate.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { PieceStream } from './redact/streams.ts'
@@ -62,3 +63,49 @@ export function redactRaw(other: Output, documents: PieceStream): Output {
     },
   }
 }
+
+/**
+ * `--raw` of a reply that is passed on as it comes, whatever is in it: its own bytes but for secrets. What standard
+ * output does not take (a full disk) has been paid for, so it goes to a file in the rescue folder.
+ */
+export function createReplyWriter(
+  context: Context,
+  gate: Gate,
+  rescue: { readonly folder: string | undefined; readonly name: string },
+) {
+  const { stdout } = context
+  const stream = gate.reply()
+  let endsLine = false
+  let failure: ModelgateError | undefined
+  let file: AtomicFile | undefined
+
+  async function put(piece: Uint8Array | string) {
+    if (file === undefined) {
+      stdout.write(piece)
+      await stdout.drain().catch(async (error: ModelgateError) => {
+        failure = error
+        if (!(error instanceof FileError)) throw error
+        const { openRescueFile } = await import('../files/open-atomic-file.ts')
+        file = await openRescueFile(context, rescue.folder, rescue.name, error)
+      })
+    }
+    await file?.write(piece)
+  }
+  return {
+    async write(chunk: Uint8Array): Promise<void> {
+      endsLine = chunk.at(-1) === LINE_FEED
+      await put(stream.push(chunk))
+    },
+    /** @throws FileError that names the file of what standard output did not take */
+    async end(): Promise<void> {
+      if (failure !== undefined && file === undefined) return
+      await put(stream.end())
+      if (!endsLine) await put('\n')
+      if (failure === undefined || file === undefined) return
+      const { path, rescued } = await file.commit()
+      throw rescued!.amend({ message: `${failure.message} What it did not take is kept in ${path}.` })
+    },
+  }
+}
+
+const LINE_FEED = 0x0a

@@ -27,7 +27,7 @@ async function remarkOf(argv: readonly string[], env: Readonly<Record<string, st
     10,
     expect.stringContaining('Standard output cannot be written: no space left'),
   ])
-  return /(?:"billed":"|request )(\w+)/.exec(stderr)?.[1]
+  return /(?:"billed":"|The request )(\w+)/.exec(stderr)?.[1]
 }
 
 test

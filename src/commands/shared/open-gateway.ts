@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { ModelgateError, UsageError, AlreadyReported, asModelgateError } from '../../errors.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
 import { defaultSeconds } from '../../contract/limits.ts'
 import { sandboxFolder } from '../../config/paths.ts'
 import { resolveKey } from '../../config/key.ts'
@@ -166,16 +166,4 @@ async function readExtraCertificates(context: Context): Promise<void> {
   if (file.content === undefined) return
   const { rootCertificates, setDefaultCACertificates } = await import('node:tls')
   setDefaultCACertificates([...rootCertificates, file.content.toString('utf8')])
-}
-
-/**
- * A bug, as whoever was about to send a request knows it: it cannot have cost anything before the request went out.
- * Other errors know that themselves.
- */
-export function withBilling(error: ModelgateError, hasSent: boolean): ModelgateError
-export function withBilling(error: unknown, hasSent: boolean, debug: boolean): unknown
-export function withBilling(error: unknown, hasSent: boolean, debug = false): unknown {
-  if (error instanceof AlreadyReported) return error
-  const known = asModelgateError(error, debug)
-  return known.exit === 'bug' ? known.supplying({ billed: hasSent ? 'maybe' : 'no' }) : known
 }

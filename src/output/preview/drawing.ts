@@ -18,8 +18,6 @@ import {
 
 export interface PreviewImage {
   readonly bytes: Uint8Array
-  /** As declared; the bytes decide. */
-  readonly mediaType: string
   /** One line below the picture. */
   readonly caption?: string
 }

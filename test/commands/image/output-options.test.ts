@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { previewModes } from '../../../src/commands/image/image-options.ts'
+import { previewModes } from '../../../src/commands/shared/image-command.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { imageCall, imageRefusal } from '../../support/image-call.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -18,8 +18,8 @@ const refusal = (argv: readonly string[], more: TestOverrides = {}) =>
 
 /** The paths of the images that a call would make. */
 async function paths(argv: readonly string[], more: TestOverrides = {}): Promise<readonly string[]> {
-  const { plan, wanted } = await call(argv, more)
-  return wanted.map((index) => plan.pathFor({ index, extension: 'webp', id: 'id-1' }))
+  const { outputs, wanted } = await call(argv, more)
+  return wanted.map((index) => outputs.pathFor({ index, extension: 'webp', id: 'id-1' }))
 }
 
 describe('-o', () => {
@@ -111,12 +111,13 @@ describe('what excludes each other is refused, both flags named', () => {
       exit: 2,
       lines: ['-o - would write the bytes of an image to the terminal.'],
     })
-    expect((await call(['-o', '-'])).plan.toStandardOutput).toBe(true)
+    expect((await call(['-o', '-'])).outputs.toStandardOutput).toBe(true)
   })
 })
 
 test.each(previewModes)('--preview %s', async (mode) => {
-  expect((await call(['--preview', mode])).preview).toBe(mode)
+  const { options } = await imageCall(['create', '-m', 'm', '--preview', mode, 'x'], { cwd })
+  expect(options.preview).toBe(mode)
 })
 
 test('--preview takes no other word', async () => {

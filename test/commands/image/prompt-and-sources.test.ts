@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { ImageSource } from '../../../src/commands/image/sources.ts'
+import type { ImageSource } from '../../../src/operations/image-sources.ts'
 import { gifBytes, jpegBytes, noisyPng, pngBytes, webpBytes } from '../../support/image-bytes.ts'
 import { gatewayOnly, imageCall, imageRefusal } from '../../support/image-call.ts'
 import { localServer } from '../../support/local-server.ts'
@@ -109,7 +109,7 @@ describe('a source', () => {
 
   test('may be the mask', async () => {
     const { images, mask } = await edit(['--image', 'a.png', '--mask', '-', 'x'], { stdin: png })
-    expect([images.length, mask?.flag, mask?.bytes]).toEqual([1, '--mask', png.length])
+    expect([images.length, mask?.field, mask?.bytes]).toEqual([1, 'mask', png.length])
   })
 
   const refusal = (argv: readonly string[], more: TestOverrides = {}) =>

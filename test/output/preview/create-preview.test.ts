@@ -23,7 +23,7 @@ async function show(
   const notices: string[] = []
   const preview = createPreview(context, { mode, notice: (message) => notices.push(message) })
   for (const bytes of images) {
-    await preview!.show({ bytes, mediaType: 'image/png', ...(caption === undefined ? {} : { caption }) })
+    await preview!.show({ bytes, ...(caption === undefined ? {} : { caption }) })
   }
   expect(context.stdout.text).toBe('')
   return { screen: context.stderr.text, notices }
@@ -162,7 +162,7 @@ test('a terminal that has gone away is no failure', async () => {
   const stderr = memorySink({ isTerminal: true })
   stderr.fail(new Error('gone'))
   const preview = createPreview(testContext({ stderr }), { mode: 'blocks' })
-  await expect(preview!.show({ bytes: tiny, mediaType: 'image/png' })).resolves.toBeUndefined()
+  await expect(preview!.show({ bytes: tiny })).resolves.toBeUndefined()
 })
 
 test('colours that nobody wants are not used unless blocks are asked for by name', async () => {

@@ -10,5 +10,5 @@ const row = Uint8Array.from({ length: Number(width) * 4 }, (_, at) => (at % 4 ==
 const rows = Array.from({ length: Number(height) }, () => row)
 const bytes = pngBytes({ width: Number(width), height: Number(height), rows })
 const preview = createPreview(systemContext(), { mode: mode as PreviewMode })
-await preview?.show({ bytes, mediaType: 'image/png', caption: 'out/hero.png' })
+await preview?.show({ bytes, caption: 'out/hero.png' })
 process.stdout.write(preview === undefined ? 'no preview\n' : 'shown\n')

@@ -118,7 +118,7 @@ test('a failed image of several is told with --quiet, too', async () => {
   const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', '-q', 'A kite']
   const { code, out, err } = await studioAt(server).run(words)
   expect([code, out]).toEqual([12, 'x-1.png\n'])
-  expect(err).toMatch(/^modelgate: Image 2 failed: The reply names an image [^\n]*\n/)
+  expect(err).toMatch(/^modelgate: Image 2 failed: The reply contains an image [^\n]*\n/)
 })
 
 test('--raw passes on what came of a reply that breaks off, and the exit code tells', async () => {

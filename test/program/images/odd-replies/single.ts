@@ -116,7 +116,7 @@ export const singleReplies: readonly OddReply[] = [
     reply: images({}),
     exit: 8,
     code: 'no_image',
-    says: /neither base64 nor a URL/,
+    says: /without base64 or a URL/,
   },
   {
     name: 'an item that is an error',

@@ -1,12 +1,9 @@
 import type { Command } from 'commander'
-import type { Context } from '../../context.ts'
-import { imageCreateEndpoint as endpoint } from '../../contract/images.ts'
-import { chooseModel, modelOfBody } from '../shared/choose-model.ts'
-import { addContractFlags, flagsOf } from '../shared/contract-flags.ts'
-import { addExamples, type Example } from '../shared/help-layout.ts'
-import { addImageOptions, type ImageOptions } from './image-options.ts'
-import { buildImageRequest } from './image-request.ts'
-import { sendImages } from './send-images.ts'
+import type { Context } from '../context.ts'
+import { imageCreateEndpoint as endpoint } from '../contract/images.ts'
+import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
@@ -26,15 +23,11 @@ export function registerImageCreate(command: Command, context: Context, send = s
     .argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<ImageOptions>()
-      const { settings, request } = await buildImageRequest(context, options, self.opts(), words, {
+      const call = { context, options, own: self.opts(), words }
+      const { settings, request } = await buildImageRequest(call, {
         command: 'image create',
         endpoint,
         flags,
-        async chooseModel(body, found, problems) {
-          const model =
-            modelOfBody(body, options) ?? (await chooseModel('image', context, options, found, problems))
-          return model === undefined ? undefined : { model, send: true }
-        },
         readSources: async () => ({ images: [], mask: undefined }),
       })
       await send(context, options, settings, request)

@@ -1,0 +1,109 @@
+import type { Command } from 'commander'
+import type { Settings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { flagName } from '../contract/field.ts'
+import { defaultEditModel, imageEditEndpoint as endpoint } from '../contract/images.ts'
+import { UsageError } from '../errors.ts'
+import {
+  fetchImage,
+  imageFromBytes,
+  isUrl,
+  readImageFile,
+  type ImageSource,
+  type SourceInput,
+} from '../operations/image-sources.ts'
+import type { Body } from '../operations/operation.ts'
+import { collect } from './shared/common-options.ts'
+import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
+import { openGateway } from './shared/open-gateway.ts'
+import { allInputs } from '../problems.ts'
+import { readStandardInputBytes } from './shared/standard-input.ts'
+
+interface EditOptions extends ImageOptions {
+  image?: string[]
+  mask?: string
+}
+
+/** Model and prompt have the common flag -m and the arguments. */
+const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')
+
+const imageEditExamples: readonly Example[] = [
+  ['modelgate image edit -m MODEL --image room.png "Add a window"'],
+  ['modelgate image edit -m MODEL --image room.png --mask wall.png "Paint it blue"'],
+  ['modelgate image edit -m MODEL --image a.png --image b.jpg -o both.png "Put both in one"'],
+]
+
+/** `modelgate image edit`: new images from pictures and a prompt (specification, endpoint 6). */
+export function registerImageEdit(command: Command, context: Context, send = sendImages): void {
+  addExamples(command, context, imageEditExamples)
+  command
+    .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
+    .option('--image <file|url>', 'a picture to start from, or - for standard input (repeatable)', collect)
+    .option('--mask <file|url>', 'PNG whose transparent parts may be changed')
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<EditOptions>()
+      const call = { context, options, own: self.opts(), words }
+      const { settings, request } = await buildImageRequest(call, {
+        command: 'image edit',
+        endpoint,
+        flags,
+        defaultModel,
+        readSources: (found) => readSources(context, options, found),
+      })
+      await send(context, options, settings, request)
+    })
+  addContractFlags(command, flags)
+  addImageOptions(command)
+}
+
+/** The model that the specification says an edit has when none is named, said aloud. */
+function defaultModel(body: Body): { readonly model: string; readonly warning: string } {
+  const { model, because } = defaultEditModel(body)
+  const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`
+  const warning = `No model was given: the gateway takes ${model}, ${reason}. Give one with -m.`
+  return { model, warning }
+}
+
+/** @param settings undefined when they could not be read */
+async function readSources(context: Context, options: EditOptions, settings: Settings | undefined) {
+  const { image: locations = [], mask: maskLocation, curl } = options
+  if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from a picture.')
+  // A pasted command has only what is on the disk, or comes through the pipe.
+  if (curl && [...locations, ...(maskLocation === undefined ? [] : [maskLocation])].some(isUrl)) {
+    throw new UsageError('--curl cannot show a request with pictures from URLs.', {
+      hint: 'Download them first, and give the files.',
+    })
+  }
+  const read = async (field: SourceInput['field'], location: string): Promise<ImageSource> => {
+    const input = { field, name: `--${field}` }
+    if (isUrl(location)) return fetchSource(context, options, settings, input, location)
+    if (location !== '-') return readImageFile(context, input, location)
+    const content = await readStandardInputBytes(context, `${input.name} -`)
+    return imageFromBytes(input, location, 'stdin', content)
+  }
+  const [images, mask] = await Promise.all([
+    allInputs(locations.map((location) => read('image', location))),
+    maskLocation === undefined ? undefined : read('mask', maskLocation),
+  ])
+  return { images, mask }
+}
+
+async function fetchSource(
+  context: Context,
+  options: EditOptions,
+  settings: Settings | undefined,
+  input: SourceInput,
+  url: string,
+): Promise<ImageSource> {
+  if (settings === undefined) {
+    throw new UsageError(`${input.name}: a URL cannot be fetched before the configuration is right.`)
+  }
+  const { gateway, close } = await openGateway(context, options, settings, false, () => undefined)
+  try {
+    return await fetchImage(gateway, input, url, { allowPrivate: options.allowPrivateUrls === true })
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,225 @@
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Option, type Command } from 'commander'
+import { rescueFolder } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import type { ImageDocument } from '../../events/image.ts'
+import {
+  imageGatewayRequest,
+  imageRequest,
+  type ImagePlan,
+  type ImageRequest,
+} from '../../operations/image-request.ts'
+import type { ImageViewer } from '../../operations/image-writers.ts'
+import { makeImages, relayImages, takeExistingImages } from '../../operations/images.ts'
+import type { Outcome } from '../../operations/operation.ts'
+import { createGate } from '../../output/gate.ts'
+import { createPreview } from '../../output/preview/create-preview.ts'
+import { createReplyWriter } from '../../output/raw-output.ts'
+import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
+import { explainCommon, strictMeanings, suggestWords, type CommonOptions } from './common-options.ts'
+import { isSet } from './request-body.ts'
+import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
+
+/** The options of both image commands, beside the fields of their requests. */
+export interface ImageOptions extends CommonOptions {
+  savePartials?: true
+  sidecar?: true
+  skipExisting?: true
+  download: boolean
+  preview?: string
+  allowPrivateUrls?: true
+}
+
+/** How a picture may be shown on a terminal. */
+export const previewModes = ['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off'] as const
+type PreviewMode = (typeof previewModes)[number]
+
+export function addImageOptions(command: Command): void {
+  explainCommon(command, strictMeanings.images)
+  const options = [
+    new Option('--save-partials', 'keep the previews that stream in, beside the image'),
+    new Option('--sidecar', 'write a JSON record beside each image'),
+    new Option('--skip-existing', 'make only the images whose files are not there yet'),
+    new Option('--no-download', 'print result URLs and when they expire, save nothing'),
+    suggestWords(new Option('--preview <mode>', 'show pictures on the terminal'), previewModes),
+    new Option('--allow-private-urls', 'fetch results from private addresses, too'),
+  ]
+  for (const option of options) command.addOption(option.helpGroup('Result:'))
+}
+
+/** What the two image commands do differently. */
+interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts, 'endpoint' | 'flags'> {
+  /** The model that the gateway takes when none is named; else it is asked for. */
+  readonly defaultModel?: RequestParts['model']['byDefault']
+  /** Looks at the pictures that go along. */
+  readSources(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
+}
+
+/** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
+export async function buildImageRequest(
+  call: CommandCall<ImageOptions>,
+  { command, endpoint, flags, defaultModel, readSources }: ImageCommand,
+): Promise<{ readonly settings: Settings; readonly request: ImageRequest }> {
+  const { context, options } = call
+  let sources: Pick<ImageRequest, 'images' | 'mask'> | undefined
+  const built = await buildRequest(call, {
+    endpoint,
+    flags,
+    model: {
+      kind: 'image',
+      place: 'body',
+      ...(defaultModel === undefined ? {} : { byDefault: defaultModel }),
+    },
+    // What is piped in may be the list of a loop, or a picture: beside a prompt it is not read.
+    joinsInput: false,
+    async readInputs({ settings, problems: { step } }) {
+      await step(() => void previewMode(options))
+      await step(() => checkCombination(context, options))
+      sources = await step(() => readSources(settings))
+    },
+    hasContent: ({ body }) => body['prompt'] !== undefined || isSet(options, 'prompt'),
+    addPrompt({ body }, prompt) {
+      if (prompt !== undefined) body['prompt'] = prompt
+    },
+  })
+  const { settings, body, model = '', family, warnings, problems } = built
+  const { images = [], mask } = sources ?? {}
+  const request = await imageRequest(
+    context,
+    { command, model, family, body, images, mask, warnings, validate: options.validate },
+    imagePlan(options, settings),
+    problems,
+  )
+  problems.throwAny()
+  return { settings: settings!, request }
+}
+
+function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
+  const { output, force, skipExisting, download, raw, savePartials, sidecar, strict } = options
+  return {
+    output,
+    folder: settings?.outputDir.value,
+    force: force === true,
+    skipExisting: skipExisting === true,
+    download: download && raw !== true,
+    savePartials: savePartials === true,
+    sidecar: sidecar === true,
+    strict: strict === true,
+    allowPrivateUrls: options.allowPrivateUrls === true,
+  }
+}
+
+function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
+  const known = previewModes.find((mode) => mode === preview)
+  if (known !== undefined) return known
+  const words = previewModes.join(', ')
+  throw new UsageError(`--preview must be one of ${words}, not ${JSON.stringify(preview)}.`)
+}
+
+/** @throws UsageError for flags of one call that contradict each other, each contradiction a sentence that names both */
+function checkCombination({ stdout }: Context, options: ImageOptions): void {
+  const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
+  const toStandardOutput = output === '-'
+  const documents = named({ '--json': json, '--jsonl': jsonl, '--raw': raw })
+  const ofFiles = named({ '--sidecar': sidecar, '--skip-existing': skipExisting })
+  const ofAllFiles = [...ofFiles, ...named({ '--save-partials': savePartials })]
+  const meaningless = (why: string, flags: readonly string[]) =>
+    flags.map((flag) => `${why}, so ${flag} has no meaning.`)
+  const problems = [
+    ...(toStandardOutput
+      ? [
+          ...documents.map((flag) => `-o - and ${flag} would both write to standard output.`),
+          ...meaningless('-o - makes no file', ofAllFiles),
+        ]
+      : []),
+    ...(toStandardOutput && stdout.isTerminal && documents.length === 0
+      ? ['-o - would write the bytes of an image to the terminal.']
+      : []),
+    ...(download
+      ? []
+      : meaningless('--no-download saves nothing', [...named({ '-o': output !== undefined }), ...ofFiles])),
+    ...(raw
+      ? meaningless('--raw saves nothing', [
+          ...named({ '-o': output !== undefined && !toStandardOutput }),
+          ...ofAllFiles,
+        ])
+      : []),
+    ...(force && skipExisting ? ['--force and --skip-existing cannot be used together.'] : []),
+  ]
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}
+
+/** The names of the flags that were given. */
+function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
+  return Object.keys(flags).filter((name) => flags[name])
+}
+
+/** Makes images and shows what comes in the form that was asked for. */
+export async function sendImages(
+  context: Context,
+  options: ImageOptions,
+  settings: Settings,
+  request: ImageRequest,
+): Promise<void> {
+  if (request.wanted.length === 0) {
+    const output = openOutput(context, options, settings, createGate(context), { result: 'files' })
+    const listener = listenerOf(output, options)
+    return reportOutcome(output, options, await takeExistingImages({ context, listener }, request))
+  }
+  const quiet = settings.quiet.value
+  await runOperation(context, options, settings, {
+    streamed: request.streamed,
+    shown: (gateway) => imageGatewayRequest(gateway, request),
+    output: () => ({ result: 'files' }),
+    async operation(call, gate) {
+      if (options.raw) {
+        const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
+        return relayImages(call, request, createReplyWriter(context, gate, rescue))
+      }
+      const isShown = !quiet && !options.json && !options.jsonl
+      const viewer = isShown ? createViewer(context, options) : undefined
+      const outcome = await makeImages(call, request, imagePlan(options, settings), viewer)
+      return quiet ? withReasons(outcome) : outcome
+    },
+  })
+}
+
+/** What failed has been reported as it happened, unless the command is quiet: then the last words tell it. */
+function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
+  if (outcome.kind === 'failed' || outcome.failure === undefined) return outcome
+  const reasons = outcome.document.failures.map(({ index, message }) => `Image ${index} failed: ${message}`)
+  return { ...outcome, failure: outcome.failure.saying(reasons.join('\n')) }
+}
+
+/** Pictures on the terminal, above their paths. */
+function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
+  const preview = createPreview(context, { mode: previewMode(options) })
+  // On one terminal the result, which is the path, stands below its picture as it is; below the last of several.
+  const captionOf = (path: string, index: number, count: number) => {
+    if (!context.stdout.isTerminal) return path
+    return count > 1 ? `image ${index}` : undefined
+  }
+  return (
+    preview && {
+      async show({ index, partial, count, ...image }) {
+        const bytes = 'bytes' in image ? image.bytes : await readShown(resolve(context.cwd, image.path))
+        if (bytes === undefined) return
+        const path = 'path' in image ? image.path : ''
+        const caption = partial === null ? captionOf(path, index, count) : `preview ${partial}`
+        await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
+      },
+    }
+  )
+}
+
+/** What is no file cannot be read again, and what somebody has taken away is nothing to stop for. */
+async function readShown(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return (await stat(path)).isFile() ? await readFile(path) : undefined
+  } catch {
+    return undefined
+  }
+}

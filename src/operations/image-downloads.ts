@@ -1,0 +1,98 @@
+import { asModelgateError, asSentence, Interrupted, ModelgateError } from '../errors.ts'
+import { keepDamaged } from '../files/media-file.ts'
+import { download } from '../gateway/download/download.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import {
+  addLink,
+  failImage,
+  isSettled,
+  reportFiles,
+  type ImageResults,
+  type RemoteImage,
+} from './image-results.ts'
+import type { ImageWriters } from './image-writers.ts'
+
+/**
+ * Downloads every result at once: its address lives only for a while. One that cannot be had does not keep the others;
+ * its address is reported, for it has been paid for.
+ * @throws ModelgateError when no image at all was saved
+ */
+export async function downloadImages(
+  gateway: Gateway,
+  results: ImageResults,
+  { openDownload }: ImageWriters,
+  { allowPrivate }: { readonly allowPrivate: boolean },
+): Promise<void> {
+  const failures: { readonly image: RemoteImage; readonly error: ModelgateError }[] = []
+  for (const image of results.remote) {
+    const { index, url } = image
+    const writer = openDownload(index)
+    try {
+      const { isFramed } = await download(gateway, url, writer, { allowPrivate })
+      await writer.done(isFramed)
+    } catch (error) {
+      if (gateway.signal.aborted) {
+        await writer.drop()
+        throw withAddresses(error, results)
+      }
+      addLink(results, image)
+      failures.push({ image, error: downloadError(gateway, await keepDamaged(writer, error)) })
+    }
+    await reportFiles(results, index)
+  }
+  const [first] = failures
+  // Nothing at all was saved: then the first failure is that of the operation.
+  if (first !== undefined && results.saved.size === 0) {
+    const [address, ...others] = failures.flatMap(({ image }) => addressOf(image) ?? [])
+    const hints = [
+      [first.error.facts.hint, address].filter((line) => line !== undefined).join(' '),
+      ...others,
+    ]
+    const isKnown = first.error.exit === 'bug' || hints[0] === ''
+    throw isKnown ? first.error : first.error.amend({ hint: hints.join('\n') })
+  }
+  for (const { image, error } of failures) {
+    const address = addressOf(image)
+    // One of several has only its message.
+    const message = address === undefined ? error.message : `${asSentence(error.message)} ${address}`
+    failImage(results, image.index, error.saying(message))
+  }
+}
+
+/**
+ * A signal that came when images had been made: these have been paid for, and the addresses of those that were not
+ * fetched are all that is left of them.
+ * @param error the reason of the abort
+ */
+export function withAddresses(error: unknown, results: ImageResults): unknown {
+  const { remote, saved } = results
+  const left = remote.filter(({ index }) => !saved.has(index))
+  for (const image of left) if (!isSettled(results, image.index)) addLink(results, image)
+  if (!(error instanceof Interrupted) || (left.length === 0 && saved.size === 0)) return error
+  const addresses = left.flatMap((image) => addressOf(image) ?? [])
+  const hint = addresses.length === 0 ? undefined : addresses.join('\n')
+  return error.during(error.facts.phase ?? 'result', 'yes', hint)
+}
+
+/** The image has been made. To run the command again would make, and bill, another one. */
+function downloadError({ trace }: Gateway, error: unknown): ModelgateError {
+  const known = asModelgateError(error, trace !== undefined)
+  if (known.exit === 'bug') return known
+  const { hint, ...facts } = known.facts
+  return new ModelgateError(known.exit === 'notSent' ? 'later' : known.exit, known.code, known.message, {
+    ...facts,
+    phase: known.exit === 'io' ? 'output' : 'result',
+    billed: 'yes',
+    ...(hint !== undefined && isOfUse(known) ? { hint } : {}),
+  })
+}
+
+/** Other hints are for a request that made nothing: they say to change it, or to run it again. */
+function isOfUse({ exit, code }: ModelgateError): boolean {
+  return exit === 'io' || exit === 'key' || code === 'url_expired' || code === 'url_refused'
+}
+
+/** Where an image is that has been made; one that its address holds itself is nowhere else. */
+function addressOf({ url }: RemoteImage): string | undefined {
+  return url.startsWith('data:') ? undefined : `The image has been made; its address is ${url}`
+}

@@ -1,0 +1,272 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Context } from '../context.ts'
+import type { FamilyId } from '../contract/families.ts'
+import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
+import { mostPlannedNames } from '../contract/limits.ts'
+import { FileError, ModelgateError, UsageError } from '../errors.ts'
+import { imageKind } from '../files/image-inspector.ts'
+import { describeInputFile } from '../files/input-file.ts'
+import { sniffMediaType } from '../files/media-type.ts'
+import { planOutputs, type OutputPlan } from '../files/output-plan.ts'
+import type { RequestBody } from '../gateway/exchange.ts'
+import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
+import { multipartBody } from '../gateway/multipart.ts'
+import { jsonBody } from '../gateway/send-request.ts'
+import { endpointUrl, mintIdempotencyKey } from '../gateway/url.ts'
+import type { ProblemList } from '../problems.ts'
+import { sourceProblems, type ImageSource } from './image-sources.ts'
+import type { Body } from './operation.ts'
+
+/** A request for images that has been checked. */
+export interface ImageRequest {
+  readonly command: 'image create' | 'image edit'
+  /** The one that is asked for, or that the gateway takes when the body names none. */
+  readonly model: string
+  readonly body: Body
+  readonly prompt: string
+  readonly images: readonly ImageSource[]
+  readonly mask: ImageSource | undefined
+  readonly streamed: boolean
+  /** What the files are called. */
+  readonly outputs: OutputPlan
+  /** The numbers of the images to make, from 1: fewer than asked for with `skipExisting`. */
+  readonly wanted: readonly number[]
+  /** Images that are there already (`skipExisting`). */
+  readonly existing: readonly ExistingImage[]
+  readonly warnings: readonly string[]
+}
+
+/** An image that is there already. */
+export interface ExistingImage {
+  /** From 1. */
+  readonly index: number
+  readonly path: string
+}
+
+/** What becomes of the images. */
+export interface ImagePlan {
+  /** What the files are called: a name, a folder, a template, or `-` for standard output. */
+  readonly output: string | undefined
+  /** The folder for files that `output` does not name. */
+  readonly folder: string | undefined
+  /** Whether existing files are replaced. */
+  readonly force: boolean
+  /** Whether only images are made whose files are not there yet. */
+  readonly skipExisting: boolean
+  /** Whether images are saved; else their URLs are reported. */
+  readonly download: boolean
+  /** Whether previews are kept beside the image. */
+  readonly savePartials: boolean
+  /** Whether a record is written beside each image. */
+  readonly sidecar: boolean
+  /** Whether fewer images than were asked for are a failure. */
+  readonly strict: boolean
+  /** Whether results are fetched from private addresses, too. */
+  readonly allowPrivateUrls: boolean
+}
+
+interface ImageRequestParts extends Pick<
+  ImageRequest,
+  'command' | 'model' | 'body' | 'images' | 'mask' | 'warnings'
+> {
+  /** Undefined for a model of no known family. */
+  readonly family: FamilyId | undefined
+  /** Whether the sources are held against the documented limits. */
+  readonly validate: boolean
+}
+
+const endpoints = { 'image create': imageCreateEndpoint, 'image edit': imageEditEndpoint } as const
+
+/**
+ * A request from a checked body. Checks its sources and the files that it will make; what is wrong with them goes to the
+ * list of problems.
+ */
+export async function imageRequest(
+  context: Context,
+  { family, validate, ...parts }: ImageRequestParts,
+  plan: ImagePlan,
+  { add, step }: ProblemList,
+): Promise<ImageRequest> {
+  const { body, images, mask, model } = parts
+  if (validate) await step(async () => refuse(await sourceProblems(images, mask, family)))
+  const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
+  const count = countOf(body)
+  const outputs = planOutputs(context, {
+    ...(plan.output === undefined ? {} : { output: plan.output }),
+    ...(plan.folder === undefined ? {} : { folder: plan.folder }),
+    count,
+    force: plan.force || plan.skipExisting,
+    model,
+    prompt,
+    now: context.clock.now(),
+  })
+  const extension = extensionFor(body)
+  const numbers = Array.from({ length: count }, (_, at) => at + 1)
+  const existing = plan.skipExisting ? existingImages(context, outputs, numbers, extension) : []
+  const wanted = numbers.filter((number) => !existing.some(({ index }) => index === number))
+  const existingProblems = await Promise.all(existing.map(({ path }) => existingProblem(context, path)))
+  const obstacles = existingProblems.filter((problem) => problem !== undefined)
+  obstacles.forEach(add)
+  if (plan.skipExisting && plan.output?.includes('{id}')) {
+    await step(() => refuse(['--skip-existing cannot know names with {id}, which only the reply tells.']))
+  }
+  if (plan.download && wanted.length > 0 && obstacles.length === 0) {
+    const expected = { extension, sidecar: plan.sidecar, partials: plan.savePartials }
+    for (const problem of await outputs.check(expected)) add(problem)
+  }
+  const isLess = wanted.length < count
+  return {
+    ...parts,
+    body: isLess ? { ...body, n: Math.max(1, wanted.length) } : body,
+    prompt,
+    streamed: body['stream'] === true,
+    outputs,
+    wanted,
+    existing,
+  }
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}
+
+/** What was not checked need not be a number of images at all. */
+function countOf({ n }: Body): number {
+  return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), mostPlannedNames) : 1
+}
+
+/** The extension that the answer will most likely have; the bytes decide in the end. */
+function extensionFor(body: Body): string {
+  const format = body['output_format']
+  return format === 'jpeg' ? 'jpg' : typeof format === 'string' ? format : 'png'
+}
+
+/** Which images of a plan are there already. */
+function existingImages(
+  context: Context,
+  outputs: OutputPlan,
+  numbers: readonly number[],
+  extension: string,
+): ExistingImage[] {
+  return numbers
+    .map((index) => ({ index, path: outputs.pathFor({ index, extension }) }))
+    .filter(({ path }) => existsSync(resolve(context.cwd, path)))
+}
+
+/**
+ * What is there and is no whole image, which no run of this command left there. To make it would be to overwrite it; to
+ * skip it, to say that all is well.
+ */
+async function existingProblem(context: Context, path: string): Promise<FileError | undefined> {
+  const problem = (code: string, message: string) =>
+    new FileError(code, message, {
+      phase: 'input',
+      hint: '--skip-existing takes it for an image that was made. Remove it, or choose another name.',
+    })
+  const found = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
+  if (found instanceof ModelgateError) return problem(found.code, found.message)
+  if (!sniffMediaType(found.head)?.startsWith('image/')) {
+    return problem('not_an_image', `${JSON.stringify(path)} is no image.`)
+  }
+  const inspector = imageKind.createInspector()
+  const chunks: AsyncIterable<Buffer> = createReadStream(resolve(context.cwd, path))
+  for await (const chunk of chunks) inspector.add(chunk)
+  const { damage } = inspector.inspect().integrity
+  if (damage === undefined) return undefined
+  return problem('damaged_image', `${JSON.stringify(path)} is damaged: ${damage}.`)
+}
+
+/** What goes along with a request, in words: a JSON body, or the parts of a form with its files by their paths. */
+export type ImageContent =
+  | { readonly body: Body }
+  | {
+      readonly parts: readonly (
+        | { readonly name: string; readonly value: string }
+        | {
+            readonly name: string
+            readonly path: string
+            readonly file_name: string
+            readonly media_type: string
+            readonly bytes: number
+          }
+      )[]
+    }
+
+/** Uploads shorter than this need no progress. */
+const progressFromBytes = 1_000_000
+
+/**
+ * The request as it goes over the wire: JSON for a creation, multipart for an edit (specification, endpoints 4 and 6).
+ * @param onProgress is told how much of a large upload has been sent
+ */
+export function imageGatewayRequest(
+  { baseUrl, clock }: Gateway,
+  request: ImageRequest,
+  onProgress?: (sent: number, total: number) => void,
+): { readonly request: GatewayRequest; readonly content: ImageContent } {
+  const { command, streamed } = request
+  const { body, contentType, content } = command === 'image create' ? jsonContent(request) : form(request)
+  const reports = onProgress !== undefined && body.length >= progressFromBytes
+  return {
+    request: {
+      method: 'POST',
+      url: endpointUrl(baseUrl, endpoints[command].path),
+      kind: 'create',
+      accept: streamed ? 'text/event-stream' : 'application/json',
+      contentType,
+      idempotencyKey: mintIdempotencyKey(clock),
+      body: reports ? withProgress(body, onProgress) : body,
+    },
+    content,
+  }
+}
+
+function jsonContent({ body }: ImageRequest) {
+  return { body: jsonBody(body), contentType: 'application/json', content: { body } }
+}
+
+function form({ body, images, mask }: ImageRequest) {
+  // One picture is `image`, several are `image[]` (wire notes, "Images").
+  const name = images.length === 1 ? 'image' : 'image[]'
+  const files = [
+    ...images.map((image) => ({ name, image })),
+    ...(mask === undefined ? [] : [{ name: 'mask', image: mask }]),
+  ]
+  const fields = Object.entries(body)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([field, value]) => ({
+      name: field,
+      value: typeof value === 'object' ? JSON.stringify(value) : String(value),
+    }))
+  const parts = files.map(({ name: field, image: { fileName, mediaType, bytes, open } }) => ({
+    name: field,
+    fileName,
+    mediaType,
+    size: bytes,
+    open,
+  }))
+  const shown = files.map(({ name: field, image: { label, fileName, mediaType, bytes } }) => ({
+    name: field,
+    path: label,
+    file_name: fileName,
+    media_type: mediaType,
+    bytes,
+  }))
+  return { ...multipartBody([...fields, ...parts]), content: { parts: [...fields, ...shown] } }
+}
+
+/** Counts what has been handed over. A request that is sent again starts anew. */
+function withProgress(body: RequestBody, report: (sent: number, total: number) => void): RequestBody {
+  return {
+    length: body.length,
+    async *chunks() {
+      let sent = 0
+      for await (const chunk of body.chunks()) {
+        yield chunk
+        sent += chunk.length
+        report(sent, body.length)
+      }
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import { basename, resolve } from 'node:path'
+import type { Context } from '../context.ts'
+import type { FamilyId } from '../contract/families.ts'
+import { maskLimits, sourceLimits, type SourceLimits } from '../contract/image-files.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import { readContainer } from '../files/container-end.ts'
+import { extensionOf } from '../files/file-name.ts'
+import { imageInfoHeadBytes, readImageInfo, type ImageInfo } from '../files/image-info.ts'
+import { describeInputFile } from '../files/input-file.ts'
+import { sniffMediaType } from '../files/media-type.ts'
+import { download } from '../gateway/download/download.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { fileChunks } from '../gateway/multipart.ts'
+
+/** What a picture is given as. */
+export interface SourceInput {
+  /** The field of the request. */
+  readonly field: 'image' | 'mask'
+  /** What messages call it: `--image`. */
+  readonly name: string
+}
+
+/** A picture that will be uploaded, known by its own first bytes. */
+export interface ImageSource extends SourceInput {
+  /** As it was given: a path, a URL, or `-`. */
+  readonly label: string
+  readonly fileName: string
+  readonly bytes: number
+  readonly mediaType: string
+  /** Undefined for what is no picture that is known here. */
+  readonly info: ImageInfo | undefined
+  /** The bytes, from the beginning. */
+  open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+}
+
+/** More than any family takes: what is larger is refused before it is looked at. */
+const maxSourceBytes = 1024 * 1024 * 1024
+/** A picture by URL is held in memory until it is sent; no family takes a larger one. */
+const maxFetchedBytes = sourceLimits['image-model-a'].below
+const maxShownUrl = 200
+const maxShownLabel = 100
+
+/** Whether a source is not a file but what an address holds. */
+export function isUrl(location: string): boolean {
+  return /^(?:https?|data):/i.test(location)
+}
+
+/** @throws UsageError, FileError naming the input */
+export async function readImageFile(
+  context: Context,
+  input: SourceInput,
+  path: string,
+): Promise<ImageSource> {
+  const file = await describeInputFile(context, path, {
+    maxBytes: maxSourceBytes,
+    headBytes: imageInfoHeadBytes,
+  })
+  if (file instanceof ModelgateError) throw file.amend({ message: `${input.name}: ${file.message}` })
+  const { content } = file
+  if (content !== undefined) return imageFromBytes(input, path, basename(path), content)
+  const location = resolve(context.cwd, path)
+  return source(input, path, basename(path), file.bytes, file.head, () => fileChunks(location))
+}
+
+/**
+ * Fetches a picture by its URL, under the same rules as result URLs: no key to another origin, no private address.
+ * @throws UsageError naming the input as long as another address would help
+ */
+export async function fetchImage(
+  gateway: Gateway,
+  input: SourceInput,
+  url: string,
+  { allowPrivate }: { readonly allowPrivate: boolean },
+): Promise<ImageSource> {
+  const label = urlLabel(url)
+  const chunks: Uint8Array[] = []
+  const write = async (bytes: Uint8Array) => void chunks.push(Buffer.from(bytes))
+  await download(gateway, url, { write }, { maxBytes: maxFetchedBytes, allowPrivate }).catch(
+    (error: unknown) => {
+      if (!(error instanceof ModelgateError) || gateway.signal.aborted) throw error
+      const exit = error.exit === 'contract' || error.exit === 'rejected' ? 'usage' : error.exit
+      // Hints are about requests to the gateway.
+      const { hint: _, ...facts } = error.facts
+      const message = `${shown({ ...input, label })}: ${error.message}`
+      throw new ModelgateError(exit, error.code, message, { ...facts, phase: 'input' })
+    },
+  )
+  return imageFromBytes(input, label, 'image', Buffer.concat(chunks))
+}
+
+/** Without a password, a signature, or the content itself: messages and records are read by others. */
+function urlLabel(url: string): string {
+  const parsed = URL.parse(url)
+  if (parsed === null) return url.slice(0, maxShownUrl)
+  if (parsed.protocol === 'data:') return `${url.slice(0, url.indexOf(',') + 1).slice(0, maxShownUrl)}…`
+  return `${parsed.origin}${parsed.pathname}`
+}
+
+/** @param stem of the file name that is sent along; the bytes decide about its extension */
+export function imageFromBytes(
+  input: SourceInput,
+  label: string,
+  stem: string,
+  content: Uint8Array,
+): ImageSource {
+  if (content.length === 0) {
+    throw new UsageError(`${input.name} ${label}: there is nothing in it.`, { code: 'empty_file' })
+  }
+  const fileName = `${stem}.${extensionOf(mediaTypeOf(content))}`
+  return source(input, label, fileName, content.length, content, () => [content])
+}
+
+function source(
+  input: SourceInput,
+  label: string,
+  fileName: string,
+  bytes: number,
+  head: Uint8Array,
+  open: ImageSource['open'],
+): ImageSource {
+  const info = readImageInfo(head.subarray(0, imageInfoHeadBytes))
+  return { ...input, label, fileName, bytes, mediaType: mediaTypeOf(head), info, open }
+}
+
+function mediaTypeOf(head: Uint8Array): string {
+  return sniffMediaType(head.subarray(0, 4096)) ?? 'application/octet-stream'
+}
+
+/**
+ * What is wrong with the pictures of an edit (specification, Limits), each a sentence naming the input.
+ * Type, dimensions and transparency come from the files' own bytes, never from their names.
+ * @param family undefined for a model of no known family: then only the rules for every model hold
+ */
+export async function sourceProblems(
+  images: readonly ImageSource[],
+  mask: ImageSource | undefined,
+  family: FamilyId | undefined,
+): Promise<string[]> {
+  const limits: SourceLimits | undefined =
+    family !== undefined && Object.hasOwn(sourceLimits, family)
+      ? sourceLimits[family as keyof typeof sourceLimits]
+      : undefined
+  const [first] = images
+  return [
+    ...(first !== undefined && limits !== undefined && images.length > limits.maxCount
+      ? [`${first.name} may be given ${times(limits.maxCount)} for ${family}, not ${images.length} times.`]
+      : []),
+    ...images.flatMap((image) => imageProblems(image, limits, family)),
+    ...(mask === undefined ? [] : await maskProblems(mask, first)),
+  ]
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `at most ${count} times`
+}
+
+function imageProblems(image: ImageSource, limits: SourceLimits | undefined, family?: FamilyId): string[] {
+  const { info, mediaType } = image
+  if (info === undefined) return [`${shown(image)} is not a picture that can be read (${mediaType}).`]
+  if (limits === undefined) return []
+  const { width, height } = info
+  return [
+    ...(limits.mediaTypes.includes(mediaType)
+      ? []
+      : [`${shown(image)} is ${mediaType}; ${family} takes ${limits.mediaTypes.join(', ')}.`]),
+    ...sizeProblem(image, limits.below, family ?? ''),
+    ...(limits.square && width !== height
+      ? [`${shown(image)} is ${width}x${height}; ${family} takes only square pictures.`]
+      : []),
+  ]
+}
+
+async function maskProblems(mask: ImageSource, first: ImageSource | undefined): Promise<string[]> {
+  if (mask.info === undefined || !maskLimits.mediaTypes.includes(mask.mediaType as 'image/png')) {
+    return [`${shown(mask)} must be a PNG, not ${mask.mediaType}.`]
+  }
+  const { width, height, hasAlpha } = mask.info
+  const other = first?.info
+  return [
+    ...sizeProblem(mask, maskLimits.below, 'a mask'),
+    ...(await wholenessProblem(mask)),
+    ...(hasAlpha ? [] : [`${shown(mask)} has no alpha channel, which marks what is to be edited.`]),
+    ...(other === undefined || (other.width === width && other.height === height)
+      ? []
+      : [
+          `${shown(mask)} is ${width}x${height}; the first ${first!.name} is ${other.width}x${other.height}, and both must be the same.`,
+        ]),
+  ]
+}
+
+/** A mask has to be a valid PNG, and is small enough to be read for that; one that is too large is refused anyway. */
+async function wholenessProblem(mask: ImageSource): Promise<string[]> {
+  if (mask.bytes >= maskLimits.below) return []
+  const container = readContainer('png')
+  for await (const chunk of mask.open()) container.add(chunk)
+  return container.integrity().state === 'whole'
+    ? []
+    : [`${shown(mask)} is not whole: the PNG data ends too early.`]
+}
+
+function sizeProblem(image: ImageSource, below: number, whose: string): string[] {
+  return image.bytes < below
+    ? []
+    : [`${shown(image)} has ${image.bytes} bytes; ${whose} must be smaller than ${below / 1_000_000} MB.`]
+}
+
+function shown({ name, label }: Pick<ImageSource, 'name' | 'label'>): string {
+  const cut = label.length > maxShownLabel ? `${label.slice(0, maxShownLabel - 3)}…` : label
+  return `${name} ${JSON.stringify(cut)}`
+}

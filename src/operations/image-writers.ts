@@ -1,0 +1,207 @@
+import { maxPartialImages } from '../contract/images.ts'
+import { ModelgateError } from '../errors.ts'
+import { imageKind, type ImageFacts } from '../files/image-inspector.ts'
+import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../files/media-file.ts'
+import { streamMedia } from '../files/stream-media.ts'
+import type { DownloadSink } from '../gateway/download/transfer.ts'
+import { absoluteUrl } from '../gateway/download/download.ts'
+import type { ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
+import type { ImagePlan } from './image-request.ts'
+import { failImage, maxKept, numberAt, reportFiles, warn, type ImageResults } from './image-results.ts'
+import type { Call } from './operation.ts'
+
+/** Shows images as they come to whoever watches. */
+export interface ImageViewer {
+  show(image: ShownImage): Promise<void>
+}
+
+export type ShownImage = {
+  /** Number of the image, from 1. */
+  readonly index: number
+  /** Which preview of it this is, from 0; null for the image itself. */
+  readonly partial: number | null
+  /** How many images were asked for. */
+  readonly count: number
+} & ({ readonly path: string } | { readonly bytes: Uint8Array })
+
+/** Where the images of one reply are written. */
+export interface ImageWriters {
+  readonly receiver: ImageReceiver
+  /** A writer for an image that is downloaded. */
+  openDownload(index: number): DownloadWriter
+}
+
+/** A writer that can look at what has come, so that a download can be tried again. */
+interface DownloadWriter extends Omit<ImageWriter, 'done'>, DownloadSink {
+  /** @param isFramed whether the transport told where the content ends */
+  done(isFramed?: boolean): Promise<void>
+}
+
+/** Nothing gets its final name before it has come whole and has been looked at. */
+export function createImageWriters(
+  { context, gateway, listener, redactor, rescueFolder }: Call,
+  results: ImageResults,
+  { force, savePartials }: ImagePlan,
+  viewer: ImageViewer | undefined,
+): ImageWriters {
+  const { request } = results
+  const { outputs, wanted } = request
+  const kept = maxKept(request)
+  let partialCount = 0
+
+  const pathFor = (index: number, partial?: number) => (extension: string) =>
+    outputs.pathFor({ index, extension, id: redactor.text(results.requestId ?? ''), partial })
+
+  const openFile = (index: number) =>
+    openMediaFile(context, imageKind, {
+      pathFor: pathFor(index),
+      force,
+      rescueFolder,
+      renamed(planned, saved) {
+        // A name that nobody asked for may as well be another.
+        if (!outputs.isAutomatic) warn(results, `${planned} was taken meanwhile; the image is in ${saved}.`)
+      },
+    })
+
+  /** A writer for a whole image. With `-o -` there is no path to report. */
+  const openImage = (index: number): DownloadWriter => {
+    const toStream = outputs.toStandardOutput
+    const file = toStream ? streamMedia(context, imageKind, { rescueFolder }) : openFile(index)
+    return asWriter(file, async ({ rescued, ...image }) => {
+      const isStreamed = toStream && rescued === undefined
+      if (!image.verified)
+        warn(results, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
+      if (rescued !== undefined) {
+        results.rescued.push(rescued)
+        return failImage(results, index, rescued)
+      }
+      results.saved.add(index)
+      if (isStreamed) return
+      results.files.set(index, image)
+      await viewer?.show({ index, partial: null, count: wanted.length, path: image.path })
+    })
+  }
+
+  /** A preview that is kept beside the image, as NAME-partial-0. */
+  const openPartial = (index: number, partial: number): ImageWriter => {
+    const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
+    const writer = asWriter(file, async ({ path, bytes, sha256, mime_type }) => {
+      const saved = { path, bytes, sha256, mime_type }
+      results.partials.push(saved)
+      listener.event({ type: 'image-partial', index, partial, file: saved })
+      await viewer?.show({ index, partial, count: wanted.length, path })
+    })
+    const checked: ImageWriter = {
+      ...writer,
+      async done() {
+        const { damage } = file.integrity()
+        if (damage === undefined) return writer.done()
+        await file.drop()
+        warn(results, `Preview ${partial} is not kept: ${damage}.`)
+      },
+    }
+    return bestEffort(checked, ({ message }) => warn(results, `Preview ${partial} is not kept: ${message}`))
+  }
+
+  /** A preview that is only shown. */
+  const showPartial = (index: number, partial: number): ImageWriter => {
+    const chunks: Uint8Array[] = []
+    return {
+      ...nowhere,
+      write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
+      async done() {
+        listener.event({ type: 'image-partial', index, partial, file: null })
+        await viewer?.show({ index, partial, count: wanted.length, bytes: Buffer.concat(chunks) })
+      },
+    }
+  }
+
+  /** Two images on standard output would be none; and a reply of any number of them is not to fill the folder. */
+  const isLeftOut = (position: number) => {
+    results.total = Math.max(results.total, position + 1)
+    if (position >= kept) return true
+    const index = numberAt(request, position)
+    if (!outputs.toStandardOutput || index === wanted[0]) return false
+    warn(results, `Image ${index} was not asked for, and is not written: -o - takes one.`)
+    return true
+  }
+
+  const receiver: ImageReceiver = {
+    count: wanted.length,
+    replied(id) {
+      results.hasReplied = true
+      results.requestId = id
+    },
+    async open({ index: position, partial }) {
+      const index = numberAt(request, position)
+      if (partial === null) return isLeftOut(position) ? nowhere : openImage(index)
+      const isKept = savePartials && ++partialCount <= kept * maxPartialImages
+      return isKept ? openPartial(index, partial) : showPartial(index, partial)
+    },
+    async flush() {
+      // With -o - nothing but the image is on standard output, whose writer waits for it.
+      if (!outputs.toStandardOutput) await listener.flush()
+    },
+    async came(image) {
+      results.received = [...results.received, image]
+      const number = numberAt(request, image.index)
+      // Those before it that have to be fetched are reported first.
+      if (results.remote.every(({ index }) => index > number)) await reportFiles(results, number)
+    },
+    url({ index: position, url }) {
+      if (isLeftOut(position)) return
+      results.remote.push({ index: numberAt(request, position), url: absoluteUrl(url, gateway.baseUrl) })
+    },
+    failed: ({ index, error }) => failImage(results, numberAt(request, index), error),
+  }
+  return { receiver, openDownload: openImage }
+}
+
+/** Takes what is not kept. */
+const nowhere: ImageWriter = {
+  write: async () => {},
+  done: async () => {},
+  keepDamaged: async () => undefined,
+  drop: async () => {},
+}
+
+function asWriter(
+  { restart, done, ...file }: MediaFile<ImageFacts>,
+  saved: (image: SavedMedia<ImageFacts>) => Promise<void>,
+): DownloadWriter {
+  return {
+    ...file,
+    ...(restart === undefined ? {} : { restart }),
+    done: async (isFramed) => saved(await done(isFramed)),
+  }
+}
+
+/**
+ * A writer for what is worth less than what comes after it: a preview that the disk does not take keeps no image from
+ * coming. What the image itself has wrong is still reported.
+ * @param failed is told, once, why nothing is written
+ */
+function bestEffort(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
+  let isGivenUp = false
+  const attempt = async (step: () => Promise<void>) => {
+    if (isGivenUp) return
+    try {
+      await step()
+    } catch (error) {
+      const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
+      if (!isLocal) throw error
+      isGivenUp = true
+      await writer.drop()
+      failed(error)
+    }
+  }
+  return {
+    write: (bytes) => attempt(() => writer.write(bytes)),
+    done: () => attempt(() => writer.done()),
+    async keepDamaged() {
+      await writer.drop()
+      return undefined
+    },
+    drop: () => writer.drop(),
+  }
+}

@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto'
+import { asModelgateError, FileError, GenerationError, ModelgateError } from '../errors.ts'
+import type { ImageDocument } from '../events/image.ts'
+import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
+import { receiveImages, relayReply } from '../gateway/images/receive-images.ts'
+import { downloadImages, withAddresses } from './image-downloads.ts'
+import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
+import {
+  addLink,
+  createImageResults,
+  failImage,
+  imageDocument,
+  isSettled,
+  madeImages,
+  maxKept,
+  reportExisting,
+  reportFiles,
+  startImages,
+  warn,
+  type ImageResults,
+} from './image-results.ts'
+import { createImageWriters, type ImageViewer, type ImageWriters } from './image-writers.ts'
+import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
+
+/** Makes images (specification, endpoints 4 and 6), and saves every one that the reply gives, or names. */
+export async function makeImages(
+  call: Call,
+  request: ImageRequest,
+  plan: ImagePlan,
+  viewer?: ImageViewer,
+): Promise<Outcome<ImageDocument>> {
+  const { gateway } = call
+  const results = createImageResults(call, request)
+  const writers = createImageWriters(call, results, plan, viewer)
+  const work = async () => {
+    startImages(results)
+    for (const message of request.warnings) warn(results, message)
+    // Before the images come: these may replace what was sent along.
+    const inputs = plan.sidecar ? await digestSources(request) : []
+    const broken = await receive(call, results, writers)
+    if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
+    if (plan.download) {
+      await downloadImages(gateway, results, writers, { allowPrivate: plan.allowPrivateUrls })
+    } else listLinks(results)
+    await reportFiles(results)
+    if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
+    const { total, failures } = results
+    const kept = maxKept(request)
+    if (total > kept) warn(results, countMismatch(total, request.wanted.length, 'image', kept))
+    if (broken !== undefined) failMissing(results, broken)
+    throwRescued(results)
+    if (failures.length > 0) return someFailed(results)
+    if (total <= kept) judgeCount(results, plan.strict)
+    return undefined
+  }
+  return settle(
+    call,
+    work,
+    () => imageDocument(results),
+    async (error) => {
+      await reportFiles(results)
+      return afterSending(error, results.hasReplied)
+    },
+  )
+}
+
+/** All images of a request are there already (`skipExisting`): sends nothing. */
+export async function takeExistingImages(
+  call: Pick<Call, 'context' | 'listener'>,
+  request: ImageRequest,
+): Promise<Outcome<ImageDocument>> {
+  return { kind: 'ended', document: await reportExisting(createImageResults(call, request)) }
+}
+
+/** Takes the bytes of a reply. */
+export interface ReplySink {
+  write(chunk: Uint8Array): Promise<void>
+  /** No more bytes come. @throws FileError for what could not be written, and is elsewhere */
+  end(): Promise<void>
+}
+
+/** Passes on the reply as it comes, whatever is in it. Saves nothing. */
+export async function relayImages(
+  call: Call,
+  request: ImageRequest,
+  sink: ReplySink,
+): Promise<Outcome<ImageDocument>> {
+  const results = createImageResults(call, request)
+  const work = async () => {
+    await relayReply(call.gateway, wireRequest(call, request), {
+      replied: (id) => (results.requestId = id),
+      pass: (chunk) => sink.write(chunk),
+    }).catch(async (error: unknown) => {
+      // What went wrong first is the news.
+      await sink.end().catch(({ message }: Error) => warn(results, message))
+      throw error
+    })
+    await sink.end()
+    return undefined
+  }
+  return settle(
+    call,
+    work,
+    () => imageDocument(results),
+    (error) => error,
+  )
+}
+
+function wireRequest({ gateway, listener }: Call, request: ImageRequest) {
+  return imageGatewayRequest(gateway, request, (sent, total) => {
+    listener.event({ type: 'upload-progress', sent, total })
+  }).request
+}
+
+/** @returns why the reply broke off; what had come by then is among the results */
+async function receive(
+  call: Call,
+  results: ImageResults,
+  { receiver }: ImageWriters,
+): Promise<ModelgateError | undefined> {
+  const { gateway } = call
+  try {
+    results.reply = await receiveImages(gateway, wireRequest(call, results.request), receiver)
+    results.received = results.reply.images
+    return undefined
+  } catch (error) {
+    return asModelgateError(error, gateway.trace !== undefined)
+  }
+}
+
+function listLinks(results: ImageResults): void {
+  for (const image of results.remote) {
+    results.listener.event({ type: 'image-link', link: addLink(results, image) })
+  }
+  if (results.saved.size > 0) {
+    warn(results, 'The gateway sent the image itself in place of a URL, so it was saved.')
+  }
+}
+
+/**
+ * The reply broke off, or said that something went wrong, when a part of the images had come.
+ * @throws the error, unless it only says why the others are missing: an unknown outcome is no failed image
+ */
+function failMissing(results: ImageResults, error: ModelgateError): void {
+  const { wanted } = results.request
+  const isAnswer = error.exit === 'contract' || error.exit === 'failed'
+  const missing = wanted.filter((index) => !isSettled(results, index))
+  if (!isAnswer || missing.length === wanted.length) throw error
+  for (const index of missing) failImage(results, index, error)
+}
+
+/** @throws the first error when no image is where it belongs: then it is that of the operation */
+function throwRescued({ rescued, saved, links }: ImageResults): void {
+  const [first] = rescued
+  if (first === undefined || saved.size + links.length > 0) return
+  throw first.amend({ rescued: rescued.flatMap(({ facts }) => facts.rescued ?? []) })
+}
+
+function someFailed({ failures, request }: ImageResults): ModelgateError {
+  const rescued = failures.flatMap((failure) => failure.rescued ?? [])
+  const message = `${failures.length} of ${request.wanted.length} images failed.`
+  return new ModelgateError('partial', 'some_images_failed', message, {
+    phase: 'result',
+    billed: 'yes',
+    ...(rescued.length === 0 ? {} : { rescued }),
+  })
+}
+
+/** Fewer images than were asked for are a result, and worth a word. */
+function judgeCount(results: ImageResults, strict: boolean): void {
+  const { saved, links, request } = results
+  const [came, asked] = [saved.size + links.length, request.wanted.length]
+  if (came === asked) return
+  const message = countMismatch(came, asked, 'image')
+  if (came < asked && strict) throw new GenerationError('fewer_images', message, { billed: 'yes' })
+  warn(results, message)
+}
+
+/**
+ * What was right when it was looked at, and is not any more, is no mistake in the call by now: a place for files, and
+ * when the gateway has replied, there was something to be saved; or, before that, a picture that was to be sent.
+ */
+function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateError {
+  const { exit, code, message, facts } = error
+  if (exit === 'usage' && !hasReplied) return new FileError(code, message, { ...facts, phase: 'send' })
+  const isUnsaid = exit === 'io' && facts.billed === undefined
+  if (exit !== 'usage' && !(isUnsaid && hasReplied)) return error
+  return new FileError(code, message, { ...facts, phase: 'output', billed: 'yes' })
+}
+
+/** What the pictures that go along are. */
+function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
+  const sources = [...images, ...(mask === undefined ? [] : [mask])]
+  return Promise.all(
+    sources.map(async ({ field, label, bytes, open }) => {
+      const hash = createHash('sha256')
+      for await (const chunk of open()) hash.update(chunk)
+      return { field, path: label, bytes, sha256: hash.digest('hex') }
+    }),
+  )
+}
+
+/**
+ * Writes how each image was made beside it: enough to make it again, and to know it again. A record that cannot be
+ * written is a warning: the image is there.
+ */
+async function writeSidecars(
+  { context, redactor }: Call,
+  results: ImageResults,
+  inputs: readonly InputDigest[],
+  { force }: ImagePlan,
+): Promise<void> {
+  const { requestId, reply, request } = results
+  const { prompt: _, model: __, ...parameters } = request.body
+  for (const [, { revised_prompt, ...output }] of madeImages(results)) {
+    const record = {
+      command: request.command,
+      model: request.model,
+      prompt: request.prompt,
+      revised_prompt,
+      parameters,
+      request_id: requestId,
+      usage: reply?.usage ?? null,
+      inputs,
+      output,
+    }
+    await writeSidecar(context, record, { force, clean: (json) => redactor.document(json) }).catch(
+      (error: unknown) => {
+        if (!(error instanceof ModelgateError)) throw error
+        warn(results, `The record of ${output.path} is not kept: ${error.message}`)
+      },
+    )
+  }
+}
