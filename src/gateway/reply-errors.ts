@@ -184,12 +184,16 @@ export function malformed(): ContractError {
   return new ContractError('malformed_message', 'A message of the reply is not valid JSON.')
 }
 
-/** The body ended inside a message. */
-export function cut(): ModelgateError {
-  return new ModelgateError('unknown', 'stream_truncated', 'The reply was cut off in the middle.', {
+/** The hint for an unknown outcome, to be ended. */
+export const checkUsage = 'Check your usage before you run it again'
+
+/** The body ended in order, but too early: inside a message, or before the generation did. */
+export function truncated(message = 'The reply was cut off in the middle.'): ModelgateError {
+  const hint = `${checkUsage}.`
+  return new ModelgateError('unknown', 'stream_truncated', message, {
     phase: 'stream',
     billed: 'maybe',
-    hint: 'Check your usage before you run it again.',
+    hint,
   })
 }
 

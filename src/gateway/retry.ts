@@ -2,7 +2,8 @@ import { sleep, type Clock } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
 import { DeadlinePassed, type ExchangeError, type ExchangeFault } from './exchange-error.ts'
 import type { ReplyHeaders } from './exchange.ts'
-import { type RequestKind, checkUsage } from './status-error.ts'
+import { checkUsage } from './reply-errors.ts'
+import type { RequestKind } from './status-error.ts'
 
 export interface RetryPolicy {
   /** `safe` retries only what the gateway cannot have accepted; `always` retries whatever failed. */

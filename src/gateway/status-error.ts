@@ -1,5 +1,5 @@
 import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '../errors.ts'
-import { errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
+import { checkUsage, errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
 import type { ReplyHeaders } from './exchange.ts'
 
 /** `text` and `create` cost money, and `create` is repeated only where it cannot cost twice; `read` costs nothing. */
@@ -26,9 +26,6 @@ const spentQuotaWords = new Set([
 /** 520 to 524 are Cloudflare's; 522 could not connect to the gateway, the others lost it (fault C21 to C23). */
 const laterStatus = new Set([408, 425, 429, 503, 522, 529])
 const unknownStatus = new Set([500, 502, 504, 520, 521, 523, 524])
-
-/** The hint for an unknown outcome. */
-export const checkUsage = 'Check your usage before you run it again'
 
 /** Turns an HTTP error into the error with the right exit code. Never called for 2xx. */
 export function statusError(

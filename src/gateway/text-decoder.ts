@@ -1,5 +1,6 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import type { FastPath } from './events/json-reader.ts'
+import { truncated } from './reply-errors.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
 
 /** Turns the messages of one API style into events and a result. */
@@ -81,18 +82,8 @@ function givenReason({ raw_finish_reason: word, finish_message: message }: TextR
 }
 
 /** The stream ended in order, but before the generation did. */
-export function truncatedError(result: TextResult): ModelgateError {
-  return new ModelgateError(
-    'unknown',
-    'stream_truncated',
-    'The stream ended before the answer was complete.',
-    {
-      phase: 'stream',
-      billed: 'maybe',
-      hint: 'Check your usage before you run it again.',
-      ...(result.response_id === null ? {} : { remoteId: result.response_id }),
-    },
-  )
+export function truncatedError({ response_id: id }: TextResult): ModelgateError {
+  return truncated('The stream ended before the answer was complete.').amend({ remoteId: id ?? undefined })
 }
 
 /** The gateway continues the response in the background (`background`): there is only its id to print. */

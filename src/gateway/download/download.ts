@@ -44,7 +44,7 @@ export interface Download {
   readonly received: number
 }
 
-interface Downloaded {
+export interface Downloaded {
   readonly bytes: number
   /** As the server declares it, or empty. */
   readonly contentType: string

@@ -4,7 +4,7 @@ import { isObject } from '../../json.ts'
 import {
   maxEventLines,
   isErrorEvent,
-  cut,
+  truncated,
   malformed,
   plainFailure,
   tooLarge,
@@ -175,8 +175,8 @@ export function createEventReader(handlers: MessageHandlers, limit: number): Tex
       // A complete last event without its blank line still counts (quirk 7); an incomplete one means a cut.
       lines.push('\n\n')
       if (done) return
-      if (bare !== undefined && bare.pendingLength > 0) throw cut()
-      if (pieces.length > 0) throw inLine || isUnclosed(pieces.join('')) ? cut() : malformed()
+      if (bare !== undefined && bare.pendingLength > 0) throw truncated()
+      if (pieces.length > 0) throw inLine || isUnclosed(pieces.join('')) ? truncated() : malformed()
     },
     get done() {
       return done

@@ -1,4 +1,4 @@
-import { cut, malformed, tooLarge } from '../reply-errors.ts'
+import { malformed, tooLarge, truncated } from '../reply-errors.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 
 /** A usual form of messages that is matched as text, which is faster than parsing it. */
@@ -42,7 +42,7 @@ export function createJsonReader(handlers: MessageHandlers, limit: number): Text
       if (splitter.pendingLength > limit) throw tooLarge(limit)
     },
     end() {
-      if (splitter.pendingLength > 0) throw cut()
+      if (splitter.pendingLength > 0) throw truncated()
     },
     done: false,
     get pending() {

@@ -1,5 +1,5 @@
 import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
-import { stalledError } from '../reply-errors.ts'
+import { stalledError, truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { readBody } from '../reply-body.ts'
@@ -139,12 +139,7 @@ function missing(
     })
   }
   if (reader.isEventStream && (reader.bytesRead > 0 || contentType.includes('event-stream'))) {
-    return new ModelgateError(
-      'unknown',
-      'stream_truncated',
-      'The stream ended before the image was complete.',
-      { phase: 'stream', billed: 'maybe', hint: 'Check your usage before you run it again.' },
-    )
+    return truncated('The stream ended before the image was complete.')
   }
   return new ContractError('reply_not_understood', 'The reply contains no image.', {
     hint: 'See it with --raw.',

@@ -1,5 +1,12 @@
 import { isBlank } from '../reply-body.ts'
-import { cut, htmlHeadLength, htmlReply, maxEventLines, plainFailure, tooManyLines } from '../reply-errors.ts'
+import {
+  htmlHeadLength,
+  htmlReply,
+  maxEventLines,
+  plainFailure,
+  tooManyLines,
+  truncated,
+} from '../reply-errors.ts'
 import {
   createDocumentScanner,
   readAll,
@@ -87,7 +94,7 @@ function createJsonReader(scanner: DocumentScanner): FramingReader {
   return {
     push: (bytes) => readAll(scanner, bytes),
     async end() {
-      if (!scanner.idle) throw cut()
+      if (!scanner.idle) throw truncated()
     },
     done: false,
   }
@@ -216,7 +223,7 @@ export function createEventReader(scanner: DocumentScanner, maxLines = maxEventL
     async end() {
       if (done) return
       await endLine()
-      if (!done && !scanner.idle) throw cut()
+      if (!done && !scanner.idle) throw truncated()
     },
     get done() {
       return done

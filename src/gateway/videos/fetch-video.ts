@@ -1,5 +1,5 @@
 import { ModelgateError, ContractError } from '../../errors.ts'
-import { createDownload, type Download, type DownloadOptions } from '../download/download.ts'
+import { createDownload, type Download, type Downloaded, type DownloadOptions } from '../download/download.ts'
 import type { Gateway } from '../gateway.ts'
 import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
@@ -8,14 +8,6 @@ import type { JobReport } from './job-fields.ts'
 import { resultPlaces, type VideoSource, type VideoSources } from './result-places.ts'
 import { readErrorBody } from '../reply-errors.ts'
 
-interface FetchedVideo {
-  readonly bytes: number
-  /** As the gateway declares it; empty when it does not. */
-  readonly contentType: string
-  /** Whether the transport said where the content ends. */
-  readonly isFramed: boolean
-}
-
 export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network' | 'onProgress' | 'maxBytes'>
 
 /** The videos of a job, fetched one by one into writers that the caller ends. */
@@ -23,7 +15,7 @@ export interface VideoFetcher {
   /** The report that the URLs are from: a newer one after a URL had expired. */
   readonly report: JobReport
   /** @param index which video of the job, from 0 */
-  fetch(index: number, writer: DownloadSink): Promise<FetchedVideo>
+  fetch(index: number, writer: DownloadSink): Promise<Downloaded>
 }
 
 /**
@@ -79,7 +71,7 @@ export function createVideoDownload(
   gateway: Gateway,
   writer: DownloadSink,
   options: FetchVideoOptions & Pick<DownloadOptions, 'isExpired'> = {},
-): (sources: VideoSources) => Promise<FetchedVideo> {
+): (sources: VideoSources) => Promise<Downloaded> {
   const download = createDownload(gateway, writer, {
     maxBytes: maxVideoBytes,
     ...options,
@@ -99,7 +91,7 @@ export function createVideoDownload(
   }
 }
 
-async function fetchSource(gateway: Gateway, source: VideoSource, download: Download): Promise<FetchedVideo> {
+async function fetchSource(gateway: Gateway, source: VideoSource, download: Download): Promise<Downloaded> {
   if (source.kind === 'bytes') {
     await download.fromBase64(source.base64)
     return { bytes: download.received, contentType: source.mimeType ?? '', isFramed: true }
@@ -109,7 +101,7 @@ async function fetchSource(gateway: Gateway, source: VideoSource, download: Down
   return fetchUrl(gateway, source.url, download)
 }
 
-async function fetchUrl(gateway: Gateway, asked: string, download: Download): Promise<FetchedVideo> {
+async function fetchUrl(gateway: Gateway, asked: string, download: Download): Promise<Downloaded> {
   try {
     return await download.from(asked)
   } catch (refusal) {
