@@ -116,7 +116,7 @@ async function show(
   { jobs, warnings, now }: Listing,
 ): Promise<void> {
   const { stdout } = context
-  const output = openOutput(context, options, settings, gate, { result: 'job', usage: false })
+  const output = openOutput(context, options, settings, gate, { result: 'job' })
   output.event({ type: 'start', version: outputVersion, command: 'video list', model: null })
   for (const job of jobs) output.event({ type: 'job-list', job })
   for (const message of warnings) output.event({ type: 'warning-add', message })

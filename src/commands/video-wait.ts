@@ -19,7 +19,7 @@ export function registerVideoWait(command: Command, context: Context): void {
   command
     .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
     .action((id: string | undefined, _: unknown, self: Command) =>
-      lookAtJob(context, { ...self.optsWithGlobals<VideoOptions>(), wait: true }, id, 'video wait'),
+      lookAtJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video wait'),
     )
   addJobOptions(command, [lastOption(), ...waitOptions()])
 }

@@ -28,7 +28,7 @@ export const refusedByLookUps: ReadonlySet<string> = new Set(
   'model body set validate usage stdinTimeout'.split(' '),
 )
 
-/** Looks a job up, or with `--wait` waits for its end and saves its videos where the command that started it wanted. */
+/** Looks a job up, or waits for its end and saves its videos where the command that started it wanted. */
 export async function lookAtJob(
   context: Context,
   given: VideoOptions,
@@ -41,8 +41,9 @@ export async function lookAtJob(
   const named = await findNamedJob(store, given, settings, text)
   // The record knows whether the job is the sandbox's.
   const options: VideoOptions = named.stored?.record.is_sandbox ? { ...given, sandbox: true } : given
-  const output = { resumeFlags: resumeFlags(options), usage: false }
-  const wait = options.wait ? await planWait(context, options, settings, named) : undefined
+  const output = { resumeFlags: resumeFlags(options) }
+  const waits = command === 'video wait' || options.wait === true
+  const wait = waits ? await planWait(context, options, settings, named) : undefined
   if (wait !== undefined && !wait.refetch && !isDryRun(options)) {
     const videos = await findSavedVideos(context, named, wait.output, gate)
     if (videos !== undefined) {

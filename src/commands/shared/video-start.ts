@@ -16,7 +16,7 @@ import {
 } from '../../operations/video-request.ts'
 import { createGate } from '../../output/gate.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
-import { explainCommon, strictMeanings } from './common-options.ts'
+import { explainCommon, refuseSome, strictMeanings } from './common-options.ts'
 import { runOperation } from './run-operation.ts'
 import { canAsk } from './text-prompt.ts'
 import {
@@ -32,6 +32,8 @@ import {
 /** Adds the options of the commands that start a job. */
 export function addStartOptions(command: Command): void {
   explainCommon(command, strictMeanings.videos)
+  // The specification has no usage for videos.
+  refuseSome(command, new Set(['usage']))
   addJobOptions(command, [
     new Option('--wait', 'wait for the video and save it (the default on a terminal)'),
     new Option('--no-wait', 'only start the job and print its id'),
@@ -104,7 +106,7 @@ export async function startJob(
       request: videoGatewayRequest(gateway, request, remixed),
       content: { body: request.body },
     }),
-    output: () => ({ result: waits ? 'files' : 'job-id', resumeFlags: resumeFlags(options), usage: false }),
+    output: () => ({ result: waits ? 'files' : 'job-id', resumeFlags: resumeFlags(options) }),
     operation: (call) =>
       startVideo(call, request, {
         ...waitPlan(context, options, settings),

@@ -1,0 +1,141 @@
+import { Command, Help, type Option } from 'commander'
+import { afterEach, expect, test, vi } from 'vitest'
+import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
+import { main } from '../../src/main.ts'
+import { createProgram, loadCommand } from '../../src/program.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
+import { maskPng } from '../support/test-images.ts'
+import { testContext } from '../support/test-context.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const source = 'video_sandbox_source'
+const address = 'https://127.0.0.1:1/a.png'
+
+/** Calls that together reach whatever a command does with its flags. Each command has to be here. */
+const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  generate: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
+  respond: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
+  'image create': [
+    ['A hill sandbox:fewer', '-n', '2'],
+    [],
+    ['A hill', '--response-format', 'url', '-m', 'image-model-b'],
+  ],
+  'image edit': [
+    ['A hill', '--image', 'a.png'],
+    ['--image', 'a.png'],
+    ['A hill', '--image', address],
+  ],
+  'video generate': [['A hill'], [], ['A hill', '--wait']],
+  'video remix': [[source, 'A hill'], [source], [source, 'A hill', '--wait']],
+  'video status': [[source], [source, '--wait']],
+  'video wait': [[source]],
+  'video list': [['--refresh'], ['--prune']],
+  sandbox: [
+    ['--port', 'none'],
+    ['--faults', 'none.yaml'],
+  ],
+  schema: [['events']],
+  completion: [['bash']],
+  help: [['image']],
+}
+
+/** What they forbid, these commands never do. */
+const forbidding: Readonly<Record<string, readonly string[]>> = {
+  'video status': ['input', 'stdin'],
+  'video wait': ['input', 'stdin'],
+  'video list': ['input', 'stdin'],
+}
+
+/** Every command of the program that has none below it, by the words that call it. */
+function leaves(command: Command, words = ''): [words: string, command: Command][] {
+  const below = command.commands.flatMap((child) => leaves(child, `${words} ${child.name()}`.trim()))
+  return below.length > 0 ? below : [[words, command]]
+}
+
+/** The flags that the help of a command shows, by the names that the parser keeps them under. */
+function shownFlags(command: Command): string[] {
+  const help = Object.assign(new Help(), command.configureHelp())
+  const shown: Option[] = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]
+  const names = shown.map((option) => option.attributeName())
+  return [...new Set(names)].filter((name) => name !== 'help' && name !== 'version')
+}
+
+/** Runs a command, and gives the names of the flags that it looked at. */
+async function flagsRead(
+  program: Command,
+  argv: readonly string[],
+  clock: FakeClock = fakeClock(),
+): Promise<Set<string>> {
+  const read = new Set<string>()
+  const recording = (options: object) =>
+    new Proxy(options, {
+      get(target, name, self) {
+        read.add(String(name))
+        return Reflect.get(target, name, self) as unknown
+      },
+    })
+  const own = Command.prototype.opts
+  vi.spyOn(Command.prototype, 'opts').mockImplementation(function (this: Command) {
+    return recording(own.call(this))
+  })
+  // As the parser does it, but without looking at the flags itself.
+  vi.spyOn(Command.prototype, 'optsWithGlobals').mockImplementation(function (this: Command) {
+    return recording({ ...own.call(this), ...own.call(this.parent!), ...own.call(program) })
+  })
+  await toEnd(program.parseAsync([...argv], { from: 'user' }), clock)
+  vi.restoreAllMocks()
+  return read
+}
+
+/** Lets time go by until a call has ended, however. */
+async function toEnd(run: Promise<unknown>, clock: FakeClock): Promise<void> {
+  let hasEnded = false
+  void run.catch(() => {}).finally(() => (hasEnded = true))
+  while (!hasEnded) await clock.advance(20)
+}
+
+async function ignoredBy(words: string): Promise<string[]> {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { 'a.png': await maskPng(64) })
+  const env = { MODELGATE_STATE_DIR: temporaryFolder() }
+  // So that there is a job to look up.
+  if (words === 'video list') {
+    const context = testContext({ cwd, env })
+    await toEnd(main(['video', 'generate', '--sandbox', 'A hill'], context), context.clock)
+  }
+  const read = new Set<string>()
+  let shown: string[] = []
+  for (const call of calls[words]!) {
+    const context = testContext({ cwd, env })
+    const program = createProgram(context)
+    const sends = !['sandbox', 'schema', 'completion', 'help'].includes(words)
+    const argv = [...words.split(' '), ...call, ...(sends ? ['--sandbox'] : [])]
+    for (const name of await flagsRead(program, argv, context.clock)) read.add(name)
+    const command = leaves(program).find(([name]) => name === words)![1]
+    shown = shownFlags(command)
+  }
+  return shown.filter((name) => !read.has(name) && !forbidding[words]?.includes(name))
+}
+
+test('every command is among the calls', async () => {
+  const context = testContext()
+  const program = createProgram(context)
+  for (const command of program.commands) await loadCommand(command, context)
+  expect(leaves(program).map(([words]) => words)).toEqual(Object.keys(calls))
+})
+
+test.each(Object.keys(calls))('%s obeys each flag that its help shows', async (words) => {
+  expect(await ignoredBy(words)).toEqual([])
+})
+
+test('a command that ignores --json is found', async () => {
+  const program = new Command('modelgate')
+  addCommonOptions(program)
+  program.command('trial').action((_: unknown, self: Command) => void self.opts()['quiet'])
+  const read = await flagsRead(program, ['trial', '--json'])
+  expect([read.has('quiet'), read.has('json')]).toEqual([true, false])
+})
