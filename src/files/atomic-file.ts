@@ -26,7 +26,7 @@ export interface WrittenFile {
 export interface AtomicFile {
   /** Bytes reach their reader as they are written: the target is a pipe or a device, and nothing can be taken back. */
   readonly isDirect: boolean
-  /** @throws FileError when the system refuses (`no_space`, …) */
+  /** @throws FileError when the system refuses (`no_space`, …); nothing is left behind then */
   write(chunk: Uint8Array | string): Promise<void>
   /**
    * Gives the file its name. The last call; `discard` after it does nothing.

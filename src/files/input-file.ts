@@ -30,7 +30,7 @@ interface ReadLimits {
   readonly refuse?: (found: Stats) => ModelgateError | undefined
 }
 
-type Surroundings = Pick<Context, 'cwd' | 'clock' | 'signal'>
+type InputContext = Pick<Context, 'cwd' | 'clock' | 'signal'>
 
 const defaultHeadBytes = 4096
 
@@ -46,7 +46,7 @@ const closeFile = promisify(close)
  * @throws the reason of the context's signal
  */
 export function describeInputFile(
-  context: Surroundings,
+  context: InputContext,
   path: string,
   limits: ReadLimits = {},
 ): Promise<InputFile | ModelgateError> {
@@ -63,7 +63,7 @@ export function describeInputFile(
 
 /** Reads a whole file or pipe; problems are returned as by `describeInputFile`. */
 export function readInputFile(
-  context: Surroundings,
+  context: InputContext,
   path: string,
   limits: ReadLimits = {},
 ): Promise<Buffer | ModelgateError> {
@@ -80,7 +80,7 @@ interface OpenFile {
 
 /** @param use gets an open file, or all of a pipe */
 async function withInputFile<Value>(
-  context: Surroundings,
+  context: InputContext,
   path: string,
   { maxBytes = maxRequestBytes, pipes = true, refuse }: ReadLimits,
   use: (file: OpenFile | Buffer) => Value | Promise<Value>,
@@ -131,7 +131,7 @@ async function readWhole(path: string, { descriptor, size }: OpenFile, maxBytes:
 
 /** @param taken called when the descriptor belongs to the stream, which closes it */
 async function readPipe(
-  context: Surroundings,
+  context: InputContext,
   path: string,
   descriptor: number,
   maxBytes: number,

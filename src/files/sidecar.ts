@@ -63,11 +63,6 @@ export async function writeSidecar(
   }
   const spareName = (count: number) => numberedName(basename(path), count)
   const file = await openAtomicFile(context, path, { force, spareName, mode: 0o600 })
-  try {
-    await file.write(clean(`${JSON.stringify(document, null, 2)}\n`))
-    return { ...(await file.commit()), mime_type: 'application/json' }
-  } catch (error) {
-    await file.discard()
-    throw error
-  }
+  await file.write(clean(`${JSON.stringify(document, null, 2)}\n`))
+  return { ...(await file.commit()), mime_type: 'application/json' }
 }

@@ -76,7 +76,7 @@ interface JobStoreOptions {
 export function openJobStore(
   stateFolder: string | undefined,
   clock: Clock,
-  { clean = (json) => json, readReply: read = () => undefined }: JobStoreOptions = {},
+  { clean = (json) => json, readReply: findIdIn = () => undefined }: JobStoreOptions = {},
 ): JobStore {
   const root = stateFolder === undefined ? undefined : join(stateFolder, 'jobs')
 
@@ -130,14 +130,14 @@ export function openJobStore(
   /** The record with the id of the job, which may be in a reply that a killed process has not read. */
   const withId = async (folder: string, found: FoundRecord, record: JobRecord): Promise<JobRecord> => {
     if (record.id !== null || found.replies.length === 0) return record
-    return { ...record, ...read(await readReply(folder, found), record.kind) }
+    return { ...record, ...findIdIn(await readReply(folder, found), record.kind) }
   }
 
   async function list(): Promise<JobList> {
     if (root === undefined) return { jobs: [], warnings: [noFolder().message] }
     const { names, warnings } = await folderNames(root)
     const jobs: StoredJob[] = []
-    const read = async (name: string) => {
+    const load = async (name: string) => {
       const folder = join(root, name)
       const found = await readJobFolder(folder).catch(() => undefined)
       if (found === undefined) return
@@ -150,7 +150,7 @@ export function openJobStore(
         warnings.push(`A job record in ${shownPath(folder)} is left out: ${clause}.`)
     }
     for (let at = 0; at < names.length; at += maxConcurrentReads) {
-      await Promise.all(names.slice(at, at + maxConcurrentReads).map(read))
+      await Promise.all(names.slice(at, at + maxConcurrentReads).map(load))
     }
     const order = (job: StoredJob) => folders.get(job)!
     jobs.sort(
