@@ -93,6 +93,7 @@ export function userLayer(context: Context, file: FoundFile, problems: ProblemLi
     problems.add(new ConfigError(`${location} must map names to settings, not ${kindOf(written)}.`))
   }
   for (const [name, content] of isObject(written) ? Object.entries(written) : []) {
+    if (problems.isFull) break
     const inner = { source: `${source}, profile ${name}`, path: ['profiles', name], otherKeys: [] }
     profiles.set(name, readSection({ ...section, ...inner }, content))
   }

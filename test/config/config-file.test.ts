@@ -96,9 +96,12 @@ test('settings in a package.json are held to the same rules, and the rest of it 
   )
 })
 
-test('a file with thousands of problems gives a short answer soon', async () => {
-  const lines = Array.from({ length: 50_000 }, (_, index) => `setting_${index}: 1`)
-  const message = await failure({ project: lines.join('\n') })
+test.each([
+  ['settings', (index: number) => `setting_${index}: 1`],
+  ['profiles', (index: number) => (index === 0 ? 'profiles:' : `  p${index}: 1`)],
+])('a file with thousands of wrong %s gives a short answer soon', async (_, lineOf) => {
+  const lines = Array.from({ length: 50_000 }, (_, index) => lineOf(index))
+  const message = await failure({ user: lines.join('\n') })
   expect(message.split('\n')).toHaveLength(22)
   expect(message).toMatch('… and more.')
 })
