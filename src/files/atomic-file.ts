@@ -68,12 +68,12 @@ export async function openTemporary(
   })
   const writer = digestWriter(handle)
   const sync = createFileSync(handle)
-  let state: 'open' | 'done' = 'open'
+  let isOpen = true
   let successor: AtomicFile | undefined
 
   async function discard() {
-    if (state === 'done') return
-    state = 'done'
+    if (!isOpen) return
+    isOpen = false
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
@@ -91,14 +91,20 @@ export async function openTemporary(
     final: FileTarget,
     finalPath: string,
     spare: ((count: number) => string) | undefined,
+    commitSuccessor: (file: AtomicFile) => Promise<WrittenFile>,
   ): Promise<WrittenFile> {
-    await chmod(handle, mode)
-    await sync.finish()
-    const placed = await placeFile(context, temporary, final, finalPath, spare)
-    state = 'done'
-    // Last, because until then what was written can be read back. It is on the disk by now: closing adds nothing.
-    await handle.close().catch(() => {})
-    return { path: placed, ...writer.finish() }
+    if (successor !== undefined) return commitSuccessor(successor)
+    try {
+      await chmod(handle, mode)
+      await sync.finish()
+      const placed = await placeFile(context, temporary, final, finalPath, spare)
+      isOpen = false
+      // Last, because until then what was written can be read back. It is on the disk by now: closing adds nothing.
+      await handle.close().catch(() => {})
+      return { path: placed, ...writer.finish() }
+    } catch (error) {
+      return commitSuccessor(await handOver(error))
+    }
   }
 
   return {
@@ -112,23 +118,12 @@ export async function openTemporary(
       }
       sync.wrote(chunk.length)
     },
-    async commit() {
-      if (successor !== undefined) return successor.commit()
-      try {
-        return await commitAs(target, path, spareName)
-      } catch (error) {
-        return (await handOver(error)).commit()
-      }
-    },
-    async commitDamaged() {
-      if (successor !== undefined) return successor.commitDamaged()
+    commit: () => commitAs(target, path, spareName, (file) => file.commit()),
+    commitDamaged() {
       const name = damagedName(target.name)
-      try {
-        const other = { ...target, name, force: false }
-        return await commitAs(other, join(dirname(path), name), (count) => numberedName(name, count))
-      } catch (error) {
-        return (await handOver(error)).commitDamaged()
-      }
+      const damaged = { ...target, name, force: false }
+      const spare = (count: number) => numberedName(name, count)
+      return commitAs(damaged, join(dirname(path), name), spare, (file) => file.commitDamaged())
     },
     async discard() {
       await successor?.discard()
