@@ -25,7 +25,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['A hill', '--response-format', 'url', '-m', 'image-model-b'],
   ],
   'image edit': [
-    ['A hill', '--image', 'a.png'],
+    ['A hill sandbox:fewer', '-n', '2', '--image', 'a.png'],
     ['--image', 'a.png'],
     ['A hill', '--image', address],
   ],
