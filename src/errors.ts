@@ -84,15 +84,15 @@ export type Phase =
 /** What an error says beyond its message; every field is optional. */
 export interface ErrorFacts {
   readonly phase?: Phase
-  readonly httpStatus?: number
-  readonly requestId?: string
+  readonly httpStatus?: number | undefined
+  readonly requestId?: string | undefined
   /** Seconds the gateway asked to wait. */
-  readonly retryAfterS?: number
+  readonly retryAfterS?: number | undefined
   readonly billed?: Billed
   /** What to do next, as a sentence or a command to run. */
-  readonly hint?: string
+  readonly hint?: string | undefined
   /** Id of the remote response or job. */
-  readonly remoteId?: string
+  readonly remoteId?: string | undefined
   /** Absolute paths of results that could not be written where they belong and were put into the rescue folder. */
   readonly rescued?: readonly string[]
   /** The single problems, where the error lists several. */
@@ -102,6 +102,10 @@ export interface ErrorFacts {
 
 type Amendment = { readonly [Name in keyof ErrorFacts]: ErrorFacts[Name] | undefined } & {
   readonly message?: string | undefined
+}
+
+function withoutUndefined(facts: Amendment): ErrorFacts {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined))
 }
 
 /** The one error class that `main` knows; the subclasses only fix the exit code. */
@@ -116,7 +120,7 @@ export class ModelgateError extends Error {
     super(message, { cause: facts.cause })
     this.exit = exit
     this.code = code
-    this.facts = facts
+    this.facts = withoutUndefined(facts)
   }
 
   get exitCode(): number {
@@ -128,11 +132,8 @@ export class ModelgateError extends Error {
    * `error.amend({ billed: 'no', ...error.facts })` adds only what the error does not say by itself.
    */
   amend({ message = this.message, ...facts }: Amendment): this {
-    const known = Object.entries(facts).filter(([, value]) => value !== undefined)
-    const amended = new ModelgateError(this.exit, this.code, message, {
-      ...this.facts,
-      ...Object.fromEntries(known),
-    })
+    const all = { ...this.facts, ...withoutUndefined(facts) }
+    const amended = new ModelgateError(this.exit, this.code, message, all)
     // Handlers go by the class, too: an Interrupted has to stay one.
     Object.assign(amended, { name: this.name })
     return Object.setPrototypeOf(amended, Object.getPrototypeOf(this) as object) as this

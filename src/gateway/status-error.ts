@@ -45,9 +45,9 @@ export function statusError(
     phase: 'reply',
     httpStatus: status,
     billed: exit === 'unknown' ? 'maybe' : 'no',
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(retryAfterS === undefined ? {} : { retryAfterS }),
-    ...hintFor(exit, status, body, retryAfterS),
+    requestId,
+    retryAfterS,
+    hint: hintFor(exit, status, body, retryAfterS),
   }
   return new ModelgateError(
     exit,
@@ -87,22 +87,22 @@ function detail({ message, param }: ErrorBody): string {
   return `): ${message}${about}`
 }
 
-function hintFor(exit: ExitName, status: number, body: ErrorBody, retryAfterS?: number): { hint?: string } {
-  if (exit === 'key')
-    return { hint: 'Check the key and what it may be used for (MODELGATE_API_KEY, --api-key-file).' }
-  if (exit === 'later') {
-    return retryAfterS === undefined
-      ? { hint: 'Run it again later.' }
-      : { hint: `Run it again in ${Math.ceil(retryAfterS)} s.` }
-  }
-  if (exit === 'unknown') return { hint: `${checkUsage}.` }
-  const missing = status === 404 ? fieldNotFound(body) : undefined
-  if (missing !== undefined) return { hint: `Check ${missing}: the gateway does not find what it names.` }
-  if (status === 404 && /invalid url|not found|no route/i.test(body.message ?? 'not found')) {
-    return { hint: 'Check the model (-m) and the base URL (--base-url).' }
-  }
-  if (status === 413) return { hint: 'Send less: a shorter prompt or smaller attachments.' }
-  return {}
+function hintFor(
+  exit: ExitName,
+  status: number,
+  body: ErrorBody,
+  retryAfterS: number | undefined,
+): string | undefined {
+  if (exit === 'key') return 'Check the key and what it may be used for (MODELGATE_API_KEY, --api-key-file).'
+  if (exit === 'later')
+    return `Run it again ${retryAfterS === undefined ? 'later' : `in ${Math.ceil(retryAfterS)} s`}.`
+  if (exit === 'unknown') return `${checkUsage}.`
+  if (status === 413) return 'Send less: a shorter prompt or smaller attachments.'
+  if (status !== 404) return undefined
+  const missing = fieldNotFound(body)
+  if (missing !== undefined) return `Check ${missing}: the gateway does not find what it names.`
+  const isRoute = /invalid url|not found|no route/i.test(body.message ?? 'not found')
+  return isRoute ? 'Check the model (-m) and the base URL (--base-url).' : undefined
 }
 
 /** The field whose value the gateway does not find, unless it is the model. */

@@ -49,26 +49,16 @@ const failedReasons: Partial<Record<FinishReason, string>> = {
 export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {
   const reason = result.finish_reason
   const reasonGiven = givenReason(result)
-  const facts = {
-    billed: 'yes',
-    ...(result.response_id === null ? {} : { remoteId: result.response_id }),
-  } as const
+  const facts = { billed: 'yes', remoteId: result.response_id ?? undefined } as const
   const failed = failedReasons[reason]
   if (failed !== undefined) {
-    return new GenerationError(`finish_${reason}`, `${failed}${reasonGiven}.`, {
-      ...facts,
-      hint: 'Change the prompt.',
-    })
+    const message = `${failed}${reasonGiven}.`
+    return new GenerationError(`finish_${reason}`, message, { ...facts, hint: 'Change the prompt.' })
   }
   if (reason === 'length' && result.text === '') {
-    return new GenerationError(
-      'no_text_before_limit',
-      `The token limit was reached before any text${reasonGiven}.`,
-      {
-        ...facts,
-        hint: 'Raise --max-output-tokens, or lower the reasoning effort.',
-      },
-    )
+    const message = `The token limit was reached before any text${reasonGiven}.`
+    const hint = 'Raise --max-output-tokens, or lower the reasoning effort.'
+    return new GenerationError('no_text_before_limit', message, { ...facts, hint })
   }
   if (!generated)
     return new GenerationError('nothing_generated', `Nothing was generated${reasonGiven}.`, facts)
@@ -92,20 +82,15 @@ export function stillRunning({ response_id: id }: TextResult, status: string): M
   return new ModelgateError('running', 'response_running', `${name} is still running (${status}).`, {
     phase: 'result',
     billed: 'yes',
-    ...(id === null ? {} : { remoteId: id }),
+    remoteId: id ?? undefined,
     hint: 'Keep the id: the gateway continues it in the background.',
   })
 }
 
 /** Nothing in the reply belongs to the contract. */
 export function notUnderstood(): ContractError {
-  return new ContractError(
-    'reply_not_understood',
-    'The reply contains neither text nor the end of a generation.',
-    {
-      hint: 'See it with --raw.',
-    },
-  )
+  const message = 'The reply contains neither text nor the end of a generation.'
+  return new ContractError('reply_not_understood', message, { hint: 'See it with --raw.' })
 }
 
 /** Candidates, output items and images of a reply are numbered below this. */

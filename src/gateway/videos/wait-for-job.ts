@@ -63,13 +63,14 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
     const { resumeHint, isUnverified } = options
     if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, resumeHint)
+    const mayNotExist = isUnverified === true && (error.exit === 'usage' || isUnknownJob(error))
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
     throw error.amend({
       remoteId: job.id,
       // The job exists, whatever became of the look-up.
-      ...(isUnverified === true && (error.exit === 'usage' || isUnknownJob(error)) ? {} : { billed: 'yes' }),
-      ...(error instanceof Interrupted ? { phase: 'wait' } : {}),
-      ...(goesOn && resumeHint !== undefined ? { hint: resumeHint } : {}),
+      billed: mayNotExist ? undefined : 'yes',
+      phase: error instanceof Interrupted ? 'wait' : undefined,
+      hint: goesOn ? resumeHint : undefined,
     })
   }
 }
