@@ -76,17 +76,17 @@ export const bundle: BuildOptions = {
         { name: 'start', test: /src\/(program|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/(build-request|run-operation|open-gateway|contract-flags|text-prompt|choose-model|dry-run)|output\/create-output|gateway\/events\/reader-errors)\.ts$/,
+          test: /src\/(commands\/shared\/(build-request|run-operation|open-gateway|contract-flags|text-prompt|choose-model|dry-run)|output\/create-output|gateway\/(text-decoder|events\/message-reader|responses\/usage)|operations\/operation|events\/schema|files\/media-type)\.ts$/,
           priority: 2,
         },
         {
           name: 'text',
-          test: /src\/(commands\/shared\/text-command|operations\/(text|answer-schema)|contract\/(generate-content|responses)|files\/growing-text|gateway\/(events\/fast-path|responses\/usage))\.ts$/,
+          test: /src\/(commands\/shared\/text-command|operations\/(text|answer-schema)|contract\/(generate-content|responses))\.ts$/,
           priority: 1,
         },
         {
           name: 'media',
-          test: /src\/(files\/(container-end|image-info|media-inspector|media-file|stream-media|output-plan)|gateway\/download\/download)\.ts$/,
+          test: /src\/(contract\/image-files|files\/(container-end|image-info|image-inspector|media-inspector|media-file|stream-media|output-plan)|gateway\/download\/download)\.ts$/,
           priority: 1,
         },
         {
