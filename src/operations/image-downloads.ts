@@ -2,6 +2,7 @@ import { asModelgateError, asSentence, Interrupted, ModelgateError } from '../er
 import { keepDamaged } from '../files/media-file.ts'
 import { download } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { ImagePlan } from './image-request.ts'
 import {
   addLink,
   failImage,
@@ -21,7 +22,7 @@ export async function downloadImages(
   gateway: Gateway,
   results: ImageResults,
   { openDownload }: ImageWriters,
-  { allowPrivate }: { readonly allowPrivate: boolean },
+  { allowPrivateUrls: allowPrivate }: ImagePlan,
 ): Promise<void> {
   const failures: { readonly image: RemoteImage; readonly error: ModelgateError }[] = []
   for (const image of results.remote) {

@@ -89,7 +89,9 @@ export async function imageRequest(
   { add, step }: ProblemList,
 ): Promise<ImageRequest> {
   const { body, images, mask, model } = parts
-  if (validate) await step(async () => refuse(await sourceProblems(images, mask, family)))
+  if (validate && images.length > 0) {
+    await step(async () => refuse(await sourceProblems(images, mask, family)))
+  }
   const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
   const count = countOf(body)
   const outputs = planOutputs(context, {

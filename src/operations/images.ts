@@ -39,9 +39,8 @@ export async function makeImages(
     const inputs = plan.sidecar ? await digestSources(request) : []
     const broken = await receive(call, results, writers)
     if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
-    if (plan.download) {
-      await downloadImages(gateway, results, writers, { allowPrivate: plan.allowPrivateUrls })
-    } else listLinks(results)
+    if (!plan.download) listLinks(results)
+    else if (results.remote.length > 0) await downloadImages(gateway, results, writers, plan)
     await reportFiles(results)
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
     const { total, failures } = results

@@ -6,7 +6,15 @@ import { FileError, OutputClosed } from '../../../src/errors.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
 import { memorySink } from '../../support/memory-sink.ts'
-import { end, head, hold, readAll, write, type ServerReply } from '../../support/server-replies.ts'
+import {
+  closeDelimited,
+  end,
+  head,
+  hold,
+  readAll,
+  write,
+  type ServerReply,
+} from '../../support/server-replies.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
 import { until } from '../../support/until.ts'
 import { studioAt } from './image-run.ts'
@@ -186,6 +194,28 @@ test.each([
   )
   expect(err).toContain('The request was billed.')
   expect(studio.rescued()).toEqual(new Map([['image.png', huge]]))
+})
+
+test.each([
+  ['document', (text: string) => closeDelimited([text]), ''],
+  ['document that is cut', (text: string) => closeDelimited([text.slice(0, -20)]), 'warning: '],
+])('--raw of a %s that standard output does not take is rescued', async (_, reply, lead) => {
+  const text = JSON.stringify(resultOf(huge))
+  const studio = studioAt(await localServer([reply(text)]))
+  const stdout = memorySink()
+  stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), 100_000)
+  const { code, out, err } = await studio.run(['create', '-m', 'm', '--raw', 'A kite'], { stdout })
+  expect(code).toBe(lead === '' ? 10 : 7)
+  expect(err).toMatch(
+    /^(?:modelgate|warning): Standard output cannot be written: .* What it did not take is kept in \/.*-image-create\.txt\.$/m,
+  )
+  const [[name, rest] = []] = studio.rescued()
+  expect(name).toBe('image-create.txt')
+  // It begins with the piece of which standard output took only a part.
+  const whole = lead === '' ? text : text.slice(0, -20)
+  expect(whole.startsWith(out)).toBe(true)
+  expect(`${whole}\n`.endsWith(String(rest))).toBe(true)
+  expect(out.length + rest!.length).toBeGreaterThanOrEqual(whole.length)
 })
 
 test('the reader of standard output may go: nothing is rescued', async () => {

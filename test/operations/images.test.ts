@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { OutputEvent } from '../../src/events/output.ts'
+import {
+  imageGatewayRequest,
+  imageRequest,
+  type ImagePlan,
+  type ImageRequest,
+} from '../../src/operations/image-request.ts'
+import { imageFromBytes } from '../../src/operations/image-sources.ts'
+import type { ShownImage } from '../../src/operations/image-writers.ts'
+import { makeImages, relayImages, takeExistingImages } from '../../src/operations/images.ts'
+import type { Call } from '../../src/operations/operation.ts'
+import { createProblemList } from '../../src/problems.ts'
+import { testGateway } from '../gateway/test-gateway.ts'
+import { blue, completed, images, partial, red, resultOf, stream } from '../program/images/replies.ts'
+import { localServer } from '../support/local-server.ts'
+import type { ServerReply } from '../support/server-replies.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
+
+const files: ImagePlan = {
+  output: 'x.png',
+  folder: undefined,
+  force: false,
+  skipExisting: false,
+  download: true,
+  savePartials: false,
+  sidecar: false,
+  strict: false,
+  allowPrivateUrls: false,
+}
+
+/** What a program that is no command line gives the operations. */
+async function worker(replies: readonly ServerReply[], { body = {}, plan = files } = {}) {
+  const server = await localServer(replies)
+  const cwd = temporaryFolder()
+  const context = testContext({ cwd })
+  const events: OutputEvent[] = []
+  let hasSent = false
+  const call: Call = {
+    context,
+    gateway: testGateway(server.url, { clock: context.clock, onSend: () => void (hasSent = true) }),
+    listener: { event: (event) => void events.push(event), async flush() {} },
+    redactor: { text: (text) => text, document: (document) => document },
+    rescueFolder: join(cwd, 'rescued'),
+    hasSent: () => hasSent,
+  }
+  const problems = createProblemList()
+  const request = (parts: Partial<ImageRequest> = {}) =>
+    imageRequest(
+      context,
+      {
+        command: 'image create',
+        model: 'm',
+        family: undefined,
+        body: { prompt: 'A kite', ...body },
+        images: [],
+        mask: undefined,
+        warnings: [],
+        validate: true,
+        ...parts,
+      },
+      plan,
+      problems,
+    )
+  return { server, cwd, context, call, events, problems, request }
+}
+
+test('images are saved, and every step is an event', async () => {
+  const { cwd, call, events, request } = await worker([images(red, blue)], { body: { n: 2 } })
+  const outcome = await makeImages(call, await request({ warnings: ['Odd.'] }), files)
+  expect(outcome).toMatchObject({
+    kind: 'ended',
+    failure: undefined,
+    document: {
+      command: 'image create',
+      model: 'm',
+      files: [{ path: 'x-1.png' }, { path: 'x-2.png' }],
+      usage: { total_tokens: 3 },
+      request_id: 'req-1',
+      warnings: ['Odd.'],
+    },
+  })
+  expect(events.map(({ type }) => type)).toEqual(['start', 'warning-add', 'image-save', 'image-save'])
+  expect(readFileSync(join(cwd, 'x-1.png')).equals(red)).toBe(true)
+})
+
+test('a failed image is a failure of the outcome, whose document names it', async () => {
+  const { call, request } = await worker([images(red, {})], { body: { n: 2 } })
+  expect(await makeImages(call, await request(), files)).toMatchObject({
+    kind: 'ended',
+    failure: { exit: 'partial', message: '1 of 2 images failed.' },
+    document: { files: [{ path: 'x-1.png' }], failures: [{ index: 2, code: 'no_image' }] },
+  })
+})
+
+test('what breaks off has the document of what came', async () => {
+  const { call, request } = await worker([stream([completed(red)], { ending: 'cut' })], { body: { n: 2 } })
+  expect(await makeImages(call, await request(), files)).toMatchObject({
+    kind: 'failed',
+    error: { exit: 'unknown', facts: { billed: 'maybe' } },
+    document: { files: [{ path: 'x-1.png' }] },
+  })
+})
+
+test('a viewer is shown each image, and its previews', async () => {
+  const { call, request } = await worker([stream([partial(blue), completed(red)])], {
+    body: { stream: true },
+  })
+  const shown: ShownImage[] = []
+  const viewer = { show: async (image: ShownImage) => void shown.push(image) }
+  await makeImages(call, await request(), files, viewer)
+  expect(shown).toEqual([
+    { index: 1, partial: 0, count: 1, bytes: blue },
+    { index: 1, partial: null, count: 1, path: 'x.png' },
+  ])
+})
+
+test('an edit sends its sources as the parts of a form', async () => {
+  const { server, call, request } = await worker([images(red)])
+  const source = imageFromBytes({ field: 'image', name: 'the picture' }, 'a job', 'in', blue)
+  const edit = await request({ command: 'image edit', images: [source] })
+  expect(imageGatewayRequest(call.gateway, edit).content).toEqual({
+    parts: [
+      { name: 'prompt', value: 'A kite' },
+      { name: 'image', path: 'a job', file_name: 'in.png', media_type: 'image/png', bytes: blue.length },
+    ],
+  })
+  await makeImages(call, edit, files)
+  expect(server.requests[0]!.line).toBe('POST /v1/images/edits HTTP/1.1')
+  expect(server.requests[0]!.body.includes(blue)).toBe(true)
+})
+
+test('problems with sources and files go to the list, and name what messages call them', async () => {
+  const { cwd, problems, request } = await worker([])
+  writeFiles(cwd, { 'x.png': 'taken' })
+  const bytes = Buffer.from('words')
+  const source = imageFromBytes({ field: 'image', name: 'the picture' }, 'a job', 'in', bytes)
+  await request({ command: 'image edit', images: [source] })
+  expect(() => problems.throwAny()).toThrow(
+    /^the picture "a job" is not a picture that can be read \(.*\)\.\n.*x\.png.* exists/,
+  )
+})
+
+test('images that are there need neither a gateway nor a request', async () => {
+  const plan = { ...files, skipExisting: true }
+  const { cwd, call, events, request } = await worker([], { plan })
+  writeFiles(cwd, { 'x.png': red })
+  const existing = await request()
+  expect(existing.wanted).toEqual([])
+  expect(await takeExistingImages(call, existing)).toMatchObject({
+    kind: 'ended',
+    document: { files: [{ path: 'x.png' }], warnings: ['All files were there already; nothing was sent.'] },
+  })
+  expect(events.map(({ type }) => type)).toEqual(['start', 'image-save'])
+})
+
+test('a reply is passed on as it is', async () => {
+  const { call, events, request } = await worker([images(red)])
+  const chunks: Uint8Array[] = []
+  const sink = { write: async (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk)), async end() {} }
+  const outcome = await relayImages(call, await request(), sink)
+  expect(outcome).toMatchObject({ kind: 'ended', document: { request_id: 'req-1', files: [] } })
+  expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual(resultOf(red))
+  expect(events).toEqual([])
+})
