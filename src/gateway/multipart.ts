@@ -58,13 +58,14 @@ export function multipartBody(parts: readonly (FieldPart | FilePart)[]): Multipa
 const lineEnd = Buffer.from('\r\n')
 
 async function* contentOf({ fileName, size, open }: FilePart): AsyncGenerator<Uint8Array> {
+  const what = `The size of the file ${JSON.stringify(fileName)}`
   let sent = 0
   for await (const chunk of open()) {
     sent += chunk.length
-    if (sent > size) throw sourceChanged(fileName)
+    if (sent > size) throw sourceChanged(what)
     yield chunk
   }
-  if (sent < size) throw sourceChanged(fileName)
+  if (sent < size) throw sourceChanged(what)
 }
 
 function sizeOf(part: FieldPart | FilePart): number {
@@ -86,16 +87,12 @@ function escapeName(name: string): string {
 }
 
 /** The gateway would get neither the old file nor the new one, so the request is not retried (fault A21). */
-function sourceChanged(fileName: string): FileError {
-  return new FileError(
-    'source_changed',
-    `The size of the file ${JSON.stringify(fileName)} changed while it was sent.`,
-    {
-      phase: 'send',
-      billed: 'no',
-      hint: 'Run it again once the file is complete.',
-    },
-  )
+function sourceChanged(what: string): FileError {
+  return new FileError('source_changed', `${what} changed while it was sent.`, {
+    phase: 'send',
+    billed: 'no',
+    hint: 'Run it again once the file is complete.',
+  })
 }
 
 /** Few and large reads: each is handed to another thread, which takes longer than the read itself. */
@@ -136,7 +133,7 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
       yield* chunksOf(bytes)
     }
     const after = await handle.stat()
-    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw changed(path)
+    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) throw sourceChanged(shownPath(path))
   } finally {
     await handle.close()
   }
@@ -147,12 +144,4 @@ function* chunksOf(bytes: Buffer): Generator<Uint8Array> {
     const chunk = bytes.subarray(at, at + chunkBytes)
     yield chunk.length === chunkBytes ? chunk : Buffer.from(chunk)
   }
-}
-
-function changed(path: string): FileError {
-  return new FileError('source_changed', `${shownPath(path)} changed while it was sent.`, {
-    phase: 'send',
-    billed: 'no',
-    hint: 'Run it again once the file is complete.',
-  })
 }

@@ -139,11 +139,8 @@ export function errorCode(code: string | undefined): string | undefined {
  */
 export function replyError(value: unknown): GenerationError {
   const { message, code } = readErrorValue(value)
-  return new GenerationError(
-    errorCode(code) ?? 'error_in_reply',
-    `The gateway reported an error: ${message ?? code ?? 'no reason given'}`,
-    { phase: 'stream' },
-  )
+  const text = `The gateway reported an error: ${message ?? code ?? 'no reason given'}`
+  return new GenerationError(errorCode(code) ?? 'error_in_reply', text, { phase: 'stream' })
 }
 
 /** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */

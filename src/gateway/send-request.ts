@@ -155,36 +155,25 @@ export function refuseEncoding({ headers, close }: Reply): void {
 /** What an exchange that broke off means for the user: not sent (6), unknown (7), or a broken reply (8). */
 export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
   const { stage, fault, message } = error
-  const phase = phaseOf(stage)
-  if (fault === 'source')
-    return new FileError('source_changed', message, { phase: 'send', billed: 'no', cause: error })
-  if (fault === 'protocol' || fault === 'limit') {
-    return new ContractError(`reply_${fault}`, message, { phase, cause: error })
+  const facts = { phase: phaseOf(stage), cause: error }
+  if (fault === 'source') {
+    return new FileError('source_changed', message, { ...facts, phase: 'send', billed: 'no' })
   }
+  if (fault === 'protocol' || fault === 'limit') return new ContractError(`reply_${fault}`, message, facts)
   // A proxy that fails by itself has not passed anything on; a handshake that fails lets no request through.
   if (stage === 'connect' || stage === 'send' || fault === 'proxy' || fault === 'client_certificate') {
-    // What was only to be read has cost nothing in any case, and is often what something paid for has led to.
+    // Reading has cost nothing in any case, and is often about something that is paid for.
     const text = kind === 'read' ? message : `${message} Nothing was sent.`
-    return new ModelgateError('notSent', `not_sent_${fault}`, text, {
-      phase,
-      billed: 'no',
-      hint: notSentHint(fault),
-      cause: error,
-    })
+    const hint = notSentHint(fault)
+    return new ModelgateError('notSent', `not_sent_${fault}`, text, { ...facts, billed: 'no', hint })
   }
-  if (kind === 'read')
-    return new ModelgateError('later', `read_${fault}`, message, {
-      phase,
-      billed: 'no',
-      hint: 'Run it again later.',
-      cause: error,
-    })
-  return new ModelgateError('unknown', `outcome_${fault}`, message, {
-    phase,
-    billed: 'maybe',
-    hint: fault === 'deadline' ? `${checkUsage}, and allow it more time with --timeout.` : `${checkUsage}.`,
-    cause: error,
-  })
+  if (kind === 'read') {
+    const hint = 'Run it again later.'
+    return new ModelgateError('later', `read_${fault}`, message, { ...facts, billed: 'no', hint })
+  }
+  const hint =
+    fault === 'deadline' ? `${checkUsage}, and allow it more time with --timeout.` : `${checkUsage}.`
+  return new ModelgateError('unknown', `outcome_${fault}`, message, { ...facts, billed: 'maybe', hint })
 }
 
 function notSentHint(fault: ExchangeError['fault']): string {
@@ -196,12 +185,10 @@ function notSentHint(fault: ExchangeError['fault']): string {
   return 'Check the base URL (--base-url) and the network; running it again is safe.'
 }
 
-/** Not waited for. What may have been billed stays an unknown outcome all the same. */
-function tooLong(error: ModelgateError, seconds: number): ModelgateError {
-  const exit = error.exit === 'unknown' ? 'unknown' : 'later'
+/** The request is given up. What may have been billed still has an unknown outcome. */
+function tooLong({ exit, code, message, facts }: ModelgateError, seconds: number): ModelgateError {
   const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${maxWaitS} s this program waits.`
-  return new ModelgateError(exit, error.code, `${error.message} ${wait}`, {
-    ...error.facts,
-    ...(exit === 'later' ? { hint: 'Run it again then.' } : {}),
-  })
+  const text = `${message} ${wait}`
+  if (exit === 'unknown') return new ModelgateError(exit, code, text, facts)
+  return new ModelgateError('later', code, text, { ...facts, hint: 'Run it again then.' })
 }

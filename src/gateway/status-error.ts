@@ -49,12 +49,8 @@ export function statusError(
     retryAfterS,
     hint: hintFor(exit, status, body, retryAfterS),
   }
-  return new ModelgateError(
-    exit,
-    errorCode(body.code) ?? (exit === 'key' ? 'key_refused' : `http_${status}`),
-    `${headline(exit, kind)} (HTTP ${status}${detail(body)}`,
-    facts,
-  )
+  const code = errorCode(body.code) ?? (exit === 'key' ? 'key_refused' : `http_${status}`)
+  return new ModelgateError(exit, code, `${headline(exit, kind)} (HTTP ${status}${detail(body)}`, facts)
 }
 
 function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
@@ -117,15 +113,10 @@ function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError 
     return new ContractError('unexpected_status', `The gateway answered with HTTP ${status}.`, {
       httpStatus: status,
     })
-  return new ContractError(
-    'unexpected_redirect',
-    `The gateway answered with a redirect (HTTP ${status}) to ${originOf(headers['location'])}; it is not followed, so that neither key nor prompt goes elsewhere.`,
-    {
-      httpStatus: status,
-      billed: 'no',
-      hint: 'Set the address it points to as the base URL (--base-url), if you trust it.',
-    },
-  )
+  const target = originOf(headers['location'])
+  const message = `The gateway answered with a redirect (HTTP ${status}) to ${target}; it is not followed, so that neither key nor prompt goes elsewhere.`
+  const hint = 'Set the address it points to as the base URL (--base-url), if you trust it.'
+  return new ContractError('unexpected_redirect', message, { httpStatus: status, billed: 'no', hint })
 }
 
 function originOf(location: string | undefined): string {

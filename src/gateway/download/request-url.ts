@@ -84,33 +84,18 @@ async function refusalOf(
   return new Refusal(isGone ? expired(url, status) : error, headers)
 }
 
-function expired(url: URL, status: number): ModelgateError {
-  return new ModelgateError(
-    'rejected',
-    'url_expired',
-    `${url.host} no longer serves this URL, or never did (HTTP ${status}).`,
-    {
-      phase: 'result',
-      httpStatus: status,
-      billed: 'no',
-      hint: `The URL of a result is valid for ${urlLifetimeMinutes} minutes.`,
-    },
-  )
+function expired(url: URL, httpStatus: number): ModelgateError {
+  const message = `${url.host} no longer serves this URL, or never did (HTTP ${httpStatus}).`
+  const hint = `The URL of a result is valid for ${urlLifetimeMinutes} minutes.`
+  const facts = { phase: 'result', httpStatus, billed: 'no', hint } as const
+  return new ModelgateError('rejected', 'url_expired', message, facts)
 }
 
 /** What a gateway answers for a result that it is still assembling. */
 function notReady(url: URL): ModelgateError {
-  return new ModelgateError(
-    'later',
-    'not_ready',
-    `${url.host} says that the content is not ready yet (HTTP 202).`,
-    {
-      phase: 'result',
-      httpStatus: 202,
-      billed: 'no',
-      hint: 'Run it again later.',
-    },
-  )
+  const message = `${url.host} says that the content is not ready yet (HTTP 202).`
+  const facts = { phase: 'result', httpStatus: 202, billed: 'no', hint: 'Run it again later.' } as const
+  return new ModelgateError('later', 'not_ready', message, facts)
 }
 
 function noContent(url: URL, status: number): ContractError {

@@ -150,12 +150,11 @@ function expired({ message, facts }: ModelgateError, report: JobReport, now: num
 }
 
 function inCloudStorage(url: string): ModelgateError {
-  return new ModelgateError(
-    'rejected',
-    'result_in_cloud_storage',
-    `The gateway has left the video in cloud storage at ${url.slice(0, 2048)}, where only its owner can read it.`,
-    { phase: 'result', billed: 'yes', hint: `Fetch it with: gcloud storage cp ${url.slice(0, 2048)} .` },
-  )
+  const shown = url.slice(0, 2048)
+  const message = `The gateway has left the video in cloud storage at ${shown}, where only its owner can read it.`
+  const hint = `Fetch it with: gcloud storage cp ${shown} .`
+  const facts = { phase: 'result', billed: 'yes', hint } as const
+  return new ModelgateError('rejected', 'result_in_cloud_storage', message, facts)
 }
 
 function noSource(): ModelgateError {

@@ -121,29 +121,19 @@ function lookUpFailed({ code, message, facts }: ModelgateError): ModelgateError 
 }
 
 function noSuchJob(cause: ModelgateError, { id, kind }: Job): ModelgateError {
-  const { message, facts } = cause
   const what = kind === 'video' ? 'video' : 'operation'
-  return new ModelgateError('rejected', `no_such_${what}`, `The gateway knows no ${what} ${id}. ${message}`, {
-    ...facts,
-    cause,
-    remoteId: id,
-    hint: 'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.',
-  })
+  const message = `The gateway knows no ${what} ${id}. ${cause.message}`
+  const hint =
+    'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.'
+  const facts = { ...cause.facts, cause, remoteId: id, hint }
+  return new ModelgateError('rejected', `no_such_${what}`, message, facts)
 }
 
 function noOperationPath(cause: ModelgateError, id: string): ModelgateError {
-  const { message, facts } = cause
-  return new ModelgateError(
-    'rejected',
-    'no_such_operation',
-    `The gateway has no status of the operation ${id}, neither under /v1beta nor as a video. ${message}`,
-    {
-      ...facts,
-      cause,
-      remoteId: id,
-      hint: 'It may not support looking up operations: look for the video in its own list of tasks.',
-    },
-  )
+  const message = `The gateway has no status of the operation ${id}, neither under /v1beta nor as a video. ${cause.message}`
+  const hint = 'It may not support looking up operations: look for the video in its own list of tasks.'
+  const facts = { ...cause.facts, cause, remoteId: id, hint }
+  return new ModelgateError('rejected', 'no_such_operation', message, facts)
 }
 
 /** The wait is given up after this many failed look-ups in a row, or this many minutes of them (fault F5). */

@@ -191,11 +191,9 @@ function notUnderstood(): ContractError {
 }
 
 function otherJob(asked: string, found: string): ContractError {
-  return new ContractError(
-    'other_job',
-    `The gateway was asked for the job ${JSON.stringify(asked.slice(0, 200))} and answered for ${JSON.stringify(found.slice(0, 200))}.`,
-    { remoteId: asked },
-  )
+  const [one, other] = [asked, found].map((id) => JSON.stringify(id.slice(0, 200)))
+  const message = `The gateway was asked for the job ${one} and answered for ${other}.`
+  return new ContractError('other_job', message, { remoteId: asked })
 }
 
 /**
@@ -245,13 +243,8 @@ function checkOperationName(name: string): void {
     operationPath(name)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    throw new ContractError(
-      'bad_operation_name',
-      `The gateway sent an invalid operation name: ${error.message}`,
-      {
-        cause: error,
-      },
-    )
+    const message = `The gateway sent an invalid operation name: ${error.message}`
+    throw new ContractError('bad_operation_name', message, { cause: error })
   }
 }
 
