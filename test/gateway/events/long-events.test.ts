@@ -36,17 +36,6 @@ test('an event keeps its name over many lines', () => {
   }
 })
 
-test('two million lines of data are read, and 4.3 million are not', () => {
-  const padded = (count: number) => Buffer.from(`data: {"a":1\n${'data:\n'.repeat(count)}data: }\n\n`)
-  const read = padded(2_000_000)
-  expect(outcomeOf(inPieces(read.toString(), 262_144))).toMatchObject({
-    messages: [{ a: 1 }],
-    error: undefined,
-  })
-  const refused = inPieces(padded(4_300_000).toString(), 262_144)
-  expect(outcomeOf(refused)).toMatchObject({ messages: [], error: 'message_too_large' })
-})
-
 /** A message that is cut over so many events, none of which is JSON by itself. */
 function cutOver(count: number, filler = ''): string {
   const parts = Array.from({ length: count }, () => `${filler}x","x`)

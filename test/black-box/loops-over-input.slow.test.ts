@@ -1,0 +1,3 @@
+import { testLoopsIn } from './loops-over-input.ts'
+
+testLoopsIn(['dash', 'zsh'])

@@ -1,0 +1,125 @@
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
+import { pngBytes } from '../support/image-bytes.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { echoGateway, spellings, type Failure } from './echo-gateway.ts'
+import { startProgram } from './start-program.ts'
+
+const image = 'image create -m gpt-image-1 boat'
+const edit = 'image edit -m gpt-image-1 --image in.png boat'
+const film = 'video generate -m veo --poll-interval 1 boat'
+
+/** Commands, each in the modes that it has; several are run one after the other on the same machine. */
+const scenes: readonly [
+  commands: readonly string[],
+  modes: readonly string[],
+  failures: readonly Failure[],
+][] = [
+  [
+    ['generate -m some hello', 'respond -m some hello', 'respond -m some --no-stream hello'],
+    ['', '--json', '--jsonl', '--raw', '--debug', '--usage -o answer.txt', '--dry-run', '--curl'],
+    ['none', 'failed', 'refused'],
+  ],
+  [
+    [image, edit, `${image} --stream`],
+    [
+      '',
+      '--json',
+      '--jsonl',
+      '--raw',
+      '--debug',
+      '--sidecar',
+      '-o {id}-{slug}-{index}.{ext} --sidecar',
+      '--curl',
+    ],
+    ['none', 'failed', 'refused', 'urls'],
+  ],
+  [[image], ['--no-download', '--no-download --json', '--no-download --jsonl'], ['urls']],
+  [
+    [`${film} --wait`, 'video remix --no-check -m sora-2 video_123456 --wait night', 'video status --last'],
+    ['', '--json', '--jsonl', '--raw', '--debug', '-o {id}-{slug}.{ext}', '--dry-run', '--curl'],
+    ['none', 'failed', 'refused'],
+  ],
+  [
+    [`${film} --no-wait`, 'video list', 'video wait --last', 'video list --refresh'],
+    ['', '--json', '--jsonl', '--debug'],
+    ['none', 'failed'],
+  ],
+]
+
+const cases = scenes
+  .flatMap(([commands, modes, failures]) =>
+    failures.flatMap((failure) => modes.map((mode) => ({ commands, mode, failure }))),
+  )
+  .map((scene, at) => ({ ...scene, at }))
+
+/** A look at the last job asks for nothing where none was started, or it got no id. */
+const isNothingToLookUp = (command: string, mode: string, failure: Failure) =>
+  command === 'video status --last' && (failure === 'refused' || mode === '--dry-run' || mode === '--curl')
+
+/** Runs one command to its end; every wait passes at once. */
+async function run(argv: readonly string[], home: string, env: Record<string, string>, terminal: boolean) {
+  const { context, passWaits } = startProgram(argv, { home, cwd: join(home, 'work'), env, terminal })
+  return { code: await passWaits(), out: context.stdout, err: context.stderr }
+}
+
+/**
+ * No command shows or keeps the key that a gateway gives back.
+ * @param parts every case has one of so many parts of the spellings, and every spelling of the cases
+ */
+export function testWithoutKey(parts: number): void {
+  test.each(cases)(
+    '$commands $mode of a gateway that gives back the key: $failure',
+    async ({ commands, mode, failure, at }) => {
+      const some = Object.entries(spellings).filter((_, index) => (index + at) % parts === 0)
+      for (const [index, [name, write]] of some.entries()) {
+        const key = canaryKey()
+        const gateway = await echoGateway(write, failure)
+        const home = temporaryFolder()
+        mkdirSync(join(home, 'work'))
+        writeFiles(home, { 'work/in.png': pngBytes({ width: 2, height: 1 }) })
+        const keyFolder = temporaryFolder()
+        writeFiles(keyFolder, { key })
+        const source =
+          at % 2 === 0 ? { MODELGATE_API_KEY: key } : { MODELGATE_API_KEY_FILE: join(keyFolder, 'key') }
+        const env = { HOME: home, MODELGATE_BASE_URL: gateway.url, ...source }
+        for (const command of commands) {
+          const argv = `${command} ${mode}`.trim().split(' ')
+          const { code, out, err } = await run(argv, home, env, (index + (at >> 1)) % 2 === 1)
+          const possible = isNothingToLookUp(command, mode, failure) ? [2] : [0, 4, 5, 8, 9, 10, 12]
+          expect(possible, `exit code of ${argv.join(' ')}: ${err.text}`).toContain(code)
+          expectNoKey(`standard output of ${argv.join(' ')}, ${name}`, out.bytes, key)
+          expectNoKey(`standard error of ${argv.join(' ')}, ${name}`, err.bytes, key)
+          for (const text of [joinedText(out.text), joinedText(err.text)]) {
+            expectNoKey(`the joined pieces of ${argv.join(' ')}, ${name}`, text, key)
+          }
+        }
+        expectNoKeyBelow(home, key)
+        expect(worldReadable(home)).toEqual([])
+      }
+    },
+  )
+}
+
+/** The pieces of texts put together as a reader would: those of JSON lines, and words between colours. */
+function joinedText(text: string): string {
+  const pieces = text.split('\n').map((line) => {
+    try {
+      const { delta, text: words } = JSON.parse(line) as { delta?: unknown; text?: unknown }
+      return [delta, words].filter((piece) => typeof piece === 'string').join('')
+    } catch {
+      return line.replaceAll(/\u001b\[\d*m/g, '')
+    }
+  })
+  return pieces.join('')
+}
+
+/** Records and side files that others may read: they hold prompts and ids. */
+function worldReadable(home: string): string[] {
+  return readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.json'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => (statSync(path).mode & 0o077) !== 0)
+}
