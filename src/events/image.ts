@@ -11,7 +11,7 @@ import {
   version,
   type Infer,
 } from './schema.ts'
-import { file, savedFileFields, usage, verified } from './text.ts'
+import { failureFields, file, savedFileFields, usage, verified, warnings } from './text.ts'
 
 /** An image that was saved and checked. */
 export type SavedImage = Infer<typeof image.schema>
@@ -40,15 +40,7 @@ const imageLink = define(
 
 /** One of several images that could not be saved. */
 export type ImageFailure = Infer<typeof imageFailure.schema>
-const imageFailure = define(
-  'image_failure',
-  object({
-    index: count('number of the image'),
-    code: text('a stable word'),
-    message: text('what went wrong'),
-    rescued: textOrNull('where it was saved instead, when it could not be written where it belongs'),
-  }),
-)
+const imageFailure = define('image_failure', object(failureFields('image')))
 
 export const imageDefinitions = [image, imageLink, imageFailure] as const
 
@@ -79,5 +71,5 @@ export const imageDocument = object({
   partials: list(file.reference, 'previews that were kept (--save-partials)'),
   links: list(imageLink.reference, 'results that were not downloaded (--no-download)'),
   failures: list(imageFailure.reference, 'images that could not be saved'),
-  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
+  warnings,
 })

@@ -4,7 +4,6 @@ import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
 import {
   count,
   integerOrNull,
-  list,
   numberOrNull,
   object,
   oneOf,
@@ -13,6 +12,7 @@ import {
   text,
   textMatching,
   textOrNull,
+  texts,
   version,
   type Definition,
   type EventsOf,
@@ -66,7 +66,7 @@ const error = object({
   message: text('what went wrong, one line for each problem'),
   hint: textOrNull('what to do next'),
   remote_id: textOrNull('id of the remote response or job'),
-  rescued: list<string>({ type: 'string' }, 'paths of results that could not be written where they belong'),
+  rescued: texts('paths of results that could not be written where they belong'),
 })
 
 const definitions = Object.fromEntries(

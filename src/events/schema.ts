@@ -88,6 +88,10 @@ export function list<Item>(items: Schema<Item>, description: string): Schema<rea
   return { type: 'array', items, description }
 }
 
+export function texts(description: string): Schema<readonly string[]> {
+  return list<string>({ type: 'string' }, description)
+}
+
 export function orNull<Value>(schema: Schema<Value>, description: string): Schema<Value | null> {
   return { oneOf: [schema, { type: 'null' }], description }
 }

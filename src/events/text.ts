@@ -16,6 +16,7 @@ import {
   text,
   textMatching,
   textOrNull,
+  texts,
   version,
   type EventsOf,
   type Infer,
@@ -89,6 +90,16 @@ export const savedFileFields = {
 /** Of every result that was checked by its container. */
 export const verified = flag('false when it could not be verified that the file is complete')
 
+/** Of one of several results that could not be saved. */
+export const failureFields = (noun: 'image' | 'video') => ({
+  index: count(`number of the ${noun}`),
+  code: text('a stable word'),
+  message: text('what went wrong'),
+  rescued: textOrNull('where it was saved instead, when it could not be written where it belongs'),
+})
+
+export const warnings = texts('warnings of the command')
+
 /** A file this program wrote. */
 export type SavedFile = Infer<typeof file.schema>
 export const file = define('file', object(savedFileFields))
@@ -147,7 +158,7 @@ export const textDocument = object({
   candidates: list(candidate.reference, 'every candidate'),
   citations: list(citation.reference, 'sources'),
   files: list(file.reference, 'files that were written'),
-  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
+  warnings,
 })
 
 type Decoded =

@@ -14,11 +14,12 @@ import {
   secondsOrNull,
   text,
   textOrNull,
+  texts,
   version,
   type EventsOf,
   type Infer,
 } from './schema.ts'
-import { savedFileFields, verified } from './text.ts'
+import { failureFields, savedFileFields, verified, warnings } from './text.ts'
 
 /** What a job is on the gateway: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
 export type JobKind = Infer<typeof kind>
@@ -46,15 +47,7 @@ const video = define(
 
 /** One of several videos that could not be saved. */
 export type VideoFailure = Infer<typeof videoFailure.schema>
-const videoFailure = define(
-  'video_failure',
-  object({
-    index: count('number of the video'),
-    code: text('a stable word'),
-    message: text('what went wrong'),
-    rescued: textOrNull('where it was saved instead, when it could not be written where it belongs'),
-  }),
-)
+const videoFailure = define('video_failure', object(failureFields('video')))
 
 /** What this machine knows of a job that it has started; the lines of `video list`. */
 export type JobSummary = Infer<typeof job.schema>
@@ -74,7 +67,7 @@ const job = define(
     created_at: count('when it was requested, in Unix seconds'),
     checked_at: countOrNull('when it was last looked up, in Unix seconds'),
     expires_at: expiresAt,
-    files: list<string>({ type: 'string' }, 'where its videos were saved'),
+    files: texts('where its videos were saved'),
   }),
 )
 
@@ -132,7 +125,7 @@ export const videoDocument = object({
   files: list(video.reference, 'videos that were saved'),
   failures: list(videoFailure.reference, 'videos that could not be saved'),
   request_id: textOrNull('id of the request'),
-  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
+  warnings,
 })
 
 /** The document of `video list`. */
@@ -141,5 +134,5 @@ export const jobListDocument = object({
   version,
   command: text<'video list'>('the command that ran'),
   jobs: list(job.reference, 'jobs that this machine has started'),
-  warnings: list<string>({ type: 'string' }, 'warnings of the command'),
+  warnings,
 })
