@@ -15,7 +15,7 @@ const small = pngBytes({ width: 2 })
 const older = 'an older image'
 
 /** A folder with an older image, which the second of three is to replace, and the program that is run in it. */
-function createStudio(folder: string) {
+function createWorkspace(folder: string) {
   mkdirSync(folder)
   const reply = json(resultOf(hero, hero, hero))
   let changes = 0
@@ -44,7 +44,7 @@ function createStudio(folder: string) {
 test('killed 100 times while it saves, the program leaves no image incomplete under its name, and no harm', async () => {
   const root = temporaryFolder()
   const random = seededRandom(20_261_121)
-  const measured = createStudio(join(root, 'measured'))
+  const measured = createWorkspace(join(root, 'measured'))
   expect((await (await measured.start()).ended).exit).toBe(0)
   const changesInAll = measured.changes
 
@@ -55,16 +55,16 @@ test('killed 100 times while it saves, the program leaves no image incomplete un
   const savedOnes = () =>
     new Set(killed().map(({ files: kept }) => kept.filter(([, content]) => isWhole(content)).length))
   const killAgainAndAgain = async (folder: string) => {
-    const studio = createStudio(folder)
+    const workspace = createWorkspace(folder)
     // Until the kills have fallen on every image, and on both sides of its naming. How many it takes is up to chance.
     while ((killed().length < 100 || savedOnes().size < 4) && outcomes.length < 1000) {
-      const program = await studio.start()
+      const program = await workspace.start()
       const at = 1 + Math.floor(random() * changesInAll)
-      await until(() => studio.changes >= at || program.process.exitCode !== null)
+      await until(() => workspace.changes >= at || program.process.exitCode !== null)
       // A little later, so that not every kill follows a call of the system.
       for (let turns = Math.floor(random() * 20); turns > 0; turns--) await setImmediate()
       program.process.kill('SIGKILL')
-      outcomes.push({ exit: (await program.ended).exit, files: studio.named() })
+      outcomes.push({ exit: (await program.ended).exit, files: workspace.named() })
     }
   }
   const folders = [join(root, 'a'), join(root, 'b')]

@@ -8,7 +8,7 @@ import { jobGateway, moments, type JobGateway, type Moment } from '../support/jo
 import { until } from '../support/running-sandbox.ts'
 import { paddedPng } from '../support/test-images.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
-import { videoStudio, type VideoStudio } from './video-studio.ts'
+import { videoWorkspace, type VideoWorkspace } from './video-workspace.ts'
 
 /** Several writes long. */
 const clip = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(3_000_000, 7))
@@ -17,18 +17,18 @@ const film = () => clip
 const picture = paddedPng(pngBytes(), 12_000_000)
 const words = ['generate', '-m', 'veo', '--wait', '--image', 'in.png', '-o', 'x.mp4', 'A boat']
 
-function studioAt(gateway: JobGateway): VideoStudio {
-  const studio = videoStudio(gateway)
-  writeFileSync(join(studio.cwd, 'in.png'), picture)
-  return studio
+function workspaceAt(gateway: JobGateway): VideoWorkspace {
+  const workspace = videoWorkspace(gateway)
+  writeFileSync(join(workspace.cwd, 'in.png'), picture)
+  return workspace
 }
 
 /** What holds after a kill at any time: the job is found again and finished, or nobody knows more than its key. */
-async function expectFound(studio: VideoStudio, gateway: JobGateway): Promise<'finished' | 'unknown'> {
-  const before = await studio.list()
+async function expectFound(workspace: VideoWorkspace, gateway: JobGateway): Promise<'finished' | 'unknown'> {
+  const before = await workspace.list()
   const { id, idempotency_key: key } = before[0]!
-  const { exit, stdout, stderr } = await studio.run(['wait', '--last'])
-  const after = await studio.list()
+  const { exit, stdout, stderr } = await workspace.run(['wait', '--last'])
+  const after = await workspace.list()
   const account = {
     jobs: [before.length, after.length],
     // A job that was asked for under another key would be a second one.
@@ -36,8 +36,8 @@ async function expectFound(studio: VideoStudio, gateway: JobGateway): Promise<'f
     posts: Math.max(1, gateway.asked.length),
     exit,
     out: stdout.trim().split('/').at(-1),
-    files: studio.files(),
-    isWhole: studio.has('x.mp4') && studio.read('x.mp4').equals(clip),
+    files: workspace.files(),
+    isWhole: workspace.has('x.mp4') && workspace.read('x.mp4').equals(clip),
     tellsKey: stderr.includes(key),
     state: after[0]!.state,
     saved: after[0]!.files,
@@ -48,7 +48,7 @@ async function expectFound(studio: VideoStudio, gateway: JobGateway): Promise<'f
   expect(account).toEqual(
     id === null
       ? { ...common, ...unknown, state: 'unknown', saved: [] }
-      : { ...common, ...finished, state: 'completed', saved: [join(studio.cwd, 'x.mp4')] },
+      : { ...common, ...finished, state: 'completed', saved: [join(workspace.cwd, 'x.mp4')] },
   )
   return id === null ? 'unknown' : 'finished'
 }
@@ -61,40 +61,40 @@ function possible(moment: Moment): readonly string[] {
 
 test.each(moments)('killed at %s, the job is found again', async (moment) => {
   const gateway = await jobGateway({ film, stopAt: moment })
-  const studio = studioAt(gateway)
-  const program = studio.start(words)
+  const workspace = workspaceAt(gateway)
+  const program = workspace.start(words)
   await until(() => gateway.seen.includes(moment) || program.process.exitCode !== null)
   program.process.kill('SIGKILL')
   // Nothing holds back a program whose last answer has come: it may have ended by itself.
   expect(['SIGKILL', ...(moment === 'video-sent' ? [0] : [])]).toContain((await program.ended).exit)
-  expect(possible(moment)).toContain(await expectFound(studio, gateway))
+  expect(possible(moment)).toContain(await expectFound(workspace, gateway))
 })
 
 test('killed when the name of the job is on disk and its reply has no end, the job is finished', async () => {
   const gateway = await jobGateway({ film, stopAt: 'name-sent' })
-  const studio = studioAt(gateway)
-  const program = studio.start(words)
-  await until(() => studio.reply().includes('op0"') || program.process.exitCode !== null)
+  const workspace = workspaceAt(gateway)
+  const program = workspace.start(words)
+  await until(() => workspace.reply().includes('op0"') || program.process.exitCode !== null)
   program.process.kill('SIGKILL')
   expect((await program.ended).exit).toBe('SIGKILL')
-  expect(await expectFound(studio, gateway)).toBe('finished')
-  expect(studio.reply()).toBe('')
+  expect(await expectFound(workspace, gateway)).toBe('finished')
+  expect(workspace.reply()).toBe('')
 })
 
-test.each<[string, (studio: VideoStudio, program: { stderr: string }) => boolean]>([
+test.each<[string, (workspace: VideoWorkspace, program: { stderr: string }) => boolean]>([
   ['the id has been told', (_, { stderr }) => stderr.includes('started; resume with')],
-  ['the temporary file is there', (studio) => studio.parts().some((name) => name.startsWith('.x.mp4'))],
-  ['the file has got its name', (studio) => studio.has('x.mp4')],
+  ['the temporary file is there', (workspace) => workspace.parts().some((name) => name.startsWith('.x.mp4'))],
+  ['the file has got its name', (workspace) => workspace.has('x.mp4')],
 ])('killed as soon as %s, the job is finished', async (_, condition) => {
   const gateway = await jobGateway({ film })
-  const studio = studioAt(gateway)
-  const program = studio.start(words)
+  const workspace = workspaceAt(gateway)
+  const program = workspace.start(words)
   // The place is tried before anything is sent, and that is another temporary file.
   await until(() => gateway.seen.includes('post-answered'))
-  await until(() => condition(studio, program) || program.process.exitCode !== null, studio.cwd)
+  await until(() => condition(workspace, program) || program.process.exitCode !== null, workspace.cwd)
   program.process.kill('SIGKILL')
   await program.ended
-  expect(await expectFound(studio, gateway)).toBe('finished')
+  expect(await expectFound(workspace, gateway)).toBe('finished')
   expect(gateway.created.length).toBe(1)
 })
 
@@ -102,8 +102,8 @@ test('killed 20 times at any moment, no job is lost, started twice, or saved twi
   const random = seededRandom(20_261_122)
   const one = async () => {
     const gateway = await jobGateway({ film })
-    const studio = studioAt(gateway)
-    const program = studio.start(words)
+    const workspace = workspaceAt(gateway)
+    const program = workspace.start(words)
     const at = 1 + Math.floor(random() * (moments.length + 1))
     await until(() => gateway.seen.length >= at || program.process.exitCode !== null)
     // A little later, so that not every kill follows something that the gateway did.
@@ -111,7 +111,7 @@ test('killed 20 times at any moment, no job is lost, started twice, or saved twi
     program.process.kill('SIGKILL')
     await program.ended
     // Which of the two ends it has come to is up to chance; the kills at each moment tell them apart.
-    await expectFound(studio, gateway)
+    await expectFound(workspace, gateway)
     expect(gateway.created.length).toBeLessThanOrEqual(1)
   }
   const several = async () => {

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { jobGateway } from '../support/job-gateway.ts'
 import { until } from '../support/running-sandbox.ts'
 import { mp4Bytes } from '../support/video-bytes.ts'
-import { videoStudio } from './video-studio.ts'
+import { videoWorkspace } from './video-workspace.ts'
 
 const clip = mp4Bytes({}, Buffer.alloc(3_000_000, 7))
 const film = () => clip
@@ -21,15 +21,15 @@ function mount(folder: string, options: string): void {
 
 test.skipIf(!canMount)('a disk that gets full (needs root for a tmpfs) does not lose the video', async () => {
   const gateway = await jobGateway({ film })
-  const studio = videoStudio(gateway)
-  mount(join(studio.cwd, 'small'), 'size=300k')
-  const { exit, stdout, stderr } = await studio.run(generate('small/x.mp4'))
-  expect([exit, stdout, readdirSync(join(studio.cwd, 'small'))]).toEqual([10, '', []])
+  const workspace = videoWorkspace(gateway)
+  mount(join(workspace.cwd, 'small'), 'size=300k')
+  const { exit, stdout, stderr } = await workspace.run(generate('small/x.mp4'))
+  expect([exit, stdout, readdirSync(join(workspace.cwd, 'small'))]).toEqual([10, '', []])
   expect(stderr).toMatch(/^modelgate: .*x\.mp4.* no space/m)
   expect(stderr).toContain('The video has been made; to fetch it again: modelgate video wait')
   expect(stderr).toContain('The request was billed.')
-  expect(await studio.run(['wait', '--last', '-o', 'y.mp4'])).toMatchObject({ exit: 0, stdout: 'y.mp4\n' })
-  expect(studio.read('y.mp4').equals(clip)).toBe(true)
+  expect(await workspace.run(['wait', '--last', '-o', 'y.mp4'])).toMatchObject({ exit: 0, stdout: 'y.mp4\n' })
+  expect(workspace.read('y.mp4').equals(clip)).toBe(true)
   expect(gateway.created.length).toBe(1)
 })
 
@@ -40,11 +40,11 @@ test.skipIf(!canMount).each([
   'a disk for the records that %s (needs root for a tmpfs) is no reason to stop',
   async (_, left, warning) => {
     const gateway = await jobGateway({ film })
-    const studio = videoStudio(gateway)
-    const state = join(studio.cwd, '../.local/state')
+    const workspace = videoWorkspace(gateway)
+    const state = join(workspace.cwd, '../.local/state')
     mount(state, 'size=64k')
     writeFileSync(join(state, 'ballast'), Buffer.alloc(64 * 1024 - left))
-    const { exit, stdout, stderr } = await studio.run(generate('x.mp4'))
+    const { exit, stdout, stderr } = await workspace.run(generate('x.mp4'))
     expect([exit, stdout]).toEqual([0, 'x.mp4\n'])
     expect(stderr).toContain('job models/veo/operations/op0 started')
     expect(stderr).toContain(`warning: ${warning}`)
@@ -56,34 +56,34 @@ test.skipIf(!canMount)(
   'a read-only disk (needs root to mount one) is found before anything is sent',
   async () => {
     const gateway = await jobGateway({ film })
-    const studio = videoStudio(gateway)
-    mount(join(studio.cwd, 'closed'), 'ro')
-    const { exit, stderr } = await studio.run(generate('closed/x.mp4'))
+    const workspace = videoWorkspace(gateway)
+    mount(join(workspace.cwd, 'closed'), 'ro')
+    const { exit, stderr } = await workspace.run(generate('closed/x.mp4'))
     expect([exit, gateway.asked]).toEqual([10, []])
     expect(stderr).toMatch(/^modelgate: .*read-only/m)
-    expect(await studio.list()).toEqual([])
+    expect(await workspace.list()).toEqual([])
   },
 )
 
 test('a folder that vanishes while the job runs does not lose the video', async () => {
   const gateway = await jobGateway({ film, lookUps: 3 })
-  const studio = videoStudio(gateway)
-  mkdirSync(join(studio.cwd, 'out'))
-  const program = studio.start(generate('out/x.mp4'))
+  const workspace = videoWorkspace(gateway)
+  mkdirSync(join(workspace.cwd, 'out'))
+  const program = workspace.start(generate('out/x.mp4'))
   await until(() => gateway.seen.includes('first-look-up'))
-  rmSync(join(studio.cwd, 'out'), { recursive: true })
+  rmSync(join(workspace.cwd, 'out'), { recursive: true })
   const { exit, stdout, stderr } = await program.ended
   expect([exit, stdout.length]).toEqual([10, 0])
   expect(stderr).toContain('to fetch it again: modelgate video wait')
-  expect(await studio.run(['wait', '--last', '-o', 'x.mp4'])).toMatchObject({ exit: 0, stdout: 'x.mp4\n' })
+  expect(await workspace.run(['wait', '--last', '-o', 'x.mp4'])).toMatchObject({ exit: 0, stdout: 'x.mp4\n' })
 })
 
 test('whoever reads the bytes of a video may go away', async () => {
   const gateway = await jobGateway({ film })
-  const studio = videoStudio(gateway)
-  const program = studio.start(generate('-'))
+  const workspace = videoWorkspace(gateway)
+  const program = workspace.start(generate('-'))
   program.process.stdout!.once('data', () => program.process.stdout!.destroy())
   const { exit } = await program.ended
-  expect([exit, studio.files(), studio.parts()]).toEqual([0, [], []])
-  expect(await studio.list()).toMatchObject([{ state: 'completed', files: [] }])
+  expect([exit, workspace.files(), workspace.parts()]).toEqual([0, [], []])
+  expect(await workspace.list()).toMatchObject([{ state: 'completed', files: [] }])
 })

@@ -12,7 +12,7 @@ const edit = 'image edit -m gpt-image-1 --image in.png boat'
 const film = 'video generate -m veo --poll-interval 1 boat'
 
 /** Commands, each in the modes that it has; several are run one after the other on the same machine. */
-const scenes: readonly [
+const groups: readonly [
   commands: readonly string[],
   modes: readonly string[],
   failures: readonly Failure[],
@@ -49,11 +49,11 @@ const scenes: readonly [
   ],
 ]
 
-const cases = scenes
+const cases = groups
   .flatMap(([commands, modes, failures]) =>
     failures.flatMap((failure) => modes.map((mode) => ({ commands, mode, failure }))),
   )
-  .map((scene, at) => ({ ...scene, at }))
+  .map((one, at) => ({ ...one, at }))
 
 /** A look at the last job asks for nothing where none was started, or it got no id. */
 const isNothingToLookUp = (command: string, mode: string, failure: Failure) =>

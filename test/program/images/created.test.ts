@@ -3,28 +3,30 @@ import { expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { meanDifference } from '../../support/test-images.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
-import { quick, quickUrl, studioAt } from './image-run.ts'
+import { quick, quickUrl, workspaceAt } from './image-run.ts'
 
 test('one image: its path on standard output, what it is on standard error', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
-  const { code, out, err } = await studio.run(['create', ...quick, 'A red kite'])
+  const workspace = workspaceAt(sandbox)
+  const { code, out, err } = await workspace.run(['create', ...quick, 'A red kite'])
   expect(code).toBe(0)
   expect(out).toMatch(/^a-red-kite-[0-9a-f]{8}\.png\n$/)
   const path = out.trimEnd()
-  expect(studio.files()).toEqual([path])
-  expect(studio.info(path)).toMatchObject({ format: 'png', width: 1024, height: 1024 })
-  expect(err).toBe(`image 1: 1024x1024 png, ${studio.read(path).length} bytes\n`)
+  expect(workspace.files()).toEqual([path])
+  expect(workspace.info(path)).toMatchObject({ format: 'png', width: 1024, height: 1024 })
+  expect(err).toBe(`image 1: 1024x1024 png, ${workspace.read(path).length} bytes\n`)
   expect([sandbox.created(), sandbox.requests().length]).toEqual([1, 1])
 })
 
 test('several images: numbered, and each another one', async () => {
   const sandbox = await runningSandbox({ media: 'scenes' })
-  const studio = studioAt(sandbox)
-  const { code, out } = await studio.run(['create', ...quick, '-n', '3', '-o', 'kite.png', 'A red kite'])
+  const workspace = workspaceAt(sandbox)
+  const { code, out } = await workspace.run(['create', ...quick, '-n', '3', '-o', 'kite.png', 'A red kite'])
   expect([code, out]).toEqual([0, 'kite-1.png\nkite-2.png\nkite-3.png\n'])
-  expect(studio.files()).toEqual(['kite-1.png', 'kite-2.png', 'kite-3.png'])
-  const digests = studio.files().map((name) => createHash('sha256').update(studio.read(name)).digest('hex'))
+  expect(workspace.files()).toEqual(['kite-1.png', 'kite-2.png', 'kite-3.png'])
+  const digests = workspace
+    .files()
+    .map((name) => createHash('sha256').update(workspace.read(name)).digest('hex'))
   expect(new Set(digests).size).toBe(3)
   expect(sandbox.created()).toBe(1)
 })
@@ -34,22 +36,22 @@ test.each([
   ['webp', 'webp', '1536x1024'],
   ['jpeg', 'jpg', '1024x1024'],
 ] as const)('%s of %s, %s, as the file itself says', async (format, extension, size) => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const words = ['--output-format', format, '--size', size, '-o', 'x.{ext}']
-  const { code, out } = await studio.run(['create', ...quick, ...words, 'A red kite'])
+  const { code, out } = await workspace.run(['create', ...quick, ...words, 'A red kite'])
   expect([code, out]).toEqual([0, `x.${extension}\n`])
   const [width, height] = size.split('x').map(Number)
-  expect(studio.info(`x.${extension}`)).toMatchObject({ format, width, height })
-  const { width: decodedWidth, height: decodedHeight } = await studio.pixels(`x.${extension}`)
+  expect(workspace.info(`x.${extension}`)).toMatchObject({ format, width, height })
+  const { width: decodedWidth, height: decodedHeight } = await workspace.pixels(`x.${extension}`)
   expect([decodedWidth, decodedHeight]).toEqual([width, height])
 })
 
 test('the bytes decide about the extension, unless the name says it', async () => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const words = ['--output-format', 'webp', '-o', 'kept.png']
-  const { code, out, err } = await studio.run(['create', ...quick, ...words, 'A red kite'])
+  const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A red kite'])
   expect([code, out]).toEqual([0, 'kept.png\n'])
-  expect(studio.info('kept.png')?.format).toBe('webp')
+  expect(workspace.info('kept.png')?.format).toBe('webp')
   expect(err).toContain('warning: kept.png holds a webp image, although its name says png.\n')
 })
 
@@ -59,54 +61,54 @@ test.each([
   ['jpeg', 'x.v2'],
   ['webp', 'x'],
 ])('a name that does not contradict %s gets no warning: %s', async (format, name) => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const words = ['--output-format', format, '-o', name]
-  const { err } = await studio.run(['create', ...quick, ...words, 'A red kite'])
+  const { err } = await workspace.run(['create', ...quick, ...words, 'A red kite'])
   expect(err).not.toContain('warning')
 })
 
 test.each(['png', 'webp'])('a transparent background is one, in %s', async (format) => {
-  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
+  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
   const words = ['--background', 'transparent', '--output-format', format, '-o', 'x']
-  expect((await studio.run(['create', ...quick, ...words, 'A red kite'])).code).toBe(0)
-  expect(studio.info('x')).toMatchObject({ format, hasAlpha: true })
-  const { data } = await studio.pixels('x')
+  expect((await workspace.run(['create', ...quick, ...words, 'A red kite'])).code).toBe(0)
+  expect(workspace.info('x')).toMatchObject({ format, hasAlpha: true })
+  const { data } = await workspace.pixels('x')
   const alphas = data.filter((_, at) => at % 4 === 3)
   expect(alphas.some((alpha) => alpha === 0)).toBe(true)
   expect(alphas.some((alpha) => alpha === 255)).toBe(true)
 })
 
 test('stronger compression makes smaller files', async () => {
-  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
+  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
   for (const percent of ['10', '90']) {
     const words = ['--output-format', 'jpeg', '--output-compression', percent, '-o', `${percent}.jpg`]
-    expect((await studio.run(['create', ...quick, ...words, 'A red kite'])).code).toBe(0)
+    expect((await workspace.run(['create', ...quick, ...words, 'A red kite'])).code).toBe(0)
   }
-  expect(studio.read('10.jpg').length).toBeLessThan(studio.read('90.jpg').length)
+  expect(workspace.read('10.jpg').length).toBeLessThan(workspace.read('90.jpg').length)
 })
 
 test('the same prompt looks the same, another one does not', async () => {
-  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
+  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
   for (const [name, prompt] of [
     ['a.png', 'A red kite'],
     ['b.png', 'A red kite'],
     ['c.png', 'The deep sea'],
   ] as const) {
-    expect((await studio.run(['create', ...quickUrl, '-o', name, prompt])).code).toBe(0)
+    expect((await workspace.run(['create', ...quickUrl, '-o', name, prompt])).code).toBe(0)
   }
-  expect(studio.read('a.png').equals(studio.read('b.png'))).toBe(true)
-  expect(meanDifference(await studio.pixels('a.png'), await studio.pixels('c.png'))).toBeGreaterThan(5)
+  expect(workspace.read('a.png').equals(workspace.read('b.png'))).toBe(true)
+  expect(meanDifference(await workspace.pixels('a.png'), await workspace.pixels('c.png'))).toBeGreaterThan(5)
 })
 
 test('results by URL are downloaded at once', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const words = ['-n', '2', '-o', 'x-{index}.{ext}']
-  expect(await studio.run(['create', ...quickUrl, ...words, 'A'])).toMatchObject({
+  expect(await workspace.run(['create', ...quickUrl, ...words, 'A'])).toMatchObject({
     code: 0,
     out: 'x-1.png\nx-2.png\n',
   })
-  expect(studio.info('x-2.png')).toMatchObject({ width: 256, height: 256 })
+  expect(workspace.info('x-2.png')).toMatchObject({ width: 256, height: 256 })
   const paths = sandbox.requests().map(({ method, path, status }) => [method, path.slice(0, 16), status])
   expect(paths).toEqual([
     ['POST', '/v1/images/gener', 200],
@@ -118,18 +120,18 @@ test('results by URL are downloaded at once', async () => {
 
 test('results of the legacy models come in base64 as well', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const words = ['create', ...quickUrl, '--response-format', 'b64_json', '-o', 'x.png', 'A']
-  expect((await studio.run(words)).code).toBe(0)
-  expect(studio.info('x.png')).toMatchObject({ width: 256 })
+  expect((await workspace.run(words)).code).toBe(0)
+  expect(workspace.info('x.png')).toMatchObject({ width: 256 })
   expect(sandbox.requests().length).toBe(1)
 })
 
 test('--no-download prints the URLs and until when they hold', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
-  const { code, out, err } = await studio.run(['create', ...quickUrl, '-n', '2', '--no-download', 'A'])
-  expect([code, studio.files()]).toEqual([0, []])
+  const workspace = workspaceAt(sandbox)
+  const { code, out, err } = await workspace.run(['create', ...quickUrl, '-n', '2', '--no-download', 'A'])
+  expect([code, workspace.files()]).toEqual([0, []])
   const urls = out.trimEnd().split('\n')
   expect(urls.length).toBe(2)
   // The clock of a test stands still at the beginning of 2026.
@@ -140,36 +142,43 @@ test('--no-download prints the URLs and until when they hold', async () => {
 })
 
 test('--no-download of an image that comes whole saves it, and says so', async () => {
-  const studio = studioAt(await runningSandbox())
-  const { code, out, err } = await studio.run(['create', ...quick, '--no-download', 'A red kite'])
+  const workspace = workspaceAt(await runningSandbox())
+  const { code, out, err } = await workspace.run(['create', ...quick, '--no-download', 'A red kite'])
   expect(code).toBe(0)
-  expect(studio.files()).toEqual([out.trimEnd()])
+  expect(workspace.files()).toEqual([out.trimEnd()])
   expect(err).toContain('warning: The gateway sent the image itself in place of a URL, so it was saved.')
 })
 
 test('-o - writes the image to standard output and nothing else', async () => {
-  const studio = studioAt(await runningSandbox())
-  await studio.run(['create', ...quickUrl, '-o', 'x.png', 'A red kite'])
+  const workspace = workspaceAt(await runningSandbox())
+  await workspace.run(['create', ...quickUrl, '-o', 'x.png', 'A red kite'])
   for (const words of [[], ['--response-format', 'b64_json']]) {
-    const { code, bytes, err } = await studio.run(['create', ...quickUrl, ...words, '-o', '-', 'A red kite'])
+    const { code, bytes, err } = await workspace.run([
+      'create',
+      ...quickUrl,
+      ...words,
+      '-o',
+      '-',
+      'A red kite',
+    ])
     expect(code).toBe(0)
-    expect(bytes.equals(studio.read('x.png'))).toBe(true)
+    expect(bytes.equals(workspace.read('x.png'))).toBe(true)
     expect(err).toBe('')
   }
-  expect(studio.files()).toEqual(['x.png'])
+  expect(workspace.files()).toEqual(['x.png'])
 })
 
 test('--usage tells the tokens, where the gateway does', async () => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const usage = async (...words: string[]) =>
-    (await studio.run(['create', ...words, '--usage', '-q', 'A red kite'])).err
+    (await workspace.run(['create', ...words, '--usage', '-q', 'A red kite'])).err
   expect(await usage(...quick)).toMatch(/^tokens: \d+ in, 272 out, \d+ total\n$/)
   expect(await usage(...quickUrl)).toBe('tokens: not reported\n')
 })
 
 test('--quiet leaves the paths alone', async () => {
-  const studio = studioAt(await runningSandbox())
-  expect(await studio.run(['create', ...quickUrl, '-q', '-o', 'x.png', 'A red kite'])).toMatchObject({
+  const workspace = workspaceAt(await runningSandbox())
+  expect(await workspace.run(['create', ...quickUrl, '-q', '-o', 'x.png', 'A red kite'])).toMatchObject({
     code: 0,
     out: 'x.png\n',
     err: '',
@@ -177,30 +186,30 @@ test('--quiet leaves the paths alone', async () => {
 })
 
 test('the revised prompt is reported with its image', async () => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const words = ['create', '-m', 'dall-e-3', '--style', 'natural', '--json', '-o', 'x.png', 'A red kite']
-  const { out } = await studio.run(words)
+  const { out } = await workspace.run(words)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x.png', revised_prompt: '[sandbox] In natural colours: A red kite' }],
   })
 })
 
 test('the names of a taken automatic name are free ones, and nothing is overwritten', async () => {
-  const studio = studioAt(await runningSandbox())
-  const first = (await studio.run(['create', ...quickUrl, 'A red kite'])).out.trimEnd()
-  writeFiles(studio.cwd, { [first]: 'mine' })
-  const { code, out, err } = await studio.run(['create', ...quickUrl, 'A red kite'])
+  const workspace = workspaceAt(await runningSandbox())
+  const first = (await workspace.run(['create', ...quickUrl, 'A red kite'])).out.trimEnd()
+  writeFiles(workspace.cwd, { [first]: 'mine' })
+  const { code, out, err } = await workspace.run(['create', ...quickUrl, 'A red kite'])
   expect([code, out]).toEqual([0, `${first.replace('.png', '-2.png')}\n`])
   expect(err).not.toContain('warning')
-  expect(studio.read(first).toString()).toBe('mine')
+  expect(workspace.read(first).toString()).toBe('mine')
 })
 
 test('--force overwrites', async () => {
-  const studio = studioAt(await runningSandbox())
-  writeFiles(studio.cwd, { 'x.png': 'mine' })
+  const workspace = workspaceAt(await runningSandbox())
+  writeFiles(workspace.cwd, { 'x.png': 'mine' })
   const words = ['create', ...quickUrl, '-o', 'x.png', 'A red kite']
-  expect((await studio.run(words)).code).toBe(10)
-  expect(studio.read('x.png').toString()).toBe('mine')
-  expect((await studio.run([...words, '--force'])).code).toBe(0)
-  expect(studio.info('x.png')?.format).toBe('png')
+  expect((await workspace.run(words)).code).toBe(10)
+  expect(workspace.read('x.png').toString()).toBe('mine')
+  expect((await workspace.run([...words, '--force'])).code).toBe(0)
+  expect(workspace.info('x.png')?.format).toBe('png')
 })

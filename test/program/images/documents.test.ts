@@ -9,14 +9,14 @@ import { problemsBySchema } from '../../support/output-validator.ts'
 import { runningSandbox, type Json } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng, testImages } from '../../support/test-images.ts'
-import { quick, quickUrl, studioAt } from './image-run.ts'
+import { quick, quickUrl, workspaceAt } from './image-run.ts'
 import { images, red } from './replies.ts'
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 test('--json is one document that describes every file', async () => {
-  const studio = studioAt(await runningSandbox())
-  const { code, out, err } = await studio.run([
+  const workspace = workspaceAt(await runningSandbox())
+  const { code, out, err } = await workspace.run([
     'create',
     ...quick,
     '-n',
@@ -36,8 +36,8 @@ test('--json is one document that describes every file', async () => {
     model: 'gpt-image-1',
     files: ['x-1.png', 'x-2.png'].map((path) => ({
       path,
-      bytes: studio.read(path).length,
-      sha256: sha256(studio.read(path)),
+      bytes: workspace.read(path).length,
+      sha256: sha256(workspace.read(path)),
       mime_type: 'image/png',
       format: 'png',
       width: 1024,
@@ -64,20 +64,20 @@ test('--json is one document that describes every file', async () => {
 })
 
 test('--json of results by URL has them as they were sent', async () => {
-  const studio = studioAt(await runningSandbox())
-  const { out } = await studio.run(['create', ...quickUrl, '-o', 'x.png', '--json', 'A kite'])
+  const workspace = workspaceAt(await runningSandbox())
+  const { out } = await workspace.run(['create', ...quickUrl, '-o', 'x.png', '--json', 'A kite'])
   const document = JSON.parse(out) as Json
   expect(await problemsBySchema('images', document)).toEqual([])
   expect(document).toMatchObject({
-    files: [{ path: 'x.png', sha256: sha256(studio.read('x.png')), width: 256 }],
+    files: [{ path: 'x.png', sha256: sha256(workspace.read('x.png')), width: 256 }],
     usage: null,
     response: { data: [{ url: expect.stringContaining('/sandbox/images/') }] },
   })
 })
 
 test('--json --no-download lists links', async () => {
-  const studio = studioAt(await runningSandbox())
-  const { out } = await studio.run(['create', ...quickUrl, '-n', '2', '--no-download', '--json', 'A kite'])
+  const workspace = workspaceAt(await runningSandbox())
+  const { out } = await workspace.run(['create', ...quickUrl, '-n', '2', '--no-download', '--json', 'A kite'])
   const document = JSON.parse(out) as Json
   expect(await problemsBySchema('images', document)).toEqual([])
   const expires_at = Date.UTC(2026, 0, 1, 1) / 1000
@@ -89,9 +89,9 @@ test('--json --no-download lists links', async () => {
 })
 
 test('--jsonl begins with start, ends with end, and tells every file', async () => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const words = ['--stream', '--partial-images', '2', '--save-partials', '-o', 'x.png', '--jsonl']
-  const { code, out, err } = await studio.run(['create', ...quick, ...words, 'A kite'])
+  const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
   expect([code, err]).toEqual([0, ''])
   const events = out
     .trimEnd()
@@ -117,11 +117,11 @@ test('--jsonl begins with start, ends with end, and tells every file', async () 
 })
 
 test('--jsonl of an upload that takes a while tells how far it is', async () => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const png = paddedPng(pngBytes(), 3_000_000)
-  writeFiles(studio.cwd, { 'in.png': png })
+  writeFiles(workspace.cwd, { 'in.png': png })
   const images = Array.from({ length: 4 }, () => ['--image', 'in.png']).flat()
-  const { code, out } = await studio.run(['edit', ...quick, ...images, '-o', 'x.png', '--jsonl', 'A kite'])
+  const { code, out } = await workspace.run(['edit', ...quick, ...images, '-o', 'x.png', '--jsonl', 'A kite'])
   expect(code).toBe(0)
   const events = out
     .trimEnd()
@@ -141,8 +141,8 @@ test('--jsonl of an upload that takes a while tells how far it is', async () => 
 
 test('--raw is the reply, byte for byte, and saves nothing', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
-  const { code, out, err } = await studio.run([
+  const workspace = workspaceAt(sandbox)
+  const { code, out, err } = await workspace.run([
     'create',
     ...quickUrl,
     '--response-format',
@@ -150,22 +150,22 @@ test('--raw is the reply, byte for byte, and saves nothing', async () => {
     '--raw',
     'A',
   ])
-  expect([code, err, studio.files()]).toEqual([0, '', []])
+  expect([code, err, workspace.files()]).toEqual([0, '', []])
   expect(
     Buffer.from((JSON.parse(out) as Json).data[0].b64_json, 'base64')
       .subarray(1, 4)
       .toString(),
   ).toBe('PNG')
-  const stream = await studio.run(['create', ...quick, '--stream', '--partial-images', '1', '--raw', 'A'])
+  const stream = await workspace.run(['create', ...quick, '--stream', '--partial-images', '1', '--raw', 'A'])
   expect(stream.out).toMatch(/^event: image_generation\.partial_image\ndata: \{/)
   expect(stream.out).toContain('event: image_generation.completed\n')
-  expect(studio.files()).toEqual([])
+  expect(workspace.files()).toEqual([])
 })
 
 test('an error of --json is one document on standard error', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
-  const { code, out, err } = await studio.run([
+  const workspace = workspaceAt(sandbox)
+  const { code, out, err } = await workspace.run([
     'create',
     ...quick,
     '--json',
@@ -182,9 +182,9 @@ test('an error of --json is one document on standard error', async () => {
 
 test('--sidecar writes how each image was made', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const { png } = await testImages(64)
-  writeFiles(studio.cwd, { 'in.png': png })
+  writeFiles(workspace.cwd, { 'in.png': png })
   const words = [
     'edit',
     ...quick,
@@ -198,12 +198,12 @@ test('--sidecar writes how each image was made', async () => {
     '--json',
     'A kite',
   ]
-  const { code, out } = await studio.run(words)
+  const { code, out } = await workspace.run(words)
   expect(code).toBe(0)
-  expect(studio.files()).toEqual(['in.png', 'x-1.png', 'x-1.png.json', 'x-2.png', 'x-2.png.json'])
+  expect(workspace.files()).toEqual(['in.png', 'x-1.png', 'x-1.png.json', 'x-2.png', 'x-2.png.json'])
   const { request_id, response, files } = JSON.parse(out) as Json
   const { revised_prompt, ...output } = files[1]
-  expect(JSON.parse(studio.read('x-2.png.json').toString())).toEqual({
+  expect(JSON.parse(workspace.read('x-2.png.json').toString())).toEqual({
     version: 2,
     generator: expect.stringMatching(/^modelgate \d/),
     time: '2026-01-01T00:00:00.000Z',
@@ -221,12 +221,12 @@ test('--sidecar writes how each image was made', async () => {
 
 test('--sidecar of an edit in place tells what the picture was before', async () => {
   const server = await localServer([images(red)])
-  const studio = studioAt(server)
+  const workspace = workspaceAt(server)
   const { png } = await testImages(64)
-  writeFiles(studio.cwd, { 'x.png': png })
+  writeFiles(workspace.cwd, { 'x.png': png })
   const words = ['edit', '-m', 'm', '--image', 'x.png', '-o', 'x.png', '--force', '--sidecar', 'A kite']
-  expect((await studio.run(words)).code).toBe(0)
-  expect(JSON.parse(studio.read('x.png.json').toString())).toMatchObject({
+  expect((await workspace.run(words)).code).toBe(0)
+  expect(JSON.parse(workspace.read('x.png.json').toString())).toMatchObject({
     inputs: [{ path: 'x.png', bytes: png.length, sha256: sha256(png) }],
     output: { path: 'x.png', bytes: red.length, sha256: sha256(red) },
   })
@@ -234,60 +234,60 @@ test('--sidecar of an edit in place tells what the picture was before', async ()
 
 test('--skip-existing makes a second run free', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const words = ['create', ...quickUrl, '-n', '3', '-o', 'x.png', '--skip-existing', 'A kite']
   const paths = 'x-1.png\nx-2.png\nx-3.png\n'
-  expect(await studio.run(words)).toMatchObject({ code: 0, out: paths })
+  expect(await workspace.run(words)).toMatchObject({ code: 0, out: paths })
   const requests = sandbox.requests().length
-  const again = await studio.run([...words, '--json'])
+  const again = await workspace.run([...words, '--json'])
   expect([again.code, sandbox.created(), sandbox.requests().length]).toEqual([0, 1, requests])
   const document = JSON.parse(again.out) as Json
   expect(await problemsBySchema('images', document)).toEqual([])
   expect(document.files).toMatchObject([{ path: 'x-1.png', width: 256 }, {}, { path: 'x-3.png' }])
   expect(document.warnings).toEqual(['All files were there already; nothing was sent.'])
-  expect(await studio.run(words)).toMatchObject({ code: 0, out: paths })
+  expect(await workspace.run(words)).toMatchObject({ code: 0, out: paths })
 })
 
 test('--skip-existing needs neither a key nor a gateway when all is there', async () => {
-  const studio = studioAt(await runningSandbox())
-  writeFiles(studio.cwd, { 'x.png': (await testImages(8)).png })
+  const workspace = workspaceAt(await runningSandbox())
+  writeFiles(workspace.cwd, { 'x.png': (await testImages(8)).png })
   const env = { MODELGATE_API_KEY: undefined }
   const words = ['create', ...quick, '-o', 'x.png', '--skip-existing', 'A kite']
-  expect(await studio.run(words, { env })).toMatchObject({ code: 0, out: 'x.png\n' })
+  expect(await workspace.run(words, { env })).toMatchObject({ code: 0, out: 'x.png\n' })
 })
 
 test('--skip-existing makes only what is missing, under its own name', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const words = ['create', ...quickUrl, '-n', '4', '-o', 'x.png', '--skip-existing', 'A kite']
   const { png } = await testImages(8)
-  writeFiles(studio.cwd, { 'x-1.png': png, 'x-3.png': png })
-  const { code, out } = await studio.run([...words, '--json'])
+  writeFiles(workspace.cwd, { 'x-1.png': png, 'x-3.png': png })
+  const { code, out } = await workspace.run([...words, '--json'])
   expect(code).toBe(0)
   const document = JSON.parse(out) as Json
   expect(document.response.data.length).toBe(2)
   expect(document.files.map(({ path }: Json) => path)).toEqual(['x-1.png', 'x-2.png', 'x-3.png', 'x-4.png'])
-  expect(studio.files()).toEqual(['x-1.png', 'x-2.png', 'x-3.png', 'x-4.png'])
-  expect(studio.read('x-1.png').equals(png)).toBe(true)
-  expect(studio.info('x-4.png')).toMatchObject({ width: 256 })
-  expect(await studio.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\nx-4.png\n' })
+  expect(workspace.files()).toEqual(['x-1.png', 'x-2.png', 'x-3.png', 'x-4.png'])
+  expect(workspace.read('x-1.png').equals(png)).toBe(true)
+  expect(workspace.info('x-4.png')).toMatchObject({ width: 256 })
+  expect(await workspace.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\nx-4.png\n' })
   expect(sandbox.created()).toBe(1)
 })
 
 test('--skip-existing prints the paths of all, made and found, in order', async () => {
-  const studio = studioAt(await runningSandbox())
-  writeFiles(studio.cwd, { 'x-1.png': (await testImages(8)).png })
+  const workspace = workspaceAt(await runningSandbox())
+  writeFiles(workspace.cwd, { 'x-1.png': (await testImages(8)).png })
   const words = ['create', ...quickUrl, '-n', '3', '-o', 'x.png', '--skip-existing', 'A kite']
-  expect(await studio.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\n' })
+  expect(await workspace.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\n' })
 })
 
 test('--skip-existing of an image that is there with another extension than usual', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const words = ['create', ...quick, '--output-format', 'jpeg', '--skip-existing', 'A kite']
-  const first = await studio.run(words)
+  const first = await workspace.run(words)
   expect(first.out).toMatch(/\.jpg\n$/)
-  expect(await studio.run(words)).toMatchObject({ code: 0, out: first.out })
+  expect(await workspace.run(words)).toMatchObject({ code: 0, out: first.out })
   expect(sandbox.created()).toBe(1)
 })
 
@@ -298,10 +298,10 @@ test.each<[string, (path: string) => void, string]>([
   ['a pipe', (path) => execFileSync('mkfifo', [path]), 'is not a regular file.'],
 ])('--skip-existing takes %s for no image, and sends nothing', async (_, make, problem) => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
-  make(join(studio.cwd, 'x-1.png'))
+  const workspace = workspaceAt(sandbox)
+  make(join(workspace.cwd, 'x-1.png'))
   const words = ['create', ...quick, '-n', '2', '-o', 'x-{index}.png', '--skip-existing', 'A kite']
-  const { code, out, err } = await studio.run(words)
+  const { code, out, err } = await workspace.run(words)
   expect([code, out, sandbox.created()]).toEqual([10, '', 0])
   expect(err).toBe(
     `modelgate: "x-1.png" ${problem}\n` +

@@ -5,26 +5,31 @@ import { decodeImage } from '../../../src/files/codecs.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { largestDifference, maskPng, meanDifference, testImages } from '../../support/test-images.ts'
-import { quick, studioAt, type Studio } from './image-run.ts'
+import { quick, workspaceAt, type Workspace } from './image-run.ts'
 
-/** A studio with pictures; for scenes they have model A's own size, so that nothing is scaled. */
-async function editStudio(media: 'scenes' | 'flat' = 'flat'): Promise<{
-  studio: Studio
+/** A workspace with pictures; for scenes they have model A's own size, so that nothing is scaled. */
+async function editWorkspace(media: 'scenes' | 'flat' = 'flat'): Promise<{
+  workspace: Workspace
   sandbox: Awaited<ReturnType<typeof runningSandbox>>
 }> {
   const sandbox = await runningSandbox({ media })
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const side = media === 'scenes' ? 1024 : 64
   const { png, jpeg, webp } = await testImages(side)
-  writeFiles(studio.cwd, { 'in.png': png, 'in.jpg': jpeg, 'in.webp': webp, 'mask.png': await maskPng(side) })
-  return { studio, sandbox }
+  writeFiles(workspace.cwd, {
+    'in.png': png,
+    'in.jpg': jpeg,
+    'in.webp': webp,
+    'mask.png': await maskPng(side),
+  })
+  return { workspace, sandbox }
 }
 
 test('an edit changes what the mask opens, and nothing else', async () => {
-  const { studio, sandbox } = await editStudio('scenes')
+  const { workspace, sandbox } = await editWorkspace('scenes')
   const words = ['edit', ...quick, '--image', 'in.png', '--mask', 'mask.png', '-o', 'out.png', 'A red kite']
-  expect(await studio.run(words)).toMatchObject({ code: 0, out: 'out.png\n' })
-  const [before, after] = [await studio.pixels('in.png'), await studio.pixels('out.png')]
+  expect(await workspace.run(words)).toMatchObject({ code: 0, out: 'out.png\n' })
+  const [before, after] = [await workspace.pixels('in.png'), await workspace.pixels('out.png')]
   const isOpen = (x: number, y: number) => Math.abs(x / 1024 - 0.5) < 0.25 && Math.abs(y / 1024 - 0.5) < 0.25
   expect(largestDifference(before, after, (x, y) => !isOpen(x, y))).toBe(0)
   expect(largestDifference(before, after, isOpen)).toBeGreaterThan(50)
@@ -32,19 +37,19 @@ test('an edit changes what the mask opens, and nothing else', async () => {
 })
 
 test('an edit without a mask keeps the picture recognisable', async () => {
-  const { studio } = await editStudio('scenes')
+  const { workspace } = await editWorkspace('scenes')
   const words = ['edit', ...quick, '--image', 'in.jpg', '-o', 'out.png', 'A red kite']
-  expect((await studio.run(words)).code).toBe(0)
-  const [before, after] = [await studio.pixels('in.jpg'), await studio.pixels('out.png')]
+  expect((await workspace.run(words)).code).toBe(0)
+  const [before, after] = [await workspace.pixels('in.jpg'), await workspace.pixels('out.png')]
   const difference = meanDifference(before, after)
   expect(difference).toBeGreaterThan(0.5)
   expect(difference).toBeLessThan(100)
 })
 
 test('several images of all types are sent in their order, and the first is edited', async () => {
-  const { studio, sandbox } = await editStudio('scenes')
+  const { workspace, sandbox } = await editWorkspace('scenes')
   const images = ['--image', 'in.png', '--image', 'in.webp', '--image', 'in.jpg']
-  const { code, out } = await studio.run([
+  const { code, out } = await workspace.run([
     'edit',
     ...quick,
     ...images,
@@ -59,13 +64,13 @@ test('several images of all types are sent in their order, and the first is edit
   // Every source counts 645 tokens.
   expect(JSON.parse(out)).toMatchObject({ files: [{ path: 'x.png' }] })
   const corner = (x: number, y: number) => x < 200 && y < 200
-  expect(largestDifference(await studio.pixels('in.png'), await studio.pixels('x.png'), corner)).toBe(0)
+  expect(largestDifference(await workspace.pixels('in.png'), await workspace.pixels('x.png'), corner)).toBe(0)
   expect(sandbox.created()).toBe(1)
 })
 
 test('the default model of an edit is said aloud, and the gateway decides', async () => {
-  const { studio, sandbox } = await editStudio()
-  const { code, err } = await studio.run([
+  const { workspace, sandbox } = await editWorkspace()
+  const { code, err } = await workspace.run([
     'edit',
     '--image',
     'in.png',
@@ -79,22 +84,22 @@ test('the default model of an edit is said aloud, and the gateway decides', asyn
   expect(err).toMatch(
     /^warning: No model was given: the gateway takes image-model-b, the default of an edit\./,
   )
-  expect(studio.info('x.png')).toMatchObject({ width: 256 })
+  expect(workspace.info('x.png')).toMatchObject({ width: 256 })
   expect(sandbox.requests()[0]?.model).toBeUndefined()
 })
 
 test('an image from a pipe', async () => {
-  const { studio } = await editStudio()
+  const { workspace } = await editWorkspace()
   const words = ['edit', ...quick, '--image', '-', '-o', 'x.png', 'A red kite']
-  expect(await studio.run(words, { stdin: studio.read('in.webp') })).toMatchObject({
+  expect(await workspace.run(words, { stdin: workspace.read('in.webp') })).toMatchObject({
     code: 0,
     out: 'x.png\n',
   })
 })
 
 test('an image from the gateway itself, by its URL', async () => {
-  const { studio, sandbox } = await editStudio()
-  const made = await studio.run([
+  const { workspace, sandbox } = await editWorkspace()
+  const made = await workspace.run([
     'create',
     '-m',
     'dall-e-2',
@@ -115,39 +120,43 @@ test('an image from the gateway itself, by its URL', async () => {
     'x.png',
     'Blue',
   ]
-  expect((await studio.run(words)).code).toBe(0)
-  expect(studio.info('x.png')).toMatchObject({ width: 256 })
+  expect((await workspace.run(words)).code).toBe(0)
+  expect(workspace.info('x.png')).toMatchObject({ width: 256 })
   expect(sandbox.created()).toBe(2)
 })
 
 const run = promisify(execFile)
 
 test('--curl is a command that creates the same edit', async () => {
-  const { studio, sandbox } = await editStudio()
-  writeFiles(studio.cwd, { 'it\'s "odd" $HOME;type=x.png': studio.read('in.png') })
+  const { workspace, sandbox } = await editWorkspace()
+  writeFiles(workspace.cwd, { 'it\'s "odd" $HOME;type=x.png': workspace.read('in.png') })
   const name = 'it\'s "odd" $HOME;type=x.png'
   const fields = ['--user', 'me; type=text/html \'q\' "d" @file <file', '-n', '1', '--output-format', 'webp']
   const images = ['--image', name, '--image', 'in.jpg', '--mask', 'mask.png']
   const words = ['edit', ...quick, ...fields, ...images, 'Ödd \'"\\ $(touch pwned) `touch pwned`\n@in.png']
-  const { code, out } = await studio.run([...words, '--curl'])
+  const { code, out } = await workspace.run([...words, '--curl'])
   expect([code, sandbox.requests().length]).toEqual([0, 0])
-  const options = { cwd: studio.cwd, maxBuffer: 1e8, env: { ...process.env, MODELGATE_API_KEY: 'test-key' } }
+  const options = {
+    cwd: workspace.cwd,
+    maxBuffer: 1e8,
+    env: { ...process.env, MODELGATE_API_KEY: 'test-key' },
+  }
   const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], options)
   const reply = JSON.parse(stdout) as { data: { b64_json: string }[] }
   expect(sandbox.requests()).toMatchObject([{ status: 200, created: true, model: 'gpt-image-1' }])
   const { width } = await decodeImage(Buffer.from(reply.data[0]!.b64_json, 'base64'), 'image/webp')
   expect(width).toBe(1024)
-  expect(studio.files()).not.toContain('pwned')
+  expect(workspace.files()).not.toContain('pwned')
   // The same seed and the same words: what the program makes of them is the same picture.
-  const other = studioAt(await runningSandbox())
-  for (const file of [name, 'in.jpg', 'mask.png']) writeFiles(other.cwd, { [file]: studio.read(file) })
+  const other = workspaceAt(await runningSandbox())
+  for (const file of [name, 'in.jpg', 'mask.png']) writeFiles(other.cwd, { [file]: workspace.read(file) })
   expect((await other.run([...words, '-o', 'same.webp'])).code).toBe(0)
   expect(other.read('same.webp').equals(Buffer.from(reply.data[0]!.b64_json, 'base64'))).toBe(true)
 })
 
 test('--curl of a creation is one, too', async () => {
-  const { studio, sandbox } = await editStudio()
-  const { out } = await studio.run(['create', ...quick, '--curl', 'It\'s a "red" kite\\ $HOME'])
+  const { workspace, sandbox } = await editWorkspace()
+  const { out } = await workspace.run(['create', ...quick, '--curl', 'It\'s a "red" kite\\ $HOME'])
   const env = { ...process.env, MODELGATE_API_KEY: 'test-key' }
   const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], {
     maxBuffer: 1e8,
@@ -158,11 +167,19 @@ test('--curl of a creation is one, too', async () => {
 })
 
 test('--dry-run shows every part with its type and size, and sends nothing', async () => {
-  const { studio, sandbox } = await editStudio()
+  const { workspace, sandbox } = await editWorkspace()
   const images = ['--image', 'in.png', '--image', 'in.jpg', '--mask', 'mask.png']
-  const { code, out } = await studio.run(['edit', ...quick, ...images, '-n', '2', '--dry-run', 'A red kite'])
+  const { code, out } = await workspace.run([
+    'edit',
+    ...quick,
+    ...images,
+    '-n',
+    '2',
+    '--dry-run',
+    'A red kite',
+  ])
   expect(code).toBe(0)
-  const bytes = (name: string) => studio.read(name).length
+  const bytes = (name: string) => workspace.read(name).length
   const file = (name: string, path: string, media_type: string) => {
     return { name, path, file_name: path, media_type, bytes: bytes(path) }
   }
@@ -184,12 +201,12 @@ test('--dry-run shows every part with its type and size, and sends nothing', asy
     ]),
   )
   expect((parts as unknown[]).length).toBe(7)
-  expect([sandbox.requests().length, studio.files().length]).toEqual([0, 4])
+  expect([sandbox.requests().length, workspace.files().length]).toEqual([0, 4])
 })
 
 test('one image is called image, several image[]', async () => {
-  const { studio } = await editStudio()
-  const { out } = await studio.run(['edit', ...quick, '--image', 'in.png', '--dry-run', 'A red kite'])
+  const { workspace } = await editWorkspace()
+  const { out } = await workspace.run(['edit', ...quick, '--image', 'in.png', '--dry-run', 'A red kite'])
   const names = (JSON.parse(out) as { parts: { name: string }[] }).parts.map(({ name }) => name)
   expect(names.filter((name) => name.startsWith('image'))).toEqual(['image'])
 })

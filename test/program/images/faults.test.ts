@@ -6,7 +6,7 @@ import { testImages } from '../../support/test-images.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { advanceUntilSettled } from '../../gateway/test-gateway.ts'
 import { startProgram } from '../start-program.ts'
-import { quick, quickUrl, studioAt } from './image-run.ts'
+import { quick, quickUrl, workspaceAt } from './image-run.ts'
 
 interface Case {
   readonly fault: FaultRule
@@ -126,10 +126,10 @@ describe.each(['create', 'edit'] as const)('%s', (command) => {
     const { fault, words = base64, created = 0, saved, kept } = one
     const { exit, attempts } = command === 'edit' ? { ...one, ...one.edit } : one
     const sandbox = await runningSandbox({ faults: [{ ...fault, endpoint }] })
-    const studio = studioAt(sandbox)
+    const workspace = workspaceAt(sandbox)
     const source = command === 'create' ? [] : ['--image', 'in.png']
-    writeFiles(studio.cwd, { 'in.png': (await testImages(64)).png })
-    const { code, out, err } = await studio.runThroughWaits([
+    writeFiles(workspace.cwd, { 'in.png': (await testImages(64)).png })
+    const { code, out, err } = await workspace.runThroughWaits([
       command,
       ...words,
       ...source,
@@ -142,7 +142,9 @@ describe.each(['create', 'edit'] as const)('%s', (command) => {
     const names = ['in.png', ...(kept ? ['x.damaged.png'] : []), ...(saved ? ['x.png'] : [])]
     // What comes before a reset may be lost on its way, or not.
     const found =
-      fault.action === 'reset' ? studio.files().filter((name) => name !== 'x.damaged.png') : studio.files()
+      fault.action === 'reset'
+        ? workspace.files().filter((name) => name !== 'x.damaged.png')
+        : workspace.files()
     expect(found).toEqual(names)
     expect(out).toBe(saved ? 'x.png\n' : '')
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
@@ -154,9 +156,9 @@ describe.each(['create', 'edit'] as const)('%s', (command) => {
 
 test('an image that is sent twice is saved twice, with a word', async () => {
   const sandbox = await runningSandbox({ faults: [{ action: 'duplicate-terminal' }] })
-  const studio = studioAt(sandbox)
-  const { code, err } = await studio.run(['create', ...stream, '-o', 'x.png', 'A kite'])
-  expect([code, studio.files(), sandbox.created()]).toEqual([0, ['x-2.png', 'x.png'], 1])
+  const workspace = workspaceAt(sandbox)
+  const { code, err } = await workspace.run(['create', ...stream, '-o', 'x.png', 'A kite'])
+  expect([code, workspace.files(), sandbox.created()]).toEqual([0, ['x-2.png', 'x.png'], 1])
   expect(err).toContain('2 images came, 1 was asked for.')
 })
 
@@ -181,8 +183,8 @@ test.each([
 test('a download that is cut by the sandbox is resumed, and nothing is made twice', async () => {
   const faults = [{ action: 'reset', at: 1000, endpoint: 'image-files', times: 2 }] as const
   const sandbox = await runningSandbox({ faults })
-  const studio = studioAt(sandbox)
-  const { code, waits } = await studio.runThroughWaits(['create', ...quickUrl, '-o', 'x.png', 'A kite'])
+  const workspace = workspaceAt(sandbox)
+  const { code, waits } = await workspace.runThroughWaits(['create', ...quickUrl, '-o', 'x.png', 'A kite'])
   expect([code, waits.length, sandbox.created()]).toEqual([0, 2, 1])
   expect(sandbox.requests().map(({ method, status }) => `${method} ${status}`)).toEqual([
     'POST 200',
@@ -190,7 +192,7 @@ test('a download that is cut by the sandbox is resumed, and nothing is made twic
     'GET 206',
     'GET 206',
   ])
-  expect((await studio.pixels('x.png')).width).toBe(256)
+  expect((await workspace.pixels('x.png')).width).toBe(256)
 })
 
 test.each([
@@ -200,9 +202,9 @@ test.each([
   ['fewer', 0, 1],
 ] as const)('the scenario %s: %i', async (scenario, exit, created) => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const words = ['create', ...quickUrl, '-n', '2', '-o', 'x.png', `[sandbox:${scenario}] A kite`]
-  const { code } = await studio.run(words)
+  const { code } = await workspace.run(words)
   expect([code, sandbox.created()]).toEqual([exit, created])
-  expect(studio.files()).toEqual(scenario === 'fewer' ? ['x-1.png'] : [])
+  expect(workspace.files()).toEqual(scenario === 'fewer' ? ['x-1.png'] : [])
 })

@@ -11,10 +11,10 @@ import type { TestOverrides } from '../../support/test-context.ts'
 import { startProgram } from '../start-program.ts'
 
 /** A folder for one test, and the program run in it. */
-export interface Studio {
+export interface Workspace {
   readonly cwd: string
   /**
-   * Runs `image` with these words against the gateway of the studio, and checks what holds for all runs: no trace of
+   * Runs `image` with these words against the gateway of the workspace, and checks what holds for all runs: no trace of
    * the key, and no temporary file left.
    */
   run(words: readonly string[], more?: TestOverrides): Promise<RunResult>
@@ -33,7 +33,7 @@ export interface Studio {
 }
 
 /** @param gateway a sandbox or a local server */
-export function studioAt(gateway: Pick<Sandbox, 'url'>): Studio {
+export function workspaceAt(gateway: Pick<Sandbox, 'url'>): Workspace {
   const cwd = temporaryFolder()
   const state = temporaryFolder()
   const key = canaryKey().replaceAll(/[^\w+/]/g, 'x')

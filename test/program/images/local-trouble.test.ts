@@ -35,7 +35,7 @@ import {
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { paddedPng } from '../../support/test-images.ts'
 import { startProgram } from '../start-program.ts'
-import { studioAt } from './image-run.ts'
+import { workspaceAt } from './image-run.ts'
 import { base64, blue, completed, images, large, partial, red, resultOf } from './replies.ts'
 import { silentGateway } from './silent-gateway.ts'
 
@@ -63,49 +63,49 @@ test.each<[string, readonly string[], number, RegExp]>([
   ['a name that is too long', ['-o', `${'x'.repeat(300)}.png`], 10, /too long|long/],
 ])('%s is found before anything is sent', async (_, words, exit, says) => {
   const gateway = await silentGateway()
-  const studio = studioAt(gateway)
-  writeFiles(studio.cwd, { 'taken.png': 'mine', 'n-2.png': 'mine' })
-  symlinkSync(join(studio.cwd, 'missing'), join(studio.cwd, 'broken'))
-  const { code, out, err } = await studio.run([...create, ...words])
+  const workspace = workspaceAt(gateway)
+  writeFiles(workspace.cwd, { 'taken.png': 'mine', 'n-2.png': 'mine' })
+  symlinkSync(join(workspace.cwd, 'missing'), join(workspace.cwd, 'broken'))
+  const { code, out, err } = await workspace.run([...create, ...words])
   expect([code, out, gateway.calls]).toEqual([exit, '', 0])
   expect(err).toMatch(says)
   expect(err).not.toMatch(/billed/)
   expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(1)
-  expect(studio.files()).toEqual(['n-2.png', 'taken.png'])
+  expect(workspace.files()).toEqual(['n-2.png', 'taken.png'])
 })
 
 test.skipIf(process.getuid?.() === 0)('a read-only folder is found before anything is sent', async () => {
   const gateway = await silentGateway()
-  const studio = studioAt(gateway)
-  mkdirSync(join(studio.cwd, 'closed'), 0o500)
-  const { code, err } = await studio.run([...create, '-o', 'closed/x.png'])
+  const workspace = workspaceAt(gateway)
+  mkdirSync(join(workspace.cwd, 'closed'), 0o500)
+  const { code, err } = await workspace.run([...create, '-o', 'closed/x.png'])
   expect([code, gateway.calls]).toEqual([10, 0])
   expect(err).toMatch(/closed/)
-  chmodSync(join(studio.cwd, 'closed'), 0o700)
+  chmodSync(join(workspace.cwd, 'closed'), 0o700)
 })
 
 test('a folder that vanishes while the image comes', async () => {
   const { promise: gone, resolve: go } = Promise.withResolvers<void>()
   const server = await localServer([inTwo(large, gone)])
-  const studio = studioAt(server)
-  mkdirSync(join(studio.cwd, 'out'))
-  const ended = studio.run([...create, '-o', 'out/x.png'])
+  const workspace = workspaceAt(server)
+  mkdirSync(join(workspace.cwd, 'out'))
+  const ended = workspace.run([...create, '-o', 'out/x.png'])
   await until(() => server.taken > 0)
-  rmSync(join(studio.cwd, 'out'), { recursive: true })
+  rmSync(join(workspace.cwd, 'out'), { recursive: true })
   go()
   const { code, out, err } = await ended
-  expect([code, out, studio.files()]).toEqual([10, '', []])
+  expect([code, out, workspace.files()]).toEqual([10, '', []])
   expect(err).toMatch(/^modelgate: .*out\/x\.png.* It is kept in ".*\/rescued\/.*-x\.png" instead\.$/m)
-  expect(studio.rescued()).toEqual(new Map([['x.png', large]]))
+  expect(workspace.rescued()).toEqual(new Map([['x.png', large]]))
 })
 
 test('a file that appears while the image comes stays, and the image gets the next name', async () => {
   const { promise: there, resolve: go } = Promise.withResolvers<void>()
   const server = await localServer([inTwo(red, there)])
-  const studio = studioAt(server)
-  const ended = studio.run([...create, '-o', 'x.png', '--json'])
+  const workspace = workspaceAt(server)
+  const ended = workspace.run([...create, '-o', 'x.png', '--json'])
   await until(() => server.taken > 0)
-  writeFiles(studio.cwd, { 'x.png': 'mine' })
+  writeFiles(workspace.cwd, { 'x.png': 'mine' })
   go()
   const { code, out } = await ended
   expect(code).toBe(0)
@@ -113,8 +113,8 @@ test('a file that appears while the image comes stays, and the image gets the ne
     files: [{ path: 'x-2.png' }],
     warnings: ['x.png was taken meanwhile; the image is in x-2.png.'],
   })
-  expect(studio.read('x.png').toString()).toBe('mine')
-  expect(studio.read('x-2.png').equals(red)).toBe(true)
+  expect(workspace.read('x.png').toString()).toBe('mine')
+  expect(workspace.read('x-2.png').equals(red)).toBe(true)
 })
 
 test('a preview that cannot be kept costs no image', async () => {
@@ -123,14 +123,14 @@ test('a preview that cannot be kept costs no image', async () => {
   const server = await localServer([
     [readAll, write(head(200, { 'content-type': 'text/event-stream' })), hold(there), write(body), end],
   ])
-  const studio = studioAt(server)
+  const workspace = workspaceAt(server)
   const words = [...create, '--stream', '--partial-images', '1', '--save-partials', '-o', 'x.png', '--json']
-  const ended = studio.run(words)
+  const ended = workspace.run(words)
   await until(() => server.taken > 0)
-  mkdirSync(join(studio.cwd, 'x-partial-0.png'))
+  mkdirSync(join(workspace.cwd, 'x-partial-0.png'))
   go()
   const { code, out } = await ended
-  expect([code, studio.files()]).toEqual([0, ['x.png']])
+  expect([code, workspace.files()]).toEqual([0, ['x.png']])
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x.png' }],
     partials: [],
@@ -141,31 +141,31 @@ test('a preview that cannot be kept costs no image', async () => {
 test('of two programs that write the same name both keep their image', async () => {
   const { promise: both, resolve: go } = Promise.withResolvers<void>()
   const server = await localServer([inTwo(red, both), inTwo(blue, both)])
-  const studio = studioAt(server)
+  const workspace = workspaceAt(server)
   // Temporary files of the other run are no leftovers: only what is there in the end counts.
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
-  const run = () => runMain(['image', ...create, '-o', 'x.png'], { cwd: studio.cwd, env })
+  const run = () => runMain(['image', ...create, '-o', 'x.png'], { cwd: workspace.cwd, env })
   const ended = [run(), run()]
   await until(() => server.requests.filter(({ complete }) => complete).length === 2)
   go()
   const results = await Promise.all(ended)
   expect(results.map(({ code }) => code)).toEqual([0, 0])
   expect(results.map(({ out }) => out).sort()).toEqual(['x-2.png\n', 'x.png\n'])
-  expect(studio.files()).toEqual(['x-2.png', 'x.png'])
-  const contents = studio.files().map((name) => studio.read(name).toString('base64'))
+  expect(workspace.files()).toEqual(['x-2.png', 'x.png'])
+  const contents = workspace.files().map((name) => workspace.read(name).toString('base64'))
   expect(contents.sort()).toEqual([base64(red), base64(blue)].sort())
 })
 
 test('--force replaces what appears meanwhile', async () => {
   const { promise: there, resolve: go } = Promise.withResolvers<void>()
   const server = await localServer([inTwo(red, there)])
-  const studio = studioAt(server)
-  const ended = studio.run([...create, '-o', 'x.png', '--force'])
+  const workspace = workspaceAt(server)
+  const ended = workspace.run([...create, '-o', 'x.png', '--force'])
   await until(() => server.taken > 0)
-  writeFiles(studio.cwd, { 'x.png': 'theirs' })
+  writeFiles(workspace.cwd, { 'x.png': 'theirs' })
   go()
   expect((await ended).out).toBe('x.png\n')
-  expect(studio.read('x.png').equals(red)).toBe(true)
+  expect(workspace.read('x.png').equals(red)).toBe(true)
 })
 
 test('Ctrl-C keeps the images that have come, and nothing half', async () => {
@@ -223,12 +223,12 @@ test('Ctrl-C while results are downloaded keeps those that have come, and tells 
 
 test('a full standard output does not lose the image', async () => {
   const server = await localServer([images(red)])
-  const studio = studioAt(server)
+  const workspace = workspaceAt(server)
   const stdout = memorySink()
   stdout.fail(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }))
-  const { code } = await studio.run([...create, '-o', 'x.png'], { stdout })
+  const { code } = await workspace.run([...create, '-o', 'x.png'], { stdout })
   expect(code).not.toBe(0)
-  expect(studio.read('x.png').equals(red)).toBe(true)
+  expect(workspace.read('x.png').equals(red)).toBe(true)
 })
 
 test.each<[string, (path: string) => void]>([
@@ -240,18 +240,18 @@ test.each<[string, (path: string) => void]>([
   // Longer than all that the system takes of a connection to which nobody listens.
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const server = await localServer([[readHead, hold(begun), deaf, hold(changed), hear, readAll]])
-  const studio = studioAt(server)
-  writeFiles(studio.cwd, { 'in.png': paddedPng(red, 30_000_000) })
+  const workspace = workspaceAt(server)
+  writeFiles(workspace.cwd, { 'in.png': paddedPng(red, 30_000_000) })
   const argv = ['image', 'edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite']
   const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
-  const ended = runMain(argv, { cwd: studio.cwd, env })
+  const ended = runMain(argv, { cwd: workspace.cwd, env })
   // More than the head of the file's part: the file has been opened.
   await until(() => (server.requests[0]?.body.length ?? 0) >= 1000)
   begin()
-  change(join(studio.cwd, 'in.png'))
+  change(join(workspace.cwd, 'in.png'))
   go()
   const { code, err } = await ended
-  expect([code, studio.files()]).toEqual([10, ['in.png']])
+  expect([code, workspace.files()]).toEqual([10, ['in.png']])
   expect(err).toMatch(/^modelgate: .*in\.png.* changed/m)
 })
 
@@ -259,13 +259,13 @@ test('a picture that is gone when the upload is tried again has cost nothing', a
   const { promise: gone, resolve: go } = Promise.withResolvers<void>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const server = await localServer([[readHead, hold(begun), deaf, hold(gone), reset], [readHead]])
-  const studio = studioAt(server)
-  writeFiles(studio.cwd, { 'in.png': paddedPng(red, 30_000_000) })
-  const ended = studio.runThroughWaits(['edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite'])
+  const workspace = workspaceAt(server)
+  writeFiles(workspace.cwd, { 'in.png': paddedPng(red, 30_000_000) })
+  const ended = workspace.runThroughWaits(['edit', '-m', 'm', '--image', 'in.png', '-o', 'x.png', 'A kite'])
   // More than the head of the file's part: the file has been opened.
   await until(() => (server.requests[0]?.body.length ?? 0) >= 1000)
   begin()
-  rmSync(join(studio.cwd, 'in.png'))
+  rmSync(join(workspace.cwd, 'in.png'))
   go()
   const { code, err } = await ended
   expect(code).toBe(10)

@@ -11,7 +11,7 @@ import {
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
-import { studioAt } from './image-run.ts'
+import { workspaceAt } from './image-run.ts'
 import { blue, images, large, red } from './replies.ts'
 
 const html = '<html><title>Sign in</title></html>'
@@ -236,8 +236,8 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
 
   test('in words', async () => {
     const server = await localServer([images({ url }), ...one.downloads])
-    const studio = studioAt(server)
-    const { code, out, err, waits } = await studio.runThroughWaits([
+    const workspace = workspaceAt(server)
+    const { code, out, err, waits } = await workspace.runThroughWaits([
       'create',
       '-m',
       'm',
@@ -247,8 +247,8 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
     ])
     expect([code, waits.length]).toEqual([one.exit, one.waits ?? 0])
     const name = one.saved !== undefined ? 'x.png' : one.damaged !== undefined ? 'x.damaged.png' : undefined
-    expect(studio.files()).toEqual(name === undefined ? [] : [name])
-    expect(name === undefined || studio.read(name).equals((one.saved ?? one.damaged)!)).toBe(true)
+    expect(workspace.files()).toEqual(name === undefined ? [] : [name])
+    expect(name === undefined || workspace.read(name).equals((one.saved ?? one.damaged)!)).toBe(true)
     expect(out).toBe(one.saved === undefined ? '' : 'x.png\n')
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
     expect(problems.length).toBe(one.saved === undefined ? 1 : 0)
@@ -261,8 +261,8 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
 
   test('as JSON: billed, and where it is', async () => {
     const server = await localServer([images({ url }), ...one.downloads])
-    const studio = studioAt(server)
-    const { code, out, err } = await studio.runThroughWaits([
+    const workspace = workspaceAt(server)
+    const { code, out, err } = await workspace.runThroughWaits([
       'create',
       '-m',
       'm',
@@ -292,9 +292,9 @@ test('the key goes to the gateway alone', async () => {
     redirect(`${other.url}/b.png`),
     picture(red),
   ])
-  const studio = studioAt(server)
+  const workspace = workspaceAt(server)
   const words = ['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite']
-  expect((await studio.run(words)).code).toBe(0)
+  expect((await workspace.run(words)).code).toBe(0)
   expect(other.requests.map(({ line, headers }) => [line, headers['authorization']])).toEqual([
     ['GET /direct.png HTTP/1.1', undefined],
     ['GET /b.png HTTP/1.1', undefined],
@@ -311,15 +311,25 @@ test('of several results one that is gone does not keep the others', async () =>
     text('', { status: 403 }),
     picture(blue),
   ])
-  const studio = studioAt(server)
-  const { code, out } = await studio.run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', '--json', 'A kite'])
+  const workspace = workspaceAt(server)
+  const { code, out } = await workspace.run([
+    'create',
+    '-m',
+    'm',
+    '-n',
+    '3',
+    '-o',
+    'x.png',
+    '--json',
+    'A kite',
+  ])
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x-1.png' }, { path: 'x-3.png' }],
     failures: [{ index: 2, code: 'url_expired' }],
     links: [{ index: 2, url: `${server.url}/2` }],
   })
-  expect(studio.files()).toEqual(['x-1.png', 'x-3.png'])
+  expect(workspace.files()).toEqual(['x-1.png', 'x-3.png'])
 })
 
 test('in words, too, one that is gone is told with its address', async () => {
@@ -328,7 +338,16 @@ test('in words, too, one that is gone is told with its address', async () => {
     picture(red),
     text('', { status: 403 }),
   ])
-  const { code, err } = await studioAt(server).run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'])
+  const { code, err } = await workspaceAt(server).run([
+    'create',
+    '-m',
+    'm',
+    '-n',
+    '2',
+    '-o',
+    'x.png',
+    'A kite',
+  ])
   expect(code).toBe(12)
   expect(err).toMatch(/^image 2 failed: .* \(HTTP 403\)\. The image has been made; its address is http/m)
   expect(err).toContain(`its address is ${server.url}/2\n`)
@@ -337,7 +356,16 @@ test('in words, too, one that is gone is told with its address', async () => {
 test('of several that are gone each is told with its address', async () => {
   const gone = text('', { status: 403 })
   const server = await localServer([images({ url: '/1' }, { url: '/2' }), gone, gone])
-  const { code, err } = await studioAt(server).run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite'])
+  const { code, err } = await workspaceAt(server).run([
+    'create',
+    '-m',
+    'm',
+    '-n',
+    '2',
+    '-o',
+    'x.png',
+    'A kite',
+  ])
   expect(code).toBe(4)
   const told = err.split('\n').filter((line) => line.includes('its address is'))
   expect(told.map((line) => line.replace(/^.* /, ''))).toEqual([`${server.url}/1`, `${server.url}/2`])
@@ -348,7 +376,7 @@ test('--no-download prints addresses that can be used, one a line', async () => 
   const sent = 'https://a.example/%2f?sig=A%3d&&x'
   const server = await localServer([images({ url: '/1?x=y' }, { url: odd }, { url: sent })])
   const words = ['create', '-m', 'm', '-n', '3', '--no-download', 'A kite']
-  const { code, out } = await studioAt(server).run(words)
+  const { code, out } = await workspaceAt(server).run(words)
   expect([code, out.trimEnd().split('\n')]).toEqual([
     0,
     [`${server.url}/1?x=y`, 'https://a.example/b/c%1B[31m?d=%2F#e', sent],
@@ -362,7 +390,7 @@ test('what has been fetched is told before the next is fetched', async () => {
     text('', { status: 403 }),
   ])
   const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', '--jsonl', 'A kite']
-  const { out } = await studioAt(server).run(words)
+  const { out } = await workspaceAt(server).run(words)
   const events = out
     .trimEnd()
     .split('\n')
@@ -372,16 +400,16 @@ test('what has been fetched is told before the next is fetched', async () => {
 
 test('of a reply that is half broken, what has an address is fetched', async () => {
   const server = await localServer([images({ url: '/1' }, { b64_json: '*' }, red), picture(blue)])
-  const studio = studioAt(server)
-  const { code, out } = await studio.run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite'])
+  const workspace = workspaceAt(server)
+  const { code, out } = await workspace.run(['create', '-m', 'm', '-n', '3', '-o', 'x.png', 'A kite'])
   expect([code, out]).toEqual([12, 'x-1.png\nx-3.png\n'])
-  expect(studio.read('x-1.png').equals(blue)).toBe(true)
+  expect(workspace.read('x-1.png').equals(blue)).toBe(true)
 })
 
 test('--allow-private-urls lets an address through that is not public', async () => {
   const server = await localServer([images({ url: 'http://127.0.0.2:1/a.png' })])
   const words = ['create', '-m', 'm', '--allow-private-urls', '-o', 'x.png', '--max-retries', '0', 'A kite']
-  const { code, err } = await studioAt(server).run(words)
+  const { code, err } = await workspaceAt(server).run(words)
   // Nobody listens there; the image has been made all the same, so it is no reason to make it again.
   expect(code).toBe(5)
   expect(err).toContain('http://127.0.0.2:1/a.png')
@@ -396,9 +424,9 @@ test('an image that cannot be verified, of another format or of none that is kno
     picture(bitmap),
     picture(unknown),
   ])
-  const studio = studioAt(server)
+  const workspace = workspaceAt(server)
   const words = ['create', '-m', 'm', '-n', '3', '-o', 'x-{index}.{ext}', '--json', 'A kite']
-  const { code, out } = await studio.run(words)
+  const { code, out } = await workspace.run(words)
   expect([code, JSON.parse(out)]).toMatchObject([
     0,
     {
@@ -412,5 +440,5 @@ test('an image that cannot be verified, of another format or of none that is kno
       ),
     },
   ])
-  expect(studio.read('x-3.bin').equals(unknown)).toBe(true)
+  expect(workspace.read('x-3.bin').equals(unknown)).toBe(true)
 })

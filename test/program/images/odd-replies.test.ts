@@ -11,7 +11,7 @@ import {
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
-import { studioAt } from './image-run.ts'
+import { workspaceAt } from './image-run.ts'
 import { html, type OddReply } from './odd-replies/odd-reply.ts'
 import { severalReplies } from './odd-replies/several.ts'
 import { singleReplies } from './odd-replies/single.ts'
@@ -33,12 +33,12 @@ const wordsOf = ({ words = [] }: OddReply) => [
 describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s', (_, one) => {
   test('in words', async () => {
     const server = await localServer([one.reply])
-    const studio = studioAt(server)
-    const { code, out, err } = await studio.run(wordsOf(one))
+    const workspace = workspaceAt(server)
+    const { code, out, err } = await workspace.run(wordsOf(one))
     const names = Object.keys(one.files ?? {})
     const kept = { ...one.files, ...one.damaged }
-    expect([code, studio.files()]).toEqual([one.exit, Object.keys(kept).toSorted()])
-    for (const [name, bytes] of Object.entries(kept)) expect(studio.read(name).equals(bytes)).toBe(true)
+    expect([code, workspace.files()]).toEqual([one.exit, Object.keys(kept).toSorted()])
+    for (const [name, bytes] of Object.entries(kept)) expect(workspace.read(name).equals(bytes)).toBe(true)
     expect(out).toBe(names.map((name) => `${name}\n`).join(''))
     expect(err).toMatch(one.says ?? (one.exit === 0 ? /^image 1: |^$/m : /^modelgate: /m))
     const problems = err.split('\n').filter((line) => line.startsWith('modelgate: '))
@@ -48,8 +48,8 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
 
   test('as JSON', async () => {
     const server = await localServer([one.reply])
-    const studio = studioAt(server)
-    const { code, out, err } = await studio.run([...wordsOf(one), '--json'])
+    const workspace = workspaceAt(server)
+    const { code, out, err } = await workspace.run([...wordsOf(one), '--json'])
     expect(code).toBe(one.exit)
     const isDocument = one.exit === 0 || one.exit === 12
     const lines = err.split('\n').filter((line) => line.startsWith('{'))
@@ -67,8 +67,8 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
 
   test('as JSON lines', async () => {
     const server = await localServer([one.reply])
-    const studio = studioAt(server)
-    const { code, out } = await studio.run([...wordsOf(one), '--jsonl'])
+    const workspace = workspaceAt(server)
+    const { code, out } = await workspace.run([...wordsOf(one), '--jsonl'])
     expect(code).toBe(one.exit)
     const events = out
       .trimEnd()
@@ -88,8 +88,18 @@ describe.each(cases.map((one) => [`${one.exit} ${one.name}`, one] as const))('%s
 test('a reply of which a part is broken keeps what it said of the others', async () => {
   const reply = resultOf({ b64_json: base64(red), revised_prompt: 'A red kite' }, {})
   const server = await localServer([json(reply, { headers: { 'x-request-id': 'req-7' } })])
-  const studio = studioAt(server)
-  const { code, out } = await studio.run(['create', '-m', 'm', '-n', '2', '-o', 'x.png', '--json', 'A kite'])
+  const workspace = workspaceAt(server)
+  const { code, out } = await workspace.run([
+    'create',
+    '-m',
+    'm',
+    '-n',
+    '2',
+    '-o',
+    'x.png',
+    '--json',
+    'A kite',
+  ])
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x-1.png', revised_prompt: 'A red kite' }],
@@ -102,21 +112,21 @@ test('a reply of which a part is broken keeps what it said of the others', async
 
 test('an image more than asked for is not mixed into standard output', async () => {
   const server = await localServer([images(red, blue)])
-  const { code, bytes, err } = await studioAt(server).run(['create', '-m', 'm', '-o', '-', 'A kite'])
+  const { code, bytes, err } = await workspaceAt(server).run(['create', '-m', 'm', '-o', '-', 'A kite'])
   expect([code, bytes.equals(red)]).toEqual([0, true])
   expect(err).toContain('Image 2 was not asked for, and is not written: -o - takes one.')
 })
 
 test('what is no image does not get to standard output', async () => {
   const server = await localServer([images(Buffer.from(html))])
-  const { code, out } = await studioAt(server).run(['create', '-m', 'm', '-o', '-', 'A kite'])
+  const { code, out } = await workspaceAt(server).run(['create', '-m', 'm', '-o', '-', 'A kite'])
   expect([code, out]).toEqual([8, ''])
 })
 
 test('a failed image of several is told with --quiet, too', async () => {
   const server = await localServer([images(red, {})])
   const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', '-q', 'A kite']
-  const { code, out, err } = await studioAt(server).run(words)
+  const { code, out, err } = await workspaceAt(server).run(words)
   expect([code, out]).toEqual([12, 'x-1.png\n'])
   expect(err).toMatch(/^modelgate: Image 2 failed: The reply contains an image [^\n]*\n/)
 })
@@ -125,8 +135,8 @@ test('--raw passes on what came of a reply that breaks off, and the exit code te
   const text = JSON.stringify(resultOf(red))
   const server = await localServer([closeDelimited([text]), cutShort(text)])
   const words = ['create', '-m', 'm', '--raw', 'A kite']
-  expect(await studioAt(server).run(words)).toMatchObject({ code: 0, out: `${text}\n` })
-  const { code, out, err } = await studioAt(server).run(words)
+  expect(await workspaceAt(server).run(words)).toMatchObject({ code: 0, out: `${text}\n` })
+  const { code, out, err } = await workspaceAt(server).run(words)
   expect([code, out.slice(0, 60)]).toEqual([7, text.slice(0, 60)])
   expect(err).toMatch(/^modelgate: .*closed the connection/)
   expect(err).not.toContain('bug')
@@ -138,7 +148,7 @@ test.each([
   ['a stream, between two events', [partial(blue)]],
 ])('--raw of %s that is cut where nothing tells its length', async (_, pieces) => {
   const server = await localServer([closeDelimited(pieces)])
-  const { code, out, err } = await studioAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
+  const { code, out, err } = await workspaceAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
   expect(code).toBe(7)
   expect(out.trimEnd()).toBe(pieces.join('').trimEnd())
   expect(err).toMatch(/^modelgate: The (?:reply was cut off in the middle|stream ended before the image)/)
@@ -151,7 +161,7 @@ test.each([
   ['an event stream without its end', completed(red)],
 ])('--raw does not judge %s', async (_, body) => {
   const server = await localServer([closeDelimited([body])])
-  const { code, out, err } = await studioAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
+  const { code, out, err } = await workspaceAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
   expect([code, out.trimEnd(), err]).toEqual([0, body.trimEnd(), ''])
 })
 

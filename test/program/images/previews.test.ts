@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { noisyPng } from '../../support/image-bytes.ts'
 import { memorySink } from '../../support/memory-sink.ts'
-import { studioAt } from './image-run.ts'
+import { workspaceAt } from './image-run.ts'
 import { completed, images, partial, red, stream } from './replies.ts'
 
 /** Several blocks of decoded bytes long. */
@@ -21,7 +21,7 @@ const picturesIn = (err: string) =>
 test('partial images are shown as they are, whatever their length', async () => {
   const server = await localServer([stream([partial(long), completed(long)])])
   const words = ['create', '-m', 'm', '--stream', '--preview', 'kitty', '-o', 'x.png', 'A kite']
-  const { code, err } = await studioAt(server).run(words, { terminal: true })
+  const { code, err } = await workspaceAt(server).run(words, { terminal: true })
   expect(code).toBe(0)
   const pictures = picturesIn(err)
   expect(pictures.length).toBe(2)
@@ -35,7 +35,7 @@ test.each([
 ])('below its picture the path of an image is told once, %s', async (_, isTerminal, caption) => {
   const server = await localServer([images(red)])
   const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', 'x.png', 'A kite']
-  const { code, out, err } = await studioAt(server).run(words, {
+  const { code, out, err } = await workspaceAt(server).run(words, {
     stdout: memorySink({ isTerminal }),
     stderr: memorySink({ isTerminal: true }),
   })
@@ -47,7 +47,7 @@ test.each([
 test('of several pictures on one terminal each has its number below it', async () => {
   const server = await localServer([images(red, long)])
   const words = ['create', '-m', 'm', '-n', '2', '--preview', 'kitty', '-o', 'x.png', 'A kite']
-  const { code, err } = await studioAt(server).run(words, { terminal: true })
+  const { code, err } = await workspaceAt(server).run(words, { terminal: true })
   expect(code).toBe(0)
   const captions = err
     .split('\x1b_Ga=T')
@@ -65,26 +65,26 @@ test.each<[string, readonly string[], boolean]>([
 ])('no picture is shown %s', async (_, words, terminal) => {
   const server = await localServer([images(red)])
   const argv = ['create', '-m', 'm', ...words, '-o', 'x.png', 'A kite']
-  const { code, out, err } = await studioAt(server).run(argv, { terminal })
+  const { code, out, err } = await workspaceAt(server).run(argv, { terminal })
   expect(code).toBe(0)
   expect(out + err).not.toContain('\x1b_G')
 })
 
 test('what went into a pipe is not read back for its picture', async () => {
   const server = await localServer([images(red)])
-  const studio = studioAt(server)
-  execFileSync('mkfifo', [join(studio.cwd, 'pipe')])
-  const received = readFile(join(studio.cwd, 'pipe'))
+  const workspace = workspaceAt(server)
+  execFileSync('mkfifo', [join(workspace.cwd, 'pipe')])
+  const received = readFile(join(workspace.cwd, 'pipe'))
   const words = ['create', '-m', 'm', '--preview', 'kitty', '-o', 'pipe', 'A kite']
-  const { code, err } = await studio.run(words, { terminal: true })
+  const { code, err } = await workspace.run(words, { terminal: true })
   expect([code, (await received).equals(red), err.includes('\x1b_G')]).toEqual([0, true, false])
 })
 
 test('a preview that is not whole is not kept, and no reason to fail', async () => {
   const server = await localServer([stream([partial(red.subarray(0, -8)), completed(red)])])
-  const studio = studioAt(server)
+  const workspace = workspaceAt(server)
   const words = ['create', '-m', 'm', '--stream', '--save-partials', '-o', 'x.png', 'A kite']
-  const { code, out, err } = await studio.run(words)
-  expect([code, out, studio.files()]).toEqual([0, 'x.png\n', ['x.png']])
+  const { code, out, err } = await workspace.run(words)
+  expect([code, out, workspace.files()]).toEqual([0, 'x.png\n', ['x.png']])
   expect(err).toContain('Preview 0 is not kept: the PNG data ends too early.\n')
 })

@@ -17,7 +17,7 @@ import {
 } from '../../support/server-replies.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
 import { until } from '../../support/until.ts'
-import { studioAt } from './image-run.ts'
+import { workspaceAt } from './image-run.ts'
 import { completed, images, red, blue, resultOf } from './replies.ts'
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0
@@ -43,13 +43,13 @@ async function runWhile(
   const text = JSON.stringify(resultOf(...items))
   const first = write(head(200, { 'content-length': String(text.length) }))
   const server = await localServer([[readAll, first, hold(changed), write(text), end]])
-  const studio = studioAt(server)
-  mkdirSync(join(studio.cwd, 'out'))
-  const ended = studio.run(['create', '-m', 'm', ...argv, 'A kite'], more)
+  const workspace = workspaceAt(server)
+  mkdirSync(join(workspace.cwd, 'out'))
+  const ended = workspace.run(['create', '-m', 'm', ...argv, 'A kite'], more)
   await until(() => server.taken > 0)
-  change(studio.cwd)
+  change(workspace.cwd)
   go()
-  return { studio, ...(await ended) }
+  return { workspace, ...(await ended) }
 }
 
 /** The reply to a GET of a picture. */
@@ -79,23 +79,23 @@ test.skipIf(!canMount).each([
     },
   ],
 ])('of %s, the image for which there is no space is rescued, and the others are saved', async (_, serve) => {
-  const studio = studioAt(await serve())
-  smallDisk(join(studio.cwd, 'out'))
-  const { code, out, err } = await studio.run(words)
+  const workspace = workspaceAt(await serve())
+  smallDisk(join(workspace.cwd, 'out'))
+  const { code, out, err } = await workspace.run(words)
   expect([code, out]).toEqual([12, 'out/x-1.png\nout/x-3.png\n'])
   expect(err).toMatch(
     /^image 2 failed: "out\/x-2\.png" cannot be written: there is no space left\. It is kept in "\/.*\/rescued\/\d{8}T\d{6}-x-2\.png" instead\.$/m,
   )
   expect(err).toMatch(/^modelgate: 1 of 3 images failed\.$/m)
-  expect(studio.rescued()).toEqual(new Map([['x-2.png', huge]]))
-  expect(studio.read('out/x-1.png').equals(red)).toBe(true)
-  expect(studio.read('out/x-3.png').equals(blue)).toBe(true)
+  expect(workspace.rescued()).toEqual(new Map([['x-2.png', huge]]))
+  expect(workspace.read('out/x-1.png').equals(red)).toBe(true)
+  expect(workspace.read('out/x-3.png').equals(blue)).toBe(true)
 })
 
 test.skipIf(!canMount)('the document names what is rescued', async () => {
-  const studio = studioAt(await localServer([images(red, huge, blue)]))
-  smallDisk(join(studio.cwd, 'out'))
-  const { code, out } = await studio.run([...words, '--json'])
+  const workspace = workspaceAt(await localServer([images(red, huge, blue)]))
+  smallDisk(join(workspace.cwd, 'out'))
+  const { code, out } = await workspace.run([...words, '--json'])
   expect(code).toBe(12)
   const document = JSON.parse(out)
   expect(document.files.map(({ path }: { path: string }) => path)).toEqual(['out/x-1.png', 'out/x-3.png'])
@@ -106,23 +106,23 @@ test.skipIf(!canMount)('the document names what is rescued', async () => {
 })
 
 test.skipIf(!canMount)('the only image for which there is no space is rescued, exit 10', async () => {
-  const studio = studioAt(await localServer([images(huge), images(huge)]))
-  smallDisk(join(studio.cwd, 'out'))
+  const workspace = workspaceAt(await localServer([images(huge), images(huge)]))
+  smallDisk(join(workspace.cwd, 'out'))
   const only = ['create', '-m', 'm', '-o', 'out/x.png', 'A kite']
-  const plain = await studio.run(only)
+  const plain = await workspace.run(only)
   expect([plain.code, plain.out]).toEqual([10, ''])
   const told = plain.err.split('\n').filter((line) => line.includes('rescued'))
   expect(told).toEqual([
     expect.stringMatching(/^modelgate: "out\/x\.png" cannot be written: .*-x\.png" instead\.$/),
   ])
   expect(plain.err).toContain('The request was billed.')
-  const { code, out } = await studio.run([...only, '--jsonl'])
+  const { code, out } = await workspace.run([...only, '--jsonl'])
   expect(code).toBe(10)
   const last = JSON.parse(out.trim().split('\n').at(-1)!)
   expect(last).toMatchObject({ type: 'error', error: { code: 'no_space', exit_code: 10, billed: 'yes' } })
   expect(last.error.rescued).toEqual([expect.stringMatching(/\/rescued\/\d{8}T\d{6}-x-2\.png$/)])
   // Two runs within one second.
-  expect(studio.rescued()).toEqual(
+  expect(workspace.rescued()).toEqual(
     new Map([
       ['x.png', huge],
       ['x-2.png', huge],
@@ -131,10 +131,10 @@ test.skipIf(!canMount)('the only image for which there is no space is rescued, e
 })
 
 test.skipIf(!canMount)('where the rescue fails too, the error says so and the others go on', async () => {
-  const studio = studioAt(await localServer([images(red, huge, blue)]))
-  smallDisk(join(studio.cwd, 'out'))
-  const state = join(studio.cwd, 'out', 'state')
-  const { code, out, err } = await studio.run(words, { env: { MODELGATE_STATE_DIR: state } })
+  const workspace = workspaceAt(await localServer([images(red, huge, blue)]))
+  smallDisk(join(workspace.cwd, 'out'))
+  const state = join(workspace.cwd, 'out', 'state')
+  const { code, out, err } = await workspace.run(words, { env: { MODELGATE_STATE_DIR: state } })
   expect([code, out]).toEqual([12, 'out/x-1.png\nout/x-3.png\n'])
   expect(err).toMatch(
     /^image 2 failed: "out\/x-2\.png" cannot be written: there is no space left\. It could not be rescued either: ".*x-2\.png" cannot be written: there is no space left\.$/m,
@@ -144,21 +144,21 @@ test.skipIf(!canMount)('where the rescue fails too, the error says so and the ot
 
 test('a name that has become a folder keeps only its own image from its place', async () => {
   const change = (cwd: string) => mkdirSync(join(cwd, 'out/x-1.png'))
-  const { studio, code, out, err } = await runWhile([red, blue], change, ['-o', 'out/x.png', '-n', '2'])
+  const { workspace, code, out, err } = await runWhile([red, blue], change, ['-o', 'out/x.png', '-n', '2'])
   expect([code, out]).toEqual([12, 'out/x-2.png\n'])
   expect(err).toMatch(/^image 1 failed: "out\/x-1\.png" cannot be written: it is a folder\. It is kept in /m)
-  expect(studio.rescued()).toEqual(new Map([['x-1.png', red]]))
+  expect(workspace.rescued()).toEqual(new Map([['x-1.png', red]]))
 })
 
 test('none of several images has its place: all are rescued, and the reason is the error', async () => {
   const change = (cwd: string) => rmSync(join(cwd, 'out'), { recursive: true })
   const argv = ['-o', 'out/x.png', '-n', '2', '--json']
-  const { studio, code, out, err } = await runWhile([red, blue], change, argv)
+  const { workspace, code, out, err } = await runWhile([red, blue], change, argv)
   expect([code, out]).toEqual([10, ''])
   const { error } = JSON.parse(err.split('\n').at(-2)!)
   expect(error).toMatchObject({ code: 'folder_missing', exit_code: 10, billed: 'yes' })
   expect(error.rescued.length).toBe(2)
-  expect(studio.rescued()).toEqual(
+  expect(workspace.rescued()).toEqual(
     new Map([
       ['x-1.png', red],
       ['x-2.png', blue],
@@ -184,16 +184,16 @@ test.each([
   ['in the middle', 100_000],
   ['at its last byte', huge.length - 1],
 ])('an image that standard output refuses %s is rescued whole', async (_, bytes) => {
-  const studio = studioAt(await localServer([images(huge)]))
+  const workspace = workspaceAt(await localServer([images(huge)]))
   const stdout = memorySink()
   stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), bytes)
-  const { code, err } = await studio.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })
+  const { code, err } = await workspace.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })
   expect(code).toBe(10)
   expect(err).toMatch(
     /^modelgate: Standard output cannot be written: no space left\. The image is kept in "\/.*\/rescued\/\d{8}T\d{6}-image\.png"\.$/m,
   )
   expect(err).toContain('The request was billed.')
-  expect(studio.rescued()).toEqual(new Map([['image.png', huge]]))
+  expect(workspace.rescued()).toEqual(new Map([['image.png', huge]]))
 })
 
 test.each([
@@ -201,15 +201,15 @@ test.each([
   ['document that is cut', (text: string) => closeDelimited([text.slice(0, -20)]), 'warning: '],
 ])('--raw of a %s that standard output does not take is rescued', async (_, reply, lead) => {
   const text = JSON.stringify(resultOf(huge))
-  const studio = studioAt(await localServer([reply(text)]))
+  const workspace = workspaceAt(await localServer([reply(text)]))
   const stdout = memorySink()
   stdout.fail(new FileError('output_failed', 'Standard output cannot be written: no space left.'), 100_000)
-  const { code, out, err } = await studio.run(['create', '-m', 'm', '--raw', 'A kite'], { stdout })
+  const { code, out, err } = await workspace.run(['create', '-m', 'm', '--raw', 'A kite'], { stdout })
   expect(code).toBe(lead === '' ? 10 : 7)
   expect(err).toMatch(
     /^(?:modelgate|warning): Standard output cannot be written: .* What it did not take is kept in \/.*-image-create\.txt\.$/m,
   )
-  const [[name, rest] = []] = studio.rescued()
+  const [[name, rest] = []] = workspace.rescued()
   expect(name).toBe('image-create.txt')
   // It begins with the piece of which standard output took only a part.
   const whole = lead === '' ? text : text.slice(0, -20)
@@ -219,14 +219,14 @@ test.each([
 })
 
 test('the reader of standard output may go: nothing is rescued', async () => {
-  const studio = studioAt(await localServer([images(huge)]))
+  const workspace = workspaceAt(await localServer([images(huge)]))
   const stdout = memorySink()
   stdout.fail(new OutputClosed(), 100_000)
-  expect(await studio.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })).toMatchObject({
+  expect(await workspace.run(['create', '-m', 'm', '-o', '-', 'A kite'], { stdout })).toMatchObject({
     code: 0,
     err: '',
   })
-  expect(studio.rescued()).toEqual(new Map())
+  expect(workspace.rescued()).toEqual(new Map())
 })
 
 test('a record that cannot be written beside its image is a warning', async () => {

@@ -2,54 +2,54 @@ import { expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { writeFiles } from '../../support/temporary-folder.ts'
 import { meanDifference, testImages } from '../../support/test-images.ts'
-import { quick, studioAt } from './image-run.ts'
+import { quick, workspaceAt } from './image-run.ts'
 
 const stream = (partials: number) => ['--stream', '--partial-images', String(partials)]
 
 test('a stream without partial images is an image', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
-  expect(await studio.run(['create', ...quick, '--stream', '-o', 'x.png', 'A kite'])).toMatchObject({
+  const workspace = workspaceAt(sandbox)
+  expect(await workspace.run(['create', ...quick, '--stream', '-o', 'x.png', 'A kite'])).toMatchObject({
     code: 0,
     out: 'x.png\n',
   })
-  expect(studio.files()).toEqual(['x.png'])
+  expect(workspace.files()).toEqual(['x.png'])
   expect(sandbox.created()).toBe(1)
 })
 
 test('partial images are not kept unless they are asked for', async () => {
-  const studio = studioAt(await runningSandbox())
-  const { code, out, err } = await studio.run(['create', ...quick, ...stream(3), '-o', 'x.png', 'A kite'])
-  expect([code, out, studio.files()]).toEqual([0, 'x.png\n', ['x.png']])
+  const workspace = workspaceAt(await runningSandbox())
+  const { code, out, err } = await workspace.run(['create', ...quick, ...stream(3), '-o', 'x.png', 'A kite'])
+  expect([code, out, workspace.files()]).toEqual([0, 'x.png\n', ['x.png']])
   expect(err).toMatch(/^image 1: preview 0\nimage 1: preview 1\nimage 1: preview 2\nimage 1: 1024x1024 png/)
 })
 
 test('--save-partials keeps them, each nearer to the image', async () => {
-  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
+  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
   const words = [...stream(3), '--save-partials', '-o', 'x.png']
-  const { code, out, err } = await studio.run(['create', ...quick, ...words, 'A kite'])
+  const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
   expect([code, out]).toEqual([0, 'x.png\n'])
   expect(err).toContain('image 1: preview 2 in x-partial-2.png\n')
   const names = ['x-partial-0.png', 'x-partial-1.png', 'x-partial-2.png']
-  expect(studio.files()).toEqual([...names, 'x.png'])
-  const final = await studio.pixels('x.png')
+  expect(workspace.files()).toEqual([...names, 'x.png'])
+  const final = await workspace.pixels('x.png')
   const distances = await Promise.all(
-    names.map(async (name) => meanDifference(final, await studio.pixels(name))),
+    names.map(async (name) => meanDifference(final, await workspace.pixels(name))),
   )
   expect(distances).toEqual([...distances].sort((a, b) => b - a))
   expect(distances[0]).toBeGreaterThan(distances[2]!)
 })
 
 test('several images of one stream, each with its partial ones', async () => {
-  const studio = studioAt(await runningSandbox({ media: 'scenes' }))
+  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
   const words = [...stream(1), '-n', '3', '--save-partials', '-o', 'x-{index}.png']
-  const { code, out, err } = await studio.run(['create', ...quick, ...words, 'A kite'])
+  const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
   expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\nx-3.png\n'])
   // Each is told as soon as it is there.
   expect(err.match(/^image \d: (?:preview|\d+x)/gm)).toEqual(
     [1, 2, 3].flatMap((index) => [`image ${index}: preview`, `image ${index}: 1024x`]),
   )
-  expect(studio.files()).toEqual([
+  expect(workspace.files()).toEqual([
     'x-1-partial-0.png',
     'x-1.png',
     'x-2-partial-0.png',
@@ -59,53 +59,53 @@ test('several images of one stream, each with its partial ones', async () => {
   ])
   for (const index of [1, 2, 3]) {
     const [partial, final] = [`x-${index}-partial-0.png`, `x-${index}.png`]
-    const own = meanDifference(await studio.pixels(final), await studio.pixels(partial))
+    const own = meanDifference(await workspace.pixels(final), await workspace.pixels(partial))
     const next = `x-${(index % 3) + 1}.png`
-    expect(own).toBeLessThan(meanDifference(await studio.pixels(next), await studio.pixels(partial)))
+    expect(own).toBeLessThan(meanDifference(await workspace.pixels(next), await workspace.pixels(partial)))
   }
 })
 
 test('the image may come before its partial ones', async () => {
   const sandbox = await runningSandbox()
-  const studio = studioAt(sandbox)
+  const workspace = workspaceAt(sandbox)
   const words = [...stream(2), '--save-partials', '-o', 'x.png']
-  const { code, out } = await studio.run(['create', ...quick, ...words, '[sandbox:early] A kite'])
+  const { code, out } = await workspace.run(['create', ...quick, ...words, '[sandbox:early] A kite'])
   expect([code, out]).toEqual([0, 'x.png\n'])
-  expect(studio.files()).toEqual(['x-partial-0.png', 'x-partial-1.png', 'x.png'])
+  expect(workspace.files()).toEqual(['x-partial-0.png', 'x-partial-1.png', 'x.png'])
   expect(sandbox.created()).toBe(1)
 })
 
 test('of several images that come before their partial ones nothing is lost', async () => {
-  const studio = studioAt(await runningSandbox())
+  const workspace = workspaceAt(await runningSandbox())
   const words = [...stream(2), '-n', '2', '--save-partials', '-o', 'x.png']
-  const { code, out } = await studio.run(['create', ...quick, ...words, '[sandbox:early] A kite'])
+  const { code, out } = await workspace.run(['create', ...quick, ...words, '[sandbox:early] A kite'])
   expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\n'])
   // The events do not say to which image a partial one belongs.
-  expect(studio.files().filter((name) => name.includes('partial')).length).toBe(4)
+  expect(workspace.files().filter((name) => name.includes('partial')).length).toBe(4)
 })
 
 test('an edit streams, too', async () => {
-  const studio = studioAt(await runningSandbox())
-  writeFiles(studio.cwd, { 'in.png': (await testImages(64)).png })
+  const workspace = workspaceAt(await runningSandbox())
+  writeFiles(workspace.cwd, { 'in.png': (await testImages(64)).png })
   const words = ['edit', ...quick, ...stream(2), '--image', 'in.png', '--save-partials', '-o', 'x.webp']
-  const { code, out } = await studio.run([...words, '--output-format', 'webp', 'A kite'])
+  const { code, out } = await workspace.run([...words, '--output-format', 'webp', 'A kite'])
   expect([code, out]).toEqual([0, 'x.webp\n'])
-  expect(studio.files()).toEqual(['in.png', 'x-partial-0.webp', 'x-partial-1.webp', 'x.webp'])
+  expect(workspace.files()).toEqual(['in.png', 'x-partial-0.webp', 'x-partial-1.webp', 'x.webp'])
 })
 
 test('partial images with -o - do not mix with the image', async () => {
-  const studio = studioAt(await runningSandbox())
-  const { code, bytes } = await studio.run(['create', ...quick, ...stream(2), '-o', '-', 'A kite'])
-  await studio.run(['create', ...quick, '-o', 'x.png', 'A kite'])
+  const workspace = workspaceAt(await runningSandbox())
+  const { code, bytes } = await workspace.run(['create', ...quick, ...stream(2), '-o', '-', 'A kite'])
+  await workspace.run(['create', ...quick, '-o', 'x.png', 'A kite'])
   expect(code).toBe(0)
-  expect(bytes.equals(studio.read('x.png'))).toBe(true)
+  expect(bytes.equals(workspace.read('x.png'))).toBe(true)
 })
 
 test('an existing partial image is not overwritten', async () => {
-  const studio = studioAt(await runningSandbox())
-  writeFiles(studio.cwd, { 'x-partial-0.png': 'mine' })
+  const workspace = workspaceAt(await runningSandbox())
+  writeFiles(workspace.cwd, { 'x-partial-0.png': 'mine' })
   const words = [...stream(1), '--save-partials', '-o', 'x.png']
-  expect((await studio.run(['create', ...quick, ...words, 'A kite'])).code).toBe(0)
-  expect(studio.read('x-partial-0.png').toString()).toBe('mine')
-  expect(studio.files()).toEqual(['x-partial-0-2.png', 'x-partial-0.png', 'x.png'])
+  expect((await workspace.run(['create', ...quick, ...words, 'A kite'])).code).toBe(0)
+  expect(workspace.read('x-partial-0.png').toString()).toBe('mine')
+  expect(workspace.files()).toEqual(['x-partial-0-2.png', 'x-partial-0.png', 'x.png'])
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { localServer } from '../../support/local-server.ts'
 import { end, head, readAll, write, type ServerReply } from '../../support/server-replies.ts'
-import { studioAt } from './image-run.ts'
+import { workspaceAt } from './image-run.ts'
 import { completed, images, red } from './replies.ts'
 
 const manyImages = Array.from({ length: 300 }, () => red)
@@ -35,19 +35,19 @@ test.each<[string, () => readonly ServerReply[]]>([
     ],
   ],
 ])('one image asked and 300 answered in %s: ten are kept, and the others told', async (_, replies) => {
-  const studio = studioAt(await localServer(replies()))
-  const { code, out, err } = await studio.run(['create', '-m', 'm', '-o', 'x.png', 'A kite'])
+  const workspace = workspaceAt(await localServer(replies()))
+  const { code, out, err } = await workspace.run(['create', '-m', 'm', '-o', 'x.png', 'A kite'])
   expect([code, out]).toEqual([0, `${numbered(10).join('\n')}\n`])
-  expect(studio.files().toSorted()).toEqual(numbered(10).toSorted())
+  expect(workspace.files().toSorted()).toEqual(numbered(10).toSorted())
   const warnings = err.split('\n').filter((line) => line.startsWith('warning:'))
   expect(warnings).toEqual(['warning: 300 images came, 1 was asked for; the first 10 are kept.'])
 })
 
 test('more than one request can make are kept where they were asked for', async () => {
-  const studio = studioAt(await localServer([images(...manyImages.slice(0, 15))]))
+  const workspace = workspaceAt(await localServer([images(...manyImages.slice(0, 15))]))
   const words = ['create', '-m', 'm', '--no-validate', '-n', '12', '-o', '{index}.png', 'A kite']
-  const { code, err } = await studio.run(words)
-  expect([code, studio.files().length]).toEqual([0, 12])
+  const { code, err } = await workspace.run(words)
+  expect([code, workspace.files().length]).toEqual([0, 12])
   expect(err).toContain('warning: 15 images came, 12 were asked for; the first 12 are kept.')
 })
 
@@ -64,9 +64,9 @@ test('of previews no more are kept than one request can ask for', async () => {
     write(event.repeat(300) + completed(red)),
     end,
   ]
-  const studio = studioAt(await localServer([reply]))
+  const workspace = workspaceAt(await localServer([reply]))
   const words = ['--stream', '--partial-images', '1', '--save-partials', '-o', 'x.png', 'A kite']
-  const { code } = await studio.run(['create', '-m', 'm', ...words])
+  const { code } = await workspace.run(['create', '-m', 'm', ...words])
   // Three for each of the ten images of the greatest request, and the image itself.
-  expect([code, studio.files().length]).toEqual([0, 31])
+  expect([code, workspace.files().length]).toEqual([0, 31])
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
 import type { FaultRule } from '../../../src/sandbox/sandbox.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { videoStudio } from './video-run.ts'
+import { videoWorkspace } from './video-run.ts'
 
 interface Case {
   readonly fault: FaultRule
@@ -97,9 +97,9 @@ test.each(
   }),
 )('%s: %s', async (_, __, { command, fault, exit, created, record }) => {
   const sandbox = await runningSandbox({ faults: [fault], latency: 1 })
-  const studio = videoStudio(sandbox)
-  const { code, out, err } = await studio.run(command.words)
-  const records = await studio.records()
+  const workspace = videoWorkspace(sandbox)
+  const { code, out, err } = await workspace.run(command.words)
+  const records = await workspace.records()
   const states = records.map(({ state }) => state)
   expect({ code, created: sandbox.created(), states }).toEqual({
     code: exit,
@@ -107,7 +107,7 @@ test.each(
     states: record === 'none' ? [] : [record],
   })
   expect(sandbox.firedFaults().length).toBeGreaterThan(0)
-  expect([out, studio.files()]).toEqual(exit === 0 ? ['x.mp4\n', ['x.mp4']] : ['', []])
+  expect([out, workspace.files()]).toEqual(exit === 0 ? ['x.mp4\n', ['x.mp4']] : ['', []])
   const isLost = record === 'unknown'
   expect(isLost).toBe(records.some(({ id }) => id === null))
   // Whoever is left without a name gets the key, whoever has one the command that goes on.

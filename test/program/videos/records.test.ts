@@ -17,7 +17,7 @@ import {
   video,
   videoId,
 } from './video-replies.ts'
-import { expectNoPart, videoStudio } from './video-run.ts'
+import { expectNoPart, videoWorkspace } from './video-run.ts'
 
 test('the job is on record and on standard error before its first look-up is answered', async () => {
   const { promise: seen, resolve: go } = Promise.withResolvers<void>()
@@ -27,8 +27,8 @@ test('the job is on record and on standard error before its first look-up is ans
     finished(['/a.mp4']),
     film(),
   ])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--wait', '-o', 'x.mp4'])
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
   await program.until(() => server.requests[1]?.complete === true)
@@ -36,7 +36,7 @@ test('the job is on record and on standard error before its first look-up is ans
     `job ${operation} started; resume with: modelgate video wait ${operation}\n` +
       `job ${operation}: pending, after 0:00\n`,
   )
-  expect(await studio.records()).toMatchObject([
+  expect(await workspace.records()).toMatchObject([
     {
       id: operation,
       kind: 'operation',
@@ -49,37 +49,39 @@ test('the job is on record and on standard error before its first look-up is ans
       idempotency_key: server.requests[0]!.headers['idempotency-key'],
       state: 'pending',
       files: [],
-      output: { output: 'x.mp4', folder: null, force: false, cwd: studio.cwd },
+      output: { output: 'x.mp4', folder: null, force: false, cwd: workspace.cwd },
     },
   ])
   go()
   await program.until(() => program.clock.asked.includes(3000))
   await program.clock.advance(3000)
   expect(await program.exitCode).toBe(0)
-  expect(await studio.records()).toMatchObject([{ state: 'completed', files: [join(studio.cwd, 'x.mp4')] }])
-  expect(studio.read('x.mp4').equals(clip)).toBe(true)
+  expect(await workspace.records()).toMatchObject([
+    { state: 'completed', files: [join(workspace.cwd, 'x.mp4')] },
+  ])
+  expect(workspace.read('x.mp4').equals(clip)).toBe(true)
 })
 
 test('before the POST is answered the record holds its key, and no id', async () => {
   const { promise: seen, resolve: go } = Promise.withResolvers<void>()
   const server = await localServer([[readAll, hold(seen), ...started.slice(1)]])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--no-wait'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--no-wait'])
   await program.until(() => server.requests[0]?.complete === true)
   const key = server.requests[0]!.headers['idempotency-key']
-  expect(await studio.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
+  expect(await workspace.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
   go()
   expect(await program.exitCode).toBe(0)
-  expect(await studio.records()).toMatchObject([{ id: operation, idempotency_key: key }])
+  expect(await workspace.records()).toMatchObject([{ id: operation, idempotency_key: key }])
 })
 
 test('a job that is known by its key alone is not asked for by it', async () => {
   const server = await localServer([[readAll, end]])
-  const studio = videoStudio(server)
-  expect((await studio.run([...generate, '--no-wait'])).code).toBe(7)
-  const listed = (await studio.run(['list'])).out.split('\t')[0]!
+  const workspace = videoWorkspace(server)
+  expect((await workspace.run([...generate, '--no-wait'])).code).toBe(7)
+  const listed = (await workspace.run(['list'])).out.split('\t')[0]!
   for (const name of [listed, listed.replace('key:', '')]) {
-    const { code, err } = await studio.run(['status', name])
+    const { code, err } = await workspace.run(['status', name])
     expect([code, err]).toEqual([2, expect.stringContaining('The id of the job is unknown')])
   }
 })
@@ -91,24 +93,24 @@ test.each<[string, Parameters<typeof text>[1], number]>([
   ['no such model', { status: 404 }, 4],
 ])('%s leaves no record', async (_, reply, exit) => {
   const server = await localServer([text('{"error":{"message":"No."}}', reply)])
-  const studio = videoStudio(server)
-  const { code, out } = await studio.run([...generate, '--wait'])
-  expect([code, out, await studio.records()]).toEqual([exit, '', []])
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run([...generate, '--wait'])
+  expect([code, out, await workspace.records()]).toEqual([exit, '', []])
 })
 
 test('a busy gateway is asked again with the same key, and leaves no record in the end', async () => {
   const busy = text('{}', { status: 503 })
   const server = await localServer([busy, busy, busy])
-  const studio = videoStudio(server)
-  const { code } = await studio.run([...generate, '--wait'])
-  expect([code, await studio.records()]).toEqual([5, []])
+  const workspace = videoWorkspace(server)
+  const { code } = await workspace.run([...generate, '--wait'])
+  expect([code, await workspace.records()]).toEqual([5, []])
   expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
 })
 
 test('a gateway that cannot be reached leaves no record', async () => {
-  const studio = videoStudio({ url: `http://127.0.0.1:${await closedPort()}` })
-  const { code } = await studio.run([...generate, '--wait', '--max-retries', '0'])
-  expect([code, await studio.records()]).toEqual([6, []])
+  const workspace = videoWorkspace({ url: `http://127.0.0.1:${await closedPort()}` })
+  const { code } = await workspace.run([...generate, '--wait', '--max-retries', '0'])
+  expect([code, await workspace.records()]).toEqual([6, []])
 })
 
 test.each([
@@ -120,33 +122,33 @@ test.each([
   ['no JSON', text('accepted'), 8],
 ] as const)('a POST whose reply is lost (%s) leaves a record with its key', async (_, reply, exit) => {
   const server = await localServer([reply])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...generate, '--wait'])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...generate, '--wait'])
   const key = server.requests[0]!.headers['idempotency-key']!
   expect([code, out]).toEqual([exit, ''])
   expect(err).toContain(key)
   expect(err).toContain('A job may exist.')
   expect(err).toContain('may have been billed')
-  expect(await studio.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
+  expect(await workspace.records()).toMatchObject([{ id: null, state: 'unknown', idempotency_key: key }])
 
-  const waited = await studio.run(['wait', '--last'])
+  const waited = await workspace.run(['wait', '--last'])
   expect([waited.code, waited.out]).toEqual([2, ''])
   expect(waited.err).toContain(key)
-  const listed = await studio.run(['list', '--json'])
+  const listed = await workspace.run(['list', '--json'])
   expect(JSON.parse(listed.out)).toMatchObject({
     jobs: [{ id: null, state: 'unknown', idempotency_key: key }],
   })
   // A person sees it in the table, too.
-  expect((await studio.run(['list'])).out).toContain('unknown')
+  expect((await workspace.run(['list'])).out).toContain('unknown')
 })
 
 test('neither a key nor pictures get on record', async () => {
   const server = await localServer([started])
-  const studio = videoStudio(server)
+  const workspace = videoWorkspace(server)
   const picture = pngBytes({ width: 9, height: 9 })
-  writeFiles(studio.cwd, { 'a.png': picture })
+  writeFiles(workspace.cwd, { 'a.png': picture })
   // The key in places where it has no business, as whoever pastes too much puts it.
-  const prompt = `A boat ${studio.key}`
+  const prompt = `A boat ${workspace.key}`
   const words = [
     'generate',
     '-m',
@@ -155,30 +157,30 @@ test('neither a key nor pictures get on record', async () => {
     '--image',
     'a.png',
     '--set',
-    `note="${studio.key}"`,
+    `note="${workspace.key}"`,
     prompt,
   ]
-  const { code } = await studio.run([...words, '--no-validate'])
+  const { code } = await workspace.run([...words, '--no-validate'])
   expect(code).toBe(0)
-  const jobs = join(studio.home, '.local/state/modelgate/jobs')
+  const jobs = join(workspace.home, '.local/state/modelgate/jobs')
   const contents = readdirSync(jobs, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
   expect(contents.length).toBe(1)
   expect(contents[0]).not.toContain(picture.toString('base64'))
-  expect(contents[0]).not.toContain(studio.key)
+  expect(contents[0]).not.toContain(workspace.key)
 })
 
 test('a state folder that cannot be written is told, and the job is started all the same', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  writeFiles(studio.home, { state: 'a file' })
-  const env = { MODELGATE_STATE_DIR: join(studio.home, 'state') }
-  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'], { env })
+  const workspace = videoWorkspace(server)
+  writeFiles(workspace.home, { state: 'a file' })
+  const env = { MODELGATE_STATE_DIR: join(workspace.home, 'state') }
+  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'], { env })
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(err).toContain('not on record')
   expect(err).toContain(`job ${operation} started`)
-  expectNoPart(studio)
+  expectNoPart(workspace)
 })
 
 test('--last is the newest, a beginning is enough, and an ambiguous one is refused with all ids', async () => {
@@ -186,16 +188,16 @@ test('--last is the newest, a beginning is enough, and an ambiguous one is refus
   const replies = ids.map((id) => json({ id, object: 'video', status: 'queued' }))
   const lookUp = (id: string) => json({ id, object: 'video', status: 'in_progress' })
   const server = await localServer([...replies, lookUp('video_b'), lookUp('video_aab2')])
-  const studio = videoStudio(server)
-  for (const _ of ids) await studio.run([...remix, '--no-check', '--no-wait'])
-  expect((await studio.run(['status', '--last', '--json'])).out).toContain('"video_b"')
-  expect((await studio.run(['status', 'video_aab', '--json'])).out).toContain('"video_aab2"')
-  const { code, err } = await studio.run(['status', 'video_aa'])
+  const workspace = videoWorkspace(server)
+  for (const _ of ids) await workspace.run([...remix, '--no-check', '--no-wait'])
+  expect((await workspace.run(['status', '--last', '--json'])).out).toContain('"video_b"')
+  expect((await workspace.run(['status', 'video_aab', '--json'])).out).toContain('"video_aab2"')
+  const { code, err } = await workspace.run(['status', 'video_aa'])
   expect(code).toBe(2)
   expect(err).toContain('video_aaa1')
   expect(err).toContain('video_aab2')
-  expect((await studio.run(['status', '--last', 'video_b'])).code).toBe(2)
-  expect((await studio.run(['status'])).code).toBe(2)
+  expect((await workspace.run(['status', '--last', 'video_b'])).code).toBe(2)
+  expect((await workspace.run(['status'])).code).toBe(2)
 })
 
 test('an id of a video that has slashes is no name of an operation', async () => {
@@ -203,9 +205,9 @@ test('an id of a video that has slashes is no name of an operation', async () =>
   const path = '/v1/videos/video_a%2Bb%2Fc%3D%3D'
   const found = json({ id, object: 'video', status: 'completed' })
   const server = await localServer([found, found, video('queued')])
-  const studio = videoStudio(server)
-  expect((await studio.run(['status', id])).code).toBe(0)
-  expect((await studio.run(['remix', '-m', 'sora-2', id, 'Make it night', '--no-wait'])).code).toBe(0)
+  const workspace = videoWorkspace(server)
+  expect((await workspace.run(['status', id])).code).toBe(0)
+  expect((await workspace.run(['remix', '-m', 'sora-2', id, 'Make it night', '--no-wait'])).code).toBe(0)
   expect(server.requests.map(({ line }) => line.split(' ').slice(0, 2).join(' '))).toEqual([
     `GET ${path}`,
     `GET ${path}`,
@@ -215,16 +217,16 @@ test('an id of a video that has slashes is no name of an operation', async () =>
 
 test('a job of another gateway is not asked for where nobody knows it', async () => {
   const server = await localServer([video('queued')])
-  const studio = videoStudio(server)
-  await studio.run([...remix, '--no-check', '--no-wait'])
-  const { code, err } = await studio.run(['wait', '--last', '--base-url', 'http://127.0.0.1:9999'])
+  const workspace = videoWorkspace(server)
+  await workspace.run([...remix, '--no-check', '--no-wait'])
+  const { code, err } = await workspace.run(['wait', '--last', '--base-url', 'http://127.0.0.1:9999'])
   expect(code).toBe(2)
   expect(err).toContain(videoId)
   expect(err).toContain(`hint: Add --base-url ${server.url}/, or`)
-  const nowhere = await studio.run(['wait', '--last'], { env: { MODELGATE_BASE_URL: '' } })
+  const nowhere = await workspace.run(['wait', '--last'], { env: { MODELGATE_BASE_URL: '' } })
   expect(nowhere.code).toBe(2)
   expect(nowhere.err).toContain(`was started on ${server.url}/, and no gateway is configured.`)
-  expect((await studio.run(['wait', '--last', '--sandbox'])).err).toContain('leave out --sandbox')
+  expect((await workspace.run(['wait', '--last', '--sandbox'])).err).toContain('leave out --sandbox')
 })
 
 const whole = JSON.stringify({ name: operation })
@@ -235,18 +237,18 @@ test.each([
   ['is reset', [readAll, withoutEnd, reset]],
 ])('a reply that %s after the name of the job is enough', async (_, reply) => {
   const server = await localServer([reply])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...generate, '--no-wait'])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...generate, '--no-wait'])
   expect([code, out]).toEqual([0, `${operation}\n`])
   // The object itself is whole.
   expect(err).not.toContain('warning')
-  expect(await studio.records()).toMatchObject([{ id: operation }])
+  expect(await workspace.records()).toMatchObject([{ id: operation }])
 })
 
 test('a reply that never ends after the name of the job is enough', async () => {
   const server = await localServer([[readAll, withoutEnd, stall]])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--no-wait'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--no-wait'])
   await program.until(() => server.taken > whole.length && program.clock.asked.includes(60_000))
   let code: number | undefined
   void program.exitCode.then((ended) => (code = ended))
@@ -259,16 +261,16 @@ test.each([
   ['remix', [...remix, '--no-check', '--no-wait'], videoId, `{"id":"${videoId}","object":"vi`],
 ])('%s warns of a reply that is cut inside, after the name of the job', async (_, words, id, content) => {
   const cut = [readAll, write(`${head(200, { 'content-length': '1000' })}${content}`), end]
-  const studio = videoStudio(await localServer([cut, cut, cut]))
+  const workspace = videoWorkspace(await localServer([cut, cut, cut]))
   const warning = "The gateway's reply was cut short after the id of the job; the rest of it is missing."
-  const plain = await studio.run(words)
+  const plain = await workspace.run(words)
   expect(plain).toMatchObject({ code: 0, out: `${id}\n` })
   expect(plain.err).toContain(`warning: ${warning}`)
-  const json = await studio.run([...words, '--json'])
+  const json = await workspace.run([...words, '--json'])
   expect(json.code).toBe(0)
   expect(JSON.parse(json.out)).toMatchObject({ id, warnings: [warning] })
   expect(json.err).toContain(`warning: ${warning}`)
-  const raw = await studio.run([...words, '--raw'])
+  const raw = await workspace.run([...words, '--raw'])
   expect(raw.code).toBe(0)
   expect(raw.out).toContain(id)
   expect(raw.err).toContain(`warning: ${warning}`)

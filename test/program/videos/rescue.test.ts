@@ -7,7 +7,7 @@ import { json } from '../../support/server-replies.ts'
 import { mp4Bytes } from '../../support/video-bytes.ts'
 import { rescuedIn } from '../images/image-run.ts'
 import { clip, film, finished, generate, operation, otherClip, started } from './video-replies.ts'
-import { videoStudio } from './video-run.ts'
+import { videoWorkspace } from './video-run.ts'
 
 const canMount = process.platform === 'linux' && process.getuid?.() === 0
 const huge = mp4Bytes({ width: 1280, height: 720 }, Buffer.alloc(500_000, 3))
@@ -29,10 +29,10 @@ test.skipIf(!canMount)(
       film(huge),
       film(otherClip),
     ])
-    const studio = videoStudio(server)
-    smallDisk(join(studio.cwd, 'out'))
+    const workspace = videoWorkspace(server)
+    smallDisk(join(workspace.cwd, 'out'))
     const words = [...generate, '--set', 'parameters.sampleCount=3', '--wait', '-o', 'out/x.mp4', '--json']
-    const { code, out } = await studio.run(words)
+    const { code, out } = await workspace.run(words)
     expect(code).toBe(12)
     const document = JSON.parse(out)
     const paths = document.files.map(({ path }: { path: string }) => path)
@@ -42,10 +42,10 @@ test.skipIf(!canMount)(
       /^"out\/x-2\.mp4" cannot be written: there is no space left\. It is kept in /,
     )
     expect(document.failures).toEqual([{ index: 2, code: 'no_space', message, rescued }])
-    const state = join(studio.home, '.local/state/modelgate')
+    const state = join(workspace.home, '.local/state/modelgate')
     expect(rescuedIn(state)).toEqual(new Map([['x-2.mp4', huge]]))
-    const [record] = await studio.records()
-    expect(record!.files).toEqual(paths.map((path: string) => join(studio.cwd, path)))
+    const [record] = await workspace.records()
+    expect(record!.files).toEqual(paths.map((path: string) => join(workspace.cwd, path)))
     expect(record!.result).toBeUndefined()
   },
 )
@@ -54,26 +54,26 @@ test.skipIf(!canMount)(
   'the only video for which there is no space is rescued, and can be fetched again',
   async () => {
     const server = await localServer([started, finished(['/1']), film(huge)])
-    const studio = videoStudio(server)
-    smallDisk(join(studio.cwd, 'out'))
-    const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'out/x.mp4'])
+    const workspace = videoWorkspace(server)
+    smallDisk(join(workspace.cwd, 'out'))
+    const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'out/x.mp4'])
     expect([code, out]).toEqual([10, ''])
     expect(err).toMatch(
       /^modelgate: "out\/x\.mp4" cannot be written: there is no space left\. It is kept in "\/.*-x\.mp4" instead\.$/m,
     )
     expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
-    expect(rescuedIn(join(studio.home, '.local/state/modelgate'))).toEqual(new Map([['x.mp4', huge]]))
+    expect(rescuedIn(join(workspace.home, '.local/state/modelgate'))).toEqual(new Map([['x.mp4', huge]]))
   },
 )
 
 test('one video asked and 300 answered: four are kept, and the others told', async () => {
   const uris = Array.from({ length: 300 }, (_, at) => `/${at}`)
   const server = await localServer([started, finished(uris), film(), film(), film(), film()])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
   const names = ['x.mp4', 'x-2.mp4', 'x-3.mp4', 'x-4.mp4']
   expect([code, out]).toEqual([0, `${names.join('\n')}\n`])
-  expect(studio.files().toSorted()).toEqual(names.toSorted())
+  expect(workspace.files().toSorted()).toEqual(names.toSorted())
   expect(err).toContain('warning: 300 videos came, 1 was asked for; the first 4 are kept.')
 })
 
@@ -81,8 +81,8 @@ test('of a job that was started elsewhere nobody knows how many videos were aske
   const bytesBase64Encoded = mp4Bytes().toString('base64')
   const generatedSamples = Array.from({ length: 101 }, () => ({ video: { bytesBase64Encoded } }))
   const done = { name: operation, done: true, response: { generateVideoResponse: { generatedSamples } } }
-  const studio = videoStudio(await localServer([json(done)]))
-  const { code, err } = await studio.run(['wait', operation, '-o', 'x-{index}.mp4'])
-  expect([code, studio.files().length]).toEqual([0, 100])
+  const workspace = videoWorkspace(await localServer([json(done)]))
+  const { code, err } = await workspace.run(['wait', operation, '-o', 'x-{index}.mp4'])
+  expect([code, workspace.files().length]).toEqual([0, 100])
   expect(err).toContain('warning: 101 videos came; the first 100 are kept.')
 })

@@ -16,7 +16,7 @@ import {
   video,
   videoId,
 } from './video-replies.ts'
-import { expectNoPart, videoStudio } from './video-run.ts'
+import { expectNoPart, videoWorkspace } from './video-run.ts'
 
 const several = ['generate', '-m', 'veo', '--sample-count', '3', '--wait', 'A boat']
 const three = ['/1.mp4', '/2.mp4', '/3.mp4']
@@ -35,18 +35,18 @@ test.each([
   ['{id}_{index}.{ext}', ['op-0123_1.mp4', 'op-0123_2.mp4', 'op-0123_3.mp4']],
 ])('several samples into several files: -o %s', async (name, names) => {
   const server = await localServer([started, finished(three), film(), film(otherClip), film(thirdClip)])
-  const studio = videoStudio(server)
-  const { code, out } = await studio.run([...several, '-o', name])
-  expect([code, out, studio.files()]).toEqual([0, names.map((file) => `${file}\n`).join(''), names])
-  expect(names.map((file) => studio.read(file).equals(clip))).toEqual([true, false, false])
-  expect(studio.read(names[1]!).equals(otherClip)).toBe(true)
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run([...several, '-o', name])
+  expect([code, out, workspace.files()]).toEqual([0, names.map((file) => `${file}\n`).join(''), names])
+  expect(names.map((file) => workspace.read(file).equals(clip))).toEqual([true, false, false])
+  expect(workspace.read(names[1]!).equals(otherClip)).toBe(true)
 })
 
 test('a command that comes later gives the files the same names', async () => {
   const server = await localServer([started, finished(three), film(), film(otherClip), film(thirdClip)])
-  const studio = videoStudio(server)
-  await studio.run([...several.filter((word) => word !== '--wait'), '-o', 'clip.mp4'])
-  const { out } = await studio.run(['wait', '--last'])
+  const workspace = videoWorkspace(server)
+  await workspace.run([...several.filter((word) => word !== '--wait'), '-o', 'clip.mp4'])
+  const { out } = await workspace.run(['wait', '--last'])
   expect(out).toBe('clip-1.mp4\nclip-2.mp4\nclip-3.mp4\n')
 })
 
@@ -60,24 +60,24 @@ test('one that fails does not keep the others, and can be had later without them
     finished(three),
     film(otherClip),
   ])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...several, '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
   expect([code, out]).toEqual([12, 'x-1.mp4\nx-3.mp4\n'])
   expect(err).toContain('1 of 3 videos could not be saved.')
   expect(err).toContain(`modelgate video wait ${operation}`)
-  expect(await studio.records()).toMatchObject([
-    { files: ['x-1.mp4', 'x-3.mp4'].map((f) => join(studio.cwd, f)) },
+  expect(await workspace.records()).toMatchObject([
+    { files: ['x-1.mp4', 'x-3.mp4'].map((f) => join(workspace.cwd, f)) },
   ])
 
-  const again = await studio.paste(err.slice(err.indexOf('hint')))
+  const again = await workspace.paste(err.slice(err.indexOf('hint')))
   expect([again.code, again.out]).toEqual([0, 'x-1.mp4\nx-3.mp4\nx-2.mp4\n'])
-  expect(studio.files()).toEqual(['x-1.mp4', 'x-2.mp4', 'x-3.mp4'])
-  expect(studio.read('x-2.mp4').equals(otherClip)).toBe(true)
+  expect(workspace.files()).toEqual(['x-1.mp4', 'x-2.mp4', 'x-3.mp4'])
+  expect(workspace.read('x-2.mp4').equals(otherClip)).toBe(true)
 })
 
 test('the report of --json tells which one failed, and why', async () => {
   const server = await localServer([started, finished(three), film(), page, film(thirdClip)])
-  const { code, out } = await videoStudio(server).run([...several, '-o', 'x.mp4', '--json'])
+  const { code, out } = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     state: 'completed',
@@ -88,9 +88,9 @@ test('the report of --json tells which one failed, and why', async () => {
 
 test('where all fail the first reason is the error', async () => {
   const server = await localServer([started, finished(three), page, page, page])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...several, '-o', 'x.mp4'])
-  expect([code, out, studio.files()]).toEqual([8, '', []])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
+  expect([code, out, workspace.files()]).toEqual([8, '', []])
   expect(err).toMatch(/^modelgate: The gateway sent an HTML page.* instead of the video/m)
   expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
 })
@@ -98,8 +98,8 @@ test('where all fail the first reason is the error', async () => {
 test('what filters hold back is told, and is exit 12 for the others', async () => {
   const more = { raiMediaFilteredCount: 2, raiMediaFilteredReasons: ['Blood.', 'A celebrity.'] }
   const server = await localServer([started, finished(['/1.mp4'], more), film()])
-  const studio = videoStudio(server)
-  const { code, out } = await studio.run([...several, '-o', 'x.mp4', '--json'])
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run([...several, '-o', 'x.mp4', '--json'])
   expect(code).toBe(12)
   expect(JSON.parse(out)).toMatchObject({
     state: 'completed',
@@ -109,7 +109,7 @@ test('what filters hold back is told, and is exit 12 for the others', async () =
       { index: 3, code: 'filtered', message: 'A celebrity.' },
     ],
   })
-  const later = await studio.run(['wait', '--last'])
+  const later = await workspace.run(['wait', '--last'])
   expect([later.code, later.out]).toEqual([12, 'x-1.mp4\n'])
   expect(later.err).toContain('2 of 3 videos were withheld')
 })
@@ -118,10 +118,10 @@ test('fewer videos than were asked for are a result, and worth a word; with --st
   const two = ['/1.mp4', '/2.mp4']
   const replies = () => [started, finished(two), film(), film(otherClip)]
   const [server, strict] = await Promise.all([localServer(replies()), localServer(replies())])
-  const kind = await videoStudio(server).run([...several, '-o', 'x.mp4', '--json'])
+  const kind = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
   expect(kind.code).toBe(0)
   expect(JSON.parse(kind.out)).toMatchObject({ warnings: ['2 videos came, 3 were asked for.'] })
-  const strictly = await videoStudio(strict).run([...several, '-o', 'x.mp4', '--strict'])
+  const strictly = await videoWorkspace(strict).run([...several, '-o', 'x.mp4', '--strict'])
   expect([strictly.code, strictly.out]).toEqual([9, 'x-1.mp4\nx-2.mp4\n'])
   expect(strictly.err).toContain('2 videos came, 3 were asked for.')
 })
@@ -129,9 +129,9 @@ test('fewer videos than were asked for are a result, and worth a word; with --st
 test('where filters hold back everything the generation has failed', async () => {
   const more = { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['Blood.'] }
   const server = await localServer([started, finished([], more)])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
-  expect([code, out, studio.files()]).toEqual([9, '', []])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, out, workspace.files()]).toEqual([9, '', []])
   expect(err).toContain('Blood.')
 })
 
@@ -145,20 +145,20 @@ test('a file that has gone meanwhile is fetched again, and -o asks for another',
     finished(['/a.mp4']),
     film(),
   ])
-  const studio = videoStudio(server)
-  await studio.run([...generate, '--wait', '-o', 'x.mp4'])
-  const { code, out } = await studio.run(['wait', '--last', '-o', 'y.mp4'])
-  expect([code, out, studio.files()]).toEqual([0, 'y.mp4\n', ['x.mp4', 'y.mp4']])
-  rmSync(join(studio.cwd, 'x.mp4'))
-  rmSync(join(studio.cwd, 'y.mp4'))
-  expect((await studio.run(['wait', '--last'])).out).toBe('x.mp4\n')
+  const workspace = videoWorkspace(server)
+  await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  const { code, out } = await workspace.run(['wait', '--last', '-o', 'y.mp4'])
+  expect([code, out, workspace.files()]).toEqual([0, 'y.mp4\n', ['x.mp4', 'y.mp4']])
+  rmSync(join(workspace.cwd, 'x.mp4'))
+  rmSync(join(workspace.cwd, 'y.mp4'))
+  expect((await workspace.run(['wait', '--last'])).out).toBe('x.mp4\n')
 })
 
 test('-o - writes the bytes to standard output, and nothing else', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  const { code, bytes, err } = await studio.run([...generate, '--wait', '-o', '-'])
-  expect([code, bytes.equals(clip), studio.files()]).toEqual([0, true, []])
+  const workspace = videoWorkspace(server)
+  const { code, bytes, err } = await workspace.run([...generate, '--wait', '-o', '-'])
+  expect([code, bytes.equals(clip), workspace.files()]).toEqual([0, true, []])
   expect(err).toContain(operation)
 })
 
@@ -167,7 +167,7 @@ test.each([
   ['nothing', [text('')]],
 ])('-o -: %s writes nothing to standard output', async (_, replies) => {
   const server = await localServer([started, finished(['/a.mp4']), ...replies])
-  const { code, bytes } = await videoStudio(server).run([...generate, '--wait', '-o', '-'])
+  const { code, bytes } = await videoWorkspace(server).run([...generate, '--wait', '-o', '-'])
   expect([code, bytes.length]).toEqual([8, 0])
 })
 
@@ -177,7 +177,7 @@ test.each([
   ['two videos on one stream', ['--sample-count', '2'], /-o - takes one video/],
 ])('-o - is refused for %s', async (_, words, says) => {
   const server = await localServer([])
-  const { code, out, err } = await videoStudio(server).run([...generate, '--wait', '-o', '-', ...words])
+  const { code, out, err } = await videoWorkspace(server).run([...generate, '--wait', '-o', '-', ...words])
   expect([code, out + err]).toEqual([2, expect.stringMatching(says)])
 })
 
@@ -186,14 +186,14 @@ test.each([
   ['told not to wait', ['--no-wait']],
 ])('-o - is refused where nothing waits for the video: %s', async (_, words) => {
   const server = await localServer([])
-  const { code, out, err } = await videoStudio(server).run([...generate, '-o', '-', ...words])
+  const { code, out, err } = await videoWorkspace(server).run([...generate, '-o', '-', ...words])
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain('-o - writes the video itself, so it needs --wait')
 })
 
 test('two videos of a job of which nothing is known are not written to one stream', async () => {
   const server = await localServer([finished(['/1.mp4', '/2.mp4'])])
-  const { code, bytes, err } = await videoStudio(server).run(['wait', operation, '-o', '-'])
+  const { code, bytes, err } = await videoWorkspace(server).run(['wait', operation, '-o', '-'])
   expect([code, bytes.length]).toEqual([2, 0])
   expect(err).toContain('the job has 2')
 })
@@ -202,9 +202,9 @@ test('an expired result is said to be expired, and when, after one look for a fr
   const expiresAt = Date.UTC(2025, 11, 31, 23) / 1000
   const done = video('completed', { expires_at: expiresAt, url: '/signed.mp4' })
   const server = await localServer([done, gone, gone, done, gone, gone])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run(['wait', videoId, '-o', 'x.mp4'])
-  expect([code, out, studio.files()]).toEqual([4, '', []])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run(['wait', videoId, '-o', 'x.mp4'])
+  expect([code, out, workspace.files()]).toEqual([4, '', []])
   expect(err).toContain('The video has expired: it was available until 2025-12-31T23:00:00Z.')
   expect(err).not.toContain('fetch it again')
 })
@@ -217,42 +217,42 @@ test('an address that has expired is replaced by a fresh one', async () => {
     video('completed', { url: '/new.mp4' }),
     film(),
   ])
-  const { code, out } = await videoStudio(server).run(['wait', videoId, '-o', 'x.mp4'])
+  const { code, out } = await videoWorkspace(server).run(['wait', videoId, '-o', 'x.mp4'])
   expect([code, out, server.requests.at(-1)!.line]).toEqual([0, 'x.mp4\n', 'GET /new.mp4 HTTP/1.1'])
 })
 
 test('over a redirect to another origin the key does not go along', async () => {
   const store = await localServer([film()])
   const server = await localServer([started, finished(['/a.mp4']), redirect(`${store.url}/a.mp4?signed=1`)])
-  const studio = videoStudio(server)
-  const { code } = await studio.run([...generate, '--wait', '--allow-private-urls', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code } = await workspace.run([...generate, '--wait', '--allow-private-urls', '-o', 'x.mp4'])
   expect(code).toBe(0)
   const sent = server.requests.map(({ headers }) => headers['authorization'])
-  expect(sent).toEqual(Array(3).fill(`Bearer ${studio.key}`))
-  expect(JSON.stringify(store.requests[0]!.headers)).not.toContain(studio.key)
+  expect(sent).toEqual(Array(3).fill(`Bearer ${workspace.key}`))
+  expect(JSON.stringify(store.requests[0]!.headers)).not.toContain(workspace.key)
   expect(store.requests[0]!.headers['authorization']).toBeUndefined()
 })
 
 test('waited for from another folder, the video goes where the first command was run', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  mkdirSync(join(studio.cwd, 'out'))
-  await studio.run([...generate, '-o', 'out/x.mp4'])
-  const elsewhere = join(studio.home, 'elsewhere')
+  const workspace = videoWorkspace(server)
+  mkdirSync(join(workspace.cwd, 'out'))
+  await workspace.run([...generate, '-o', 'out/x.mp4'])
+  const elsewhere = join(workspace.home, 'elsewhere')
   mkdirSync(elsewhere)
-  const { code, out } = await studio.run(['wait', '--last'], { cwd: elsewhere })
-  expect([code, out]).toEqual([0, `${join(studio.cwd, 'out/x.mp4')}\n`])
-  expect(studio.read('out/x.mp4').equals(clip)).toBe(true)
+  const { code, out } = await workspace.run(['wait', '--last'], { cwd: elsewhere })
+  expect([code, out]).toEqual([0, `${join(workspace.cwd, 'out/x.mp4')}\n`])
+  expect(workspace.read('out/x.mp4').equals(clip)).toBe(true)
 })
 
 test('a folder that is no longer there is told before anything is waited for', async () => {
   const server = await localServer([started])
-  const studio = videoStudio(server)
-  const folder = join(studio.home, 'short-lived')
+  const workspace = videoWorkspace(server)
+  const folder = join(workspace.home, 'short-lived')
   mkdirSync(folder)
-  await studio.run([...generate, '-o', 'x.mp4'], { cwd: folder })
+  await workspace.run([...generate, '-o', 'x.mp4'], { cwd: folder })
   rmdirSync(folder)
-  const { code, err } = await studio.run(['wait', '--last'])
+  const { code, err } = await workspace.run(['wait', '--last'])
   expect(code).toBe(2)
   expect(err).toContain('x.mp4')
 })
@@ -264,8 +264,8 @@ test('a gateway that tells about operations only as videos', async () => {
   })
   const asVideo = (status: string) => json({ id, object: 'video', status })
   const server = await localServer([started, missing, asVideo('in_progress'), asVideo('completed'), film()])
-  const studio = videoStudio(server)
-  const { code, out } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(server.requests.map(({ line }) => line.split(' ')[1])).toEqual([
     '/v1beta/models/veo:predictLongRunning',
@@ -279,7 +279,7 @@ test('a gateway that tells about operations only as videos', async () => {
 test('a gateway that does not tell about operations at all is explained', async () => {
   const missing = text('{"error":{"message":"Invalid URL (GET /v1)"}}', { status: 404 })
   const server = await localServer([started, missing, missing])
-  const { code, err } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4'])
+  const { code, err } = await videoWorkspace(server).run([...generate, '--wait', '-o', 'x.mp4'])
   expect(code).toBe(4)
   expect(err).toContain('neither under /v1beta nor as a video')
 })
@@ -290,8 +290,8 @@ test.each<[string, Readonly<Record<string, unknown>>, string]>([
   ['metadata', { metadata: { url: '/made/m.mp4' } }, '/made/m.mp4'],
 ])('a video is fetched from %s', async (_, more, path) => {
   const server = await localServer([video('queued'), video('completed', more), film()])
-  const studio = videoStudio(server)
-  const { code, out } = await studio.run([...remix, '--no-check', '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run([...remix, '--no-check', '--wait', '-o', 'x.mp4'])
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(server.requests.at(-1)!.line).toBe(`GET ${path} HTTP/1.1`)
 })
@@ -317,9 +317,9 @@ test('a download that breaks off goes on where it was', async () => {
     end,
   ]
   const server = await localServer([started, finished(['/a.mp4']), half({ etag: '"a"' }), rest])
-  const studio = videoStudio(server)
-  const { code } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
-  expect([code, studio.read('x.mp4').equals(clip)]).toEqual([0, true])
+  const workspace = videoWorkspace(server)
+  const { code } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, workspace.read('x.mp4').equals(clip)]).toEqual([0, true])
   expect(server.requests.at(-1)!.headers).toMatchObject({ range: 'bytes=2500-', 'if-range': '"a"' })
 })
 
@@ -328,9 +328,9 @@ test.each([
   ['a server without a tag', {}],
 ])('%s sends everything again, and the file is whole', async (_, headers) => {
   const server = await localServer([started, finished(['/a.mp4']), half(headers), film(clip, headers)])
-  const studio = videoStudio(server)
-  const { code } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
-  expect([code, studio.read('x.mp4').equals(clip), studio.files()]).toEqual([0, true, ['x.mp4']])
+  const workspace = videoWorkspace(server)
+  const { code } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
+  expect([code, workspace.read('x.mp4').equals(clip), workspace.files()]).toEqual([0, true, ['x.mp4']])
 })
 
 test('a download that always breaks off is given up, and can be fetched later', async () => {
@@ -345,37 +345,37 @@ test('a download that always breaks off is given up, and can be fetched later', 
     finished(['/a.mp4']),
     film(),
   ])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
   expect([code, out]).toEqual([5, ''])
-  expectNoPart(studio)
-  expect(await studio.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
+  expectNoPart(workspace)
+  expect(await workspace.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
 
 test('a video that was named but not recorded before a crash is not kept twice', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  await studio.run([...generate, '-o', 'x.mp4'])
-  writeFileSync(join(studio.cwd, 'x.mp4'), clip)
-  const { code, out } = await studio.run(['wait', '--last'])
-  expect([code, out, studio.files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
+  const workspace = videoWorkspace(server)
+  await workspace.run([...generate, '-o', 'x.mp4'])
+  writeFileSync(join(workspace.cwd, 'x.mp4'), clip)
+  const { code, out } = await workspace.run(['wait', '--last'])
+  expect([code, out, workspace.files()]).toEqual([0, 'x.mp4\n', ['x.mp4']])
 })
 
 test('a file of somebody else is kept, and the video gets the next name', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  await studio.run([...generate, '-o', 'x.mp4'])
-  writeFileSync(join(studio.cwd, 'x.mp4'), otherClip)
-  const { code, out, err } = await studio.run(['wait', '--last'])
-  expect([code, out, studio.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
+  const workspace = videoWorkspace(server)
+  await workspace.run([...generate, '-o', 'x.mp4'])
+  writeFileSync(join(workspace.cwd, 'x.mp4'), otherClip)
+  const { code, out, err } = await workspace.run(['wait', '--last'])
+  expect([code, out, workspace.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
   expect(err).toContain('x.mp4 exists already')
   // Its other name is on record.
-  expect((await studio.run(['wait', '--last'])).out).toBe(`${join(studio.cwd, 'x-2.mp4')}\n`)
+  expect((await workspace.run(['wait', '--last'])).out).toBe(`${join(workspace.cwd, 'x-2.mp4')}\n`)
 })
 
 test('--jsonl tells of the download as it goes', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const { out } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4', '--jsonl'])
+  const { out } = await videoWorkspace(server).run([...generate, '--wait', '-o', 'x.mp4', '--jsonl'])
   const events = out
     .trim()
     .split('\n')
@@ -394,7 +394,7 @@ test('a paid video whose server cannot be reached is to be fetched later, not to
   const address = `http://127.0.0.1:${await closedPort()}/a.mp4`
   const server = await localServer([started, finished([address])])
   const words = [...generate, '--wait', '--allow-private-urls', '--json', '-o', 'x.mp4']
-  const { code, err } = await videoStudio(server).run(words)
+  const { code, err } = await videoWorkspace(server).run(words)
   expect(code).toBe(5)
   const document = JSON.parse(err.slice(err.indexOf('{"error"'))) as object
   expect(document).toMatchObject({ error: { exit_code: 5, billed: 'yes', phase: 'result' } })
@@ -406,13 +406,13 @@ test('a file of the same size with another video in it is no copy', async () => 
   const sameSize = Buffer.from(clip)
   sameSize[100] = sameSize[100]! ^ 1
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  await studio.run([...generate, '-o', 'x.mp4'])
-  writeFileSync(join(studio.cwd, 'x.mp4'), sameSize)
-  const { code, out } = await studio.run(['wait', '--last'])
-  expect([code, out, studio.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
-  expect(studio.read('x.mp4').equals(sameSize)).toBe(true)
-  expect(studio.read('x-2.mp4').equals(clip)).toBe(true)
+  const workspace = videoWorkspace(server)
+  await workspace.run([...generate, '-o', 'x.mp4'])
+  writeFileSync(join(workspace.cwd, 'x.mp4'), sameSize)
+  const { code, out } = await workspace.run(['wait', '--last'])
+  expect([code, out, workspace.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
+  expect(workspace.read('x.mp4').equals(sameSize)).toBe(true)
+  expect(workspace.read('x-2.mp4').equals(clip)).toBe(true)
 })
 
 test('a video that cannot be judged is kept with a warning, and told as not verified', async () => {
@@ -428,25 +428,25 @@ test('a video that cannot be judged is kept with a warning, and told as not veri
     finished(['/a.mp4']),
     [readAll, write(head(200)), write(fragments), end],
   ])
-  const studio = videoStudio(server)
-  const first = await studio.run([...generate, '--wait', '-o', 'x.mp4', '--json'])
+  const workspace = videoWorkspace(server)
+  const first = await workspace.run([...generate, '--wait', '-o', 'x.mp4', '--json'])
   const note = 'Could not verify that the video is complete: x.mp4 may be truncated.'
   const document = { files: [{ path: 'x.mp4', verified: false }], warnings: [note] }
   expect([first.code, JSON.parse(first.out)]).toMatchObject([0, document])
-  const { files } = JSON.parse((await studio.run(['wait', '--last', '--json'])).out) as { files: object[] }
+  const { files } = JSON.parse((await workspace.run(['wait', '--last', '--json'])).out) as { files: object[] }
   expect(files).toMatchObject([{ path: 'x.mp4', verified: false }])
 
   const framed = await localServer([started, finished(['/a.mp4']), film(fragments)])
-  const second = await videoStudio(framed).run([...generate, '--wait', '-o', 'x.mp4', '--json'])
+  const second = await videoWorkspace(framed).run([...generate, '--wait', '-o', 'x.mp4', '--json'])
   expect(JSON.parse(second.out)).toMatchObject({ files: [{ verified: true }], warnings: [] })
 })
 
 test('a video of an unknown format is kept, under the name that was asked for or as bin', async () => {
   const noise = Buffer.from(Array.from({ length: 3000 }, (_, at) => (at * at * 31 + 5) % 256))
   const server = await localServer([started, finished(['/a', '/b']), film(noise), film(noise)])
-  const studio = videoStudio(server)
+  const workspace = videoWorkspace(server)
   const words = ['generate', '-m', 'veo', '--sample-count', '2', '--wait', '-o', 'x-{index}.{ext}', 'A boat']
-  const { code, out } = await studio.run([...words, '--json'])
+  const { code, out } = await workspace.run([...words, '--json'])
   expect([code, JSON.parse(out)]).toMatchObject([
     0,
     {
@@ -460,10 +460,14 @@ test('a video of an unknown format is kept, under the name that was asked for or
       ],
     },
   ])
-  expect(studio.read('x-1.bin').equals(noise)).toBe(true)
-  const again = await studio.run(['wait', '--last'])
-  expect([again.code, again.out, studio.files()]).toEqual([0, 'x-1.bin\nx-2.bin\n', ['x-1.bin', 'x-2.bin']])
+  expect(workspace.read('x-1.bin').equals(noise)).toBe(true)
+  const again = await workspace.run(['wait', '--last'])
+  expect([again.code, again.out, workspace.files()]).toEqual([
+    0,
+    'x-1.bin\nx-2.bin\n',
+    ['x-1.bin', 'x-2.bin'],
+  ])
   const named = await localServer([started, finished(['/a']), film(noise)])
-  const second = await videoStudio(named).run([...generate, '--wait', '-o', 'x.mp4'])
+  const second = await videoWorkspace(named).run([...generate, '--wait', '-o', 'x.mp4'])
   expect([second.code, second.out]).toEqual([0, 'x.mp4\n'])
 })

@@ -14,7 +14,7 @@ import {
   video,
   videoId,
 } from './video-replies.ts'
-import { videoStudio, type VideoStudio } from './video-run.ts'
+import { videoWorkspace, type VideoWorkspace } from './video-run.ts'
 
 /** Another video of the same size. */
 const sameSize = Buffer.from(clip).fill(9, 100, 200)
@@ -32,43 +32,43 @@ async function savedTwo(...later: ServerReply[]) {
     film(otherClip),
     ...later,
   ])
-  const studio = videoStudio(server)
-  const first = await studio.run([...several, '--json'])
+  const workspace = videoWorkspace(server)
+  const first = await workspace.run([...several, '--json'])
   expect(first.code).toBe(0)
-  return { studio, server, first: JSON.parse(first.out) as Record<string, unknown> }
+  return { workspace, server, first: JSON.parse(first.out) as Record<string, unknown> }
 }
 
 /** The same with one video, whose name is x.mp4. */
 async function savedOne(...later: ServerReply[]) {
   const server = await localServer([started, finished(['/a.mp4']), film(), ...later])
-  const studio = videoStudio(server)
-  expect((await studio.run([...generate, '--wait', '-o', 'x.mp4'])).code).toBe(0)
-  return { studio, server }
+  const workspace = videoWorkspace(server)
+  expect((await workspace.run([...generate, '--wait', '-o', 'x.mp4'])).code).toBe(0)
+  return { workspace, server }
 }
 
 describe('a wait for videos that are there', () => {
   test('tells their files, and asks nobody', async () => {
-    const { studio } = await savedTwo()
-    const { code, out, err } = await studio.run(['wait', operation])
+    const { workspace } = await savedTwo()
+    const { code, out, err } = await workspace.run(['wait', operation])
     expect([code, out]).toEqual([0, 'x-1.mp4\nx-2.mp4\n'])
     expect(err).toContain('The 2 videos were saved earlier, and nothing was asked of the gateway')
-    expect((await studio.run(['status', '--last', '--wait'])).out).toBe('x-1.mp4\nx-2.mp4\n')
-    expect((await studio.run(['wait', operation, '--quiet'])).err).toBe('')
+    expect((await workspace.run(['status', '--last', '--wait'])).out).toBe('x-1.mp4\nx-2.mp4\n')
+    expect((await workspace.run(['wait', operation, '--quiet'])).err).toBe('')
   })
 
   test('needs no key', async () => {
-    const { studio } = await savedOne()
-    const { code, out } = await studio.run(['wait', '--last'], { env: { MODELGATE_API_KEY: undefined } })
+    const { workspace } = await savedOne()
+    const { code, out } = await workspace.run(['wait', '--last'], { env: { MODELGATE_API_KEY: undefined } })
     expect([code, out]).toEqual([0, 'x.mp4\n'])
   })
 
   test('gives the same document again', async () => {
-    const { studio, first } = await savedTwo()
-    const { code, out } = await studio.run(['wait', operation, '--json'])
+    const { workspace, first } = await savedTwo()
+    const { code, out } = await workspace.run(['wait', operation, '--json'])
     expect(code).toBe(0)
     expect(JSON.parse(out)).toEqual({ ...first, command: 'video wait' })
-    expect(JSON.parse((await studio.run(['wait', operation, '--raw'])).out)).toEqual(first['operation'])
-    const lines = (await studio.run(['wait', operation, '--jsonl'])).out.trim().split('\n')
+    expect(JSON.parse((await workspace.run(['wait', operation, '--raw'])).out)).toEqual(first['operation'])
+    const lines = (await workspace.run(['wait', operation, '--jsonl'])).out.trim().split('\n')
     const events = lines.map((line) => JSON.parse(line) as { type: string })
     expect(events.map(({ type }) => type)).toEqual(['start', 'video-save', 'video-save', 'end'])
   })
@@ -77,11 +77,11 @@ describe('a wait for videos that are there', () => {
     const done = video('succeeded', { expires_at: 1_800_000_000, model: 'sora-2-2026', url: '/a.mp4' })
     const posted = json({ id: videoId, object: 'video', status: 'queued' })
     const server = await localServer([posted, done, film()])
-    const studio = videoStudio(server)
+    const workspace = videoWorkspace(server)
     const words = ['remix', '-m', 'sora-2', '--no-check', '--wait', '--json', 'video_source', 'Night']
-    const first = JSON.parse((await studio.run(words)).out) as object
+    const first = JSON.parse((await workspace.run(words)).out) as object
     expect(first).toMatchObject({ model: 'sora-2-2026', status: 'succeeded', expires_at: 1_800_000_000 })
-    expect(JSON.parse((await studio.run(['wait', videoId, '--json'])).out)).toEqual({
+    expect(JSON.parse((await workspace.run(['wait', videoId, '--json'])).out)).toEqual({
       ...first,
       command: 'video wait',
     })
@@ -89,22 +89,22 @@ describe('a wait for videos that are there', () => {
 
   test('tells again that fewer came than were asked for', async () => {
     const server = await localServer([started, finished(['/a.mp4']), film()])
-    const studio = videoStudio(server)
-    const first = JSON.parse((await studio.run([...several, '--json'])).out) as object
+    const workspace = videoWorkspace(server)
+    const first = JSON.parse((await workspace.run([...several, '--json'])).out) as object
     expect(first).toMatchObject({ warnings: ['1 video came, 2 were asked for.'] })
-    expect(JSON.parse((await studio.run(['wait', '--last', '--json'])).out)).toEqual({
+    expect(JSON.parse((await workspace.run(['wait', '--last', '--json'])).out)).toEqual({
       ...first,
       command: 'video wait',
     })
-    const strictly = await studio.run(['wait', '--last', '--strict'])
+    const strictly = await workspace.run(['wait', '--last', '--strict'])
     expect([strictly.code, strictly.out]).toEqual([9, 'x-1.mp4\n'])
   })
 
   test('tells the whole path from another folder', async () => {
-    const { studio } = await savedOne()
-    const cwd = join(studio.home, 'elsewhere')
+    const { workspace } = await savedOne()
+    const cwd = join(workspace.home, 'elsewhere')
     mkdirSync(cwd)
-    expect((await studio.run(['wait', '--last'], { cwd })).out).toBe(`${join(studio.cwd, 'x.mp4')}\n`)
+    expect((await workspace.run(['wait', '--last'], { cwd })).out).toBe(`${join(workspace.cwd, 'x.mp4')}\n`)
   })
 
   test('keeps pictures and the key out of the record', async () => {
@@ -117,13 +117,13 @@ describe('a wait for videos that are there', () => {
     })
     const reply: Step[] = []
     const server = await localServer([started, reply])
-    const studio = videoStudio(server)
-    reply.push(...json(value(studio.key)))
-    await studio.run(generate)
+    const workspace = videoWorkspace(server)
+    reply.push(...json(value(workspace.key)))
+    await workspace.run(generate)
     // The run itself looks for the key in everything that is written.
-    expect((await studio.run(['wait', '--last', '-o', 'x.mp4'])).code).toBe(0)
-    expect(JSON.stringify(await studio.records())).not.toContain(base64.slice(0, 40))
-    const { code, out } = await studio.run(['wait', '--last', '--json'])
+    expect((await workspace.run(['wait', '--last', '-o', 'x.mp4'])).code).toBe(0)
+    expect(JSON.stringify(await workspace.records())).not.toContain(base64.slice(0, 40))
+    const { code, out } = await workspace.run(['wait', '--last', '--json'])
     const { files, operation: again } = JSON.parse(out)
     expect([code, files.length, again.note]).toEqual([0, 1, 'for [hidden]'])
   })
@@ -133,14 +133,14 @@ test('a reply that cannot be put on record does not fail its video', async () =>
   const deep = '['.repeat(20_000) + ']'.repeat(20_000)
   const samples = '{"generateVideoResponse":{"generatedSamples":[{"video":{"uri":"/a.mp4"}}]}}'
   const reply = text(`{"name":"${operation}","done":true,"response":${samples},"more":${deep}}`)
-  const studio = videoStudio(await localServer([started, reply, film()]))
-  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(await localServer([started, reply, film()]))
+  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(err).toContain("The job's record cannot be kept up to date")
 })
 
 describe('a wait asks the gateway again', () => {
-  test.for<[string, (studio: VideoStudio) => void, string]>([
+  test.for<[string, (workspace: VideoWorkspace) => void, string]>([
     ['when a file has gone', ({ cwd }) => rmSync(join(cwd, 'x.mp4')), 'x.mp4\n'],
     ['when a file has grown', ({ cwd }) => appendFileSync(join(cwd, 'x.mp4'), 'more'), 'x-2.mp4\n'],
     [
@@ -159,47 +159,47 @@ describe('a wait asks the gateway again', () => {
       'x-2.mp4\n',
     ],
   ])('%s', async ([, change, name]) => {
-    const { studio } = await savedOne(finished(['/a.mp4']), film())
-    change(studio)
-    expect(await studio.run(['wait', '--last'])).toMatchObject({ code: 0, out: name })
+    const { workspace } = await savedOne(finished(['/a.mp4']), film())
+    change(workspace)
+    expect(await workspace.run(['wait', '--last'])).toMatchObject({ code: 0, out: name })
     // And not once more.
-    expect((await studio.run(['wait', '--last'])).out).toContain(name)
+    expect((await workspace.run(['wait', '--last'])).out).toContain(name)
   })
 
   test('with --force, which overwrites', async () => {
-    const { studio } = await savedOne(finished(['/a.mp4']), film(otherClip))
-    expect(await studio.run(['wait', '--last', '--force'])).toMatchObject({ code: 0, out: 'x.mp4\n' })
-    expect(studio.read('x.mp4').equals(otherClip)).toBe(true)
+    const { workspace } = await savedOne(finished(['/a.mp4']), film(otherClip))
+    expect(await workspace.run(['wait', '--last', '--force'])).toMatchObject({ code: 0, out: 'x.mp4\n' })
+    expect(workspace.read('x.mp4').equals(otherClip)).toBe(true)
   })
 
   test('for one of several only', async () => {
-    const { studio } = await savedTwo(finished(['/1.mp4', '/2.mp4']), film(otherClip))
-    rmSync(join(studio.cwd, 'x-2.mp4'))
-    expect(await studio.run(['wait', '--last'])).toMatchObject({ code: 0, out: 'x-1.mp4\nx-2.mp4\n' })
+    const { workspace } = await savedTwo(finished(['/1.mp4', '/2.mp4']), film(otherClip))
+    rmSync(join(workspace.cwd, 'x-2.mp4'))
+    expect(await workspace.run(['wait', '--last'])).toMatchObject({ code: 0, out: 'x-1.mp4\nx-2.mp4\n' })
   })
 
   test('for another place, and still knows the first', async () => {
-    const { studio } = await savedOne(finished(['/a.mp4']), film())
-    expect((await studio.run(['wait', '--last', '-o', 'y.mp4'])).out).toBe('y.mp4\n')
-    expect((await studio.run(['wait', '--last'])).out).toBe('x.mp4\n')
+    const { workspace } = await savedOne(finished(['/a.mp4']), film())
+    expect((await workspace.run(['wait', '--last', '-o', 'y.mp4'])).out).toBe('y.mp4\n')
+    expect((await workspace.run(['wait', '--last'])).out).toBe('x.mp4\n')
   })
 
   test('and says what it knows when the gateway has forgotten the job', async () => {
-    const { studio } = await savedOne(...forgotten)
-    rmSync(join(studio.cwd, 'x.mp4'))
-    const { code, out, err } = await studio.run(['wait', '--last'])
+    const { workspace } = await savedOne(...forgotten)
+    rmSync(join(workspace.cwd, 'x.mp4'))
+    const { code, out, err } = await workspace.run(['wait', '--last'])
     expect([code, out]).toEqual([4, ''])
     expect(err).toMatch(/When it was last heard of, at 2026-01-01T00:00:\d\dZ, it was completed\./)
-    expect(err).toContain(`is no longer there: ${join(studio.cwd, 'x.mp4')}.`)
+    expect(err).toContain(`is no longer there: ${join(workspace.cwd, 'x.mp4')}.`)
   })
 
   test('and says where a copy is when the video has expired', async () => {
     const gone = text('{"error":{"message":"Gone."}}', { status: 410 })
-    const { studio } = await savedOne(finished(['/a.mp4']), gone, finished(['/a.mp4']), gone)
-    const { code, err } = await studio.run(['wait', '--last', '-o', 'y.mp4'])
+    const { workspace } = await savedOne(finished(['/a.mp4']), gone, finished(['/a.mp4']), gone)
+    const { code, err } = await workspace.run(['wait', '--last', '-o', 'y.mp4'])
     expect(code).toBe(4)
     expect(err).toContain('has expired')
-    expect(err).toContain(`is still there: ${join(studio.cwd, 'x.mp4')}.`)
+    expect(err).toContain(`is still there: ${join(workspace.cwd, 'x.mp4')}.`)
   })
 })
 
@@ -207,21 +207,21 @@ describe('status of a job that the gateway has forgotten', () => {
   const lost = (...before: ServerReply[]) => localServer([started, ...before, ...forgotten])
 
   test('tells the last known state, and fails all the same', async () => {
-    const { studio } = await savedOne(...forgotten)
-    const { code, out, err } = await studio.run(['status', '--last'])
+    const { workspace } = await savedOne(...forgotten)
+    const { code, out, err } = await workspace.run(['status', '--last'])
     expect(code).toBe(4)
     expect(out).toContain(`id        ${operation}\n`)
     expect(out).toContain('state     completed\n')
     expect(err).toContain('has no status of the operation')
-    expect(err).toContain(`is still there: ${join(studio.cwd, 'x.mp4')}.`)
+    expect(err).toContain(`is still there: ${join(workspace.cwd, 'x.mp4')}.`)
   })
 
   test('is a part of the error with --json', async () => {
     const running = json({ name: operation, metadata: { state: 'RENDERING', progressPercent: 40 } })
-    const studio = videoStudio(await lost(running))
-    await studio.run(generate)
-    await studio.run(['status', '--last'])
-    const { code, out, err } = await studio.run(['status', '--last', '--json'])
+    const workspace = videoWorkspace(await lost(running))
+    await workspace.run(generate)
+    await workspace.run(['status', '--last'])
+    const { code, out, err } = await workspace.run(['status', '--last', '--json'])
     expect([code, out]).toEqual([4, ''])
     expect(JSON.parse(err)).toMatchObject({
       error: { exit_code: 4, message: expect.stringContaining('it was in_progress (40%') as string },
@@ -230,15 +230,15 @@ describe('status of a job that the gateway has forgotten', () => {
   })
 
   test('leaves --raw without an object, and --exit-status at 4', async () => {
-    const studio = videoStudio(await lost(...forgotten))
-    await studio.run(generate)
-    expect(await studio.run(['status', '--last', '--raw'])).toMatchObject({ code: 4, out: '' })
-    expect((await studio.run(['status', '--last', '--exit-status'])).code).toBe(4)
+    const workspace = videoWorkspace(await lost(...forgotten))
+    await workspace.run(generate)
+    expect(await workspace.run(['status', '--last', '--raw'])).toMatchObject({ code: 4, out: '' })
+    expect((await workspace.run(['status', '--last', '--exit-status'])).code).toBe(4)
   })
 
   test('is not told of a job that is not on record', async () => {
-    const studio = videoStudio(await localServer([missing]))
-    const { code, out, err } = await studio.run(['status', videoId])
+    const workspace = videoWorkspace(await localServer([missing]))
+    const { code, out, err } = await workspace.run(['status', videoId])
     expect([code, out]).toEqual([4, ''])
     expect(err).not.toContain('last heard of')
   })

@@ -20,7 +20,7 @@ export interface VideoRun {
 }
 
 /** A machine for one test, and the program run on it, one command after the other. */
-export interface VideoStudio {
+export interface VideoWorkspace {
   readonly home: string
   /** Where the commands are run, unless told. */
   readonly cwd: string
@@ -39,7 +39,7 @@ export interface VideoStudio {
 }
 
 /** @param gateway a local server, or a sandbox */
-export function videoStudio(gateway: { readonly url: string }): VideoStudio {
+export function videoWorkspace(gateway: { readonly url: string }): VideoWorkspace {
   const home = temporaryFolder()
   const cwd = join(home, 'project')
   mkdirSync(cwd)
@@ -81,6 +81,6 @@ export function videoStudio(gateway: { readonly url: string }): VideoStudio {
 }
 
 /** Fails unless no file of an unfinished download is left. */
-export function expectNoPart(studio: VideoStudio): void {
-  expect(studio.files().filter((name) => name.endsWith('.mgpart'))).toEqual([])
+export function expectNoPart(workspace: VideoWorkspace): void {
+  expect(workspace.files().filter((name) => name.endsWith('.mgpart'))).toEqual([])
 }

@@ -16,43 +16,43 @@ import {
   video,
   videoId,
 } from './video-replies.ts'
-import { expectNoPart, videoStudio } from './video-run.ts'
+import { expectNoPart, videoWorkspace } from './video-run.ts'
 
 const sourceIs = (status: string, more = {}) =>
   json({ id: 'video_source', object: 'video', status, progress: 37, ...more })
 
 test('off a terminal the id is the result, and nothing is waited for', async () => {
   const server = await localServer([started])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run(generate)
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run(generate)
   expect([code, out]).toEqual([0, `${operation}\n`])
   expect(err).toBe(`job ${operation} started; resume with: modelgate video wait ${operation}\n`)
 })
 
 test('on a terminal the video is waited for and saved', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '-o', 'x.mp4'], { terminal: true, stdin: terminalInput })
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '-o', 'x.mp4'], { terminal: true, stdin: terminalInput })
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
   expect(await program.exitCode).toBe(0)
-  expect(studio.read('x.mp4').equals(clip)).toBe(true)
+  expect(workspace.read('x.mp4').equals(clip)).toBe(true)
 })
 
 test('a job that has failed at once has failed, also where nothing is waited for', async () => {
   const replies = [video('failed', { error: { code: 'policy', message: 'Not this.' } })]
-  const studio = videoStudio(await localServer(replies))
-  const { code, out, err } = await studio.run([...remix, '--no-check', '--no-wait'])
+  const workspace = videoWorkspace(await localServer(replies))
+  const { code, out, err } = await workspace.run([...remix, '--no-check', '--no-wait'])
   expect([code, out]).toEqual([9, ''])
   expect(err).toContain(`The job ${videoId} failed: Not this. (policy)`)
-  expect(JSON.parse((await studio.run(['list', '--json'])).out)).toMatchObject({
+  expect(JSON.parse((await workspace.run(['list', '--json'])).out)).toMatchObject({
     jobs: [{ state: 'failed' }],
   })
 })
 
 test('--no-wait does not wait on a terminal either', async () => {
   const server = await localServer([started])
-  const { code, out } = await videoStudio(server).run([...generate, '--no-wait'], {
+  const { code, out } = await videoWorkspace(server).run([...generate, '--no-wait'], {
     terminal: true,
     stdin: terminalInput,
   })
@@ -74,9 +74,9 @@ test.each([
   ['of an unknown state', 'warming', 'is in_progress (37%, gateway says "warming")'],
 ])('a remix of a source that is %s is refused before the POST', async (_, status, says) => {
   const server = await localServer([sourceIs(status)])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...remix, '--wait'])
-  expect([code, out, await studio.records()]).toEqual([2, '', []])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...remix, '--wait'])
+  expect([code, out, await workspace.records()]).toEqual([2, '', []])
   expect(err).toContain(`The video video_source ${says}`)
   expect(err).toContain('--no-check')
   expect(server.requests.map(({ line }) => line)).toEqual(['GET /v1/videos/video_source HTTP/1.1'])
@@ -84,16 +84,16 @@ test.each([
 
 test('a source that the gateway does not know is told before the POST', async () => {
   const server = await localServer([text('{"error":{"message":"Nothing here."}}', { status: 404 })])
-  const { code, err } = await videoStudio(server).run([...remix, '--wait'])
+  const { code, err } = await videoWorkspace(server).run([...remix, '--wait'])
   expect(code).toBe(4)
   expect(err).toContain('knows no video video_source')
 })
 
 test('a remix of a finished source is sent after one look-up, with --no-check without', async () => {
   const server = await localServer([sourceIs('completed'), video('queued'), video('queued')])
-  const studio = videoStudio(server)
-  expect(await studio.run([...remix, '--no-wait'])).toMatchObject({ code: 0, out: `${videoId}\n` })
-  expect(await studio.run([...remix, '--no-wait', '--no-check'])).toMatchObject({ code: 0 })
+  const workspace = videoWorkspace(server)
+  expect(await workspace.run([...remix, '--no-wait'])).toMatchObject({ code: 0, out: `${videoId}\n` })
+  expect(await workspace.run([...remix, '--no-wait', '--no-check'])).toMatchObject({ code: 0 })
   expect(server.requests.map(({ line }) => line.split(' ', 2).join(' '))).toEqual([
     'GET /v1/videos/video_source',
     'POST /v1/videos/video_source/remix',
@@ -108,9 +108,9 @@ test('a remix of a finished source is sent after one look-up, with --no-check wi
 test('a remix of --last is one of the job started last, also of an operation', async () => {
   const id = operation.split('/').at(-1)
   const server = await localServer([started, finished(['/a.mp4']), video('queued')])
-  const studio = videoStudio(server)
-  await studio.run([...generate, '--no-wait'])
-  const { code } = await studio.run(['remix', '-m', 'sora-2', '--last', 'Make it night', '--no-wait'])
+  const workspace = videoWorkspace(server)
+  await workspace.run([...generate, '--no-wait'])
+  const { code } = await workspace.run(['remix', '-m', 'sora-2', '--last', 'Make it night', '--no-wait'])
   expect(code).toBe(0)
   expect(server.requests.at(-1)!.line).toBe(`POST /v1/videos/${id}/remix HTTP/1.1`)
 })
@@ -124,11 +124,11 @@ test.each([
   ['an operation that failed', operation, failedOperation, 0, 9],
 ])('status of %s: exit 0, and with --exit-status the state', async (_, id, reply, plain, mapped) => {
   const server = await localServer([reply, reply, reply])
-  const studio = videoStudio(server)
-  expect((await studio.run(['status', id])).code).toBe(plain)
-  expect((await studio.run(['status', id, '--exit-status'])).code).toBe(mapped)
-  expect((await studio.run(['status', id, '--json'])).code).toBe(plain)
-  expect(studio.files()).toEqual([])
+  const workspace = videoWorkspace(server)
+  expect((await workspace.run(['status', id])).code).toBe(plain)
+  expect((await workspace.run(['status', id, '--exit-status'])).code).toBe(mapped)
+  expect((await workspace.run(['status', id, '--json'])).code).toBe(plain)
+  expect(workspace.files()).toEqual([])
 })
 
 test('status --json holds every field untouched, and --raw is the object of the gateway', async () => {
@@ -144,8 +144,8 @@ test('status --json holds every field untouched, and --raw is the object of the 
     error: null,
   }
   const server = await localServer([json(value), json(value)])
-  const studio = videoStudio(server)
-  const { out } = await studio.run(['status', videoId, '--json'])
+  const workspace = videoWorkspace(server)
+  const { out } = await workspace.run(['status', videoId, '--json'])
   expect(JSON.parse(out)).toMatchObject({
     command: 'video status',
     kind: 'video',
@@ -154,55 +154,55 @@ test('status --json holds every field untouched, and --raw is the object of the 
     operation: null,
   })
   expect(JSON.parse(out).video).toEqual(value)
-  expect(JSON.parse((await studio.run(['status', videoId, '--raw'])).out)).toEqual(value)
+  expect(JSON.parse((await workspace.run(['status', videoId, '--raw'])).out)).toEqual(value)
 })
 
 test('--raw is what the gateway sent, to the last digit and blank', async () => {
   const sent = `{ "id": "${videoId}",\n  "status": "queued", "seed": 12345678901234567890, "x": 1.0, "y": 1e400 }`
-  const studio = videoStudio(await localServer([text(sent)]))
-  const { code, out } = await studio.run(['status', videoId, '--raw'])
+  const workspace = videoWorkspace(await localServer([text(sent)]))
+  const { code, out } = await workspace.run(['status', videoId, '--raw'])
   expect([code, out]).toEqual([0, `${sent}\n`])
 })
 
 test('status tells what the gateway calls a state, when it is another word', async () => {
   const value = { id: videoId, object: 'video', state: 'dreaming \u001b[2J', progress: 45 }
   const server = await localServer([json(value), json(value), json(value), json(value)])
-  const studio = videoStudio(server)
+  const workspace = videoWorkspace(server)
   const says = String.raw`(gateway says "dreaming \u001b[2J")`
   for (const terminal of [true, false]) {
-    const { code, out } = await studio.run(['status', videoId], { terminal })
+    const { code, out } = await workspace.run(['status', videoId], { terminal })
     expect([code, out]).toEqual([0, expect.stringContaining(`state     in_progress ${says}\n`)])
   }
-  const { err } = await studio.run(['status', videoId, '--exit-status'])
+  const { err } = await workspace.run(['status', videoId, '--exit-status'])
   expect(err).toContain(
     String.raw`The job ${videoId} is in_progress (45%, gateway says "dreaming \u001b[2J").`,
   )
-  const { out } = await studio.run(['status', videoId, '--json'])
+  const { out } = await workspace.run(['status', videoId, '--json'])
   expect(JSON.parse(out)).toMatchObject({ state: 'in_progress', status: 'dreaming \u001b[2J' })
 })
 
 test('status --dry-run prints the request, and sends nothing', async () => {
   const server = await localServer([])
-  const studio = videoStudio(server)
-  const { code, out } = await studio.run(['status', operation, '--dry-run'])
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run(['status', operation, '--dry-run'])
   expect([code, JSON.parse(out).url]).toEqual([0, `${server.url}/v1beta/${operation}`])
-  const curl = await studio.run(['status', videoId, '--dry-run', '--curl'])
+  const curl = await workspace.run(['status', videoId, '--dry-run', '--curl'])
   expect(curl.out).toContain(`${server.url}/v1/videos/${videoId}`)
-  const sent = await studio.run([...generate, '--dry-run'])
+  const sent = await workspace.run([...generate, '--dry-run'])
   expect(JSON.parse(sent.out)).toMatchObject({
     method: 'POST',
     url: `${server.url}/v1beta/models/veo:predictLongRunning`,
     body: { instances: [{ prompt: 'A boat' }], parameters: {} },
   })
-  const remixed = await studio.run([...remix, '--dry-run', '--curl'])
+  const remixed = await workspace.run([...remix, '--dry-run', '--curl'])
   expect(remixed.out).toContain('/v1/videos/video_source/remix')
-  expect(await studio.records()).toEqual([])
+  expect(await workspace.records()).toEqual([])
 })
 
 test('--timeout ends the wait with 11 and a command that works', async () => {
   const server = await localServer([started, running, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--wait', '--timeout', '4', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--wait', '--timeout', '4', '-o', 'x.mp4'])
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
   // After the look-up at 2 s the next would be at 5 s.
@@ -214,17 +214,17 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
   const err = program.context.stderr.text
   expect(err).toContain(`The job ${operation} is still`)
   expect(err).toContain(`hint: The job goes on; to wait for it again: modelgate video wait ${operation}\n`)
-  const { code, out } = await studio.paste(err.slice(err.indexOf('hint')))
+  const { code, out } = await workspace.paste(err.slice(err.indexOf('hint')))
   expect([code, out]).toEqual([0, 'x.mp4\n'])
-  expect(studio.read('x.mp4').equals(clip)).toBe(true)
+  expect(workspace.read('x.mp4').equals(clip)).toBe(true)
 })
 
 test('--timeout bounds the download after the wait, too', async () => {
   const half = write(clip.subarray(0, 100))
   const dripping = [readAll, write(head(200, { 'content-length': String(clip.length) })), half, stall]
   const server = await localServer([started, finished(['/a.mp4']), dripping, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--wait', '--timeout', '20', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--wait', '--timeout', '20', '-o', 'x.mp4'])
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
   await program.until(() => server.requests.length === 3 && server.isEndless)
@@ -232,17 +232,17 @@ test('--timeout bounds the download after the wait, too', async () => {
   expect(await program.exitCode).toBe(5)
   const err = program.context.stderr.text
   expect(err).toContain('The time for the whole command is over (--timeout).')
-  expectNoPart(studio)
-  const { code, out } = await studio.paste(err.slice(err.indexOf('hint')))
+  expectNoPart(workspace)
+  const { code, out } = await workspace.paste(err.slice(err.indexOf('hint')))
   expect([code, out]).toEqual([0, 'x.mp4\n'])
 })
 
 test('the command that resumes names what finds the same gateway again', async () => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
+  const workspace = videoWorkspace(server)
   const env = { MODELGATE_BASE_URL: undefined }
-  const { err } = await studio.run([...generate, '--base-url', server.url, '-o', 'x.mp4'], { env })
-  const { code, out } = await studio.paste(err, { env })
+  const { err } = await workspace.run([...generate, '--base-url', server.url, '-o', 'x.mp4'], { env })
+  const { code, out } = await workspace.paste(err, { env })
   expect([code, out]).toEqual([0, 'x.mp4\n'])
 })
 
@@ -252,16 +252,16 @@ test.each([
   ['hangup', 129],
 ] as const)('%s while waiting', async (signal, exit) => {
   const server = await localServer([started, finished(['/a.mp4']), film()])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--wait', '-o', 'x.mp4'])
   await program.until(() => program.clock.asked.includes(2000))
   program.context.abort(new Interrupted(signal))
   expect(await program.exitCode).toBe(exit)
   const { out, err } = { out: program.context.stdout.text, err: program.context.stderr.text }
-  expect([out, studio.files()]).toEqual(['', []])
+  expect([out, workspace.files()]).toEqual(['', []])
   expect(err).toContain(`to wait for it again: modelgate video wait ${operation}\n`)
-  expect(await studio.records()).toMatchObject([{ id: operation, state: 'pending', files: [] }])
-  expect(await studio.paste(err)).toMatchObject({ code: 0, out: 'x.mp4\n' })
+  expect(await workspace.records()).toMatchObject([{ id: operation, state: 'pending', files: [] }])
+  expect(await workspace.paste(err)).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
 
 test('Ctrl-C while the video comes leaves nothing half, and a command that fetches it', async () => {
@@ -277,31 +277,31 @@ test('Ctrl-C while the video comes leaves nothing half, and a command that fetch
     finished(['/a.mp4']),
     film(),
   ])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--wait', '-o', 'x.mp4'])
   await program.until(() => program.clock.asked.includes(2000))
   await program.clock.advance(2000)
-  await program.until(() => readdirSync(studio.cwd).some((name) => name.startsWith('.x.mp4')))
+  await program.until(() => readdirSync(workspace.cwd).some((name) => name.startsWith('.x.mp4')))
   program.context.abort(new Interrupted('interrupt'))
   expect(await program.exitCode).toBe(130)
   const err = program.context.stderr.text
-  expect([program.context.stdout.text, studio.files()]).toEqual(['', []])
+  expect([program.context.stdout.text, workspace.files()]).toEqual(['', []])
   expect(err).toContain('The request was billed.')
-  expect(await studio.records()).toMatchObject([{ id: operation, state: 'completed', files: [] }])
-  expect(await studio.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
+  expect(await workspace.records()).toMatchObject([{ id: operation, state: 'completed', files: [] }])
+  expect(await workspace.paste(err.slice(err.indexOf('hint')))).toMatchObject({ code: 0, out: 'x.mp4\n' })
 })
 
 test('Ctrl-C while the POST is under way says that a job may exist, and keeps its key', async () => {
   const server = await localServer([[readAll, stall]])
-  const studio = videoStudio(server)
-  const program = studio.start([...generate, '--wait'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...generate, '--wait'])
   await program.until(() => server.requests[0]?.complete === true)
   program.context.abort(new Interrupted('interrupt'))
   expect(await program.exitCode).toBe(130)
   const key = server.requests[0]!.headers['idempotency-key']!
   expect(program.context.stderr.text).toContain(key)
   expect(program.context.stderr.text).toContain('may have been billed')
-  expect(await studio.records()).toMatchObject([{ id: null, idempotency_key: key, state: 'unknown' }])
+  expect(await workspace.records()).toMatchObject([{ id: null, idempotency_key: key, state: 'unknown' }])
 })
 
 test('the time left is told from the pace since the job began to run, not from its time in the queue', async () => {
@@ -309,7 +309,7 @@ test('the time left is told from the pace since the job began to run, not from i
   const queue = Array.from({ length: 6 }, () => video('queued'))
   const server = await localServer([...queue, at(0), at(50), video('completed'), film()])
   const words = ['remix', '-m', 'sora-2', 'video_source', 'Night', '--no-check', '--wait', '--jsonl']
-  const { code, out } = await videoStudio(server).run(words)
+  const { code, out } = await videoWorkspace(server).run(words)
   expect(code).toBe(0)
   const events = out
     .split('\n')
@@ -330,25 +330,25 @@ test('look-ups that fail do not fail the job', async () => {
     finished(['/a.mp4']),
     film(),
   ])
-  const { code, out, waits } = await videoStudio(server).run([...generate, '--wait', '-o', 'x.mp4'])
+  const { code, out, waits } = await videoWorkspace(server).run([...generate, '--wait', '-o', 'x.mp4'])
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(waits.every((wait) => wait >= 2000)).toBe(true)
 })
 
 test('a job that fails is told with its reason, and is on record as failed', async () => {
   const server = await localServer([started, failedOperation])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run([...generate, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run([...generate, '--wait', '-o', 'x.mp4'])
   expect([code, out]).toEqual([9, ''])
   expect(err).toContain('The prompt was not understood.')
-  expect(await studio.records()).toMatchObject([{ state: 'failed', error: { code: 'INVALID_ARGUMENT' } }])
-  expectNoPart(studio)
+  expect(await workspace.records()).toMatchObject([{ state: 'failed', error: { code: 'INVALID_ARGUMENT' } }])
+  expectNoPart(workspace)
 })
 
 test('status --wait is the same as wait', async () => {
   const server = await localServer([video('in_progress'), video('completed'), film()])
-  const studio = videoStudio(server)
-  const { code, out } = await studio.run(['status', videoId, '--wait', '-o', 'x.mp4'])
+  const workspace = videoWorkspace(server)
+  const { code, out } = await workspace.run(['status', videoId, '--wait', '-o', 'x.mp4'])
   expect([code, out, server.requests.at(-1)!.line]).toEqual([
     0,
     'x.mp4\n',
@@ -363,8 +363,8 @@ test.each<[string, readonly string[], number]>([
   ['status', ['status', videoId], 5],
 ])('--timeout ends %s that is not answered', async (_, words, exit) => {
   const server = await localServer([[readAll, stall]])
-  const studio = videoStudio(server)
-  const program = studio.start([...words, '--timeout', '7'])
+  const workspace = videoWorkspace(server)
+  const program = workspace.start([...words, '--timeout', '7'])
   await program.until(() => server.requests[0]?.complete === true)
   await program.clock.advance(7000)
   expect(await program.exitCode).toBe(exit)
@@ -381,19 +381,19 @@ test.each<[string, readonly string[], string]>([
   ],
 ])('%s that leads elsewhere is refused, and nothing is sent', async (_, words, says) => {
   const server = await localServer([])
-  const studio = videoStudio(server)
-  const { code, out, err } = await studio.run(words)
-  expect([code, out, server.requests, await studio.records()]).toEqual([2, '', [], []])
+  const workspace = videoWorkspace(server)
+  const { code, out, err } = await workspace.run(words)
+  expect([code, out, server.requests, await workspace.records()]).toEqual([2, '', [], []])
   expect(err).toContain(says)
 })
 
 test('of a job that nobody knows it is not said that it was billed', async () => {
   const missing = text('{"error":{"message":"Nothing here."}}', { status: 404 })
   const server = await localServer([missing])
-  const studio = videoStudio(server)
-  const unknown = await studio.run(['wait', 'video_none'])
+  const workspace = videoWorkspace(server)
+  const unknown = await workspace.run(['wait', 'video_none'])
   expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('knows no video video_none')])
-  const wrong = await studio.run(['wait', 'models/../x'])
+  const wrong = await workspace.run(['wait', 'models/../x'])
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('".." cannot be a part')])
   expect(unknown.err + wrong.err).not.toContain('billed')
 })

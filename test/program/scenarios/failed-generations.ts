@@ -1,5 +1,5 @@
 import { json, sse } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 
 const blocked = { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 3 } }
 const ended = (status: string, more: object = {}) => ({
@@ -12,7 +12,7 @@ const ended = (status: string, more: object = {}) => ({
 const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`
 
 /** Exit codes 9, 11 and 14: the gateway did its work, and this is what came of it. */
-export const failedGenerations: readonly Kill[] = [
+export const failedGenerations: readonly Scenario[] = [
   {
     name: 'an error object with status 200',
     replies: ({ error }) => [json(error(500, 'INTERNAL', 'It broke inside.'))],

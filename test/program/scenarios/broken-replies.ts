@@ -1,5 +1,5 @@
 import { end, json, readAll, sse, text, write } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 
 const facts = { phase: 'reply', retry_after_s: null } as const
 
@@ -15,7 +15,7 @@ const brokenItem = {
 }
 
 /** Exit code 8: there is an answer, but not one that the contract knows. Asked only once. */
-export const brokenReplies: readonly Kill[] = [
+export const brokenReplies: readonly Scenario[] = [
   {
     name: 'an HTML page with status 200',
     replies: () => [

@@ -1,5 +1,5 @@
 import { json, sse, text, type ServerReply } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 import type { TextStyle } from '../text-styles.ts'
 
 const busy = (headers: Readonly<Record<string, string>> = {}, status = 429): ServerReply =>
@@ -27,7 +27,7 @@ const inSevenSeconds = {
 }
 
 /** The wait that a first busy reply leads to, before the answer comes. */
-const recovering = (name: string, first: ServerReply, wait: number): Kill => ({
+const recovering = (name: string, first: ServerReply, wait: number): Scenario => ({
   name: `${name}, then the answer`,
   replies: (style) => [first, hello(style)],
   waits: [wait],
@@ -37,7 +37,7 @@ const recovering = (name: string, first: ServerReply, wait: number): Kill => ({
 })
 
 /** The same reply again and again: two more attempts, each after a wait, and no more. */
-const persisting = (status: number): Kill => ({
+const persisting = (status: number): Scenario => ({
   name: `HTTP ${status} that goes on`,
   replies: () => [busy({}, status), busy({}, status), busy({ 'retry-after': '9' }, status)],
   waits: [375, 750],
@@ -47,7 +47,7 @@ const persisting = (status: number): Kill => ({
 })
 
 /** Exit code 5, and how it is avoided. */
-export const tryLater: readonly Kill[] = [
+export const tryLater: readonly Scenario[] = [
   recovering('HTTP 429 with seconds', busy({ 'retry-after': '2' }), 2_000),
   recovering('HTTP 429 with no wait at all', busy({ 'retry-after': '0' }), 0),
   recovering('HTTP 429 with a date', busy(inSevenSeconds), 7_000),

@@ -1,8 +1,8 @@
 import { Interrupted } from '../../../src/errors.ts'
 import { readAll, sse, stall, text } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 
-const inStream = (reason: 'hangup' | 'interrupt' | 'terminate', exit: number, says: RegExp): Kill => ({
+const inStream = (reason: 'hangup' | 'interrupt' | 'terminate', exit: number, says: RegExp): Scenario => ({
   name: `${reason} in the middle of the stream`,
   replies: ({ delta }) => [sse([delta('Hello, ')], { ending: 'stall' })],
   async meanwhile({ context, clock, until }, _, asJson) {
@@ -17,7 +17,7 @@ const inStream = (reason: 'hangup' | 'interrupt' | 'terminate', exit: number, sa
 })
 
 /** Exit codes 129, 130 and 143: what has arrived is kept, and nothing is waited for. */
-export const signals: readonly Kill[] = [
+export const signals: readonly Scenario[] = [
   inStream('hangup', 129, /Hung up\./),
   inStream('interrupt', 130, /Stopped\./),
   inStream('terminate', 143, /Terminated\./),

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram, type Spawned } from './spawn-program.ts'
 
 /** A machine of somebody who runs one command after the other, or several at once. */
-export interface VideoStudio {
+export interface VideoWorkspace {
   readonly home: string
   readonly cwd: string
   start(words: readonly string[]): Spawned
@@ -24,7 +24,7 @@ export interface VideoStudio {
   reply(): string
 }
 
-export function videoStudio({ url }: { readonly url: string }): VideoStudio {
+export function videoWorkspace({ url }: { readonly url: string }): VideoWorkspace {
   const home = temporaryFolder()
   const cwd = join(home, 'project')
   mkdirSync(cwd)
@@ -34,7 +34,7 @@ export function videoStudio({ url }: { readonly url: string }): VideoStudio {
   const env = { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
   const names = () => readdirSync(cwd).sort()
   const start = (words: readonly string[]) => spawnProgram(['video', ...words], { cwd, env })
-  const run: VideoStudio['run'] = async (words) => {
+  const run: VideoWorkspace['run'] = async (words) => {
     const { exit, stdout, stderr } = await start(words).ended
     return { exit, stdout: stdout.toString(), stderr }
   }

@@ -1,8 +1,8 @@
 import { closeDelimited, json, sse } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 
 /** Exit code 0: what looks like trouble and is none. */
-export const successes: readonly Kill[] = [
+export const successes: readonly Scenario[] = [
   {
     name: 'a whole answer',
     replies: ({ delta, end }) => [sse([delta('Hel'), delta('lo.'), end])],

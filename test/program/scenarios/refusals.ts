@@ -1,5 +1,5 @@
 import { json, text, type ServerReply } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 import { textStyles } from '../text-styles.ts'
 
 const refused = (status: number, body: unknown): readonly ServerReply[] => [
@@ -34,7 +34,7 @@ const contextLength = {
 }
 
 /** Exit codes 3 and 4: the gateway says no, and would say it again. Each is asked only once. */
-export const refusals: readonly Kill[] = [
+export const refusals: readonly Scenario[] = [
   {
     name: 'HTTP 401',
     replies: ({ error }) => refused(401, error(401, 'UNAUTHENTICATED', 'Who are you?')),

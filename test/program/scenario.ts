@@ -5,7 +5,7 @@ import type { RunningProgram } from './start-program.ts'
 import type { StyleName, TextStyle } from './text-styles.ts'
 
 /** One way in which a call can go wrong, and all that a user or a script sees of it. */
-export interface Kill {
+export interface Scenario {
   readonly name: string
   /** Both text commands, unless it concerns only one. */
   readonly only?: StyleName

@@ -1,8 +1,8 @@
 import { sse } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 
 /** Exit codes 10 and 2: the trouble is on this machine. What can be seen before is seen before anything is sent. */
-export const localTrouble: readonly Kill[] = [
+export const localTrouble: readonly Scenario[] = [
   {
     name: 'the output file exists',
     argv: () => ['-o', 'answer.txt', 'Say hello.'],

@@ -4,62 +4,66 @@ import { expect } from 'vitest'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../support/canary-key.ts'
 import { localServer, type LocalServer } from '../support/local-server.ts'
 import type { ServerReply } from '../support/server-replies.ts'
-import type { Kill } from './kill.ts'
+import type { Scenario } from './scenario.ts'
 import { startProgram, type RunningProgram } from './start-program.ts'
 import type { TextStyle } from './text-styles.ts'
 
-interface Played extends Omit<RunningProgram, 'exitCode'> {
+interface ScenarioRun extends Omit<RunningProgram, 'exitCode'> {
   readonly exitCode: number
   readonly server: LocalServer
   /** Every wait that was no limit, in milliseconds. */
   readonly waits: readonly number[]
 }
 
-/** Plays the scene, and checks what holds for all of them: no trace of the key, and no file left behind. */
-export async function play(kill: Kill, style: TextStyle, argv: readonly string[]): Promise<Played> {
+/** Runs the program in the scenario, and checks what holds for all of them: no trace of the key, and no file left behind. */
+export async function runScenario(
+  scenario: Scenario,
+  style: TextStyle,
+  argv: readonly string[],
+): Promise<ScenarioRun> {
   const key = canaryKey()
-  const server = await localServer(kill.replies(style))
-  const baseUrl = (await kill.baseUrl?.(server)) ?? server.url
-  const words = [style.name, '-m', 'some-model', '--base-url', baseUrl, ...wordsOf(kill, style)]
+  const server = await localServer(scenario.replies(style))
+  const baseUrl = (await scenario.baseUrl?.(server)) ?? server.url
+  const words = [style.name, '-m', 'some-model', '--base-url', baseUrl, ...wordsOf(scenario, style)]
   const run = startProgram([...words, ...argv], {
-    env: { MODELGATE_API_KEY: key, ...kill.env },
-    files: kill.files,
+    env: { MODELGATE_API_KEY: key, ...scenario.env },
+    files: scenario.files,
   })
-  const passing = kill.meanwhile === undefined ? (kill.waits ?? []) : []
+  const passing = scenario.meanwhile === undefined ? (scenario.waits ?? []) : []
   for (const [index, wait] of passing.entries()) {
     await run.until(() => run.clock.waits.length > index)
     await run.clock.advance(wait)
   }
-  await kill.meanwhile?.(run, server, argv.length > 0)
+  await scenario.meanwhile?.(run, server, argv.length > 0)
   const exitCode = await run.exitCode
-  expect(readdirSync(run.context.cwd), 'files in the working directory').toEqual(filesIn('project', kill))
+  expect(readdirSync(run.context.cwd), 'files in the working directory').toEqual(filesIn('project', scenario))
   expectNoKey('standard output', run.context.stdout.bytes, key)
   expectNoKey('standard error', run.context.stderr.bytes, key)
   expectNoKeyBelow(run.home, key)
   return { ...run, exitCode, server, waits: run.clock.waits }
 }
 
-function filesIn(folder: string, { files = {} }: Kill): string[] {
+function filesIn(folder: string, { files = {} }: Scenario): string[] {
   return Object.keys(files)
     .filter((name) => dirname(name) === folder)
     .map((name) => basename(name))
 }
 
 /** Flags and, at the end, the prompt. */
-function wordsOf({ argv }: Kill, style: TextStyle): readonly string[] {
+function wordsOf({ argv }: Scenario, style: TextStyle): readonly string[] {
   return argv?.(style) ?? ['Say hello.']
 }
 
 /** The number of attempts is checked by the server itself. */
-export function expectAttempts(server: LocalServer, kill: Kill, style: TextStyle): void {
-  const replies = kill.replies(style)
+export function expectAttempts(server: LocalServer, scenario: Scenario, style: TextStyle): void {
+  const replies = scenario.replies(style)
   const whole = server.requests.filter(({ complete }) => complete)
   expect(new Set(whole.map(({ line }) => line))).toEqual(
     new Set(whole.length === 0 ? [] : [style.requestLine]),
   )
   const bodies = new Set(whole.map(({ body }) => body.toString()))
   expect(bodies.size, 'different bodies').toBeLessThanOrEqual(1)
-  const prompt = JSON.stringify(wordsOf(kill, style).at(-1))
+  const prompt = JSON.stringify(wordsOf(scenario, style).at(-1))
   expect(
     [...bodies].every((body) => body.includes(prompt)),
     'the prompt in the body',

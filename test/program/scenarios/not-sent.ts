@@ -1,11 +1,11 @@
 import { closedPort } from '../../support/local-server.ts'
 import { end, write } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 
 const backOff = [375, 750]
 
 /** Exit codes 2, 3 and 6: the gateway never gets to see a request. */
-export const notSent: readonly Kill[] = [
+export const notSent: readonly Scenario[] = [
   {
     name: 'an unknown flag',
     argv: () => ['--temprature', '1', 'Hi'],

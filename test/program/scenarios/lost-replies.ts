@@ -11,7 +11,7 @@ import {
   write,
   type ServerReply,
 } from '../../support/server-replies.ts'
-import type { Kill } from '../kill.ts'
+import type { Scenario } from '../scenario.ts'
 import type { TextStyle } from '../text-styles.ts'
 
 const facts = { billed: 'maybe', retry_after_s: null } as const
@@ -27,7 +27,7 @@ const begun = ({ delta }: TextStyle) => {
   }
 }
 
-const persisting = (status: number): Kill => {
+const persisting = (status: number): Scenario => {
   const failed = text('It broke.', { status, headers: { 'x-request-id': 'req_7' } })
   return {
     name: `HTTP ${status} that goes on`,
@@ -39,7 +39,7 @@ const persisting = (status: number): Kill => {
   }
 }
 
-const truncated = (name: string, replies: Kill['replies'], stdout = 'Hello, \n'): Kill => ({
+const truncated = (name: string, replies: Scenario['replies'], stdout = 'Hello, \n'): Scenario => ({
   name,
   replies,
   exit: 7,
@@ -56,7 +56,7 @@ const signsOfLife = (first: string): ServerReply => [
 ]
 
 /** Exit code 7: the request was handed over, and nobody knows what became of it. Never asked again by itself. */
-export const lostReplies: readonly Kill[] = [
+export const lostReplies: readonly Scenario[] = [
   {
     name: 'reset before the headers',
     replies: () => [[readAll, reset]],
