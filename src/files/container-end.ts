@@ -97,7 +97,7 @@ export function readRiff(name: string): ContainerReader {
   return follow(name, riffContent())
 }
 
-/** The size of a RIFF file stands at byte 4 and counts what follows it. One that is written live may have no size. */
+/** The size of a RIFF file is at byte 4 and counts what follows it. One that is written live may have no size. */
 function* riffContent(): Steps<boolean> {
   yield* skip(4)
   const length = (yield* take(4)).readUInt32LE()
