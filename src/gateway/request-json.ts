@@ -30,7 +30,7 @@ interface Recovery {
 
 /**
  * Sends a request and reads the one JSON value of its reply, whole. Of several values the first counts.
- * @throws ContractError for what is no JSON, HTML, and more than the limit; ModelgateError for a reply that is cut or
+ * @throws ContractError for what is not JSON, for HTML, and for more than the limit; ModelgateError for a reply that is cut or
  *   stalls, unless the value had come by then or could be recovered; what `sendRequest` throws
  */
 export async function requestJson(

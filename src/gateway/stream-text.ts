@@ -9,7 +9,7 @@ import { truncatedError, type TextDecoder } from './text-decoder.ts'
 
 /** Where the pieces of a text reply go while it arrives. */
 export interface TextReceiver {
-  /** The JSON text of each message, as it came; whoever does without it has its text sooner. */
+  /** Receives the JSON text of each message, as it came. Without it, text arrives sooner. */
   readonly raw?: ((text: string) => void) | undefined
   /** Called after each chunk from the network; the stream waits for it. */
   flush(): Promise<void>

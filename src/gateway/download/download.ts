@@ -163,7 +163,7 @@ async function fetchAll(
       if (failure instanceof ExchangeError && policy.refusal !== undefined) throw policy.refusal
       const retry = retries.next(failure, gateway.clock.random())
       if (retry.waitS === undefined) throw retry.error
-      if (retry.anew && !(await transfer.forget())) throw retry.error
+      if (retry.isStale && !(await transfer.forget())) throw retry.error
       if (retry.fromStart) transfer.restart()
       await pauseBeforeRetry(gateway, gateway.signal, { ...retry, waitS: retry.waitS })
     }

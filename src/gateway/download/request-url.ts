@@ -113,8 +113,8 @@ interface DownloadRetry {
   readonly waitS: number | undefined
   /** The next attempt requests everything. */
   readonly fromStart: boolean
-  /** The next attempt cannot use what has come. */
-  readonly anew: boolean
+  /** What has come is outdated: the next attempt cannot use it. */
+  readonly isStale: boolean
   /** The attempt that failed, from 1. */
   readonly attempt: number
   readonly attemptsLeft: number
@@ -143,7 +143,7 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
   let attempt = 0
   const never = policy.mode === 'never'
 
-  const decide = (failure: unknown, random: number): Omit<DownloadRetry, 'attempt' | 'anew'> => {
+  const decide = (failure: unknown, random: number): Omit<DownloadRetry, 'attempt' | 'isStale'> => {
     const giveUp = (error: unknown) => ({ error, waitS: undefined, fromStart: false, attemptsLeft: 0 })
     const resume = (error: unknown, fromStart: boolean) =>
       never || resumed >= maxResumes
@@ -181,7 +181,7 @@ export function createDownloadRetries(policy: RetryPolicy, mayAppear = true) {
   return {
     next: (failure: unknown, random: number): DownloadRetry => ({
       ...decide(failure, random),
-      anew: failure instanceof ContentChanged,
+      isStale: failure instanceof ContentChanged,
       attempt: ++attempt,
     }),
   }

@@ -31,7 +31,7 @@ export class ContentChanged extends Error {
 
 const laterHint = { phase: 'result', billed: 'no', hint: 'Run it again later.' } as const
 
-/** @param damage what came of it, as a clause */
+/** @param damage what is missing, as a clause */
 function downloadCut(damage: string): ModelgateError {
   const message = `The connection was closed before the download was complete: ${damage}.`
   return new ModelgateError('later', 'download_cut', message, laterHint)

@@ -28,7 +28,7 @@ export interface ReplyReader extends FramingReader {
   /** The name of the event that is being read, empty when it has none. */
   readonly eventName: string
   readonly isEventStream: boolean
-  /** How many bytes of messages have come; comments and blanks do not count. */
+  /** How many bytes of messages have come; comments and white space do not count. */
   readonly bytesRead: number
 }
 

@@ -161,7 +161,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     beginItem,
     endCalls,
     addItem,
-    /** Another response begins, whose items are numbered anew. */
+    /** Another response begins, whose items are numbered from 0. */
     forgetItems: () => items.clear(),
   }
 }
