@@ -91,7 +91,7 @@ export const bundle: BuildOptions = {
         },
         {
           name: 'video',
-          test: /src\/(commands\/shared\/video-(start|look-up)|contract\/videos|operations\/jobs)\.ts$/,
+          test: /src\/(commands\/shared\/video-(command|look-up)|contract\/videos|operations\/jobs)\.ts$/,
         },
       ],
     },

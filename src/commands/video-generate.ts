@@ -15,8 +15,7 @@ import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import { isSet } from './shared/request-body.ts'
 import { readStandardInputBytes } from './shared/standard-input.ts'
-import type { VideoOptions } from './shared/video-command.ts'
-import { addStartOptions, buildVideoRequest, startJob } from './shared/video-start.ts'
+import { addStartOptions, buildVideoRequest, startJob, type VideoOptions } from './shared/video-command.ts'
 
 interface GenerateOptions extends VideoOptions {
   image?: string

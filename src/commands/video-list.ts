@@ -64,10 +64,8 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const { jobs, warnings: damaged } = await store.list()
-  const warnings: string[] = [...damaged]
-  if (options.refresh && !options.dryRun) {
-    await refresh(context, options, settings!, gate, jobs, (message) => void warnings.push(message))
-  }
+  const isRefreshed = options.refresh === true && !options.dryRun
+  const failed = isRefreshed ? await refresh(context, options, settings!, gate, jobs) : []
   const now = context.clock.now() / 1000
   const chosen = jobs
     .filter(({ record }) => options.state === undefined || record.state === options.state)
@@ -75,30 +73,22 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
     .slice(0, limit)
   if (options.prune && !options.dryRun) await store.forget(chosen)
   const summaries = chosen.map(({ record }) => summaryOf(record))
-  await show(context, options, settings!, gate, { jobs: summaries, warnings, now })
+  await show(context, options, settings!, gate, { jobs: summaries, warnings: [...damaged, ...failed], now })
 }
 
-/** Opens the gateway only when there is a job to look up. */
+/** Opens the gateway only when there is a job to look up. @returns warnings */
 async function refresh(
   context: Context,
   options: ListOptions,
   settings: Settings,
   gate: Gate,
   all: readonly StoredJob[],
-  onWarning: (message: string) => void,
-): Promise<void> {
-  const { jobs, warnings } = jobsToRefresh(all, {
-    isSandbox: options.sandbox === true,
-    baseUrl: settings.baseUrl.value,
-  })
-  warnings.forEach(onWarning)
-  if (jobs.length === 0) return
+): Promise<string[]> {
+  const asked = { isSandbox: options.sandbox === true, baseUrl: settings.baseUrl.value }
+  const { jobs, warnings } = jobsToRefresh(all, asked)
+  if (jobs.length === 0) return warnings
   const { gateway, close } = await openGateway(context, options, settings, false, () => undefined, gate)
-  try {
-    await refreshJobs(gateway, jobs, onWarning)
-  } finally {
-    await close()
-  }
+  return [...warnings, ...(await refreshJobs(gateway, jobs).finally(close))]
 }
 
 interface Listing {

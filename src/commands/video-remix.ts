@@ -6,8 +6,14 @@ import { hasPrompt } from '../operations/video-request.ts'
 import { flagsOf } from './shared/contract-flags.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { isSet } from './shared/request-body.ts'
-import { addJobOptions, lastOption, type VideoOptions } from './shared/video-command.ts'
-import { addStartOptions, buildVideoRequest, startJob } from './shared/video-start.ts'
+import {
+  addJobOptions,
+  addStartOptions,
+  buildVideoRequest,
+  lastOption,
+  startJob,
+  type VideoOptions,
+} from './shared/video-command.ts'
 
 /** Model and prompt have the common flag -m and the arguments. */
 const flags = flagsOf(endpoint.fields).filter(({ name }) => name !== 'model' && name !== 'prompt')

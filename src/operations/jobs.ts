@@ -106,7 +106,7 @@ export function isPrunable(record: JobRecord, now: number): boolean {
 export function jobsToRefresh(
   jobs: readonly StoredJob[],
   { isSandbox, baseUrl }: JobGateway,
-): { readonly jobs: readonly StoredJob[]; readonly warnings: readonly string[] } {
+): { readonly jobs: readonly StoredJob[]; readonly warnings: string[] } {
   const open = jobs.filter(
     ({ record: { id, state } }) => id !== null && (state === 'unknown' || !hasEnded(state)),
   )
@@ -143,14 +143,12 @@ function counted({ length }: readonly StoredJob[]): string {
 const atOnce = 4
 
 /**
- * Looks jobs up, and puts on record what comes. A look-up that fails is a warning.
+ * Looks jobs up, and puts on record what comes.
+ * @returns a warning for each look-up that failed
  * @throws the reason of the signal
  */
-export async function refreshJobs(
-  gateway: Gateway,
-  jobs: readonly StoredJob[],
-  onWarning: (message: string) => void,
-): Promise<void> {
+export async function refreshJobs(gateway: Gateway, jobs: readonly StoredJob[]): Promise<string[]> {
+  const warnings: string[] = []
   const rest = jobs.values()
   const refresh = async (job: StoredJob) => {
     const { id, kind } = job.record
@@ -158,11 +156,12 @@ export async function refreshJobs(
       await job.update(changeOf(await lookUpJob(gateway, { id: id!, kind })))
     } catch (error) {
       if (gateway.signal.aborted) throw error
-      onWarning(`${id}: ${asModelgateError(error, gateway.trace !== undefined).message}`)
+      warnings.push(`${id}: ${asModelgateError(error, gateway.trace !== undefined).message}`)
     }
   }
   const work = async () => {
     for (const job of rest) await refresh(job)
   }
   await Promise.all(Array.from({ length: atOnce }, work))
+  return warnings
 }

@@ -3,7 +3,7 @@ import { stateText } from '../contract/video-state.ts'
 import type { VideoState } from '../contract/videos.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
-import type { JobRecord } from '../files/jobs/job-record.ts'
+import { isoTime, type JobRecord } from '../files/jobs/job-record.ts'
 import { describeVideoFile } from '../files/video-info.ts'
 import { isUnknownJob, lookUpJob } from '../gateway/videos/look-up-job.ts'
 import type { NamedJob } from './jobs.ts'
@@ -96,10 +96,4 @@ function savedFilesOf({ files }: JobRecord): Promise<string[]> {
       return `A video of it was saved, and is still there${isWhole ? '' : ', but damaged by now'}: ${path}.`
     }),
   )
-}
-
-/** A gateway may name a time that no calendar has. */
-function isoTime(seconds: number): string {
-  const date = new Date(seconds * 1000)
-  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
 }

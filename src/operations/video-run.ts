@@ -35,12 +35,7 @@ export function beginRun(
   listener: Listener,
   { command, model, stored }: Pick<VideoRun, 'command' | 'model' | 'stored'>,
 ): VideoRun {
-  listener.event({
-    type: 'start',
-    version: outputVersion,
-    command,
-    model: model === '' ? null : model,
-  })
+  listener.event({ type: 'start', version: outputVersion, command, model: model === '' ? null : model })
   return { listener, command, model, stored, job: undefined, files: new Map(), failures: [], warnings: [] }
 }
 
@@ -68,30 +63,24 @@ export function reportRaw({ listener, job }: VideoRun): void {
 }
 
 /** Undefined while nothing is known of the job. */
-export function documentOf({
-  command,
-  model,
-  job,
-  files,
-  failures,
-  warnings,
-}: VideoRun): VideoDocument | undefined {
+export function documentOf(run: VideoRun): VideoDocument | undefined {
+  const { command, model, job, failures, warnings } = run
   if (job === undefined) return undefined
-  const isVideo = job.kind === 'video'
+  const { id, kind, state, status, progress, expiresAt, value } = job
   return {
     version: outputVersion,
     command,
     model: job.model ?? (model === '' ? null : model),
-    id: job.id,
-    kind: job.kind,
-    state: job.state,
-    status: job.status,
-    progress: job.progress,
+    id,
+    kind,
+    state,
+    status,
+    progress,
     // Relays count in milliseconds; the document counts whole seconds.
-    expires_at: job.expiresAt === null ? null : Math.floor(job.expiresAt),
-    video: isVideo ? job.value : null,
-    operation: isVideo ? null : job.value,
-    files: savedFiles({ files }),
+    expires_at: expiresAt === null ? null : Math.floor(expiresAt),
+    video: kind === 'video' ? value : null,
+    operation: kind === 'video' ? null : value,
+    files: savedFiles(run),
     failures,
     request_id: job.requestId,
     warnings,
@@ -99,7 +88,7 @@ export function documentOf({
 }
 
 /** The videos that have been saved, in the order of their numbers. */
-export function savedFiles({ files }: Pick<VideoRun, 'files'>): SavedVideo[] {
+export function savedFiles({ files }: VideoRun): SavedVideo[] {
   return [...files].sort(([a], [b]) => a - b).map(([, file]) => file)
 }
 

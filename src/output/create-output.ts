@@ -7,7 +7,6 @@ import { createTextOutput, outputToFile, rescueText, type TextRescue } from './t
 import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
-import { resumeCommand } from './resume-command.ts'
 import { createScreen, type Screen } from './screen.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
@@ -20,8 +19,8 @@ export interface OutputOptions {
    * without this program and whose id is the result.
    */
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
-  /** What the command that resumes a job needs besides its id: `--sandbox`, `--profile work`. */
-  readonly resumeFlags?: readonly string[] | undefined
+  /** The command that goes on waiting for a job. */
+  readonly resume?: (id: string) => string
   /** Nothing on standard error but errors. */
   readonly quiet: boolean
   /** Print the token counts on standard error at the end, even when quiet. */
@@ -61,7 +60,7 @@ function keepText(
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, resumeFlags }: OutputOptions,
+  { quiet, usage, result, resume }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -74,7 +73,6 @@ function createRenderer(
     progress ??= createJobProgress({ screen, clock, clean, log: mode !== 'jsonl' })
     progress(event)
   }
-  const resume = (id: string) => resumeCommand(context, id, resumeFlags)
   const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, showProgress })
   const parts = { screen, notices, stdout, stderr, gate }
   switch (mode) {

@@ -6,7 +6,8 @@ import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { stateText } from '../contract/video-state.ts'
 import { sanitise } from './gate.ts'
-import { isoTime, roughTime } from './job-progress.ts'
+import { isoTime } from '../files/jobs/job-record.ts'
+import { roughTime } from './job-progress.ts'
 
 interface PathsOutputParts {
   readonly screen: Screen

@@ -275,12 +275,6 @@ export function roughTime(seconds: number): string {
   return seconds < 36 * 3600 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`
 }
 
-/** A moment in UTC; the number itself for one that no calendar has. @param seconds since 1970 */
-export function isoTime(seconds: number): string {
-  const date = new Date(seconds * 1000)
-  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
-}
-
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
 /** A number of bytes in a fitting unit: `830 B`, `4.2 MB`, `120 MB`. */

@@ -1,8 +1,8 @@
 import type { JobSummary } from '../events/video.ts'
 import { otherWord, stateText } from '../contract/video-state.ts'
-import { isExpired } from '../files/jobs/job-record.ts'
+import { isExpired, isoTime } from '../files/jobs/job-record.ts'
 import { sanitise } from './gate.ts'
-import { isoTime, roughTime } from './job-progress.ts'
+import { roughTime } from './job-progress.ts'
 
 export interface TableView {
   /** Unix seconds. */

@@ -24,7 +24,7 @@ interface NoticeOptions {
   /** Leave out what the document on standard output contains. */
   readonly warningsOnly: boolean
   /** The command that continues to wait for a job. */
-  readonly resume: (id: string) => string
+  readonly resume: ((id: string) => string) | undefined
   readonly showProgress: (event: ProgressEvent) => void
 }
 
@@ -42,7 +42,10 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   const reportJob = (event: Extract<VideoEvent, { type: 'job-create' }>) => {
     // With --quiet and --json, standard error is for JSON only.
     if (options.quiet && options.warningsOnly) screen.json(JSON.stringify(event))
-    else screen.line(`job ${event.id} started; resume with: ${options.resume(event.id)}`, 'plain', errorLimit)
+    else {
+      const how = options.resume === undefined ? '' : `; resume with: ${options.resume(event.id)}`
+      screen.line(`job ${event.id} started${how}`, 'plain', errorLimit)
+    }
   }
   return {
     event(event) {

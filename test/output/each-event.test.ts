@@ -12,7 +12,8 @@ async function table({ terminal = false, ...options }: Settings): Promise<string
   const rows: string[] = []
   for (const event of Object.values(sampleEvents) as OutputEvent[]) {
     const context = testContext({ terminal, env: { NO_COLOR: '1' } })
-    const output = createOutput(context, { quiet: false, usage: false, ...options })
+    const resume = (id: string) => `modelgate video wait ${id}`
+    const output = createOutput(context, { quiet: false, usage: false, resume, ...options })
     if (options.mode === 'jsonl' && event.type !== 'start') output.event(sampleEvents.start)
     const before = context.stdout.text.length
     output.event(event)

@@ -3,7 +3,6 @@ import type { VideoDocument } from '../../src/events/video.ts'
 import { ModelgateError } from '../../src/errors.ts'
 import { createGate } from '../../src/output/gate.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
-import { resumeCommand } from '../../src/output/resume-command.ts'
 import { sampleEvents, sampleJobList, sampleVideoDocument } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 
@@ -148,13 +147,4 @@ test('--jsonl writes what precedes a wait at once, without secrets', () => {
   output.event({ type: 'video-fail', failure: { index: 2, code: 'odd', message: secret, rescued: null } })
   expect(context.stdout.text).toContain('"message":"[hidden]"')
   expect(context.stdout.text).not.toContain(secret)
-})
-
-test.each([
-  ['video_1', [], 'modelgate video wait video_1'],
-  ['models/m/operations/1', ['--sandbox'], 'modelgate video wait --sandbox models/m/operations/1'],
-  ["it's; rm -rf", ['--profile', 'at work'], "modelgate video wait --profile 'at work' 'it'\\''s; rm -rf'"],
-  ['-abc', [], 'modelgate video wait -- -abc'],
-])('the command that resumes %s', (id, flags, command) => {
-  expect(resumeCommand({ program: 'modelgate' }, id, flags)).toBe(command)
 })

@@ -21,7 +21,8 @@ export type Step =
 
 const context = systemContext()
 const result = (process.argv[3] ?? 'text') as NonNullable<OutputOptions['result']>
-const output = createOutput(context, { quiet: false, usage: result === 'text', result })
+const resume = (id: string) => `modelgate video wait ${id}`
+const output = createOutput(context, { quiet: false, usage: result === 'text', result, resume })
 const steps = JSON.parse(process.argv[2]!) as Step[]
 const usesKeys = steps.some((step) => step.type === 'key')
 let pressed = 0

@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
-import type { VideoOptions } from '../../src/commands/shared/video-command.ts'
-import type { VideoStart } from '../../src/commands/shared/video-start.ts'
+import type { VideoOptions, VideoStart } from '../../src/commands/shared/video-command.ts'
 import { registerVideoGenerate } from '../../src/commands/video-generate.ts'
 import { registerVideoRemix } from '../../src/commands/video-remix.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'

@@ -17,8 +17,7 @@ import { listenerOf, openOutput, reportOutcome, runOperation } from './run-opera
 import {
   findNamedJob,
   refuseCombinations,
-  resumeFlags,
-  resumeWith,
+  resumeCommand,
   waitPlan,
   type VideoOptions,
 } from './video-command.ts'
@@ -41,31 +40,29 @@ export async function lookAtJob(
   const named = await findNamedJob(store, given, settings, text)
   // The record knows whether the job is the sandbox's.
   const options: VideoOptions = named.stored?.record.is_sandbox ? { ...given, sandbox: true } : given
-  const output = { resumeFlags: resumeFlags(options) }
+  const resume = resumeCommand(context, options)
   const waits = command === 'video wait' || options.wait === true
   const wait = waits ? await planWait(context, options, settings, named) : undefined
-  if (wait !== undefined && !wait.refetch && !isDryRun(options)) {
-    const videos = await findSavedVideos(context, named, wait.output, gate)
-    if (videos !== undefined) {
-      const renderer = openOutput(context, options, settings, gate, { result: 'files', ...output })
-      const listener = listenerOf(renderer, options)
-      const outcome = reportSavedVideos(listener, command, named, { videos, strict: wait.strict })
-      return await reportOutcome(renderer, options, outcome).finally(() => {
-        if (!settings.quiet.value) context.stderr.write(alreadySavedNote(videos))
-      })
-    }
+  const saved =
+    wait === undefined || wait.refetch || isDryRun(options)
+      ? undefined
+      : await findSavedVideos(context, named, wait.output, gate)
+  if (saved !== undefined) {
+    const output = openOutput(context, options, settings, gate, { result: 'files' })
+    const videos = { videos: saved, strict: options.strict === true }
+    const outcome = reportSavedVideos(listenerOf(output, options), command, named, videos)
+    return await reportOutcome(output, options, outcome).finally(() => {
+      if (!settings.quiet.value) context.stderr.write(alreadySavedNote(saved))
+    })
   }
   await runOperation(context, options, settings, {
     streamed: false,
     gate,
     shown: (gateway) => ({ request: lookUpRequest(gateway, named), content: { body: undefined } }),
-    output: () => ({ result: wait === undefined ? 'job' : 'files', ...output }),
+    output: () => ({ result: wait === undefined ? 'job' : 'files', resume }),
     operation: (call) =>
       wait === undefined
-        ? lookUpVideo(call, command, named, {
-            judgesState: options.exitStatus === true,
-            resume: resumeWith(context, options),
-          })
+        ? lookUpVideo(call, command, named, { judgesState: options.exitStatus === true, resume })
         : waitForVideo(call, command, named, wait),
   })
 }

@@ -146,6 +146,12 @@ export function summaryOf(record: JobRecord): JobSummary {
   }
 }
 
+/** A moment of a record, in UTC; the number itself for one that no calendar has. @param seconds since 1970 */
+export function isoTime(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}
+
 /** Whether the result of a job can no longer be fetched. @param now Unix seconds */
 export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: number): boolean {
   return expires_at !== null && expires_at <= now
