@@ -39,7 +39,7 @@ export async function downloadImages(
       addLink(results, image)
       failures.push({ image, error: downloadError(gateway, await keepDamaged(writer, error)) })
     }
-    await reportFiles(results, index)
+    reportFiles(results, index)
   }
   const [first] = failures
   // Nothing at all was saved: then the first failure is that of the operation.

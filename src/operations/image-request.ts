@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
@@ -5,6 +6,7 @@ import type { FamilyId } from '../contract/families.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import { mostPlannedNames } from '../contract/limits.ts'
 import { FileError, ModelgateError, UsageError } from '../errors.ts'
+import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-inspector.ts'
 import { describeInputFile } from '../files/input-file.ts'
 import { sniffMediaType } from '../files/media-type.ts'
@@ -38,10 +40,10 @@ export interface ImageRequest {
 }
 
 /** An image that is there already. */
-export interface ExistingImage {
+interface ExistingImage {
   /** From 1. */
   readonly index: number
-  readonly path: string
+  readonly file: SavedImage
 }
 
 /** What becomes of the images. */
@@ -105,15 +107,19 @@ export async function imageRequest(
   })
   const extension = extensionFor(body)
   const numbers = Array.from({ length: count }, (_, at) => at + 1)
-  const existing = plan.skipExisting ? existingImages(context, outputs, numbers, extension) : []
-  const wanted = numbers.filter((number) => !existing.some(({ index }) => index === number))
-  const existingProblems = await Promise.all(existing.map(({ path }) => existingProblem(context, path)))
-  const obstacles = existingProblems.filter((problem) => problem !== undefined)
-  obstacles.forEach(add)
+  const paths = numbers.map((index) => ({ index, path: outputs.pathFor({ index, extension }) }))
+  const found = plan.skipExisting ? paths.filter(({ path }) => existsSync(resolve(context.cwd, path))) : []
+  const looks = found.map(async ({ index, path }) => ({ index, file: await readExisting(context, path) }))
+  const existing: ExistingImage[] = []
+  for (const { index, file } of await Promise.all(looks)) {
+    if (file instanceof FileError) add(file)
+    else existing.push({ index, file })
+  }
+  const wanted = numbers.filter((number) => !found.some(({ index }) => index === number))
   if (plan.skipExisting && plan.output?.includes('{id}')) {
     await step(() => refuse(['--skip-existing cannot know names with {id}, which only the reply tells.']))
   }
-  if (plan.download && wanted.length > 0 && obstacles.length === 0) {
+  if (plan.download && wanted.length > 0 && existing.length === found.length) {
     const expected = { extension, sidecar: plan.sidecar, partials: plan.savePartials }
     for (const problem of await outputs.check(expected)) add(problem)
   }
@@ -144,23 +150,11 @@ function extensionFor(body: Body): string {
   return format === 'jpeg' ? 'jpg' : typeof format === 'string' ? format : 'png'
 }
 
-/** Which images of a plan are there already. */
-function existingImages(
-  context: Context,
-  outputs: OutputPlan,
-  numbers: readonly number[],
-  extension: string,
-): ExistingImage[] {
-  return numbers
-    .map((index) => ({ index, path: outputs.pathFor({ index, extension }) }))
-    .filter(({ path }) => existsSync(resolve(context.cwd, path)))
-}
-
 /**
- * What is there and is no whole image, which no run of this command left there. To make it would be to overwrite it; to
- * skip it, to say that all is well.
+ * Looks at an image that is there already. Gives a problem for what is no whole image, which no run of this command left
+ * there: to make it would be to overwrite it; to skip it, to say that all is well.
  */
-async function existingProblem(context: Context, path: string): Promise<FileError | undefined> {
+async function readExisting(context: Context, path: string): Promise<SavedImage | FileError> {
   const problem = (code: string, message: string) =>
     new FileError(code, message, {
       phase: 'input',
@@ -172,27 +166,37 @@ async function existingProblem(context: Context, path: string): Promise<FileErro
     return problem('not_an_image', `${JSON.stringify(path)} is no image.`)
   }
   const inspector = imageKind.createInspector()
+  const hash = createHash('sha256')
   const chunks: AsyncIterable<Buffer> = createReadStream(resolve(context.cwd, path))
-  for await (const chunk of chunks) inspector.add(chunk)
-  const { damage } = inspector.inspect().integrity
-  if (damage === undefined) return undefined
-  return problem('damaged_image', `${JSON.stringify(path)} is damaged: ${damage}.`)
+  for await (const chunk of chunks) {
+    inspector.add(chunk)
+    hash.update(chunk)
+  }
+  const { mediaType, facts, integrity } = inspector.inspect()
+  const { state, damage } = integrity
+  if (damage !== undefined) {
+    return problem('damaged_image', `${JSON.stringify(path)} is damaged: ${damage}.`)
+  }
+  return {
+    ...facts,
+    path,
+    bytes: found.bytes,
+    sha256: hash.digest('hex'),
+    mime_type: mediaType,
+    revised_prompt: null,
+    verified: state === 'whole',
+  }
 }
 
-/** What goes along with a request, in words: a JSON body, or the parts of a form with its files by their paths. */
-export type ImageContent =
-  | { readonly body: Body }
+/** A part of a form: a text, or a file that is named by where it comes from. */
+export type ImagePart =
+  | { readonly name: string; readonly value: string }
   | {
-      readonly parts: readonly (
-        | { readonly name: string; readonly value: string }
-        | {
-            readonly name: string
-            readonly path: string
-            readonly file_name: string
-            readonly media_type: string
-            readonly bytes: number
-          }
-      )[]
+      readonly name: string
+      readonly path: string
+      readonly file_name: string
+      readonly media_type: string
+      readonly bytes: number
     }
 
 /** Uploads shorter than this need no progress. */
@@ -200,13 +204,17 @@ const progressFromBytes = 1_000_000
 
 /**
  * The request as it goes over the wire: JSON for a creation, multipart for an edit (specification, endpoints 4 and 6).
+ * With what it holds in words, for who wants to show it.
  * @param onProgress is told how much of a large upload has been sent
  */
 export function imageGatewayRequest(
   { baseUrl, clock }: Gateway,
   request: ImageRequest,
   onProgress?: (sent: number, total: number) => void,
-): { readonly request: GatewayRequest; readonly content: ImageContent } {
+): {
+  readonly request: GatewayRequest
+  readonly content: { readonly body: Body } | { readonly parts: readonly ImagePart[] }
+} {
   const { command, streamed } = request
   const { body, contentType, content } = command === 'image create' ? jsonContent(request) : form(request)
   const reports = onProgress !== undefined && body.length >= progressFromBytes

@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { maxImages, urlLifetimeMinutes } from '../contract/images.ts'
 import type { FileError, ModelgateError } from '../errors.ts'
@@ -8,7 +5,6 @@ import type { ImageDocument, ImageFailure, ImageLink, SavedImage } from '../even
 import { outputVersion } from '../events/schema.ts'
 import type { SavedFile } from '../events/text.ts'
 import { mediaTypeOfName } from '../files/file-name.ts'
-import { imageKind } from '../files/image-inspector.ts'
 import type { ReceivedImage } from '../gateway/images/image-receiver.ts'
 import type { ImageReply } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/usage.ts'
@@ -46,8 +42,6 @@ export interface ImageResults {
   readonly warnings: string[]
   /** Those whose file has been reported. */
   readonly reported: Set<number>
-  /** Images that had been there before; undefined until they are first asked for. */
-  existing: ReadonlyMap<number, SavedImage> | undefined
 }
 
 export function createImageResults(
@@ -72,7 +66,6 @@ export function createImageResults(
     rescued: [],
     warnings: [],
     reported: new Set(),
-    existing: undefined,
   }
 }
 
@@ -136,15 +129,15 @@ export function madeImages({ files, received, request }: ImageResults): (readonl
 
 /** The images that were made and those that had been there before, in order. */
 function allImages(results: ImageResults): (readonly [number, SavedImage])[] {
-  return [...(results.existing ?? []), ...madeImages(results)].sort(([a], [b]) => a - b)
+  const existing = results.request.existing.map(({ index, file }) => [index, file] as const)
+  return [...existing, ...madeImages(results)].sort(([a], [b]) => a - b)
 }
 
 /**
  * Reports the files that have not been reported yet.
  * @param last number of the last image to report, while others are still to come
  */
-export async function reportFiles(results: ImageResults, last = Infinity): Promise<void> {
-  await describeExisting(results)
+export function reportFiles(results: ImageResults, last = Infinity): void {
   for (const [index, file] of allImages(results)) {
     if (results.reported.has(index) || index > last) continue
     results.reported.add(index)
@@ -153,48 +146,6 @@ export async function reportFiles(results: ImageResults, last = Infinity): Promi
     if (promised !== undefined && promised !== file.format) {
       warn(results, `${file.path} holds a ${file.format} image, although its name says ${promised}.`)
     }
-  }
-}
-
-/** Nothing is left to make: reports the images as if they had just been made. */
-export async function reportExisting(results: ImageResults): Promise<ImageDocument> {
-  startImages(results)
-  await describeExisting(results)
-  for (const [index, file] of allImages(results)) {
-    results.listener.event({ type: 'image-save', index, file })
-  }
-  results.warnings.push('All files were there already; nothing was sent.')
-  return imageDocument(results)
-}
-
-async function describeExisting(results: ImageResults): Promise<void> {
-  const { context, request } = results
-  results.existing ??= new Map(
-    await Promise.all(
-      request.existing.map(async ({ index, path }) => [index, await describeImage(context, path)] as const),
-    ),
-  )
-}
-
-async function describeImage({ cwd }: Context, path: string): Promise<SavedImage> {
-  const inspector = imageKind.createInspector()
-  const hash = createHash('sha256')
-  let bytes = 0
-  const chunks: AsyncIterable<Buffer> = createReadStream(resolve(cwd, path))
-  for await (const chunk of chunks) {
-    hash.update(chunk)
-    inspector.add(chunk)
-    bytes += chunk.length
-  }
-  const { mediaType, facts, integrity } = inspector.inspect()
-  return {
-    ...facts,
-    path,
-    bytes,
-    sha256: hash.digest('hex'),
-    mime_type: mediaType,
-    revised_prompt: null,
-    verified: integrity.state === 'whole',
   }
 }
 

@@ -6,6 +6,7 @@ import { streamMedia } from '../files/stream-media.ts'
 import type { DownloadSink } from '../gateway/download/transfer.ts'
 import { absoluteUrl } from '../gateway/download/download.ts'
 import type { ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
+import { discardingWriter } from '../gateway/images/receive-images.ts'
 import type { ImagePlan } from './image-request.ts'
 import { failImage, maxKept, numberAt, reportFiles, warn, type ImageResults } from './image-results.ts'
 import type { Call } from './operation.ts'
@@ -107,7 +108,7 @@ export function createImageWriters(
   const showPartial = (index: number, partial: number): ImageWriter => {
     const chunks: Uint8Array[] = []
     return {
-      ...nowhere,
+      ...discardingWriter,
       write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
       async done() {
         listener.event({ type: 'image-partial', index, partial, file: null })
@@ -134,7 +135,7 @@ export function createImageWriters(
     },
     async open({ index: position, partial }) {
       const index = numberAt(request, position)
-      if (partial === null) return isLeftOut(position) ? nowhere : openImage(index)
+      if (partial === null) return isLeftOut(position) ? discardingWriter : openImage(index)
       const isKept = savePartials && ++partialCount <= kept * maxPartialImages
       return isKept ? openPartial(index, partial) : showPartial(index, partial)
     },
@@ -146,7 +147,7 @@ export function createImageWriters(
       results.received = [...results.received, image]
       const number = numberAt(request, image.index)
       // Those before it that have to be fetched are reported first.
-      if (results.remote.every(({ index }) => index > number)) await reportFiles(results, number)
+      if (results.remote.every(({ index }) => index > number)) reportFiles(results, number)
     },
     url({ index: position, url }) {
       if (isLeftOut(position)) return
@@ -155,14 +156,6 @@ export function createImageWriters(
     failed: ({ index, error }) => failImage(results, numberAt(request, index), error),
   }
   return { receiver, openDownload: openImage }
-}
-
-/** Takes what is not kept. */
-const nowhere: ImageWriter = {
-  write: async () => {},
-  done: async () => {},
-  keepDamaged: async () => undefined,
-  drop: async () => {},
 }
 
 function asWriter(

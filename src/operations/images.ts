@@ -13,7 +13,6 @@ import {
   isSettled,
   madeImages,
   maxKept,
-  reportExisting,
   reportFiles,
   startImages,
   warn,
@@ -41,7 +40,7 @@ export async function makeImages(
     if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
     if (!plan.download) listLinks(results)
     else if (results.remote.length > 0) await downloadImages(gateway, results, writers, plan)
-    await reportFiles(results)
+    reportFiles(results)
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
     const { total, failures } = results
     const kept = maxKept(request)
@@ -56,19 +55,25 @@ export async function makeImages(
     call,
     work,
     () => imageDocument(results),
-    async (error) => {
-      await reportFiles(results)
+    (error) => {
+      reportFiles(results)
       return afterSending(error, results.hasReplied)
     },
   )
 }
 
 /** All images of a request are there already (`skipExisting`): sends nothing. */
-export async function takeExistingImages(
+export function takeExistingImages(
   call: Pick<Call, 'context' | 'listener'>,
   request: ImageRequest,
-): Promise<Outcome<ImageDocument>> {
-  return { kind: 'ended', document: await reportExisting(createImageResults(call, request)) }
+): Outcome<ImageDocument> {
+  const results = createImageResults(call, request)
+  startImages(results)
+  for (const { index, file } of request.existing) {
+    call.listener.event({ type: 'image-save', index, file })
+  }
+  results.warnings.push('All files were there already; nothing was sent.')
+  return { kind: 'ended', document: imageDocument(results) }
 }
 
 /** Takes the bytes of a reply. */

@@ -150,7 +150,7 @@ test('images that are there need neither a gateway nor a request', async () => {
   writeFiles(cwd, { 'x.png': red })
   const existing = await request()
   expect(existing.wanted).toEqual([])
-  expect(await takeExistingImages(call, existing)).toMatchObject({
+  expect(takeExistingImages(call, existing)).toMatchObject({
     kind: 'ended',
     document: { files: [{ path: 'x.png' }], warnings: ['All files were there already; nothing was sent.'] },
   })

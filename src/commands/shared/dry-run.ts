@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
 import { hideHeader } from '../../gateway/trace.ts'
+import type { ImagePart } from '../../operations/image-request.ts'
 import { type Gate, sanitise, sanitiseJson } from '../../output/gate.ts'
 import type { CommonOptions } from './common-options.ts'
 
@@ -32,23 +33,12 @@ export async function printRequest(
 }
 
 /** What goes along with a request: JSON, the parts of a form, or nothing (`body` undefined). */
-export type ShownContent = { readonly body: unknown } | { readonly parts: readonly ShownPart[] }
+export type ShownContent = { readonly body: unknown } | { readonly parts: readonly ImagePart[] }
 
-function bodyOf(content: ShownContent): string | readonly ShownPart[] | undefined {
+function bodyOf(content: ShownContent): string | readonly ImagePart[] | undefined {
   if ('parts' in content) return content.parts
   return content.body === undefined ? undefined : JSON.stringify(content.body)
 }
-
-/** A part of a multipart body: a text, or a file that is named by where it comes from. */
-export type ShownPart =
-  | { readonly name: string; readonly value: string }
-  | {
-      readonly name: string
-      readonly path: string
-      readonly file_name: string
-      readonly media_type: string
-      readonly bytes: number
-    }
 
 function shown(content: ShownContent) {
   return 'parts' in content ? { parts: content.parts } : { body: content.body }
@@ -65,7 +55,7 @@ const longestArgument = 100_000
 function curlCommand(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  body: string | readonly ShownPart[] | undefined,
+  body: string | readonly ImagePart[] | undefined,
 ): string {
   const isParts = typeof body === 'object'
   const headerLines = Object.entries(headers)
@@ -86,7 +76,7 @@ function curlCommand(
   return [...feed, start, ...headerLines, data].join(' \\\n  ')
 }
 
-function formLine(part: ShownPart): string {
+function formLine(part: ImagePart): string {
   if ('value' in part) return `--form-string ${quoted(`${part.name}=${part.value}`)}`
   const [path, fileName] = [part.path, part.file_name].map(curlQuoted)
   return `-F ${quoted(`${part.name}=@${path};filename=${fileName};type=${part.media_type}`)}`

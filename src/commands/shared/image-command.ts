@@ -167,7 +167,7 @@ export async function sendImages(
   if (request.wanted.length === 0) {
     const output = openOutput(context, options, settings, createGate(context), { result: 'files' })
     const listener = listenerOf(output, options)
-    return reportOutcome(output, options, await takeExistingImages({ context, listener }, request))
+    return reportOutcome(output, options, takeExistingImages({ context, listener }, request))
   }
   const quiet = settings.quiet.value
   await runOperation(context, options, settings, {

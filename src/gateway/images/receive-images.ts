@@ -108,13 +108,14 @@ export async function relayReply(
   }
 }
 
-const unreadWriter: ImageWriter = {
+/** Takes what is not kept. */
+export const discardingWriter: ImageWriter = {
   write: async () => {},
   done: async () => {},
   keepDamaged: async () => undefined,
   drop: async () => {},
 }
-const unreadImages: ImageReceiver = { open: async () => unreadWriter, url() {} }
+const unreadImages: ImageReceiver = { open: async () => discardingWriter, url() {} }
 
 /** Whether everything has come: what may still follow is not waited for long. */
 function isSettled(reader: ReplyReader, collector: ImageCollector): boolean {

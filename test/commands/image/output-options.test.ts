@@ -130,14 +130,15 @@ describe('--skip-existing', () => {
   test('wants only what is missing', async () => {
     writeFiles(cwd, { 'a-2.png': pngBytes() })
     const { wanted, existing, body } = await call(['-o', 'a.png', '-n', '3', '--skip-existing'])
-    expect([wanted, existing, body['n']]).toEqual([[1, 3], [{ index: 2, path: 'a-2.png' }], 2])
+    expect([wanted, body['n']]).toEqual([[1, 3], 2])
+    expect(existing).toMatchObject([{ index: 2, file: { path: 'a-2.png' } }])
   })
 
   test('knows the name that the format gives', async () => {
     writeFiles(cwd, { 'a.jpg': pngBytes(), 'a.webp': pngBytes() })
     const of = async (format: string) =>
       (await call(['-o', 'a.{ext}', '--output-format', format, '--skip-existing'])).existing.map(
-        ({ path }) => path,
+        ({ file }) => file.path,
       )
     expect([await of('jpeg'), await of('webp'), await of('png')]).toEqual([['a.jpg'], ['a.webp'], []])
   })
@@ -146,7 +147,7 @@ describe('--skip-existing', () => {
     const [path] = await paths(['--skip-existing'])
     const [png] = [path!.replace('.webp', '.png')]
     writeFiles(cwd, { [png]: pngBytes() })
-    expect((await call(['--skip-existing'])).existing).toEqual([{ index: 1, path: png }])
+    expect((await call(['--skip-existing'])).existing).toMatchObject([{ index: 1, file: { path: png } }])
   })
 
   test('wants nothing when all is there', async () => {
