@@ -204,7 +204,7 @@ const progressFromBytes = 1_000_000
 
 /**
  * The request as it goes over the wire: JSON for a creation, multipart for an edit (specification, endpoints 4 and 6).
- * With what it holds in words, for who wants to show it.
+ * `content` is the same for a person to read.
  * @param onProgress is told how much of a large upload has been sent
  */
 export function imageGatewayRequest(
