@@ -61,6 +61,12 @@ export function readError(cause: unknown, path: string): ModelgateError {
   return isMistake ? new UsageError(message, { ...facts, code }) : new FileError(code, message, facts)
 }
 
+/** What no system takes for a path. */
+export function fileNameProblem(path: string): UsageError | undefined {
+  if (path !== '' && !path.includes('\0')) return undefined
+  return new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
+}
+
 /** The target exists and may not be replaced. */
 export function fileExists(path: string, cause?: unknown): FileError {
   return new FileError('file_exists', `${shownPath(path)} already exists.`, {

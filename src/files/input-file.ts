@@ -1,11 +1,12 @@
+import { isUtf8 } from 'node:buffer'
 import { close, constants, fstat, open, read, type Stats } from 'node:fs'
+import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Context } from '../context.ts'
 import { defaultSeconds, maxRequestBytes } from '../contract/limits.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
-import { readError, shownPath } from './file-error.ts'
-import { isUtf8 } from 'node:buffer'
+import { fileNameProblem, readError, shownPath } from './file-error.ts'
 
 /** A file that will be sent, looked at before anything is. */
 interface InputFile {
@@ -85,9 +86,8 @@ async function withInputFile<Value>(
   { maxBytes = maxRequestBytes, pipes = true, refuse }: ReadLimits,
   use: (file: OpenFile | Buffer) => Value | Promise<Value>,
 ): Promise<Value | ModelgateError> {
-  if (path === '' || path.includes('\0')) {
-    return new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
-  }
+  const badName = fileNameProblem(path)
+  if (badName !== undefined) return badName
   let descriptor: number | undefined
   try {
     // Opening a pipe without a writer would block a thread for ever, and with it the end of the program.
@@ -97,9 +97,11 @@ async function withInputFile<Value>(
     const problem = refuse?.(found)
     if (problem !== undefined) return problem
     if (pipes && found.isFIFO()) {
-      const content = await readPipe(context, path, descriptor, Math.min(maxBytes, maxRequestBytes), () => {
-        descriptor = undefined
-      })
+      const { Socket } = await import('node:net')
+      const socket = new Socket({ fd: descriptor, readable: true, writable: false })
+      // The socket closes it from now on.
+      descriptor = undefined
+      const content = await readPipe(context, path, socket, Math.min(maxBytes, maxRequestBytes))
       return content.length === 0 ? empty(path) : await use(content)
     }
     if (!found.isFile()) return notRegular(path, pipes)
@@ -129,17 +131,12 @@ async function readWhole(path: string, { descriptor, size }: OpenFile, maxBytes:
   }
 }
 
-/** @param taken called when the descriptor belongs to the stream, which closes it */
 async function readPipe(
   context: InputContext,
   path: string,
-  descriptor: number,
+  socket: Socket,
   maxBytes: number,
-  taken: () => void,
 ): Promise<Buffer> {
-  const { Socket } = await import('node:net')
-  const socket = new Socket({ fd: descriptor, readable: true, writable: false })
-  taken()
   const source: ByteSource = { read: () => socket, release: () => socket.destroy() }
   const silence = {
     afterMs: defaultSeconds.standardInput * 1000,

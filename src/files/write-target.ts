@@ -1,8 +1,15 @@
 import { lstat, realpath, stat, link, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Context, sleep } from '../context.ts'
-import { FileError, UsageError } from '../errors.ts'
-import { fileExists, folderMissing, shownPath, systemCode, writeError } from './file-error.ts'
+import { FileError } from '../errors.ts'
+import {
+  fileExists,
+  fileNameProblem,
+  folderMissing,
+  shownPath,
+  systemCode,
+  writeError,
+} from './file-error.ts'
 import { syncFolder } from './folder.ts'
 
 /** Where a file is to be written. */
@@ -32,9 +39,8 @@ export async function findTarget(
   force: boolean,
   mayBeTaken = false,
 ): Promise<FileTarget | StreamTarget> {
-  if (path === '' || path.includes('\0')) {
-    throw new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
-  }
+  const badName = fileNameProblem(path)
+  if (badName !== undefined) throw badName
   const location = resolve(context.cwd, path)
   const existing = await look(location, path)
   if (existing?.isDirectory() || /[/\\]$/.test(path)) throw isFolder(path)
