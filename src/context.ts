@@ -1,9 +1,9 @@
 import { homedir } from 'node:os'
 import { obeySignals } from './context/signals.ts'
-import { createInput, createSink, isOutputClosed, type Input, type Sink } from './context/streams.ts'
+import { createInput, createSink, isOutputClosed, type Input, type Sink } from './context/standard-streams.ts'
 import { FileError } from './errors.ts'
 
-export type { Input, InputKind, Sink } from './context/streams.ts'
+export type { Input, InputKind, Sink } from './context/standard-streams.ts'
 
 export interface Timer {
   cancel(): void

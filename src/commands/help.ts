@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { UsageError, exitCodes } from '../errors.ts'
-import { nearestName } from '../contract/nearest-name.ts'
+import { nearestName } from '../nearest-name.ts'
 import { suggestWords } from './shared/common-options.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { formatExamples, type Example, formatRows, wrap } from './shared/help-layout.ts'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
-import type { LatencyProfile } from '../sandbox/sandbox.ts'
+import type { LatencyProfile } from '../sandbox/start-sandbox.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { createProblemList } from '../problems.ts'
 import { badPorts } from '../config/base-url.ts'
@@ -77,7 +77,7 @@ export function registerSandbox(command: Command, context: Context, run = runSan
 export async function runSandbox(context: Context, settings: SandboxSettings): Promise<never> {
   const { stdout, stderr, signal, clock } = context
   const faults = settings.faults === undefined ? [] : await readFaults(context, settings.faults)
-  const { startSandbox } = await import('../sandbox/sandbox.ts')
+  const { startSandbox } = await import('../sandbox/start-sandbox.ts')
   const tell = (line: string) => {
     if (!settings.isQuiet) stderr.write(`${line}\n`)
   }

@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path'
 import type { Context } from '../context.ts'
-import { nearestName } from '../contract/nearest-name.ts'
+import { nearestName } from '../nearest-name.ts'
 import { ConfigError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import type { ProblemList } from '../problems.ts'

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../contract/limits.ts'
+import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
 import { isObject } from '../json.ts'
 
 /** What can be configured. Times are in seconds. */

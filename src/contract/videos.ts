@@ -31,8 +31,6 @@ const maxReferenceImages = 3
 /** The most videos of one operation (wire notes, section 7). */
 export const maxVideoSamples = 4
 
-export { pollSeconds } from './limits.ts'
-
 /** An image inside an instance (wire notes, section 7). */
 const imageFields: Fields = {
   bytesBase64Encoded: { type: 'string', about: 'the image as base64', flag: false },
@@ -159,4 +157,12 @@ export const videoStatusEndpoint: Endpoint = {
   envelope: 'openai',
   fields: {},
   rules: [],
+}
+
+/**
+ * The last part of the name of an operation, which is a path-like string (specification, "Video generation operation"):
+ * it identifies the operation. The id of a video is returned as it is.
+ */
+export function lastSegment(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1)
 }

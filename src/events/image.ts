@@ -10,7 +10,7 @@ import {
   textOrNull,
   version,
   type Infer,
-} from './schema.ts'
+} from './output-schema.ts'
 import { failureFields, file, savedFileFields, usage, verified, warnings } from './text.ts'
 
 /** An image that was saved and checked. */

@@ -19,7 +19,7 @@ import {
   type Infer,
   type JsonSchema,
   type Schema,
-} from './schema.ts'
+} from './output-schema.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents } from './video.ts'
 

@@ -20,7 +20,7 @@ import {
   version,
   type EventsOf,
   type Infer,
-} from './schema.ts'
+} from './output-schema.ts'
 
 /** Why the text ended, in one vocabulary for both styles. */
 const finishReasons = [

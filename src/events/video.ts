@@ -18,7 +18,7 @@ import {
   version,
   type EventsOf,
   type Infer,
-} from './schema.ts'
+} from './output-schema.ts'
 import { failureFields, savedFileFields, verified, warnings } from './text.ts'
 
 /** What a job is on the gateway: a Video (endpoints 3 and 5) or an operation (endpoint 7). */

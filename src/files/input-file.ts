@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Context } from '../context.ts'
-import { defaultSeconds, maxRequestBytes } from '../contract/limits.ts'
+import { defaultSeconds, maxRequestBytes } from '../limits.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { fileNameProblem, readError, shownPath } from './file-error.ts'
 

@@ -33,6 +33,9 @@ export interface OutputRequest {
   readonly now: number
 }
 
+/** More file names than this are not planned ahead; any beyond get their own. */
+export const maxPlannedNames = 100
+
 /** Where the images, or the videos, of one command go. */
 export interface OutputPlan {
   /** The image goes to standard output (`-o -`). */

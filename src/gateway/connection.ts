@@ -1,11 +1,11 @@
+import Client from 'undici/lib/dispatcher/client.js'
+import undiciSymbols from 'undici/lib/core/symbols.js'
 import { subscribe } from 'node:diagnostics_channel'
 import type { LookupFunction, Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
-import { maxHeaderBytes } from '../contract/limits.ts'
+import { maxHeaderBytes } from '../limits.ts'
 import { isLoopback } from '../loopback.ts'
 import { ExchangeError, isClientCertificateAlert } from './exchange-error.ts'
-import Client from 'undici/lib/dispatcher/client.js'
-import undiciSymbols from 'undici/lib/core/symbols.js'
 
 /** How the program reaches the network. */
 export interface ConnectionOptions {

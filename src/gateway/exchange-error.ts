@@ -1,4 +1,4 @@
-import { maxHeaderBytes } from '../contract/limits.ts'
+import { maxHeaderBytes } from '../limits.ts'
 import type { Phase } from '../errors.ts'
 import { stringOf } from '../json.ts'
 

@@ -4,7 +4,7 @@ import { isObject } from '../json.ts'
 import { modelSegment } from '../gateway/url.ts'
 import type { Attachment } from './attachments.ts'
 import { appendEntries, type Body } from './operation.ts'
-import type { TextRequest } from './text.ts'
+import type { TextRequest } from './generate-text.ts'
 
 /**
  * A request of the content-generation style (specification, endpoint 1).

@@ -4,13 +4,12 @@ import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { FamilyId } from '../contract/families.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
-import { mostPlannedNames } from '../contract/limits.ts'
 import { FileError, ModelgateError, UsageError } from '../errors.ts'
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-inspector.ts'
 import { describeInputFile } from '../files/input-file.ts'
 import { sniffMediaType } from '../files/media-type.ts'
-import { planOutputs, type OutputPlan } from '../files/output-plan.ts'
+import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
 import type { RequestBody } from '../gateway/exchange.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { multipartBody } from '../gateway/multipart.ts'
@@ -141,7 +140,7 @@ function refuse(problems: readonly string[]): void {
 
 /** What was not checked need not be a number of images at all. */
 function countOf({ n }: Body): number {
-  return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), mostPlannedNames) : 1
+  return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), maxPlannedNames) : 1
 }
 
 /** The extension that the answer will most likely have; the bytes decide in the end. */

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { FamilyId } from '../contract/families.ts'
-import { maskLimits, sourceLimits, type SourceLimits } from '../contract/image-files.ts'
+import { maskLimits, sourceLimits, type SourceLimits } from '../contract/images.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { readContainer } from '../files/container-end.ts'
 import { extensionOf } from '../files/file-name.ts'

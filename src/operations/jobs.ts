@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts'
-import { unknownJobDays } from '../contract/limits.ts'
 import { hasEnded } from '../contract/video-state.ts'
 import { UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
@@ -92,6 +91,9 @@ function namedJob(stored: StoredJob, { isSandbox, baseUrl }: JobGateway): NamedJ
   }
   return { id, kind, stored }
 }
+
+/** A job whose outcome is still unknown after this many days is unlikely to be resolved. */
+export const unknownJobDays = 7
 
 /** Whether nothing is lost with the record: no result is left to be fetched, and none is to come. @param now Unix seconds */
 export function isPrunable(record: JobRecord, now: number): boolean {

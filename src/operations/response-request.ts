@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts'
 import { createResponseDecoder } from '../gateway/responses/decoder.ts'
 import type { Attachment } from './attachments.ts'
 import { appendEntries, type Body } from './operation.ts'
-import type { TextRequest } from './text.ts'
+import type { TextRequest } from './generate-text.ts'
 
 /** A request of the response-object style (specification, endpoint 2). */
 export function responseRequest(fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema'>): TextRequest {

@@ -1,12 +1,10 @@
+import { maxPlannedNames, type OutputPlan } from '../files/output-plan.ts'
 import { unlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { lastSegment } from '../contract/last-segment.ts'
-import { mostPlannedNames } from '../contract/limits.ts'
-import { maxVideoSamples } from '../contract/videos.ts'
+import { lastSegment, maxVideoSamples } from '../contract/videos.ts'
 import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../errors.ts'
 import type { SavedVideo } from '../events/video.ts'
 import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
-import type { OutputPlan } from '../files/output-plan.ts'
 import { streamMedia } from '../files/stream-media.ts'
 import { describeVideoFile, videoKind } from '../files/video-info.ts'
 import { createVideoFetcher, type VideoFetcher } from '../gateway/videos/fetch-video.ts'
@@ -101,7 +99,7 @@ export async function saveVideos(
 function countToSave(run: VideoRun, completed: JobReport): number {
   const total = Math.max(1, resultPlaces(completed).length)
   const asked = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
-  const count = Math.min(total, asked === undefined ? mostPlannedNames : Math.max(asked, maxVideoSamples))
+  const count = Math.min(total, asked === undefined ? maxPlannedNames : Math.max(asked, maxVideoSamples))
   if (count < total) warn(run, countMismatch(total, asked, 'video', count))
   return count
 }

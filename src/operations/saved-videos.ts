@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
-import { lastSegment } from '../contract/last-segment.ts'
+import { lastSegment } from '../contract/videos.ts'
 import type { SavedVideo, VideoDocument } from '../events/video.ts'
 import { extensionOf } from '../files/file-name.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'

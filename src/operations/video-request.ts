@@ -1,13 +1,12 @@
+import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
-import { lastSegment } from '../contract/last-segment.ts'
-import { mostPlannedNames } from '../contract/limits.ts'
+import { lastSegment } from '../contract/videos.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { readInputFile } from '../files/input-file.ts'
 import type { NewJob } from '../files/jobs/job-record.ts'
 import { sniffMediaType } from '../files/media-type.ts'
-import { planOutputs, type OutputPlan } from '../files/output-plan.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { bareModel, mintIdempotencyKey } from '../gateway/url.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
@@ -53,7 +52,7 @@ export function videoCount(request: unknown): number {
   const body = objectOf(request)
   const samples = objectOf(body['parameters'])['sampleCount']
   const each = typeof samples === 'number' && samples >= 1 ? Math.floor(samples) : 1
-  return Math.max(1, Math.min(each * instancesOf(body).length, mostPlannedNames))
+  return Math.max(1, Math.min(each * instancesOf(body).length, maxPlannedNames))
 }
 
 /** The instances of an operation as far as they are objects; what else stands there is left to the check. */

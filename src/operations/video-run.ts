@@ -1,5 +1,5 @@
 import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
-import { outputVersion } from '../events/schema.ts'
+import { outputVersion } from '../events/output-schema.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'
 import type { StoredJob } from '../files/jobs/job-store.ts'

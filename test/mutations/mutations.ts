@@ -187,14 +187,14 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'edit-17-images',
-    file: 'src/contract/image-files.ts',
+    file: 'src/contract/images.ts',
     before: `'image-model-a': {\n    maxCount: 16`,
     after: `'image-model-a': {\n    maxCount: 17`,
     tests: ['test/program/images/file-rules.test.ts'],
   },
   {
     name: 'edit-49-megabytes',
-    file: 'src/contract/image-files.ts',
+    file: 'src/contract/images.ts',
     before: `'image-model-a': {\n    maxCount: 16,\n    below: 50 * MB`,
     after: `'image-model-a': {\n    maxCount: 16,\n    below: 49 * MB`,
     tests: ['test/program/images/file-rules.test.ts'],

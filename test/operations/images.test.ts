@@ -10,7 +10,7 @@ import {
 } from '../../src/operations/image-request.ts'
 import { imageFromBytes } from '../../src/operations/image-sources.ts'
 import type { ShownImage } from '../../src/operations/image-writers.ts'
-import { makeImages, relayImages, takeExistingImages } from '../../src/operations/images.ts'
+import { makeImages, relayImages, takeExistingImages } from '../../src/operations/make-images.ts'
 import type { Call } from '../../src/operations/operation.ts'
 import { createProblemList } from '../../src/problems.ts'
 import { testGateway } from '../gateway/test-gateway.ts'

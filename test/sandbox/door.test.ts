@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { testContext } from '../support/test-context.ts'
-import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { startSandbox } from '../../src/sandbox/start-sandbox.ts'
 import { call, rawCall, respond, runningSandbox, until } from '../support/running-sandbox.ts'
 
 const contents = [{ parts: [{ text: 'hi' }] }]

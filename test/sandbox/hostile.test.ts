@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { call, generate, rawCall, respond, runningSandbox } from '../support/running-sandbox.ts'
 
 const MiB = 1024 * 1024

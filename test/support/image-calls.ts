@@ -1,6 +1,6 @@
 import { decodeImage, type Pixels } from '../../src/files/codecs.ts'
 import { sniffMediaType } from '../../src/files/media-type.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { call, type Answer, type Json } from './running-sandbox.ts'
 
 /** Asks for images. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 
 /**
  * Sends a body without an HTTP client in between, in pieces of a size, and waits for the end of the answer.

@@ -3,7 +3,7 @@ import type { Settings } from '../../src/config/settings.ts'
 import { registerGenerate } from '../../src/commands/generate.ts'
 import { registerRespond } from '../../src/commands/respond.ts'
 import { addCommonOptions, type CommonOptions } from '../../src/commands/shared/common-options.ts'
-import type { TextRequest } from '../../src/operations/text.ts'
+import type { TextRequest } from '../../src/operations/generate-text.ts'
 import { asModelgateError, ModelgateError } from '../../src/errors.ts'
 import { testContext, type TestOverrides } from './test-context.ts'
 

@@ -1,5 +1,5 @@
 import type { FakeClock } from './fake-clock.ts'
-import type { Sandbox } from '../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 import { call, type Answer, type Json } from './running-sandbox.ts'
 
 /** Longer than any job of the sandbox without latency runs. */

@@ -1,5 +1,5 @@
 import { type Argument, type Command, Help, Option } from 'commander'
-import { defaultMaxRetries, defaultSeconds } from '../../contract/limits.ts'
+import { defaultMaxRetries, defaultSeconds } from '../../limits.ts'
 import { UsageError } from '../../errors.ts'
 
 /** The options that every command understands, before or after its name. Numbers are still text: they are checked with all other settings. */

@@ -13,7 +13,7 @@ import {
   type ImageRequest,
 } from '../../operations/image-request.ts'
 import type { ImageViewer } from '../../operations/image-writers.ts'
-import { makeImages, relayImages, takeExistingImages } from '../../operations/images.ts'
+import { makeImages, relayImages, takeExistingImages } from '../../operations/make-images.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { createGate } from '../../output/gate.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import { defaultSeconds } from '../../contract/limits.ts'
+import { defaultSeconds } from '../../limits.ts'
 import { sandboxFolder } from '../../config/paths.ts'
 import { resolveKey } from '../../config/key.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
@@ -109,7 +109,7 @@ interface Place {
 }
 
 async function sandboxPlace(context: Context): Promise<Place> {
-  const { startSandbox } = await import('../../sandbox/sandbox.ts')
+  const { startSandbox } = await import('../../sandbox/start-sandbox.ts')
   const sandbox = await startSandbox({
     clock: context.clock,
     latency: 'natural',

@@ -1,5 +1,5 @@
 import type { Context, InputKind } from '../../context.ts'
-import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
+import { defaultSeconds, maxRequestBytes, maxRequestMebibytes } from '../../limits.ts'
 import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { consumeInput, type SilenceStep, decodeText, invalidTextClause } from '../../files/input-file.ts'
 

@@ -25,7 +25,7 @@ import {
   type NewJob,
   type JobProgress,
 } from './job-record.ts'
-import { lastSegment } from '../../contract/last-segment.ts'
+import { lastSegment } from '../../contract/videos.ts'
 
 interface JobList {
   /** Newest first. */

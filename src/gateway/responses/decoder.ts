@@ -12,8 +12,7 @@ import {
   type DecoderOptions,
   type TextDecoder,
 } from '../text-decoder.ts'
-import { answerText, contentParts, isAnswer, createTranscript } from './transcript.ts'
-import { readResponseUsage } from './usage.ts'
+import { answerText, contentParts, isAnswer, createTranscript, readResponseUsage } from './transcript.ts'
 import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */

@@ -1,4 +1,4 @@
-import type { Citation, TextEvent, ToolCall } from '../../events/text.ts'
+import type { Citation, TextEvent, ToolCall, Usage } from '../../events/text.ts'
 import { maxMessageCharacters } from '../events/message-reader.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
@@ -279,4 +279,16 @@ const otherPartTypes = new Set<unknown>(['refusal', 'reasoning_text', 'summary_t
 /** The text of the answer in a part; empty for other parts. */
 export function answerText(part: JsonObject): string {
   return otherPartTypes.has(part['type']) ? '' : (stringOf(part['text']) ?? '')
+}
+
+/** The usage of a response object in the program's own names; null when the gateway did not say. */
+export function readResponseUsage(value: unknown): Usage | null {
+  if (!isObject(value)) return null
+  return {
+    input_tokens: countOf(value['input_tokens']),
+    cached_tokens: countOf(objectOf(value['input_tokens_details'])['cached_tokens']),
+    output_tokens: countOf(value['output_tokens']),
+    reasoning_tokens: countOf(objectOf(value['output_tokens_details'])['reasoning_tokens']),
+    total_tokens: countOf(value['total_tokens']),
+  }
 }

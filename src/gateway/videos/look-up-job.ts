@@ -1,6 +1,5 @@
-import { videoStatusEndpoint } from '../../contract/videos.ts'
+import { videoStatusEndpoint, lastSegment } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
-import { lastSegment } from '../../contract/last-segment.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { endpointUrl, pathSegment } from '../url.ts'

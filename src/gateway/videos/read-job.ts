@@ -1,5 +1,5 @@
 import type { JobKind } from '../../events/video.ts'
-import type { VideoState } from '../../contract/videos.ts'
+import { type VideoState, lastSegment } from '../../contract/videos.ts'
 import { ContractError, UsageError } from '../../errors.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
@@ -25,7 +25,6 @@ import {
   type JobReport,
 } from './job-fields.ts'
 import { countVideos } from './result-places.ts'
-import { lastSegment } from '../../contract/last-segment.ts'
 
 /** The job that a request is about: a known one by its id, or a new one. */
 export interface AskedJob {

@@ -1,4 +1,4 @@
-import { lastSegment } from '../../contract/last-segment.ts'
+import { lastSegment } from '../../contract/videos.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 

@@ -1,5 +1,5 @@
 import { hasEnded, stateText } from '../../contract/video-state.ts'
-import { pollSeconds } from '../../contract/videos.ts'
+import { pollSeconds } from '../../limits.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'

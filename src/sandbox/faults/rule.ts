@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { UsageError } from '../../errors.ts'
-import { nearestName } from '../../contract/nearest-name.ts'
+import { nearestName } from '../../nearest-name.ts'
 
 /** The names by which fault rules and counts know the sandbox's endpoints. */
 export const endpointNames = [

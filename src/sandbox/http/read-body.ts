@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { maxRequestBytes, maxRequestMebibytes } from '../../contract/limits.ts'
+import { maxRequestBytes, maxRequestMebibytes } from '../../limits.ts'
 import { type JsonObject, isObject } from '../json-value.ts'
 import type { RequestContent } from '../request.ts'
 import { limitExceeded, RequestProblem } from './request-problem.ts'

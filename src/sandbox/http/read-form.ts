@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Fields, Field } from '../../contract/field.ts'
-import { maskLimits, sourceLimits } from '../../contract/image-files.ts'
+import { maskLimits, sourceLimits } from '../../contract/images.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
 import { invalidField, RequestProblem } from './request-problem.ts'
 import { closing } from './read-body.ts'

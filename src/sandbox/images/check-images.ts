@@ -1,5 +1,5 @@
 import type { FamilyId } from '../../contract/families.ts'
-import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/image-files.ts'
+import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/images.ts'
 import { crc32 } from 'node:zlib'
 import { decodeImage, type Pixels } from '../../files/codecs.ts'
 import { decodeBase64 } from '../../files/decode-base64.ts'

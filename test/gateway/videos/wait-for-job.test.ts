@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pollSeconds } from '../../../src/contract/videos.ts'
+import { pollSeconds } from '../../../src/limits.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../../src/errors.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
 import type { Job } from '../../../src/gateway/videos/look-up-job.ts'

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { FaultRule } from '../../../src/sandbox/sandbox.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
-import type { FaultRule } from '../../../src/sandbox/sandbox.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { videoWorkspace } from './video-run.ts'
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts'
+import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { rawForm } from '../../support/raw-form.ts'
 import { call, runningSandbox } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { maskLimits, sourceLimits } from '../../../src/contract/image-files.ts'
+import { maskLimits, sourceLimits } from '../../../src/contract/images.ts'
 import { encodePng } from '../../../src/files/codecs.ts'
 import { gifBytes, pngBytes } from '../../support/image-bytes.ts'
 import { edit, part, type FilePart } from '../../support/image-calls.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { urlLifetimeMinutes } from '../../../src/contract/images.ts'
-import type { SandboxOptions } from '../../../src/sandbox/sandbox.ts'
+import type { SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { create } from '../../support/image-calls.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'

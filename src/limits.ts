@@ -1,3 +1,5 @@
+// The program's own limits and defaults. What the gateway's contract sets is in contract/.
+
 /**
  * The most that a request can hold, in MiB. The specification sets no limit; as base64 in JSON this much still fits
  * in one string of the engine (512 MiB).
@@ -27,11 +29,5 @@ export const maxHeaderBytes = 2 * maxKeyBytes
 /** How often a request is retried by default. */
 export const defaultMaxRetries = 2
 
-/** A job whose outcome is still unknown after this many days is unlikely to be resolved. */
-export const unknownJobDays = 7
-
 /** Between two look-ups, in seconds; never less than the shortest, whatever is requested. */
 export const pollSeconds = { shortest: 0.1, first: 2, growth: 1.5, longest: 15 } as const
-
-/** More file names than this are not planned ahead; any beyond get their own. */
-export const mostPlannedNames = 100

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../context.ts'
-import { maxHeaderBytes } from '../contract/limits.ts'
+import { maxHeaderBytes } from '../limits.ts'
 import { UsageError } from '../errors.ts'
 import type { EndpointName, FaultRule } from './faults/rule.ts'
 import { createFaultChooser } from './faults/choose.ts'

@@ -77,7 +77,7 @@ export function takeExistingImages(
 }
 
 /** Takes the bytes of a reply. */
-export interface ReplySink {
+interface ReplySink {
   write(chunk: Uint8Array): Promise<void>
   /** No more bytes come. @throws FileError for what could not be written, and is elsewhere */
   end(): Promise<void>

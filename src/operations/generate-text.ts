@@ -1,5 +1,5 @@
 import { ModelgateError, UsageError } from '../errors.ts'
-import { outputVersion } from '../events/schema.ts'
+import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { jsonBody } from '../gateway/send-request.ts'
@@ -25,7 +25,7 @@ export interface TextRequest {
   readonly createDecoder: (options: DecoderOptions) => TextDecoder
 }
 
-export interface TextPlan {
+interface TextPlan {
   /** Where images inside the reply are saved. */
   readonly folder: string
   /** Whether the document is to hold the whole text and the gateway's own response: that costs memory. */
