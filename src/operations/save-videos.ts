@@ -10,7 +10,7 @@ import { describeVideoFile, videoKind } from '../files/video-info.ts'
 import { createVideoFetcher, type VideoFetcher } from '../gateway/videos/fetch-video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { lookUpJob, type Job } from '../gateway/videos/look-up-job.ts'
-import { resultPlaces } from '../gateway/videos/result-places.ts'
+import { videoSources } from '../gateway/videos/video-sources.ts'
 import { countMismatch, type Call } from './operation.ts'
 import { savedBefore } from './saved-videos.ts'
 import { videoCount } from './video-request.ts'
@@ -97,14 +97,14 @@ export async function saveVideos(
 
 /** How many of the videos are saved: more than were asked for may have been paid for, but no gateway is to fill a folder. */
 function countToSave(run: VideoRun, completed: JobReport): number {
-  const total = Math.max(1, resultPlaces(completed).length)
+  const total = Math.max(1, videoSources(completed).length)
   const asked = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
   const count = Math.min(total, asked === undefined ? maxPlannedNames : Math.max(asked, maxVideoSamples))
   if (count < total) warn(run, countMismatch(total, asked, 'video', count))
   return count
 }
 
-/** Enough to tell it all again without the gateway. A copy in another place does not take the first one's place. */
+/** Enough to report it all again without the gateway. A copy elsewhere does not replace what is on record. */
 async function recordResult(
   { context }: Call,
   run: VideoRun,

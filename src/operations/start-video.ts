@@ -75,7 +75,7 @@ async function checkSource(
   })
 }
 
-/** A disk that fails is no reason not to start: the id is told on standard error all the same. */
+/** A disk that fails is no reason not to start: the id is reported all the same. */
 async function putOnRecord(
   { context, gateway }: Call,
   run: VideoRun,
@@ -110,7 +110,7 @@ async function send(
   { store }: StartPlan,
   wire: GatewayRequest,
 ): Promise<JobReport> {
-  // Where it cannot be opened the job is on record all the same, and its id will be told.
+  // Where it cannot be opened the job is on record all the same, and its id will be reported.
   const log = await stored?.openReplyLog().catch(() => undefined)
   const create = kind === 'video' ? remixVideo : createOperation
   try {
@@ -126,7 +126,7 @@ async function send(
   }
 }
 
-/** An error in place of a job is a refusal, under whatever status. Of what no one foresaw nobody can tell. */
+/** An error in place of a job is a refusal, under whatever status. After an unexpected error nobody knows. */
 function mayExist(error: unknown): boolean {
   if (!(error instanceof ModelgateError)) return true
   if (error.exit === 'failed') return false

@@ -170,7 +170,7 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
   })
 }
 
-/** Puts what has been learned on record. A disk that fails must not fail the job: it is told once. */
+/** Puts what has been learned on record. A disk that fails must not fail the job: that is one warning. */
 export async function keepRecord(run: VideoRun, change: Parameters<StoredJob['update']>[0]): Promise<void> {
   await run.stored?.update(change).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
@@ -191,7 +191,7 @@ export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] 
   }
 }
 
-/** What the record knows of a job, as a gateway would have told it; the state is of the last look-up that worked. */
+/** What the record knows of a job, in the form of a report of the gateway. */
 export function recordedJob(kind: JobKind, record: JobRecord): Omit<KnownJob, 'id' | 'state'> {
   const { status, progress, expires_at, request_id, result } = record
   const value = isObject(result?.reply) ? result.reply : null

@@ -4,7 +4,7 @@ import type { ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
-import { resultPlaces } from '../gateway/videos/result-places.ts'
+import { videoSources } from '../gateway/videos/video-sources.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
 import type { NamedJob } from './jobs.ts'
 import { withRecordedFacts } from './look-up-video.ts'
@@ -103,7 +103,7 @@ export async function waitAndSave(
   if (ended.state === 'failed') throw jobFailed(ended)
   const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
   const missing = await saveVideos({ ...call, gateway: inTime }, run, plan, job, ended)
-  return missing ?? judgeCount(run, ended, resultPlaces(ended).length, plan.strict)
+  return missing ?? judgeCount(run, ended, videoSources(ended).length, plan.strict)
 }
 
 /** What one look-up found. */

@@ -69,7 +69,7 @@ export async function lookAtJob(
 
 /**
  * The videos go where `-o` says now, else where the command said that started the job.
- * @throws UsageError, FileError for a place that cannot be written to. A name that is taken is no reason not to wait:
+ * @throws UsageError, FileError for a location that cannot be written to. A name that is taken is no reason not to wait:
  *   the video gets the next one
  */
 async function planWait(

@@ -5,7 +5,7 @@ import { isBlank } from '../reply-body.ts'
 import type { DownloadSink } from '../download/transfer.ts'
 import { endpointUrl } from '../url.ts'
 import type { JobReport } from './job-fields.ts'
-import { resultPlaces, type VideoSource, type VideoSources } from './result-places.ts'
+import { videoSources, type VideoSource, type VideoSources } from './video-sources.ts'
 import { readErrorBody } from '../reply-errors.ts'
 
 export type FetchVideoOptions = Pick<DownloadOptions, 'allowPrivate' | 'network' | 'onProgress' | 'maxBytes'>
@@ -42,7 +42,7 @@ export function createVideoFetcher(
     async fetch(index, writer) {
       const isExpired = () => isOver(report, gateway.clock.now())
       const fetchFrom = createVideoDownload(gateway, writer, { ...options, isExpired })
-      const take = () => fetchFrom(resultPlaces(report)[index] ?? [])
+      const take = () => fetchFrom(videoSources(report)[index] ?? [])
       try {
         return await take()
       } catch (error) {

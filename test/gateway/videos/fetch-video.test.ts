@@ -8,7 +8,7 @@ import {
   type FetchVideoOptions,
 } from '../../../src/gateway/videos/fetch-video.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
-import type { VideoSource, VideoSources } from '../../../src/gateway/videos/result-places.ts'
+import type { VideoSource, VideoSources } from '../../../src/gateway/videos/video-sources.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
 import {
   head,

@@ -62,7 +62,7 @@ const maxDepth = 6
  * Where the videos of a completed job are: one entry for each. An operation's reply lists its videos. For a video the
  * URL in the reply comes first, since gateways that send one often have no `/content`; without one `/content` does.
  */
-export function resultPlaces(report: JobReport): readonly VideoSources[] {
+export function videoSources(report: JobReport): readonly VideoSources[] {
   const job = jobObject(report.value)
   const videos = videosIn(job)
   const isOperation = 'done' in job || 'response' in job

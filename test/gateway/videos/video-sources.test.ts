@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { resultPlaces, type VideoSource } from '../../../src/gateway/videos/result-places.ts'
+import { videoSources, type VideoSource } from '../../../src/gateway/videos/video-sources.ts'
 import { hostileValue, prototypes } from '../hostile-values.ts'
 import { operationName, readOperation, readVideo, videoId } from './job-facts.ts'
 
@@ -11,7 +11,7 @@ const b = 'https://cdn.test/b.mp4'
 
 describe('the video of a Video', () => {
   const sourcesOf = (fields: object) =>
-    resultPlaces(readVideo({ id: videoId, status: 'completed', ...fields }))
+    videoSources(readVideo({ id: videoId, status: 'completed', ...fields }))
 
   test('is below its id', () => {
     expect(sourcesOf({})).toEqual([[content]])
@@ -19,7 +19,7 @@ describe('the video of a Video', () => {
 
   test('whose id has odd characters', () => {
     const report = readVideo({ id: videoId, status: 'completed' })
-    expect(resultPlaces({ ...report, id: 'video_a+b/c=' })).toEqual([
+    expect(videoSources({ ...report, id: 'video_a+b/c=' })).toEqual([
       [{ kind: 'content', path: '/v1/videos/video_a%2Bb%2Fc%3D/content' }],
     ])
   })
@@ -76,13 +76,13 @@ describe('the video of a Video', () => {
       code: 'success',
       data: { task_id: videoId, status: 'SUCCESS', data: { video: { url: a } } },
     }
-    expect(resultPlaces(readVideo(value))).toEqual([[url(a), content]])
+    expect(videoSources(readVideo(value))).toEqual([[url(a), content]])
   })
 })
 
 describe('the videos of an operation', () => {
   const done = (response: object) =>
-    resultPlaces(readOperation({ name: operationName, done: true, response }))
+    videoSources(readOperation({ name: operationName, done: true, response }))
   const base64 = 'AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDE='
 
   test('are its samples', () => {
@@ -125,15 +125,15 @@ describe('the videos of an operation', () => {
 
   test('may be missing', () => {
     expect(done({})).toEqual([])
-    expect(resultPlaces(readOperation({ name: operationName, done: true }))).toEqual([])
+    expect(videoSources(readOperation({ name: operationName, done: true }))).toEqual([])
   })
 
   test('that was found as a Video are below the id of that', () => {
     const path = '/v1/videos/umz7sqimep69/content'
-    expect(resultPlaces(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([
+    expect(videoSources(readOperation({ id: 'umz7sqimep69', status: 'done' }))).toEqual([
       [{ kind: 'content', path }],
     ])
-    expect(resultPlaces(readOperation({ status: 'done', url: a }))).toEqual([
+    expect(videoSources(readOperation({ status: 'done', url: a }))).toEqual([
       [url(a), { kind: 'content', path }],
     ])
   })
@@ -146,7 +146,7 @@ test('whatever a gateway sends, every place is one, and no prototype is touched'
     fc.property(
       fc.dictionary(fc.constantFrom('data', 'video', 'output', 'url', 'response'), hostileValue),
       (value) => {
-        for (const sources of resultPlaces({ ...report, value })) {
+        for (const sources of videoSources({ ...report, value })) {
           expect(sources.length).toBeGreaterThan(0)
           expect(new Set(sources.map((source) => JSON.stringify(source))).size).toBe(sources.length)
         }
@@ -160,5 +160,5 @@ test('whatever a gateway sends, every place is one, and no prototype is touched'
 test('a reply that is nested without end is not followed', () => {
   let value: object = { url: a }
   for (let depth = 0; depth < 5_000; depth++) value = { data: value }
-  expect(resultPlaces(readVideo({ id: videoId, status: 'completed', output: value }))).toEqual([[content]])
+  expect(videoSources(readVideo({ id: videoId, status: 'completed', output: value }))).toEqual([[content]])
 })
