@@ -98,7 +98,7 @@ test('a signal is one word', async () => {
   expect(await printed(new Interrupted('terminate'))).toBe('modelgate: Terminated.\n')
 })
 
-test('a signal that struck when a request had been sent says what that may cost', async () => {
-  const struck = new Interrupted('interrupt').during('wait', 'maybe')
-  expect(await printed(struck)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
+test('a signal after a request was sent says what that may cost', async () => {
+  const interrupted = new Interrupted('interrupt').during('wait', 'maybe')
+  expect(await printed(interrupted)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
 })

@@ -16,7 +16,7 @@ import {
 const request = { input: 'hi', stream: true }
 
 /** One stream request against one rule, as bytes. */
-async function struck(fault: FaultRule, options = {}) {
+async function withFault(fault: FaultRule, options = {}) {
   const sandbox = await runningSandbox({ faults: [{ id: 'it', ...fault }], ...options })
   const raw = rawCall(sandbox, '/v1/responses', request)
   return { sandbox, raw, over: raw.over }
@@ -45,7 +45,7 @@ test.for<readonly [FaultRule, 'end' | 'reset']>([
   [{ action: 'reset', at: 'before-body' }, 'reset'],
   [{ action: 'close', at: 'before-headers' }, 'end'],
 ])('%j answers nothing at all', async ([fault, ending]) => {
-  const { over, sandbox } = await struck(fault)
+  const { over, sandbox } = await withFault(fault)
   expect(await over).toEqual({ bytes: '', ending })
   expect(sandbox.firedFaults()).toEqual([
     { id: 'it', action: fault.action, method: 'POST', path: '/v1/responses' },
@@ -58,8 +58,8 @@ test.for<readonly ['reset' | 'close' | 'cut', 'end' | 'reset', boolean]>([
   ['reset', 'reset', false],
   ['close', 'end', false],
   ['cut', 'end', true],
-])('%s strikes at every point of a body', async ([action, ending, isProper]) => {
-  const whole = bodyOf((await (await struck({ action: 'headers' })).over).bytes).text
+])('%s happens at every point of a body', async ([action, ending, isProper]) => {
+  const whole = bodyOf((await (await withFault({ action: 'headers' })).over).bytes).text
   const places: [FaultRule['at'], (text: string) => boolean][] = [
     ['after-headers', (text) => text === ''],
     ['mid-event', (text) => /\n\nevent: response\.output_item\.added\ndata: \{[^\n]+$/.test(text)],
@@ -73,7 +73,7 @@ test.for<readonly ['reset' | 'close' | 'cut', 'end' | 'reset', boolean]>([
     [0, (text) => text === ''],
   ]
   for (const [at, isThere] of places) {
-    const { over, sandbox } = await struck({ action, at })
+    const { over, sandbox } = await withFault({ action, at })
     const answer = await over
     const { text, isWhole } = bodyOf(answer.bytes)
     expect([at, isThere(text), answer.ending, isWhole]).toEqual([at, true, ending, isProper])
@@ -82,10 +82,10 @@ test.for<readonly ['reset' | 'close' | 'cut', 'end' | 'reset', boolean]>([
   }
 })
 
-test('mid-event can strike any event, and the last one when there are fewer', async () => {
-  const { over } = await struck({ action: 'cut', at: 'mid-event', event: 1 })
+test('mid-event can be in any event, and the last one when there are fewer', async () => {
+  const { over } = await withFault({ action: 'cut', at: 'mid-event', event: 1 })
   expect(typesIn(bodyOf((await over).bytes).text)).toEqual(['response.created'])
-  const late = await struck({ action: 'cut', at: 'mid-event', event: 9999 })
+  const late = await withFault({ action: 'cut', at: 'mid-event', event: 9999 })
   expect(bodyOf((await late.over).bytes).text).toMatch(/event: response\.completed\ndata: \{[^\n]+$/)
 })
 
@@ -98,7 +98,7 @@ test('a reply that is one document is cut, closed and reset inside as well', asy
 })
 
 test('a stall is silent until the client leaves, and holds nobody else up', async () => {
-  const { raw, sandbox } = await struck({ action: 'stall', at: 'mid-event', times: 1 })
+  const { raw, sandbox } = await withFault({ action: 'stall', at: 'mid-event', times: 1 })
   await until(() => raw.bytes.includes('output_item.added'))
   const before = raw.bytes
   expect((await respond(sandbox, 'hi')).status).toBe(200)
@@ -107,7 +107,7 @@ test('a stall is silent until the client leaves, and holds nobody else up', asyn
 
 test('a stall with a length goes on afterwards', async () => {
   const clock = fakeClock()
-  const { raw, over } = await struck({ action: 'stall', at: 'before-headers', ms: 5000 }, { clock })
+  const { raw, over } = await withFault({ action: 'stall', at: 'before-headers', ms: 5000 }, { clock })
   await until(() => clock.pendingTimers === 1)
   await clock.advance(4999)
   expect(raw.bytes).toBe('')
@@ -120,7 +120,7 @@ test.for<readonly [FaultRule, number]>([
   [{ action: 'split', size: 7 }, 7],
   [{ action: 'drip', size: 200, ms: 1 }, 200],
 ])('%j sends small pieces that add up to the whole', async ([fault, size]) => {
-  const { over } = await struck(fault)
+  const { over } = await withFault(fault)
   const { text, sizes, isWhole } = bodyOf((await over).bytes)
   expect(Math.max(...sizes)).toBe(size)
   expect([isWhole, typesIn(text).at(-1)]).toEqual([true, 'response.completed'])
@@ -128,7 +128,7 @@ test.for<readonly [FaultRule, number]>([
 
 test('a drip waits between its pieces', async () => {
   const clock = fakeClock()
-  const { raw } = await struck({ action: 'drip', size: 10, ms: 100 }, { clock })
+  const { raw } = await withFault({ action: 'drip', size: 10, ms: 100 }, { clock })
   for (const pieces of [1, 2, 3]) {
     await until(() => clock.pendingTimers === 1)
     await clock.advance(99)
@@ -160,7 +160,7 @@ test.for<readonly [FaultRule, number, string, string]>([
   expect([sandbox.created(), sandbox.firedFaults().length]).toEqual([0, 1])
 })
 
-test('a status speaks the envelope of the endpoint it strikes', async () => {
+test('a status speaks the envelope of the endpoint it happens to', async () => {
   const sandbox = await runningSandbox({ faults: [{ action: 'status', status: 429 }] })
   const { json } = await call(sandbox, '/v1beta/models/m:streamGenerateContent?alt=sse', {})
   expect(json.error).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED' })
@@ -173,11 +173,11 @@ test('a rule can say itself whether the request was accepted', async () => {
 })
 
 test('headers, content-type, empty', async () => {
-  const typed = await struck({ action: 'content-type', value: 'application/json' })
+  const typed = await withFault({ action: 'content-type', value: 'application/json' })
   expect((await typed.over).bytes).toContain('\r\ncontent-type: application/json\r\n')
-  const headed = await struck({ action: 'headers', headers: { 'Content-Encoding': 'gzip' } })
+  const headed = await withFault({ action: 'headers', headers: { 'Content-Encoding': 'gzip' } })
   expect((await headed.over).bytes).toContain('\r\ncontent-encoding: gzip\r\n')
-  const empty = await struck({ action: 'empty' })
+  const empty = await withFault({ action: 'empty' })
   expect(bodyOf((await empty.over).bytes)).toEqual({ text: '', sizes: [], isWhole: true })
 })
 
@@ -225,7 +225,7 @@ test('comments come before every event, or alone and for good', async () => {
   const { text, types } = await streamed({ action: 'comments' })
   expect(text.match(/^: keep-alive$/gm)).toHaveLength(types.length)
   const clock = fakeClock()
-  const { raw } = await struck({ action: 'comments-only', ms: 1000 }, { clock })
+  const { raw } = await withFault({ action: 'comments-only', ms: 1000 }, { clock })
   await until(() => clock.pendingTimers === 1)
   await clock.advance(3000)
   await until(() => bodyOf(raw.bytes).sizes.length === 3)
@@ -244,13 +244,13 @@ test('framing oddities: [DONE], line endings, byte order mark, no blank line at 
     expect(new Set(text.match(/[\r\n]+/g))).toEqual(new Set([ending, ending + ending]))
     expect(types.at(-1)).toBe('response.completed')
   }
-  const { over } = await struck({ action: 'bom' })
+  const { over } = await withFault({ action: 'bom' })
   expect(bodyOf((await over).bytes).text).toMatch(/^\u00ef\u00bb\u00bfevent: /)
   expect((await streamed({ action: 'no-blank-line' })).text).toMatch(/\}$/)
 })
 
 test('keep-open sends everything and leaves the connection open', async () => {
-  const { raw, sandbox } = await struck({ action: 'keep-open', times: 1 })
+  const { raw, sandbox } = await withFault({ action: 'keep-open', times: 1 })
   await until(() => raw.bytes.includes('event: response.completed'))
   expect((await respond(sandbox, 'hi')).status).toBe(200)
   expect([raw.isOpen, bodyOf(raw.bytes).isWhole]).toEqual([true, false])
@@ -266,15 +266,15 @@ test('ignore-stream answers both styles with one document', async () => {
 })
 
 test("what Node's server would not send: no HTTP, huge headers, a bad chunk, a short length", async () => {
-  expect(await (await struck({ action: 'not-http' })).over).toEqual({
+  expect(await (await withFault({ action: 'not-http' })).over).toEqual({
     bytes: 'SSH-2.0-OpenSSH_9.9\r\n',
     ending: 'end',
   })
-  const huge = await (await struck({ action: 'huge-headers' })).over
+  const huge = await (await withFault({ action: 'huge-headers' })).over
   expect(huge.bytes.indexOf('\r\n\r\n')).toBeGreaterThan(65_536)
-  const chunk = await (await struck({ action: 'bad-chunk' })).over
+  const chunk = await (await withFault({ action: 'bad-chunk' })).over
   expect(chunk.bytes).toMatch(/event: response\.created[^]*\r\nnot-a-size\r\n$/)
-  const { bytes, ending } = await (await struck({ action: 'short-length' })).over
+  const { bytes, ending } = await (await withFault({ action: 'short-length' })).over
   const announced = Number(/content-length: (\d+)/.exec(bytes)![1])
   expect([announced - bytes.slice(bytes.indexOf('\r\n\r\n') + 4).length, ending]).toEqual([100, 'end'])
 })

@@ -74,8 +74,8 @@ describe.each(endpoints)('%s', (_, __, ask) => {
   })
 })
 
-describe.each(endpoints)('faults strike %s', (_, endpoint, ask) => {
-  async function struck(fault: FaultRule, body: Json = {}) {
+describe.each(endpoints)('faults of %s', (_, endpoint, ask) => {
+  async function withFault(fault: FaultRule, body: Json = {}) {
     const sandbox = await runningSandbox({ faults: [{ endpoint, ...fault }] })
     const answer = await ask(sandbox, { prompt: 'a lake', model: 'any', ...small, ...body }).catch(
       (error: Error) => error,
@@ -84,7 +84,7 @@ describe.each(endpoints)('faults strike %s', (_, endpoint, ask) => {
   }
 
   test('a status instead of an answer is no creation', async () => {
-    const { sandbox, answer } = await struck({ action: 'status', status: 429 })
+    const { sandbox, answer } = await withFault({ action: 'status', status: 429 })
     expect(answer).toMatchObject({ status: 429 })
     expect(sandbox.created()).toBe(0)
   })
@@ -94,31 +94,31 @@ describe.each(endpoints)('faults strike %s', (_, endpoint, ask) => {
       ['before-headers', 1],
       ['before-body', 0],
     ] as const) {
-      const { sandbox, answer } = await struck({ action: 'reset', at })
+      const { sandbox, answer } = await withFault({ action: 'reset', at })
       expect(answer).toBeInstanceOf(Error)
       expect(sandbox.created(endpoint)).toBe(created)
     }
   })
 
   test('a rule for another endpoint leaves it alone', async () => {
-    const { answer } = await struck({ action: 'status', endpoint: 'responses' })
+    const { answer } = await withFault({ action: 'status', endpoint: 'responses' })
     expect(answer).toMatchObject({ status: 200 })
   })
 
   test('events are cut, broken, left out and interrupted', async () => {
     const stream = { stream: true, partial_images: 2 }
-    const cut = await struck({ action: 'cut', at: 'mid-event', event: 2 }, stream)
+    const cut = await withFault({ action: 'cut', at: 'mid-event', event: 2 }, stream)
     expect((cut.answer as Json).text.match(/^event: /gm)).toHaveLength(2)
-    const dropped = await struck({ action: 'drop-terminal' }, stream)
+    const dropped = await withFault({ action: 'drop-terminal' }, stream)
     expect((dropped.answer as Json).text).not.toContain('completed')
-    const error = await struck({ action: 'error-event', event: 2 }, stream)
+    const error = await withFault({ action: 'error-event', event: 2 }, stream)
     expect((error.answer as Json).text).toMatch(/event: error\ndata: .*\n\n$/)
-    const ignored = await struck({ action: 'ignore-stream' }, stream)
+    const ignored = await withFault({ action: 'ignore-stream' }, stream)
     expect((ignored.answer as Json).json.data).toHaveLength(1)
   })
 })
 
-async function fetchStruck(fault: FaultRule) {
+async function fetchWithFault(fault: FaultRule) {
   const sandbox = await runningSandbox({ faults: [{ endpoint: 'image-files', ...fault }] })
   const { json } = await create(sandbox, { prompt: 'a lake', model: 'any', size: '512x512' })
   const got = await fetch(json.data[0].url)
@@ -140,8 +140,8 @@ test.each<[FaultRule, object]>([
     { action: 'cut', at: 1000 },
     { status: 200, length: 1000 },
   ],
-])('the address of an image is struck too: %j', async (fault, outcome) => {
-  expect(await fetchStruck(fault)).toMatchObject(outcome)
+])('the address of an image can have a fault, too: %j', async (fault, outcome) => {
+  expect(await fetchWithFault(fault)).toMatchObject(outcome)
 })
 
 test.each<FaultRule>([
@@ -149,5 +149,5 @@ test.each<FaultRule>([
   { action: 'close', at: 'mid-event', event: 2 },
   { action: 'short-length' },
 ])('the connection of an image breaks: %j', async (fault) => {
-  expect(await fetchStruck(fault)).toBeInstanceOf(Error)
+  expect(await fetchWithFault(fault)).toBeInstanceOf(Error)
 })

@@ -12,7 +12,11 @@ const creations: readonly (readonly [EndpointName, (sandbox: Sandbox) => Promise
   ['video-remix', (sandbox) => remix(sandbox, source)],
 ]
 
-async function struck(endpoint: EndpointName, ask: (sandbox: Sandbox) => Promise<unknown>, fault: FaultRule) {
+async function withFault(
+  endpoint: EndpointName,
+  ask: (sandbox: Sandbox) => Promise<unknown>,
+  fault: FaultRule,
+) {
   const sandbox = await runningSandbox({ faults: [{ endpoint, ...fault }] })
   const answer = await ask(sandbox).catch((error: Error) => error)
   expect(sandbox.firedFaults()).toHaveLength(1)
@@ -20,14 +24,14 @@ async function struck(endpoint: EndpointName, ask: (sandbox: Sandbox) => Promise
 }
 
 test.each(creations)('%s: a status is no creation, a lost reply is one', async (endpoint, ask) => {
-  const refused = await struck(endpoint, ask, { action: 'status', status: 429 })
+  const refused = await withFault(endpoint, ask, { action: 'status', status: 429 })
   expect(refused.answer).toMatchObject({ status: 429 })
   expect(refused.sandbox.created()).toBe(0)
   for (const [at, created] of [
     ['before-body', 0],
     ['before-headers', 1],
   ] as const) {
-    const { sandbox, answer } = await struck(endpoint, ask, { action: 'reset', at })
+    const { sandbox, answer } = await withFault(endpoint, ask, { action: 'reset', at })
     expect(answer).toBeInstanceOf(Error)
     expect(sandbox.created(endpoint)).toBe(created)
   }
@@ -35,7 +39,7 @@ test.each(creations)('%s: a status is no creation, a lost reply is one', async (
 
 test('a remix whose reply was lost has begun all the same', async () => {
   const fault: FaultRule = { action: 'reset', at: 'before-headers' }
-  const { sandbox } = await struck('video-remix', (one) => remix(one, source), fault)
+  const { sandbox } = await withFault('video-remix', (one) => remix(one, source), fault)
   const { json } = await call(sandbox, '/v1/videos')
   expect(json.data[0]).toMatchObject({ remixed_from_video_id: source })
 })
@@ -49,13 +53,13 @@ test.each<[EndpointName, string]>([
   ['video-files', '/download/v1beta/files/abc:download'],
 ])('%s answers as the fault says: %s', async (endpoint, path) => {
   const fault: FaultRule = { action: 'status', status: 403, body: 'expired' }
-  const { answer } = await struck(endpoint, (sandbox) => call(sandbox, path), fault)
+  const { answer } = await withFault(endpoint, (sandbox) => call(sandbox, path), fault)
   expect(answer).toMatchObject({ status: 403, text: 'expired' })
 })
 
 async function download(fault: FaultRule, headers: Record<string, string> = {}) {
   const fetchIt = (sandbox: Sandbox) => fetchBytes(`${sandbox.url}/v1/videos/${source}/content`, headers)
-  return (await struck('video-content', fetchIt, fault)).answer as Awaited<ReturnType<typeof fetchBytes>>
+  return (await withFault('video-content', fetchIt, fault)).answer as Awaited<ReturnType<typeof fetchBytes>>
 }
 
 test('a download is cut, broken off, made slow, and refuses to go on from the middle', async () => {
