@@ -36,7 +36,7 @@ function savedMedia(
 }
 
 export const mediaToSave = {
-  images: savedMedia(imageKind, ['hero-1.png', 'hero-2.png', 'hero-3.png'], noisyPng(64, 64)),
+  images: savedMedia(imageKind, ['hero-1.png', 'hero-2.png', 'hero-3.png'], noisyPng(32, 32)),
   videos: savedMedia(videoKind, ['clip-1.mp4', 'clip-2.mp4'], mp4Bytes({}, Buffer.alloc(9000, 5))),
 } as const
 

@@ -12,3 +12,10 @@ test('two million lines of data are read, and 4.3 million are not', () => {
   const refused = inPieces(padded(4_300_000).toString(), 262_144)
   expect(outcomeOf(refused)).toMatchObject({ messages: [], error: 'message_too_large' })
 })
+
+test('bare JSON of 800,000 lines is read in small pieces', () => {
+  const reply = `data: 1\n\n{"a":[\n${'    1234,\n'.repeat(800_000)}1]}\n`
+  const { messages, error } = outcomeOf(inPieces(reply, 1024))
+  expect(error).toBeUndefined()
+  expect(messages.at(-1)).toHaveProperty('a')
+})

@@ -48,7 +48,6 @@ test.for([
   ['an event', `data: {"a":"${large}"}\n\n`],
   ['a JSON object', `{"a":"${large}"}`],
   ['an event of many lines', `data: {"a":[\n${'data: 1234,\n'.repeat(large.length / 12)}data: 1]}\n\n`],
-  ['bare JSON of many lines', `data: 1\n\n{"a":[\n${'    1234,\n'.repeat(large.length / 10)}1]}\n`],
 ])('reads a large message in small pieces: %s', ([, reply]) => {
   const { messages, error } = outcomeOf(inPieces(reply!, 1024))
   expect(error).toBeUndefined()
