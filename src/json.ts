@@ -53,3 +53,6 @@ export function isDeeperThan(value: unknown, maxDepth: number): boolean {
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
+
+/** Names that would reach an object's prototype in careless code. No field of any gateway and no setting is called so. */
+export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])

@@ -1,7 +1,6 @@
-import { dangerousNames } from '../files/file-name.ts'
 import { ConfigError } from '../errors.ts'
 import { describeJsonError } from '../files/parse-json.ts'
-import { isDeeperThan, isObject } from '../json.ts'
+import { dangerousNames, isDeeperThan, isObject } from '../json.ts'
 import { quoted } from './setting-table.ts'
 
 /** Limits against documents that are small on disk and large in memory. */

@@ -1,6 +1,16 @@
-import { pushInto, skip, take, type Steps } from './byte-steps.ts'
+import {
+  pushInto,
+  skip,
+  take,
+  type Steps,
+  damaged,
+  short,
+  uncheckedContainer,
+  unknownEnd,
+  whole,
+  type ContainerReader,
+} from './byte-steps.ts'
 import { isFrame } from './image-info.ts'
-import { damaged, short, uncheckedContainer, unknownEnd, whole, type ContainerReader } from './container.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
 const readers: Readonly<Record<string, () => ContainerReader>> = {

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path'
 import { FileError, UsageError, type ModelgateError, type Phase } from '../errors.ts'
-import { shellWord } from './shell-word.ts'
 
 interface Reason {
   readonly code: string
@@ -106,3 +105,8 @@ function reasonOf(cause: unknown, otherwise: string): Reason {
 
 const withHint = (hint: string | undefined, cause: unknown) =>
   hint === undefined ? { cause } : { hint, cause }
+
+/** A word as a POSIX shell reads it back: in quotes where it has to be. */
+export function shellWord(text: string): string {
+  return /^[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -39,9 +39,6 @@ export function cutBytes(text: string, bytes: number): string {
   return text.slice(0, end)
 }
 
-/** Names that would reach an object's prototype in careless code. No field of any gateway and no setting is called so. */
-export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
-
 /** The longest name that file systems take, in bytes. */
 const maxNameBytes = 255
 

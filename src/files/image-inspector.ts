@@ -1,7 +1,7 @@
 import { readContainer } from './container-end.ts'
 import { imageInfoHeadBytes, readImageInfo } from './image-info.ts'
-import { damaged } from './container.ts'
-import { mediaKind, type MediaKind } from './media-inspector.ts'
+import { damaged } from './byte-steps.ts'
+import { mediaKind, type MediaKind } from './media-file.ts'
 
 /** What is reported about an image. */
 export interface ImageFacts {

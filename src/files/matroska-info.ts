@@ -1,5 +1,8 @@
-import { pushInto, skip, take, type Steps } from './byte-steps.ts'
 import {
+  pushInto,
+  skip,
+  take,
+  type Steps,
   damaged,
   endsEarly,
   impossibleSizes,
@@ -7,7 +10,7 @@ import {
   unknownEnd,
   whole,
   type VideoReader,
-} from './container.ts'
+} from './byte-steps.ts'
 
 /** False when sizes lie so that the walk cannot go on. */
 type Walk = Steps<boolean>

@@ -4,8 +4,7 @@ import { FileError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { extensionOf } from './file-name.ts'
-import { damagedMedia, isVerified, type MediaFile } from './media-file.ts'
-import type { MediaKind } from './media-inspector.ts'
+import { damagedMedia, isVerified, type MediaFile, type MediaKind } from './media-file.ts'
 import { openRescueFile, type Rescue } from './open-atomic-file.ts'
 
 /** A rescue needs all that has been written, which is kept in memory: not of more than this. */

@@ -4,9 +4,9 @@ import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../events/video.ts'
 import { readRiff } from './container-end.ts'
-import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './container.ts'
+import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './byte-steps.ts'
 import { createMatroskaReader } from './matroska-info.ts'
-import { mediaKind, type MediaKind } from './media-inspector.ts'
+import { mediaKind, type MediaKind } from './media-file.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
 /** The formats that are known; `bin` stands for all others. */

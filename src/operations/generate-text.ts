@@ -8,7 +8,7 @@ import type { DecoderOptions, TextDecoder } from '../gateway/text-decoder.ts'
 import { endpointUrl, mintIdempotencyKey } from '../gateway/url.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
-import { createImageSaver } from './text-images.ts'
+import { createImageSaver, type ImageData, type ImageSaver } from './text-images.ts'
 
 /** A text request that has been checked; what the two text styles differ in. */
 export interface TextRequest {
@@ -66,23 +66,28 @@ export async function generateText(
     warnings.push(message)
     listener.event({ type: 'warning-add', message })
   }
-  const images = createImageSaver(call, {
-    folder,
-    responseId() {
-      const { response_id: id } = decoder.result()
-      return id === null ? null : redactor.text(id)
-    },
-    onSaved(file) {
-      files.push(file)
-      listener.event({ type: 'file-save', file })
-    },
-    onWarning: warn,
-  })
+  // Most replies hold no image.
+  let images: ImageSaver | undefined
+  const saveImage = (image: ImageData) => {
+    images ??= createImageSaver(call, {
+      folder,
+      responseId() {
+        const { response_id: id } = decoder.result()
+        return id === null ? null : redactor.text(id)
+      },
+      onSaved(file) {
+        files.push(file)
+        listener.event({ type: 'file-save', file })
+      },
+      onWarning: warn,
+    })
+    images.add(image)
+  }
   const decoder = request.createDecoder({
     keepResponse: keepsResponse,
     keepText: keepsResponse || answerSchema !== undefined,
     emit(event: TextEvent) {
-      if (event.type === 'image-data') images.add(event)
+      if (event.type === 'image-data') saveImage(event)
       else listener.event(event)
     },
   })
@@ -102,7 +107,7 @@ export async function generateText(
     await streamText(gateway, textGatewayRequest(gateway, request), decoder, {
       raw: listener.raw,
       async flush() {
-        await images.saved()
+        await images?.saved()
         await listener.flush()
       },
       replied(id) {
@@ -110,10 +115,10 @@ export async function generateText(
         requestId = id
       },
     })
-    await images.saved()
+    await images?.saved()
     judgeFinish(decoder, strict, warn)
     await answerSchema?.check(decoder.result().text)
-    const unsaved = images.failure(hasWords(decoder))
+    const unsaved = images?.failure(hasWords(decoder))
     if (unsaved !== undefined) throw unsaved
     return undefined
   }

@@ -5,7 +5,7 @@ import { shownPath } from '../files/file-error.ts'
 import { sniffMediaType } from '../files/media-type.ts'
 import type { Call } from './operation.ts'
 
-type ImageData = Extract<TextEvent, { type: 'image-data' }>
+export type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
 /** Saves the media inside a text reply, in the order in which it comes. */
 export interface ImageSaver {

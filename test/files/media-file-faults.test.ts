@@ -1,7 +1,7 @@
+import process from 'node:process'
 import { spawn, spawnSync } from 'node:child_process'
 import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { imageKind } from '../../src/files/image-inspector.ts'

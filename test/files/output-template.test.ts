@@ -6,7 +6,7 @@ import {
   slugOf,
   templateTokens,
   type TemplateValues,
-} from '../../src/files/output-template.ts'
+} from '../../src/files/output-plan.ts'
 import { anyText } from '../support/any-text.ts'
 import { hostileNames } from '../support/hostile-names.ts'
 

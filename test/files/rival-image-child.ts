@@ -1,6 +1,6 @@
 // Writes a PNG of WIDTH pixels to PATH, says "open", waits for a line, then finishes. Prints the name it got.
-import { basename } from 'node:path'
 import process from 'node:process'
+import { basename } from 'node:path'
 import { imageKind } from '../../src/files/image-inspector.ts'
 import { openMediaFile } from '../../src/files/media-file.ts'
 import { pngBytes } from '../support/image-bytes.ts'

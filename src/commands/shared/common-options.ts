@@ -101,6 +101,11 @@ export function addCommonOptions(program: Command): void {
   }
 }
 
+/** Whether the request is to be shown instead of sent. */
+export function isDryRun({ dryRun, curl }: CommonOptions): boolean {
+  return dryRun === true || curl === true
+}
+
 /** Collects a repeatable option. */
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]

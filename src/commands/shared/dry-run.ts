@@ -6,11 +6,6 @@ import type { ImagePart } from '../../operations/image-request.ts'
 import { type Gate, sanitise, sanitiseJson } from '../../output/gate.ts'
 import type { CommonOptions } from './common-options.ts'
 
-/** Whether the request is to be shown instead of sent. */
-export function isDryRun(options: CommonOptions): boolean {
-  return options.dryRun === true || options.curl === true
-}
-
 /** Prints the exact request with its key hidden: as a JSON object, or with `--curl` as a command to paste. */
 export async function printRequest(
   context: Context,

@@ -11,8 +11,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { claimStandardInput, isStandardInputClaimed } from './standard-input.ts'
-import type { CommonOptions } from './common-options.ts'
-import { isDryRun } from './dry-run.ts'
+import { isDryRun, type CommonOptions } from './common-options.ts'
 
 /** Where a command's requests go, and what must be closed when it is done. */
 interface OpenGateway {

@@ -1,10 +1,10 @@
+import { dangerousNames } from '../../json.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { CommonOptions } from './common-options.ts'
 import { parseJsonFlag } from './flag-value.ts'
 import type { Body } from '../../operations/operation.ts'
 import type { ProblemList } from '../../problems.ts'
-import { dangerousNames } from '../../files/file-name.ts'
 import { parseJson } from '../../files/parse-json.ts'
 
 /** The body that `--body` gives to start from; an empty one without it. */

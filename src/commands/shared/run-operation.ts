@@ -8,8 +8,8 @@ import type { Call, Outcome } from '../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
-import type { CommonOptions } from './common-options.ts'
-import { isDryRun, printRequest, type ShownContent } from './dry-run.ts'
+import { isDryRun, type CommonOptions } from './common-options.ts'
+import { printRequest, type ShownContent } from './dry-run.ts'
 import { openGateway } from './open-gateway.ts'
 
 /** What a command runs, and how what comes of it is shown. */

@@ -1,11 +1,10 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError, Interrupted } from '../../errors.ts'
-import type { CommonOptions } from './common-options.ts'
+import { isDryRun, type CommonOptions } from './common-options.ts'
 import { readPrompt } from './standard-input.ts'
 import { parseTextFlag } from './flag-value.ts'
 import { resolveKey } from '../../config/key.ts'
-import { isDryRun } from './dry-run.ts'
 
 /** What the prompt is for. */
 interface PromptUse {

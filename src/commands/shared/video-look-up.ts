@@ -1,3 +1,4 @@
+import { isDryRun } from './common-options.ts'
 import { stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
@@ -10,7 +11,6 @@ import { findSavedVideos, reportSavedVideos } from '../../operations/saved-video
 import { planVideos, videoCount } from '../../operations/video-request.ts'
 import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
-import { isDryRun } from './dry-run.ts'
 import { readSettings } from './open-gateway.ts'
 import { throwProblems } from '../../problems.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'

@@ -1,7 +1,6 @@
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
-import { isObject, objectsOf, type JsonObject, stringOf, countOf } from '../../json.ts'
+import { dangerousNames, isObject, objectsOf, type JsonObject, stringOf, countOf } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
-import { dangerousNames } from '../../files/file-name.ts'
 import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
 
 type Mutable = Record<string, unknown>
