@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { markdownTable } from './support/markdown-table.ts'
 import { generatedBlocks, replaceBlocks } from './support/generated-blocks.ts'
@@ -37,4 +37,23 @@ test('tables keep their columns, whatever the cells contain', () => {
   expect(markdownTable(['a', 'what'], [['long one', 'x|y']])).toBe(
     ['| a        | what |', '| -------- | ---- |', '| long one | x\\|y |'].join('\n'),
   )
+})
+
+describe('what is said of the code names files that are there', () => {
+  const names = ['src', 'test', 'bin', 'docs']
+    .flatMap((folder) =>
+      readdirSync(new URL(folder, projectRoot), { recursive: true, encoding: 'utf8' }).map(
+        (name) => `${folder}/${name.replaceAll('\\', '/')}`,
+      ),
+    )
+    .concat('.ci/run', 'README.md', 'CHANGELOG.md')
+
+  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('%s', (document) => {
+    const text = readFileSync(new URL(document, projectRoot), 'utf8')
+    const named = [...text.matchAll(/`([\w][\w./-]*\.(?:ts|js|md)|src\/[\w./-]+|test\/[\w./-]+)`/g)].map(
+      ([, path]) => path!.replace(/\/$/, ''),
+    )
+    const missing = named.filter((path) => !names.some((name) => name === path || name.endsWith(`/${path}`)))
+    expect([named.length > 10, missing]).toEqual([true, []])
+  })
 })
