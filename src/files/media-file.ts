@@ -1,7 +1,9 @@
 import { ContractError, asSentence, ModelgateError } from '../errors.ts'
 import type { ContainerReader, Integrity } from './byte-steps.ts'
 import { describeContent, looksLikeText, sniffMediaType } from './media-type.ts'
-import { basename } from 'node:path'
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { basename, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
@@ -242,6 +244,30 @@ export function openMediaFile<Facts>(
     keepDamaged,
     drop,
   }
+}
+
+/**
+ * Media that are there already, described as when they were saved; `verified` says what their container alone shows.
+ * @throws ContractError as `MediaInspector.inspect`, and the error of the system
+ */
+export async function inspectFile<Facts>(
+  { cwd }: Pick<Context, 'cwd'>,
+  kind: MediaKind<Facts>,
+  path: string,
+): Promise<{ readonly file: SavedMedia<Facts>; readonly damage: string | undefined }> {
+  const inspector = kind.createInspector()
+  const hash = createHash('sha256')
+  let bytes = 0
+  const chunks: AsyncIterable<Buffer> = createReadStream(resolve(cwd, path), { highWaterMark: 1 << 20 })
+  for await (const chunk of chunks) {
+    inspector.add(chunk)
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  const { mediaType, facts, integrity } = inspector.inspect()
+  const written = { path, bytes, sha256: hash.digest('hex') }
+  const file = { ...facts, ...written, mime_type: mediaType, verified: integrity.state === 'whole' }
+  return { file, damage: integrity.damage }
 }
 
 /** A container that does not say where it ends is taken to be complete when the transport says so. */

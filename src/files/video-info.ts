@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../events/video.ts'
 import { readRiff } from './container-end.ts'
 import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './byte-steps.ts'
 import { createMatroskaReader } from './matroska-info.ts'
-import { mediaKind, type MediaKind } from './media-file.ts'
+import { inspectFile, mediaKind, type MediaKind } from './media-file.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
 /** The formats that are known; `bin` stands for all others. */
@@ -62,25 +59,9 @@ function formatOf(mediaType: string): VideoFormat {
  * and for none. `verified` says what its container alone shows.
  */
 export async function describeVideoFile(
-  { cwd }: Pick<Context, 'cwd'>,
+  context: Pick<Context, 'cwd'>,
   path: string,
 ): Promise<SavedVideo | undefined> {
-  const inspector = videoKind.createInspector()
-  const hash = createHash('sha256')
-  let bytes = 0
-  try {
-    for await (const chunk of createReadStream(resolve(cwd, path), {
-      highWaterMark: 1 << 20,
-    }) as AsyncIterable<Buffer>) {
-      inspector.add(chunk)
-      hash.update(chunk)
-      bytes += chunk.length
-    }
-    const { mediaType, facts, integrity } = inspector.inspect()
-    if (integrity.damage !== undefined) return undefined
-    const verified = integrity.state === 'whole'
-    return { ...facts, path, bytes, sha256: hash.digest('hex'), mime_type: mediaType, verified }
-  } catch {
-    return undefined
-  }
+  const found = await inspectFile(context, videoKind, path).catch(() => undefined)
+  return found?.damage === undefined ? found?.file : undefined
 }

@@ -1,14 +1,13 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { FamilyId } from '../contract/families.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
-import { FileError, ModelgateError, UsageError } from '../errors.ts'
+import { ContractError, FileError, ModelgateError, UsageError } from '../errors.ts'
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-inspector.ts'
 import { describeInputFile } from '../files/input-file.ts'
-import { sniffMediaType } from '../files/media-type.ts'
+import { inspectFile } from '../files/media-file.ts'
 import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
 import type { RequestBody } from '../gateway/exchange.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
@@ -150,8 +149,8 @@ function extensionFor(body: Body): string {
 }
 
 /**
- * Looks at an image that is there already. Gives a problem for what is no whole image, which no run of this command left
- * there: to make it would be to overwrite it; to skip it, to say that all is well.
+ * Looks at an image that is there already. Gives a problem for what is no whole image: to make it would be to overwrite
+ * it; to skip it, to say that all is well.
  */
 async function readExisting(context: Context, path: string): Promise<SavedImage | FileError> {
   const problem = (code: string, message: string) =>
@@ -159,32 +158,17 @@ async function readExisting(context: Context, path: string): Promise<SavedImage 
       phase: 'input',
       hint: '--skip-existing takes it for an image that was made. Remove it, or choose another name.',
     })
-  const found = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
-  if (found instanceof ModelgateError) return problem(found.code, found.message)
-  if (!sniffMediaType(found.head)?.startsWith('image/')) {
-    return problem('not_an_image', `${JSON.stringify(path)} is no image.`)
+  const input = await describeInputFile(context, path, { maxBytes: Infinity, pipes: false })
+  if (input instanceof ModelgateError) return problem(input.code, input.message)
+  const found = await inspectFile(context, imageKind, path).catch((error: unknown) => {
+    if (error instanceof ContractError) return problem(error.code, `${JSON.stringify(path)} is not an image.`)
+    throw error
+  })
+  if (found instanceof FileError) return found
+  if (found.damage !== undefined) {
+    return problem('damaged_image', `${JSON.stringify(path)} is damaged: ${found.damage}.`)
   }
-  const inspector = imageKind.createInspector()
-  const hash = createHash('sha256')
-  const chunks: AsyncIterable<Buffer> = createReadStream(resolve(context.cwd, path))
-  for await (const chunk of chunks) {
-    inspector.add(chunk)
-    hash.update(chunk)
-  }
-  const { mediaType, facts, integrity } = inspector.inspect()
-  const { state, damage } = integrity
-  if (damage !== undefined) {
-    return problem('damaged_image', `${JSON.stringify(path)} is damaged: ${damage}.`)
-  }
-  return {
-    ...facts,
-    path,
-    bytes: found.bytes,
-    sha256: hash.digest('hex'),
-    mime_type: mediaType,
-    revised_prompt: null,
-    verified: state === 'whole',
-  }
+  return { ...found.file, revised_prompt: null }
 }
 
 /** A part of a form: a text, or a file that is named by where it comes from. */

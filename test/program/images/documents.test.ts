@@ -291,12 +291,24 @@ test('--skip-existing of an image that is there with another extension than usua
   expect(sandbox.created()).toBe(1)
 })
 
+test('--skip-existing takes an image of an unknown format for one that was made', async () => {
+  const sandbox = await runningSandbox()
+  const workspace = workspaceAt(sandbox)
+  writeFiles(workspace.cwd, { 'x.bin': Buffer.from('\x8a\0'.repeat(300), 'latin1') })
+  const words = ['create', ...quick, '-o', 'x.bin', '--skip-existing', '--json', 'A kite']
+  const { code, out } = await workspace.run(words)
+  expect([code, sandbox.created()]).toEqual([0, 0])
+  expect((JSON.parse(out) as Json).files).toMatchObject([
+    { path: 'x.bin', bytes: 600, format: 'bin', mime_type: 'application/octet-stream', verified: false },
+  ])
+})
+
 test.each<[string, (path: string) => void, string]>([
   ['an empty file', (path) => writeFileSync(path, ''), 'is empty.'],
-  ['a text', (path) => writeFileSync(path, 'a kite'), 'is no image.'],
+  ['a text', (path) => writeFileSync(path, 'a kite'), 'is not an image.'],
   ['a folder', (path) => mkdirSync(path), 'cannot be read: it is a folder.'],
   ['a pipe', (path) => execFileSync('mkfifo', [path]), 'is not a regular file.'],
-])('--skip-existing takes %s for no image, and sends nothing', async (_, make, problem) => {
+])('--skip-existing refuses %s, and sends nothing', async (_, make, problem) => {
   const sandbox = await runningSandbox()
   const workspace = workspaceAt(sandbox)
   make(join(workspace.cwd, 'x-1.png'))
