@@ -204,11 +204,6 @@ export class Interrupted extends ModelgateError {
     const message = { hangup: 'Hung up.', interrupt: 'Stopped.', terminate: 'Terminated.' }[exit]
     super(exit, 'interrupted', message, facts)
   }
-
-  /** The same signal, with what is known of the request that it interrupted. */
-  during(phase: Phase, billed: Billed, hint?: string): this {
-    return this.amend({ phase, billed, hint })
-  }
 }
 
 /** Whoever read standard output has gone: the program ends quietly (exit 0). */

@@ -69,7 +69,7 @@ export function throwProblems(problems: readonly ModelgateError[]): void {
   if (first === undefined) return
   if (distinct.length > 1) throw listOf(distinct)
   // Problems are found before anything is sent, also one with a file that was to be written.
-  throw first.facts.billed === 'no' ? first : first.supplying({ billed: 'no' })
+  throw first.facts.billed === 'no' ? first : first.amend({ billed: 'no', ...first.facts })
 }
 
 /**

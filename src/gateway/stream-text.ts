@@ -1,11 +1,43 @@
-import { ModelgateError } from '../errors.ts'
+import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
-import { stalledError } from './reply-errors.ts'
+import { stalledError, truncated } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayRequest } from './gateway.ts'
 import { readBody } from './reply-body.ts'
 import { brokenError, sendRequest } from './send-request.ts'
-import { truncatedError, type TextDecoder } from './text-decoder.ts'
+import type { FastPath } from './events/json-reader.ts'
+import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
+
+/** Turns the messages of one API style into events and a result. */
+export interface TextDecoder {
+  /** One JSON value of the reply. @throws ModelgateError when it says that the generation failed */
+  message(value: unknown): void
+  /** Takes messages of the usual form without parsing them; nearly all messages of a long answer are of it. */
+  readonly fastPath?: FastPath | undefined
+  /**
+   * `open`: more is expected. `settled`: everything that is needed has come. The gateway usually closes the connection
+   * then; but usage, an error or a second response may still follow.
+   */
+  readonly state: 'open' | 'settled'
+  /** Whether no more of the answer can follow once it is settled. */
+  readonly endIsCertain: boolean
+  /** What has come so far; after the end of the stream, the whole. */
+  result(): TextResult
+  /**
+   * The error that the whole reply amounts to, if it is not a success; to be called when the stream has ended.
+   * @param marked whether the stream ended with `[DONE]`, which stands for an end that no message reports
+   */
+  verdict(marked: boolean): ModelgateError | undefined
+}
+
+export interface DecoderOptions {
+  /** Receives events as messages are decoded. */
+  readonly emit: (event: TextEvent) => void
+  /** Whether `result().response` is wanted: keeping a merged stream costs memory. */
+  readonly keepResponse: boolean
+  /** Whether the texts of `result()` are wanted whole; else they may be only a beginning. */
+  readonly keepText: boolean
+}
 
 /** Where the pieces of a text reply go while it arrives. */
 export interface TextReceiver {
@@ -88,4 +120,63 @@ function translate(error: unknown, decoder: TextDecoder): unknown {
   if (error.fault !== 'reset') return brokenError(error, 'text')
   const truncated = truncatedError(decoder.result())
   return truncated.amend({ message: `${truncated.message} ${error.message}`, cause: error })
+}
+
+const failedReasons: Partial<Record<FinishReason, string>> = {
+  content_filter: 'The gateway blocked the answer',
+  refusal: 'The model refused to answer',
+  cancelled: 'The generation was cancelled',
+  error: 'The generation failed',
+  other: 'The generation ended abnormally',
+}
+
+/**
+ * The error for a finish reason that is not a success, and for a success without any result.
+ * @param generated whether anything usable came: text, a tool call, media, an output item
+ */
+export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {
+  const reason = result.finish_reason
+  const reasonGiven = givenReason(result)
+  const facts = { billed: 'yes', remoteId: result.response_id ?? undefined } as const
+  const failed = failedReasons[reason]
+  if (failed !== undefined) {
+    const message = `${failed}${reasonGiven}.`
+    return new GenerationError(`finish_${reason}`, message, { ...facts, hint: 'Change the prompt.' })
+  }
+  if (reason === 'length' && result.text === '') {
+    const message = `The token limit was reached before any text${reasonGiven}.`
+    const hint = 'Raise --max-output-tokens, or lower the reasoning effort.'
+    return new GenerationError('no_text_before_limit', message, { ...facts, hint })
+  }
+  if (!generated)
+    return new GenerationError('nothing_generated', `Nothing was generated${reasonGiven}.`, facts)
+  return undefined
+}
+
+/** The gateway's own finish reason and message, in parentheses. */
+function givenReason({ raw_finish_reason: word, finish_message: message }: TextResult): string {
+  const words = [word?.slice(0, 80), message?.replaceAll(/\s+/g, ' ').trim().slice(0, 400)].filter(Boolean)
+  return words.length === 0 ? '' : ` (${words.join(': ')})`
+}
+
+/** The stream ended in order, but before the generation did. */
+export function truncatedError({ response_id: id }: TextResult): ModelgateError {
+  return truncated('The stream ended before the answer was complete.').amend({ remoteId: id ?? undefined })
+}
+
+/** The gateway continues the response in the background (`background`): there is only its id to print. */
+export function stillRunning({ response_id: id }: TextResult, status: string): ModelgateError {
+  const name = id === null ? 'The response' : `The response ${id}`
+  return new ModelgateError('running', 'response_running', `${name} is still running (${status}).`, {
+    phase: 'result',
+    billed: 'yes',
+    remoteId: id ?? undefined,
+    hint: 'Keep the id: the gateway continues it in the background.',
+  })
+}
+
+/** Nothing in the reply belongs to the contract. */
+export function notUnderstood(): ContractError {
+  const message = 'The reply contains neither text nor the end of a generation.'
+  return new ContractError('reply_not_understood', message, { hint: 'See it with --raw.' })
 }

@@ -3,8 +3,7 @@ import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { jsonBody } from '../gateway/send-request.ts'
-import { streamText } from '../gateway/stream-text.ts'
-import type { DecoderOptions, TextDecoder } from '../gateway/text-decoder.ts'
+import { streamText, type DecoderOptions, type TextDecoder } from '../gateway/stream-text.ts'
 import { endpointUrl, mintIdempotencyKey } from '../gateway/url.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
@@ -124,8 +123,10 @@ export async function generateText(
   }
   return settle(call, work, document, (error) => {
     // What cannot be written has been generated all the same.
-    const known = hasReplied && error.exit === 'io' ? error.supplying({ billed: 'yes' }) : error
-    return requestId === null || known instanceof UsageError ? known : known.supplying({ requestId })
+    const known = hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error
+    return requestId === null || known instanceof UsageError
+      ? known
+      : known.amend({ requestId, ...known.facts })
   })
 }
 

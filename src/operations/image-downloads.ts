@@ -56,7 +56,7 @@ export async function downloadImages(
     const address = addressOf(image)
     // One of several has only its message.
     const message = address === undefined ? error.message : `${asSentence(error.message)} ${address}`
-    failImage(results, image.index, error.saying(message))
+    failImage(results, image.index, error.amend({ message }))
   }
 }
 
@@ -72,7 +72,7 @@ export function withAddresses(error: unknown, results: ImageResults): unknown {
   if (!(error instanceof Interrupted) || (left.length === 0 && saved.size === 0)) return error
   const addresses = left.flatMap((image) => addressOf(image) ?? [])
   const hint = addresses.length === 0 ? undefined : addresses.join('\n')
-  return error.during(error.facts.phase ?? 'result', 'yes', hint)
+  return error.amend({ phase: error.facts.phase ?? 'result', billed: 'yes', hint })
 }
 
 /** The image has been made. To run the command again would make, and bill, another one. */

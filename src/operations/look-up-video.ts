@@ -76,7 +76,7 @@ export async function withRecordedFacts(
   ]
   if (sentences.length === 0) return error
   if (isForgotten && state !== undefined) run.job ??= { ...recordedJob(kind, record), id, state }
-  return error.saying([error.message, ...sentences].join(' '))
+  return error.amend({ message: [error.message, ...sentences].join(' ') })
 }
 
 function lastState(state: VideoState, record: JobRecord): string {

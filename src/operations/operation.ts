@@ -58,7 +58,8 @@ export async function settle<Document extends OutputDocument>(
   } catch (thrown) {
     const error = asModelgateError(thrown, gateway.trace !== undefined)
     // A bug cannot have cost anything before a request went out. Other errors know that themselves.
-    const known = error.exit === 'bug' ? error.supplying({ billed: hasSent() ? 'maybe' : 'no' }) : error
+    const known =
+      error.exit === 'bug' ? error.amend({ billed: hasSent() ? 'maybe' : 'no', ...error.facts }) : error
     return { kind: 'failed', error: await amend(known), document: document() }
   }
 }

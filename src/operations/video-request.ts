@@ -101,7 +101,7 @@ export interface InstancePictures {
  */
 export async function readPicture(context: Context, picture: Picture): Promise<InlineImage> {
   const bytes = 'bytes' in picture ? picture.bytes : await readInputFile(context, picture.path)
-  if (bytes instanceof ModelgateError) throw bytes.saying(`${picture.label}: ${bytes.message}`)
+  if (bytes instanceof ModelgateError) throw bytes.amend({ message: `${picture.label}: ${bytes.message}` })
   const mimeType = sniffMediaType(bytes.subarray(0, 4096))
   if (mimeType?.startsWith('image/')) {
     return { bytesBase64Encoded: Buffer.from(bytes).toString('base64'), mimeType }

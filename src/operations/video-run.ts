@@ -50,7 +50,7 @@ export async function settleRun(
     const known = await amend(error)
     const billed = !call.hasSent() ? 'no' : run.job === undefined ? 'maybe' : 'yes'
     if (known.exit === 'bug') return known.amend({ billed })
-    return known.exit === 'io' ? known.supplying({ billed }) : known
+    return known.exit === 'io' ? known.amend({ billed, ...known.facts }) : known
   }
   const outcome = await settle(call, work, () => documentOf(run), amendAll)
   reportRaw(run)

@@ -1,6 +1,6 @@
 import type { TextEvent, TextResult } from '../../src/events/text.ts'
 import { ModelgateError } from '../../src/errors.ts'
-import type { DecoderOptions, TextDecoder } from '../../src/gateway/text-decoder.ts'
+import type { DecoderOptions, TextDecoder } from '../../src/gateway/stream-text.ts'
 
 export interface Decoded {
   readonly events: readonly TextEvent[]

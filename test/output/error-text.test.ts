@@ -99,6 +99,6 @@ test('a signal is one word', async () => {
 })
 
 test('a signal after a request was sent says what that may cost', async () => {
-  const interrupted = new Interrupted('interrupt').during('wait', 'maybe')
+  const interrupted = new Interrupted('interrupt').amend({ phase: 'wait', billed: 'maybe' })
   expect(await printed(interrupted)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
 })

@@ -1,3 +1,4 @@
+import { ContractError } from '../../errors.ts'
 import { malformed, tooLarge, truncated } from '../reply-errors.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 
@@ -59,6 +60,18 @@ export function parseMessage(text: string, limit: number): unknown {
   } catch {
     throw malformed()
   }
+}
+
+/** Candidates, output items and images of a reply are numbered below this. */
+export const maxPositions = 1024
+
+/** The position that a piece of the reply belongs to: bounded, whatever the gateway sends (fault E21). */
+export function positionOf(value: unknown): number {
+  if (value === undefined || value === null) return 0
+  const position = typeof value === 'string' ? Number(value) : value
+  if (typeof position === 'number' && Number.isInteger(position) && position >= 0 && position < maxPositions)
+    return position
+  throw new ContractError('bad_index', 'The reply numbers one of its parts with an impossible index.')
 }
 
 /** Splits a stream of JSON text into its values. */

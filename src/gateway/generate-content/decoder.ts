@@ -1,15 +1,15 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
 import { beginningOnly, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
+import { positionOf } from '../events/json-reader.ts'
 import { isErrorEvent, replyError } from '../reply-errors.ts'
 import {
   finishError,
   notUnderstood,
-  positionOf,
   truncatedError,
   type DecoderOptions,
   type TextDecoder,
-} from '../text-decoder.ts'
+} from '../stream-text.ts'
 import { createChunkMerger, createPartialArguments, createReplyFacts, createTextFastPath } from './chunks.ts'
 
 interface CandidateState {

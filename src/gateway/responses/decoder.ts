@@ -5,15 +5,13 @@ import { isErrorEvent, replyError } from '../reply-errors.ts'
 import {
   finishError,
   notUnderstood,
-  maxPositions,
-  positionOf,
   stillRunning,
   truncatedError,
   type DecoderOptions,
   type TextDecoder,
-} from '../text-decoder.ts'
+} from '../stream-text.ts'
 import { answerText, contentParts, isAnswer, createTranscript, readResponseUsage } from './transcript.ts'
-import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
+import { type FastPath, jsonPattern, unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
 export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {

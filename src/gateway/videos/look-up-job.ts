@@ -3,7 +3,7 @@ import type { JobKind } from '../../events/video.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { endpointUrl, pathSegment } from '../url.ts'
-import { requestJob } from './job-reply.ts'
+import { requestJob } from './start-job.ts'
 import { operationPath } from './read-job.ts'
 import type { JobReport } from './job-fields.ts'
 

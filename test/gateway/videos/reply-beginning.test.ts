@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { jobInBeginning } from '../../../src/gateway/videos/job-reply.ts'
+import { jobInBeginning } from '../../../src/gateway/videos/start-job.ts'
 
 const replies: readonly [
   what: string,
