@@ -45,7 +45,7 @@ interface JsonError {
 export function describeJsonError(text: string, { message }: SyntaxError): JsonError {
   const isToken = isUnexpectedToken(message)
   const place = /^(.+?)(?: in JSON)? at position (\d+)/.exec(isToken ? '' : message)
-  const offset = isToken ? findUnexpectedToken(text) : Number(place?.[2] ?? text.length)
+  const offset = isToken ? findUnexpectedToken(text, message) : Number(place?.[2] ?? text.length)
   // Messages without a place are about the beginning of a value: a wrong character, or the end of the text.
   const reason = place?.[1] ?? 'expected a value'
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
@@ -66,20 +66,46 @@ function isUnexpectedToken(message: string): boolean {
   return /^(?:Unexpected token |")/.test(message)
 }
 
-/** Searches for the end of the longest beginning that has no such error; it could still have become JSON. */
-function findUnexpectedToken(text: string): number {
-  let [good, bad] = [0, text.length]
-  while (bad - good > 1) {
-    const middle = Math.floor((good + bad) / 2)
-    try {
-      JSON.parse(text.slice(0, middle))
-      good = middle
-    } catch (error) {
-      if (isUnexpectedToken((error as SyntaxError).message)) bad = middle
-      else good = middle
-    }
+/**
+ * The end of the longest beginning that has no such error, and could still have become JSON. Parsing many beginnings of
+ * a large text would take many seconds, so only the offsets are tried that have what the message quotes around them.
+ */
+function findUnexpectedToken(text: string, message: string): number {
+  const offsets = quotedOffsets(text, message)
+  let [first, last] = [0, offsets.length - 1]
+  while (first < last) {
+    const middle = Math.floor((first + last) / 2)
+    if (hasUnexpectedToken(text.slice(0, offsets[middle]! + 1))) last = middle
+    else first = middle + 1
   }
-  return good
+  return offsets[first] ?? text.length
+}
+
+function hasUnexpectedToken(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return false
+  } catch (error) {
+    return isUnexpectedToken((error as SyntaxError).message)
+  }
+}
+
+/** V8 quotes so many characters before the token, and as many from it on; all of a text that is shorter. */
+const quotedLength = 10
+
+/** The offsets that the message may refer to, in ascending order. */
+function quotedOffsets(text: string, message: string): number[] {
+  const [, before, quote = text, after] =
+    /^Unexpected token '[^]+?', (\.{3})?"([^]*)"(\.{3})? is not valid JSON$/.exec(message) ?? []
+  if (before !== undefined && after !== undefined) {
+    const offsets: number[] = []
+    for (let at = text.indexOf(quote); at !== -1; at = text.indexOf(quote, at + 1))
+      offsets.push(at + quotedLength)
+    return offsets
+  }
+  if (before !== undefined) return [text.length - quote.length + quotedLength]
+  if (after !== undefined) return [quote.length - quotedLength]
+  return Array.from({ length: text.length }, (_, at) => at)
 }
 
 function countLines(text: string, end: number): number {

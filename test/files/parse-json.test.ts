@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { describeJsonError, parseJson } from '../../src/files/parse-json.ts'
 
 test.each([
@@ -60,6 +60,12 @@ const damaged = fc
 test('an error is where the text could still have become JSON, and no longer can', () => {
   const texts = fc.oneof(
     damaged,
+    fc
+      .array(fc.constantFrom('1', 'x', ',', ' ', '"', '😀'), { minLength: 20, maxLength: 60 })
+      .map((parts) => ({
+        text: `["1,x","1,x,1","x,x,x",1${parts.join('')}`,
+        place: 0,
+      })),
     fc.string({ unit: fc.constantFrom(...'[]{},:"\\u01-.eE+ntrue') }).map((text) => ({ text, place: 0 })),
   )
   fc.assert(
@@ -82,6 +88,26 @@ test('deep and long input is not a problem', () => {
   expect(errorOf(`${'['.repeat(1e6)}x`)).toMatchObject({ offset: 1e6 })
   expect(errorOf(`"${'a'.repeat(1e7)}" x`)).toMatchObject({ offset: 1e7 + 3, column: 1e7 + 4 })
   expect(errorOf('\n'.repeat(1e6))).toMatchObject({ line: 1e6 + 1, column: 1 })
+})
+
+test('an unexpected token late in a long text is found without parsing the text many times', () => {
+  const record = '  {"name": "a kite", "note": "[1, 2, 3, x, 4, 5]", "list": [1, 2, 3, 4, 5, 6]},\n'
+  const records = `[\n${record.repeat(20_000)}`
+  const parse = vi.spyOn(JSON, 'parse')
+  const parsesFor = (text: string, line: number, column: number) => {
+    parse.mockClear()
+    expect(parseJson(text).problem).toContain(`line ${line}, column ${column}:`)
+    return parse.mock.calls.length
+  }
+  try {
+    // What is around the token is nowhere else.
+    expect(parsesFor(`${records}  {"list": [1, x, 2]}]`, 20_002, 16)).toBe(1)
+    expect(parsesFor(`${records}  x]`, 20_002, 3)).toBe(1)
+    // It is in every record: as many steps as the number of these has bits.
+    expect(parsesFor(`${records}  [1, 2, 3, x, 4, 5]`, 20_002, 13)).toBeLessThanOrEqual(16)
+  } finally {
+    parse.mockRestore()
+  }
 })
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
