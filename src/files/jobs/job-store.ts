@@ -57,9 +57,6 @@ export interface JobStore {
   forget(jobs: readonly StoredJob[]): Promise<void>
 }
 
-/** Where each job is; whichever store has opened it, every one can forget it. */
-const folders = new WeakMap<StoredJob, string>()
-
 const maxConcurrentReads = 64
 
 interface JobStoreOptions {
@@ -103,7 +100,8 @@ export function openJobStore(
   const jobIn = (folder: string, known: JobRecord): StoredJob => {
     let record = known
     let writing: Promise<unknown> = Promise.resolve()
-    const job: StoredJob = {
+    return {
+      folder,
       get record() {
         return record
       },
@@ -123,8 +121,6 @@ export function openJobStore(
           throw writeError(error, folder)
         }),
     }
-    folders.set(job, folder)
-    return job
   }
 
   /** The record with the id of the job, which may be in a reply that a killed process has not read. */
@@ -152,9 +148,8 @@ export function openJobStore(
     for (let at = 0; at < names.length; at += maxConcurrentReads) {
       await Promise.all(names.slice(at, at + maxConcurrentReads).map(load))
     }
-    const order = (job: StoredJob) => folders.get(job)!
     jobs.sort(
-      (one, other) => other.record.created_at - one.record.created_at || (order(one) < order(other) ? 1 : -1),
+      (one, other) => other.record.created_at - one.record.created_at || (one.folder < other.folder ? 1 : -1),
     )
     return { jobs, warnings }
   }
@@ -171,10 +166,9 @@ export function openJobStore(
     find: async (text) => findJob((await list()).jobs, text),
     last: async () => (await list()).jobs[0],
     async forget(jobs) {
-      for (const job of jobs) {
-        const folder = folders.get(job)
-        const found = folder === undefined ? undefined : await readJobFolder(folder).catch(() => undefined)
-        if (folder !== undefined && found !== undefined) await removeJobFolder(folder, found, clock.now())
+      for (const { folder } of jobs) {
+        const found = await readJobFolder(folder).catch(() => undefined)
+        if (found !== undefined) await removeJobFolder(folder, found, clock.now())
       }
     },
   }
@@ -248,6 +242,7 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
 
 /** A job that is on record. */
 export interface StoredJob {
+  readonly folder: string
   /** As it was read or written last by this process. */
   readonly record: JobRecord
   /**
