@@ -30,4 +30,4 @@ export const maxHeaderBytes = 2 * maxKeyBytes
 export const defaultMaxRetries = 2
 
 /** Between two look-ups, in seconds; never less than the shortest, whatever is requested. */
-export const pollSeconds = { shortest: 0.1, first: 2, growth: 1.5, longest: 15 } as const
+export const pollSeconds = { min: 0.1, first: 2, growth: 1.5, max: 15 } as const

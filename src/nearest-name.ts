@@ -3,10 +3,10 @@ export function nearestName(typed: string, known: readonly string[]): string | u
   if (typed.length > 40) return undefined
   const plain = typed.toLowerCase().replaceAll('-', '_')
   let best: string | undefined
-  let least = Math.max(1, Math.floor(plain.length * 0.4)) + 1
+  let minDistance = Math.max(1, Math.floor(plain.length * 0.4)) + 1
   for (const name of known) {
     const distance = editDistance(plain, name)
-    if (distance < least) [best, least] = [name, distance]
+    if (distance < minDistance) [best, minDistance] = [name, distance]
   }
   return best
 }

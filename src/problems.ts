@@ -8,12 +8,12 @@ import { ConfigError, ModelgateError, UsageError } from './errors.ts'
 export interface ProblemList {
   add(problem: ModelgateError): void
   /** Runs a check; a problem that it throws is kept, and any other error is thrown on. */
-  step<Value>(check: () => Value | Promise<Value>): Promise<Value | undefined>
+  check<Value>(run: () => Value | Promise<Value>): Promise<Value | undefined>
   readonly any: boolean
   /** Whether there are so many that more of them would help nobody. */
   readonly isFull: boolean
   /** @throws one error with all problems, if there are any */
-  throwAny(): void
+  throwIfAny(): void
 }
 
 /** @param limit how many problems are kept */
@@ -22,9 +22,9 @@ export function createProblemList(limit = Infinity): ProblemList {
   const add = (problem: ModelgateError) => void problems.push(...partsOf(problem))
   return {
     add,
-    async step(check) {
+    async check(run) {
       try {
-        return await check()
+        return await run()
       } catch (error) {
         if (!isProblem(error)) throw error
         add(error)
@@ -37,14 +37,14 @@ export function createProblemList(limit = Infinity): ProblemList {
     get isFull() {
       return problems.length > limit
     },
-    throwAny() {
-      if (problems.length > limit) problems.splice(limit, Infinity, new ConfigError(andMore))
+    throwIfAny() {
+      if (problems.length > limit) problems.splice(limit, Infinity, new ConfigError(moreProblems))
       throwProblems(problems)
     },
   }
 }
 
-const andMore = '… and more.'
+const moreProblems = '… and more.'
 
 /**
  * Waits for all of several inputs and throws all their problems together.

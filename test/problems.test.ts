@@ -25,7 +25,7 @@ const report = ({ exitCode, code, message, facts }: ModelgateError) => [
 
 test('no problems are no error', () => {
   expect(throwProblems([])).toBeUndefined()
-  expect(createProblemList().throwAny()).toBeUndefined()
+  expect(createProblemList().throwIfAny()).toBeUndefined()
 })
 
 test('a single problem is thrown as it is; nothing was sent', () => {
@@ -62,21 +62,21 @@ test('a hint that problems share is the hint of the whole, also when a list is a
 
 test('a list collects what checks throw and what is added, and no other errors', async () => {
   const problems = createProblemList()
-  expect(await problems.step(() => 5)).toBe(5)
+  expect(await problems.check(() => 5)).toBe(5)
   expect(problems.any).toBe(false)
-  expect(await problems.step(() => Promise.reject(wrongFlag))).toBeUndefined()
+  expect(await problems.check(() => Promise.reject(wrongFlag))).toBeUndefined()
   problems.add(wrongFile)
   expect(problems.any).toBe(true)
   const signal = new Interrupted('interrupt')
-  await expect(problems.step(() => Promise.reject(signal))).rejects.toBe(signal)
-  expect(() => problems.throwAny()).toThrow(/^--n .*\nconfig\.yaml:3: .*$/)
+  await expect(problems.check(() => Promise.reject(signal))).rejects.toBe(signal)
+  expect(() => problems.throwIfAny()).toThrow(/^--n .*\nconfig\.yaml:3: .*$/)
 })
 
 test('a list with a limit keeps no more than that', () => {
   const problems = createProblemList(2)
   for (const key of ['a', 'b', 'c', 'd']) problems.add(new ConfigError(`${key} is not a setting.`))
   expect(problems.isFull).toBe(true)
-  expect(() => problems.throwAny()).toThrow('a is not a setting.\nb is not a setting.\n… and more.')
+  expect(() => problems.throwIfAny()).toThrow('a is not a setting.\nb is not a setting.\n… and more.')
 })
 
 test('all inputs are waited for; an error that is no problem of the input comes first', async () => {

@@ -73,7 +73,7 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
     endpoint,
     flags,
     conflicts,
-    model: { kind: 'text', place: 'path' },
+    model: { kind: 'text', location: 'path' },
     joinsInput: true,
     async readInputs(draft) {
       await applyShortFlags(context, options, draft)
@@ -90,8 +90,8 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
     addPrompt: (draft, prompt) => addMessage(draft.body, inputs.attachments, prompt),
   })
   const { answerSchema } = inputs!
-  const request = await problems.step(() => contentRequest({ model: model ?? 'model', body, answerSchema }))
-  problems.throwAny()
+  const request = await problems.check(() => contentRequest({ model: model ?? 'model', body, answerSchema }))
+  problems.throwIfAny()
   return { settings: settings!, request: request! }
 }
 
@@ -101,23 +101,23 @@ const isGiven = (value: unknown) => value !== undefined
 async function applyShortFlags(
   context: Context,
   { system, history, safety = [], tool = [] }: GenerateOptions,
-  { body, problems: { step } }: Draft,
+  { body, problems: { check } }: Draft,
 ): Promise<void> {
   if (system !== undefined) {
-    await step(async () => {
+    await check(async () => {
       const text = await parseTextFlag(context, '--system', system)
       body['systemInstruction'] = { parts: [{ text }] }
     })
   }
   if (history !== undefined) {
-    await step(async () => (body['contents'] = await readHistory(context, history)))
+    await check(async () => (body['contents'] = await readHistory(context, history)))
   }
   if (safety.length > 0) {
-    await step(async () => addSafety(body, await allInputs(safety.map(async (text) => readSafety(text)))))
+    await check(async () => addSafety(body, await allInputs(safety.map(async (text) => readSafety(text)))))
   }
   if (tool.length > 0) {
     const tools = () => allInputs(tool.map((text) => readContentTool(context, text)))
-    await step(async () => appendEntries(body, 'tools', await tools()))
+    await check(async () => appendEntries(body, 'tools', await tools()))
   }
 }
 

@@ -58,7 +58,7 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
     endpoint,
     flags,
     conflicts,
-    model: { kind: 'text', place: 'body' },
+    model: { kind: 'text', location: 'body' },
     joinsInput: true,
     async readInputs(draft) {
       await applyShortFlags(context, options, draft)
@@ -77,7 +77,7 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
       if (body['stream'] === undefined) body['stream'] = body['background'] !== true
     },
   })
-  problems.throwAny()
+  problems.throwIfAny()
   const request = responseRequest({ model: model!, body, answerSchema: inputs!.answerSchema })
   return { settings: settings!, request }
 }
@@ -94,16 +94,16 @@ function schemaName(schema: unknown): string {
 async function applyShortFlags(
   context: Context,
   { instructions, tool = [] }: RespondOptions,
-  { body, problems: { step } }: Draft,
+  { body, problems: { check } }: Draft,
 ): Promise<void> {
   // The field's own flag takes the word null; here the text may come from a file as well.
   if (instructions !== undefined && instructions !== 'null') {
-    await step(
+    await check(
       async () => (body['instructions'] = await parseTextFlag(context, '--instructions', instructions)),
     )
   }
   if (tool.length > 0) {
     const tools = () => allInputs(tool.map((text) => readResponseTool(context, text)))
-    await step(async () => appendEntries(body, 'tools', await tools()))
+    await check(async () => appendEntries(body, 'tools', await tools()))
   }
 }

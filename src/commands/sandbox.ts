@@ -9,7 +9,7 @@ import { UsageError, ModelgateError } from '../errors.ts'
 import { parseYaml } from '../config/parse-config.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../files/input-file.ts'
 import { shownPath } from '../files/file-error.ts'
-import type { FaultRule } from '../sandbox/faults/rule.ts'
+import type { FaultRule } from '../sandbox/faults/fault-rule.ts'
 
 interface SandboxFlags {
   port?: string
@@ -56,10 +56,10 @@ export function registerSandbox(command: Command, context: Context, run = runSan
     .action(async (_: unknown, self: Command) => {
       const flags: SandboxFlags = self.optsWithGlobals()
       const problems = createProblemList()
-      const port = await problems.step(() => parsePort(flags.port))
-      const seed = await problems.step(() => parseSeed(flags.seed))
-      const latency = await problems.step(() => parseLatency(flags.latency))
-      problems.throwAny()
+      const port = await problems.check(() => parsePort(flags.port))
+      const seed = await problems.check(() => parseSeed(flags.seed))
+      const latency = await problems.check(() => parseLatency(flags.latency))
+      problems.throwIfAny()
       await run(context, {
         port: port ?? 0,
         seed: seed ?? 1,
@@ -78,17 +78,17 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   const { stdout, stderr, signal, clock } = context
   const faults = settings.faults === undefined ? [] : await readFaults(context, settings.faults)
   const { startSandbox } = await import('../sandbox/start-sandbox.ts')
-  const tell = (line: string) => {
+  const print = (line: string) => {
     if (!settings.isQuiet) stderr.write(`${line}\n`)
   }
   const { port, seed, latency } = settings
   const folder = sandboxFolder(context)
-  const sandbox = await startSandbox({ port, seed, latency, faults, folder, clock, onRequest: tell })
+  const sandbox = await startSandbox({ port, seed, latency, faults, folder, clock, onRequest: print })
   try {
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
-    tell(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url} MODELGATE_API_KEY=sandbox-key`)
-    tell('Any key but "invalid" is accepted. Ctrl-C stops the sandbox.')
+    print(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url} MODELGATE_API_KEY=sandbox-key`)
+    print('Any key but "invalid" is accepted. Ctrl-C stops the sandbox.')
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()
       signal.addEventListener('abort', () => resolve(), { once: true })
@@ -126,10 +126,10 @@ export function parseLatency(value = 'natural'): LatencyProfile {
   throw new UsageError(`--latency must be none, natural or a number of milliseconds, not "${value}".`)
 }
 
-function wholeNumber(flag: string, value: string, most: number): number {
+function wholeNumber(flag: string, value: string, max: number): number {
   const number = /^\d{1,16}$/.test(value) ? Number(value) : NaN
-  if (number <= most) return number
-  throw new UsageError(`${flag} must be a whole number from 0 to ${most}, not "${value}".`)
+  if (number <= max) return number
+  throw new UsageError(`${flag} must be a whole number from 0 to ${max}, not "${value}".`)
 }
 
 const maxBytes = 1024 * 1024
@@ -145,7 +145,7 @@ export async function readFaults(context: Context, path: string): Promise<FaultR
   const { text, invalid } = decodeText(bytes)
   if (text === undefined) throw new UsageError(`--faults: ${source} ${invalidTextClause(invalid)}.`)
   const value = await parseYaml(path, text)
-  const { parseFaultRules } = await import('../sandbox/faults/rule.ts')
+  const { parseFaultRules } = await import('../sandbox/faults/fault-rule.ts')
   const isWrapped = typeof value === 'object' && value !== null && 'faults' in value
   return parseFaultRules(isWrapped ? value.faults : value, source)
 }

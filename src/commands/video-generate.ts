@@ -47,10 +47,10 @@ export function registerVideoGenerate(command: Command, context: Context, start 
       const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'operation', {
         endpoint,
         flags,
-        model: { kind: 'video', place: 'path' },
+        model: { kind: 'video', location: 'path' },
         joinsInput: false,
-        async readInputs({ problems: { step } }) {
-          pictures = (await step(() => readPictures(context, options))) ?? {}
+        async readInputs({ problems: { check } }) {
+          pictures = (await check(() => readPictures(context, options))) ?? {}
         },
         hasContent({ body }) {
           const instances = instancesOf(body)

@@ -11,7 +11,7 @@ import type { StoredJob } from '../files/jobs/job-store.ts'
 import { isPrunable, unknownJobDays, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { jobTable } from '../output/job-table.ts'
-import { type CommonOptions, refuseSome } from './shared/common-options.ts'
+import { type CommonOptions, refuseOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { openGateway, readSettings } from './shared/open-gateway.ts'
 import { createProblemList } from '../problems.ts'
@@ -49,17 +49,17 @@ export function registerVideoList(command: Command, context: Context): void {
     new Option('--refresh', 'look up every job that has not ended'),
     new Option('--prune', `forget ${pruned}`),
   ])
-  refuseSome(command, refused)
+  refuseOptions(command, refused)
   command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
 }
 
 /** @throws UsageError; what `refreshJobs` throws */
 async function listJobs(context: Context, options: ListOptions): Promise<void> {
   const problems = createProblemList()
-  const settings = await problems.step(() => readSettings(context, options))
-  const limit = await problems.step(() => parseLimit(options.limit))
-  await problems.step(() => checkState(options.state))
-  problems.throwAny()
+  const settings = await problems.check(() => readSettings(context, options))
+  const limit = await problems.check(() => parseLimit(options.limit))
+  await problems.check(() => checkState(options.state))
+  problems.throwIfAny()
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const { jobs, warnings: damaged } = await store.list()
@@ -83,8 +83,8 @@ async function refresh(
   gate: Gate,
   all: readonly StoredJob[],
 ): Promise<string[]> {
-  const asked = { isSandbox: options.sandbox === true, baseUrl: settings.baseUrl.value }
-  const { jobs, warnings } = jobsToRefresh(all, asked)
+  const filter = { isSandbox: options.sandbox === true, baseUrl: settings.baseUrl.value }
+  const { jobs, warnings } = jobsToRefresh(all, filter)
   if (jobs.length === 0) return warnings
   const { gateway, close } = await openGateway(context, options, settings, false, () => undefined, gate)
   return [...warnings, ...(await refreshJobs(gateway, jobs).finally(close))]

@@ -37,7 +37,7 @@ export function registerVideoRemix(command: Command, context: Context, start = s
       const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'video', {
         endpoint,
         flags,
-        model: { kind: 'remix', place: 'body' },
+        model: { kind: 'remix', location: 'body' },
         joinsInput: false,
         async readInputs() {},
         hasContent: ({ body }) => hasPrompt(body) || isSet(options, 'prompt'),

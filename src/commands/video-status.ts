@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseSome, strictMeanings } from './shared/common-options.ts'
+import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addJobOptions, lastOption, waitOptions, type VideoOptions } from './shared/video-command.ts'
-import { lookAtJob, refusedByLookUps } from './shared/video-look-up.ts'
+import { lookUpJob, refusedByLookUps } from './shared/video-look-up.ts'
 
 const videoStatusExamples: readonly Example[] = [
   ['modelgate video status video_123'],
@@ -15,12 +15,12 @@ const videoStatusExamples: readonly Example[] = [
 /** `modelgate video status`: a look at a job (specification, endpoint 5; operations: wire notes, section 7). */
 export function registerVideoStatus(command: Command, context: Context): void {
   addExamples(command, context, videoStatusExamples)
-  refuseSome(command, refusedByLookUps)
+  refuseOptions(command, refusedByLookUps)
   explainCommon(command, strictMeanings.videosIfWaiting)
   command
     .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
     .action((id: string | undefined, _: unknown, self: Command) =>
-      lookAtJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video status'),
+      lookUpJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video status'),
     )
   addJobOptions(command, [
     lastOption(),

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import { explainCommon, refuseSome, strictMeanings } from './shared/common-options.ts'
+import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addJobOptions, lastOption, waitOptions, type VideoOptions } from './shared/video-command.ts'
-import { lookAtJob, refusedByLookUps } from './shared/video-look-up.ts'
+import { lookUpJob, refusedByLookUps } from './shared/video-look-up.ts'
 
 const videoWaitExamples: readonly Example[] = [
   ['modelgate video wait video_123'],
@@ -14,12 +14,12 @@ const videoWaitExamples: readonly Example[] = [
 /** `modelgate video wait`: the plain word for `video status --wait`. */
 export function registerVideoWait(command: Command, context: Context): void {
   addExamples(command, context, videoWaitExamples)
-  refuseSome(command, refusedByLookUps)
+  refuseOptions(command, refusedByLookUps)
   explainCommon(command, strictMeanings.videos)
   command
     .argument('[id]', 'id of a video or name of an operation, or the beginning of it')
     .action((id: string | undefined, _: unknown, self: Command) =>
-      lookAtJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video wait'),
+      lookUpJob(context, self.optsWithGlobals<VideoOptions>(), id, 'video wait'),
     )
   addJobOptions(command, [lastOption(), ...waitOptions()])
 }

@@ -26,14 +26,6 @@ interface KeySettings {
   readonly profile: Setting<string>
 }
 
-/** The key of a call. @throws what `findKey` throws */
-export function resolveKey(
-  _context: Context,
-  { apiKey }: { readonly apiKey: () => Promise<ApiKey> },
-): Promise<ApiKey> {
-  return apiKey()
-}
-
 /**
  * The key: --api-key-file, MODELGATE_API_KEY, MODELGATE_API_KEY_FILE, MODELGATE_API_KEY_COMMAND,
  * `api_key_file` and `api_key_command` of the user's own file, the credentials file.

@@ -128,7 +128,7 @@ function readSection(section: Section, content: unknown): Layer {
     const location = () => locationOf(file, [...path, key])
     if (name === undefined) problems.add(unknownKey(section, key))
     else if (level === 'project' && settingTable[name].project === 'never')
-      problems.add(closedToProjects(context, location()))
+      problems.add(notAllowedInProject(context, location()))
     else if (name === 'profile' && path.length > 0)
       problems.add(new ConfigError(`${location()} cannot be set in a profile.`))
     else addValue(context, layer, name, value, { source, level, location, folder: file.folder }, problems)
@@ -136,7 +136,7 @@ function readSection(section: Section, content: unknown): Layer {
   return layer
 }
 
-function closedToProjects(context: Context, location: string): ConfigError {
+function notAllowedInProject(context: Context, location: string): ConfigError {
   return new ConfigError(`${location} cannot be set in a project file, which may come from others.`, {
     hint: `Set it in your own configuration file, ${userFilePath(context)}, or in the environment.`,
   })

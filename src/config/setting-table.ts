@@ -234,13 +234,13 @@ export function parseValue<Value>(
       const inner = issue.path?.map(({ key }) =>
         typeof key === 'number' ? `item ${key + 1}` : quoted(String(key)),
       )
-      return `${inner === undefined ? '' : `(${inner.join(', ')}) `}${issue.message}, not ${shown(issue.input)}`
+      return `${inner === undefined ? '' : `(${inner.join(', ')}) `}${issue.message}, not ${describeValue(issue.input)}`
     }),
   }
 }
 
 /** A wrong value for a message. Long text is not repeated: it may be a key that ended up in the wrong place. */
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === '') return 'empty'
   if (typeof value === 'string' && value.length <= 16) return quoted(value)
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)

@@ -48,27 +48,27 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
   const problems = createProblemList(maxProblems)
   const flag = flagLayer(context, flags, problems)
   const environment = environmentLayer(context, problems)
-  const project = await problems.step(async () => {
+  const project = await problems.check(async () => {
     const file = await findProjectFile(context)
     return file && projectLayer(context, file, problems)
   })
-  const user = await problems.step(async () => {
+  const user = await problems.check(async () => {
     const file = await findUserFile(context)
     return file && userLayer(context, file, problems)
   })
-  problems.throwAny()
+  problems.throwIfAny()
 
   const layers = [flag, environment, project?.settings, user?.settings].filter((layer) => layer !== undefined)
   const profile = await chosenProfile(context, firstOf(layers, 'profile'), user, problems)
   const all = profile === undefined ? layers : withProfile(layers, profile)
-  const values = winners(all)
+  const values = firstValues(all)
   if (project !== undefined) {
     const ownLayers = all.filter((layer) => layer !== project.settings)
     await checkProjectFile(context, project, values, ownLayers, problems)
   }
   // The sandbox has its own address.
-  const baseUrl = flags.sandbox ? undefined : await problems.step(() => checkedBaseUrl(context, values))
-  problems.throwAny()
+  const baseUrl = flags.sandbox ? undefined : await problems.check(() => checkedBaseUrl(context, values))
+  problems.throwIfAny()
   let key: Promise<ApiKey> | undefined
   return {
     ...values,
@@ -79,7 +79,7 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
 
 type Values = { readonly [Name in SettingName]: Setting<SettingValues[Name]> }
 
-function winners(layers: readonly Layer[]): Values {
+function firstValues(layers: readonly Layer[]): Values {
   // The table checks each value against the type of its own setting, which cannot be expressed here.
   return Object.fromEntries(settingNames.map((name) => [name, firstOf(layers, name)])) as unknown as Values
 }
@@ -136,10 +136,10 @@ async function checkProjectFile(
   const userFile = userFilePath(context)
   for (const name of settingNames.filter((name) => values[name].level === 'project')) {
     if (settingTable[name].project !== 'only to lower it') continue
-    await problems.step(() => checkNotRaised(name, values[name], firstOf(ownLayers, name), userFile))
+    await problems.check(() => checkNotRaised(name, values[name], firstOf(ownLayers, name), userFile))
   }
   if (values.outputDir.level === 'project') {
-    await problems.step(() => checkInsideProject(values.outputDir, folder, homeFolder(context), userFile))
+    await problems.check(() => checkInsideProject(values.outputDir, folder, homeFolder(context), userFile))
   }
 }
 

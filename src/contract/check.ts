@@ -68,9 +68,9 @@ function brokenRules(endpoint: Endpoint, body: Readonly<Record<string, unknown>>
       const [path, other] = rule.fields
       return given(path) && given(other) ? [{ path, kind: 'exclusive', problem: rule.about, other }] : []
     }
-    const { field, when, other, values, orAbsent } = rule
+    const { field, when, other, values, mayBeMissing } = rule
     const applies = given(field) && (when === undefined || when.includes(body[field] as never))
-    const holds = given(other) ? values.includes(body[other] as never) : orAbsent === true
+    const holds = given(other) ? values.includes(body[other] as never) : mayBeMissing === true
     return applies && !holds ? [{ path: field, kind: 'requires', problem: rule.about, other }] : []
   })
 }
@@ -104,10 +104,11 @@ const nouns: Readonly<Record<JsonType, string>> = {
   array: 'an array',
 }
 
-const wanted = (noun: string) => (issue: v.BaseIssue<unknown>) => `must be ${noun}, not ${shown(issue.input)}`
+const wanted = (noun: string) => (issue: v.BaseIssue<unknown>) =>
+  `must be ${noun}, not ${describeValue(issue.input)}`
 
 /** A short rendering of a wrong value; long text is cut, so that a prompt never fills an error message. */
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 40 ? `${text.slice(0, 37)}…` : text
 }

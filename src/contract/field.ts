@@ -46,7 +46,7 @@ export type Rule =
       readonly other: string
       readonly values: readonly (string | number | boolean)[]
       /** Leaving the other field out will do, because of its default. */
-      readonly orAbsent?: true
+      readonly mayBeMissing?: true
       readonly about: string
     }
 

@@ -64,7 +64,7 @@ const formatRules: readonly Rule[] = [
     when: ['transparent'],
     other: 'output_format',
     values: ['png', 'webp'],
-    orAbsent: true,
+    mayBeMissing: true,
     about: 'a transparent background needs the output format png or webp',
   },
   {

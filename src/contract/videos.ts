@@ -20,7 +20,7 @@ export const maxVideoPromptLength = 32_000
 export const videoLifetimeMinutes = 60
 
 /** The page length of a list of videos (wire notes, "Videos"). */
-export const videoListLimit = { usual: 20, most: 100 } as const
+export const videoListLimit = { default: 20, max: 100 } as const
 
 /** What is taken from a reference image (wire notes, section 7). */
 export const videoReferenceTypes = ['asset', 'style'] as const

@@ -27,7 +27,7 @@ interface PushedSteps<Result> {
    * Where the steps are. `gap`: before bytes that are optional; `open`: in bytes that may end anywhere; `inside`: in
    * bytes that have to follow; `done`: at their end.
    */
-  readonly place: 'gap' | 'open' | 'inside' | 'done'
+  readonly position: 'gap' | 'open' | 'inside' | 'done'
   /** The requested bytes that have arrived so far. */
   readonly pending: Buffer
 }
@@ -61,7 +61,7 @@ export function pushInto<Result>(steps: Steps<Result>): PushedSteps<Result> {
     get result() {
       return turn.done ? turn.value : undefined
     },
-    get place() {
+    get position() {
       if (turn.done) return 'done'
       if (!turn.value.mayEnd) return 'inside'
       return turn.value.take === undefined ? 'open' : 'gap'

@@ -39,7 +39,7 @@ function follow(name: string, walk: Steps<boolean>): ContainerReader {
   return {
     add: (bytes) => steps.add(bytes),
     integrity() {
-      if (steps.result === undefined) return steps.place === 'open' ? unknownEnd : endsTooEarly(name)
+      if (steps.result === undefined) return steps.position === 'open' ? unknownEnd : endsTooEarly(name)
       return steps.result ? whole : damaged('its parts are in an impossible order')
     },
   }

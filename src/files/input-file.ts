@@ -272,9 +272,9 @@ export function decodeText(bytes: Uint8Array): DecodedText {
 
 /** A clause for a message: "is not UTF-8 text (byte 0xff at offset 3)". */
 export function invalidTextClause({ encoding, offset, byte }: InvalidText): string {
-  const place =
+  const location =
     byte === undefined ? '' : ` (byte 0x${byte.toString(16).padStart(2, '0')} at offset ${offset})`
-  return `is not ${encoding} text${place}`
+  return `is not ${encoding} text${location}`
 }
 
 /** Offset of the first byte sequence that UTF-8 forbids or that is cut by the end: there a decoder puts U+FFFD. */

@@ -110,7 +110,7 @@ export function createMatroskaReader(): VideoReader {
     add: (bytes) => steps.add(bytes),
     integrity() {
       if (steps.result === false) return damaged(impossibleSizes)
-      const isAtEnd = steps.place !== 'inside' && steps.pending.length === 0
+      const isAtEnd = steps.position !== 'inside' && steps.pending.length === 0
       if (!isAtEnd || !hasSegment) return short(endsEarly)
       if (!hasTracks) return short('it has no tracks')
       return isUnbounded ? unknownEnd : whole

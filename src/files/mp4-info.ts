@@ -156,10 +156,10 @@ export function createMp4Reader(): VideoReader {
     add: (bytes) => steps.add(bytes),
     integrity() {
       const ended = atEnd()
-      const isPadded = steps.place === 'gap' && steps.pending.every((byte) => byte === 0)
+      const isPadded = steps.position === 'gap' && steps.pending.every((byte) => byte === 0)
       // What follows a whole file does no harm.
-      if (steps.place === 'done') return ended.state === 'whole' ? ended : damaged(impossibleSizes)
-      if (steps.place !== 'open' && !isPadded) return short(endsEarly)
+      if (steps.position === 'done') return ended.state === 'whole' ? ended : damaged(impossibleSizes)
+      if (steps.position !== 'open' && !isPadded) return short(endsEarly)
       return isUnbounded && ended.state === 'whole' ? unknownEnd : ended
     },
     shape: () => ({

@@ -44,10 +44,10 @@ interface JsonError {
 /** @param error what `JSON.parse` threw for the text: V8 says in its message what is wrong, and mostly where */
 export function describeJsonError(text: string, { message }: SyntaxError): JsonError {
   const isToken = isUnexpectedToken(message)
-  const place = /^(.+?)(?: in JSON)? at position (\d+)/.exec(isToken ? '' : message)
-  const offset = isToken ? findUnexpectedToken(text, message) : Number(place?.[2] ?? text.length)
+  const match = /^(.+?)(?: in JSON)? at position (\d+)/.exec(isToken ? '' : message)
+  const offset = isToken ? findUnexpectedToken(text, message) : Number(match?.[2] ?? text.length)
   // Messages without a place are about the beginning of a value: a wrong character, or the end of the text.
-  const reason = place?.[1] ?? 'expected a value'
+  const reason = match?.[1] ?? 'expected a value'
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
   return {
     offset,

@@ -15,13 +15,13 @@ export interface AnswerSchema {
 }
 
 /** How long a schema may take to compile, and an answer to be checked. Either takes some milliseconds. */
-const longestMs = 10_000
+const maxMs = 10_000
 
 /** How long one of its patterns may take for texts of a line. */
-const longestPatternMs = 5_000
+const maxPatternMs = 5_000
 
 /** Memory of the thread that does it. */
-const mostMebibytes = 512
+const maxMebibytes = 512
 
 /**
  * Compiles a schema with a standard JSON Schema validator, before anything is sent.
@@ -33,7 +33,7 @@ const mostMebibytes = 512
 export async function compileAnswerSchema(
   context: Context,
   schema: unknown,
-  memory = mostMebibytes,
+  memory = maxMebibytes,
 ): Promise<AnswerSchema> {
   if (
     typeof schema !== 'boolean' &&
@@ -63,9 +63,9 @@ export async function compileAnswerSchema(
       void worker.terminate()
       if (checked.kind === 'unchecked') throw uncheckable(checked.clause)
       if (checked.kind !== 'checked' || checked.count === 0) return
-      const { places, count } = checked
-      const more = count > places.length ? `; and ${count - places.length} more` : ''
-      throw mismatch(`The answer does not match --schema: ${places.join('; ')}${more}.`)
+      const { errors, count } = checked
+      const more = count > errors.length ? `; and ${count - errors.length} more` : ''
+      throw mismatch(`The answer does not match --schema: ${errors.join('; ')}${more}.`)
     },
   }
 }
@@ -82,8 +82,8 @@ async function reply(context: Context, worker: Worker): Promise<SchemaMessage> {
     patternTimer?.cancel()
     if (message.kind !== 'trying') return resolve(message)
     const pattern = JSON.stringify(message.pattern.slice(0, 80))
-    patternTimer = clock.timer(longestPatternMs, () =>
-      fail(`has a pattern that takes longer than ${longestPatternMs / 1000} s: ${pattern}`),
+    patternTimer = clock.timer(maxPatternMs, () =>
+      fail(`has a pattern that takes longer than ${maxPatternMs / 1000} s: ${pattern}`),
     )
   }
   const fail = (clause: string) => {
@@ -100,7 +100,7 @@ async function reply(context: Context, worker: Worker): Promise<SchemaMessage> {
     void worker.terminate()
     reject(signal.reason as Error)
   }
-  const timer = clock.timer(longestMs, () => fail(`takes longer than ${longestMs / 1000} s`))
+  const timer = clock.timer(maxMs, () => fail(`takes longer than ${maxMs / 1000} s`))
   worker.ref()
   worker.on('message', onMessage)
   worker.on('error', onError)

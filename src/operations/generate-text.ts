@@ -115,7 +115,7 @@ export async function generateText(
       },
     })
     await images?.saved()
-    judgeFinish(decoder, strict, warn)
+    checkFinish(decoder, strict, warn)
     await answerSchema?.check(decoder.result().text)
     const unsaved = images?.failure(hasWords(decoder))
     if (unsaved !== undefined) throw unsaved
@@ -137,7 +137,7 @@ function hasWords(decoder: TextDecoder): boolean {
 }
 
 /** An answer cut short by the token limit is a result with a warning, or with `strict` a failure. */
-function judgeFinish(decoder: TextDecoder, strict: boolean, warn: (message: string) => void): void {
+function checkFinish(decoder: TextDecoder, strict: boolean, warn: (message: string) => void): void {
   const { finish_reason: reason, raw_finish_reason: word } = decoder.result()
   if (reason === 'unknown') {
     warn(`The gateway ended the answer with an unknown finish reason: ${word ?? 'none'}.`)

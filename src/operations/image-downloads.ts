@@ -84,12 +84,12 @@ function downloadError({ trace }: Gateway, error: unknown): ModelgateError {
     ...facts,
     phase: known.exit === 'io' ? 'output' : 'result',
     billed: 'yes',
-    ...(hint !== undefined && isOfUse(known) ? { hint } : {}),
+    ...(hint !== undefined && hintApplies(known) ? { hint } : {}),
   })
 }
 
 /** Other hints are for a request that made nothing: they say to change it, or to run it again. */
-function isOfUse({ exit, code }: ModelgateError): boolean {
+function hintApplies({ exit, code }: ModelgateError): boolean {
   return exit === 'io' || exit === 'key' || code === 'url_expired' || code === 'url_refused'
 }
 

@@ -86,11 +86,11 @@ export async function imageRequest(
   context: Context,
   { family, validate, ...parts }: ImageRequestParts,
   plan: ImagePlan,
-  { add, step }: ProblemList,
+  { add, check }: ProblemList,
 ): Promise<ImageRequest> {
   const { body, images, mask, model } = parts
   if (validate && images.length > 0) {
-    await step(async () => refuse(await sourceProblems(images, mask, family)))
+    await check(async () => refuse(await sourceProblems(images, mask, family)))
   }
   const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
   const count = countOf(body)
@@ -115,7 +115,7 @@ export async function imageRequest(
   }
   const wanted = numbers.filter((number) => !found.some(({ index }) => index === number))
   if (plan.skipExisting && plan.output?.includes('{id}')) {
-    await step(() => refuse(['--skip-existing cannot know names with {id}, which only the reply tells.']))
+    await check(() => refuse(['--skip-existing cannot know names with {id}, which only the reply tells.']))
   }
   if (plan.download && wanted.length > 0 && existing.length === found.length) {
     const expected = { extension, sidecar: plan.sidecar, partials: plan.savePartials }

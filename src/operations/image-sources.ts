@@ -81,7 +81,7 @@ export async function fetchImage(
       const exit = error.exit === 'contract' || error.exit === 'rejected' ? 'usage' : error.exit
       // Hints are about requests to the gateway.
       const { hint: _, ...facts } = error.facts
-      const message = `${shown({ ...input, label })}: ${error.message}`
+      const message = `${nameOf({ ...input, label })}: ${error.message}`
       throw new ModelgateError(exit, error.code, message, { ...facts, phase: 'input' })
     },
   )
@@ -156,55 +156,55 @@ function times(count: number): string {
 
 function imageProblems(image: ImageSource, limits: SourceLimits | undefined, family?: FamilyId): string[] {
   const { info, mediaType } = image
-  if (info === undefined) return [`${shown(image)} is not a picture that can be read (${mediaType}).`]
+  if (info === undefined) return [`${nameOf(image)} is not a picture that can be read (${mediaType}).`]
   if (limits === undefined) return []
   const { width, height } = info
   return [
     ...(limits.mediaTypes.includes(mediaType)
       ? []
-      : [`${shown(image)} is ${mediaType}; ${family} takes ${limits.mediaTypes.join(', ')}.`]),
+      : [`${nameOf(image)} is ${mediaType}; ${family} takes ${limits.mediaTypes.join(', ')}.`]),
     ...sizeProblem(image, limits.below, family ?? ''),
     ...(limits.square && width !== height
-      ? [`${shown(image)} is ${width}x${height}; ${family} takes only square pictures.`]
+      ? [`${nameOf(image)} is ${width}x${height}; ${family} takes only square pictures.`]
       : []),
   ]
 }
 
 async function maskProblems(mask: ImageSource, first: ImageSource | undefined): Promise<string[]> {
   if (mask.info === undefined || !maskLimits.mediaTypes.includes(mask.mediaType as 'image/png')) {
-    return [`${shown(mask)} must be a PNG, not ${mask.mediaType}.`]
+    return [`${nameOf(mask)} must be a PNG, not ${mask.mediaType}.`]
   }
   const { width, height, hasAlpha } = mask.info
   const other = first?.info
   return [
     ...sizeProblem(mask, maskLimits.below, 'a mask'),
-    ...(await wholenessProblem(mask)),
-    ...(hasAlpha ? [] : [`${shown(mask)} has no alpha channel, which marks what is to be edited.`]),
+    ...(await truncationProblem(mask)),
+    ...(hasAlpha ? [] : [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]),
     ...(other === undefined || (other.width === width && other.height === height)
       ? []
       : [
-          `${shown(mask)} is ${width}x${height}; the first ${first!.name} is ${other.width}x${other.height}, and both must be the same.`,
+          `${nameOf(mask)} is ${width}x${height}; the first ${first!.name} is ${other.width}x${other.height}, and both must be the same.`,
         ]),
   ]
 }
 
 /** A mask has to be a valid PNG, and is small enough to be read for that; one that is too large is refused anyway. */
-async function wholenessProblem(mask: ImageSource): Promise<string[]> {
+async function truncationProblem(mask: ImageSource): Promise<string[]> {
   if (mask.bytes >= maskLimits.below) return []
   const container = readContainer('png')
   for await (const chunk of mask.open()) container.add(chunk)
   return container.integrity().state === 'whole'
     ? []
-    : [`${shown(mask)} is not whole: the PNG data ends too early.`]
+    : [`${nameOf(mask)} is not whole: the PNG data ends too early.`]
 }
 
-function sizeProblem(image: ImageSource, below: number, whose: string): string[] {
+function sizeProblem(image: ImageSource, below: number, subject: string): string[] {
   return image.bytes < below
     ? []
-    : [`${shown(image)} has ${image.bytes} bytes; ${whose} must be smaller than ${below / 1_000_000} MB.`]
+    : [`${nameOf(image)} has ${image.bytes} bytes; ${subject} must be smaller than ${below / 1_000_000} MB.`]
 }
 
-function shown({ name, label }: Pick<ImageSource, 'name' | 'label'>): string {
+function nameOf({ name, label }: Pick<ImageSource, 'name' | 'label'>): string {
   const cut = label.length > maxShownLabel ? `${label.slice(0, maxShownLabel - 3)}…` : label
   return `${name} ${JSON.stringify(cut)}`
 }

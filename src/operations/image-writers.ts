@@ -143,7 +143,7 @@ export function createImageWriters(
       // With -o - nothing but the image is on standard output, whose writer waits for it.
       if (!outputs.toStandardOutput) await listener.flush()
     },
-    async came(image) {
+    async received(image) {
       results.received = [...results.received, image]
       const number = numberAt(request, image.index)
       // Those before it that have to be fetched are reported first.

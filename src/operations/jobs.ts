@@ -124,9 +124,9 @@ export function jobsToRefresh(
     warnings.push(`${counted(inSandbox)} in the sandbox: add --sandbox to look ${them} up.`)
   }
   const here = baseUrl?.origin
-  const elsewhere = Map.groupBy(outside, ({ record }) => originOf(record))
-  const own = here === undefined ? outside : (elsewhere.get(here) ?? [])
-  for (const [origin, there] of elsewhere) {
+  const byOrigin = Map.groupBy(outside, ({ record }) => originOf(record))
+  const own = here === undefined ? outside : (byOrigin.get(here) ?? [])
+  for (const [origin, there] of byOrigin) {
     if (here === undefined || origin === here) continue
     warnings.push(`${counted(there)} at ${origin}, and not looked up at ${here}.`)
   }

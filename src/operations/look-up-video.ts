@@ -22,7 +22,7 @@ import {
 
 export interface LookUpPlan {
   /** Whether a job that failed, or is still running, is a failure of the look-up. */
-  readonly judgesState: boolean
+  readonly reportsState: boolean
   /** The command that waits for a job, for hints. */
   readonly resume: (id: string) => string
 }
@@ -32,7 +32,7 @@ export async function lookUpVideo(
   call: Call,
   command: VideoDocument['command'],
   named: NamedJob,
-  { judgesState, resume }: LookUpPlan,
+  { reportsState, resume }: LookUpPlan,
 ): Promise<Outcome<VideoDocument>> {
   const { id, kind, stored } = named
   const run = beginRun(call.listener, { command, model: stored?.record.model ?? '', stored })
@@ -44,9 +44,9 @@ export async function lookUpVideo(
     if (found.state === 'failed') {
       const failure = jobFailed(found)
       reportFailure(run, 1, failure)
-      return judgesState ? failure : undefined
+      return reportsState ? failure : undefined
     }
-    if (found.state === 'completed' || !judgesState) return undefined
+    if (found.state === 'completed' || !reportsState) return undefined
     return new ModelgateError('running', 'still_running', `The job ${id} is ${stateText(found)}.`, {
       phase: 'wait',
       remoteId: id,

@@ -48,7 +48,7 @@ export async function makeImages(
     if (broken !== undefined) failMissing(results, broken)
     throwRescued(results)
     if (failures.length > 0) return someFailed(results)
-    if (total <= kept) judgeCount(results, plan.strict)
+    if (total <= kept) checkCount(results, plan.strict)
     return undefined
   }
   return settle(
@@ -171,12 +171,12 @@ function someFailed({ failures, request }: ImageResults): ModelgateError {
 }
 
 /** Fewer images than were asked for are a result, and worth a word. */
-function judgeCount(results: ImageResults, strict: boolean): void {
+function checkCount(results: ImageResults, strict: boolean): void {
   const { saved, links, request } = results
-  const [came, asked] = [saved.size + links.length, request.wanted.length]
-  if (came === asked) return
-  const message = countMismatch(came, asked, 'image')
-  if (came < asked && strict) throw new GenerationError('fewer_images', message, { billed: 'yes' })
+  const [received, requested] = [saved.size + links.length, request.wanted.length]
+  if (received === requested) return
+  const message = countMismatch(received, requested, 'image')
+  if (received < requested && strict) throw new GenerationError('fewer_images', message, { billed: 'yes' })
   warn(results, message)
 }
 

@@ -72,16 +72,16 @@ export function appendEntries(body: Body, name: string, entries: readonly unknow
 
 /**
  * How many results came of those that were asked for, as a sentence (fault E37).
- * @param asked undefined when nobody knows
+ * @param requested undefined when nobody knows
  * @param kept how many of them are kept, where that is not all
  */
 export function countMismatch(
-  came: number,
-  asked: number | undefined,
+  received: number,
+  requested: number | undefined,
   noun: 'image' | 'video',
-  kept = came,
+  kept = received,
 ): string {
-  const counts = `${came} ${noun}${came === 1 ? '' : 's'} came`
-  const all = asked === undefined ? counts : `${counts}, ${asked} ${asked === 1 ? 'was' : 'were'} asked for`
-  return kept === came ? `${all}.` : `${all}; the first ${kept} are kept.`
+  const counts = `${received} ${noun}${received === 1 ? '' : 's'} received`
+  const all = requested === undefined ? counts : `${counts}, ${requested} requested`
+  return kept === received ? `${all}.` : `${all}; the first ${kept} are kept.`
 }

@@ -54,8 +54,8 @@ export async function saveVideos(
   completed: JobReport,
 ): Promise<ModelgateError | undefined> {
   const { context, gateway, redactor } = call
-  const count = countToSave(run, completed)
-  if (plan.output.toStandardOutput && count > 1) throw severalForOne(count, completed.id)
+  const count = savedCount(run, completed)
+  if (plan.output.toStandardOutput && count > 1) throw tooManyForStandardOutput(count, completed.id)
   const id = redactor.text(lastSegment(completed.id))
   const before = plan.refetch
     ? new Map<number, SavedVideo>()
@@ -96,11 +96,14 @@ export async function saveVideos(
 }
 
 /** How many of the videos are saved: more than were asked for may have been paid for, but no gateway is to fill a folder. */
-function countToSave(run: VideoRun, completed: JobReport): number {
+function savedCount(run: VideoRun, completed: JobReport): number {
   const total = Math.max(1, videoSources(completed).length)
-  const asked = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
-  const count = Math.min(total, asked === undefined ? maxPlannedNames : Math.max(asked, maxVideoSamples))
-  if (count < total) warn(run, countMismatch(total, asked, 'video', count))
+  const requested = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
+  const count = Math.min(
+    total,
+    requested === undefined ? maxPlannedNames : Math.max(requested, maxVideoSamples),
+  )
+  if (count < total) warn(run, countMismatch(total, requested, 'video', count))
   return count
 }
 
@@ -118,7 +121,7 @@ async function recordResult(
   await keepRecord(run, { result: { reply: value, videos } })
 }
 
-function severalForOne(count: number, remoteId: string): UsageError {
+function tooManyForStandardOutput(count: number, remoteId: string): UsageError {
   return new UsageError(`-o - takes one video, and the job has ${count}.`, {
     code: 'one_video_only',
     billed: 'yes',

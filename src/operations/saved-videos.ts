@@ -12,7 +12,7 @@ import type { Listener, Outcome, Redactor } from './operation.ts'
 import {
   beginRun,
   documentOf,
-  judgeCount,
+  checkCount,
   recordedJob,
   reportFiltered,
   reportRaw,
@@ -99,7 +99,7 @@ export function reportSavedVideos(
   run.job = { ...recordedJob(kind, record), id, state: 'completed' }
   for (const [at, video] of videos.entries()) reportSaved(run, at + 1, video)
   const known = { id, value: objectOf(record.result?.reply) }
-  const failure = reportFiltered(run, known, videos.length) ?? judgeCount(run, known, videos.length, strict)
+  const failure = reportFiltered(run, known, videos.length) ?? checkCount(run, known, videos.length, strict)
   reportRaw(run)
   return { kind: 'ended', document: documentOf(run)!, failure }
 }

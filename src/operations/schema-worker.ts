@@ -13,15 +13,15 @@ export type SchemaMessage =
   /** @property clause follows `--schema` */
   | { readonly kind: 'refused'; readonly clause: string; readonly hint?: string }
   /** @property places where the answer differs, the first of `count` */
-  | { readonly kind: 'checked'; readonly places: readonly string[]; readonly count: number }
+  | { readonly kind: 'checked'; readonly errors: readonly string[]; readonly count: number }
   /** @property clause follows what could not be checked */
   | { readonly kind: 'unchecked'; readonly clause: string }
 
 const port = parentPort!
-const tell = (message: SchemaMessage) => port.postMessage(message)
+const send = (message: SchemaMessage) => port.postMessage(message)
 
 /** Of the places where an answer differs, so many are told. */
-const mostPlaces = 10
+const maxErrors = 10
 
 /** By the last part of `$schema`. Each draft is loaded only when a schema asks for it. */
 const drafts = {
@@ -44,7 +44,7 @@ async function compile(schema: object | boolean): Promise<ValidateFunction> {
   const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false, logger: false })
   if (ajv.validateSchema(schema) !== true) {
     const [first] = ajv.errors ?? []
-    throw new Refusal(`is not a valid JSON Schema${first === undefined ? '' : `: ${placeOf(first)}`}`)
+    throw new Refusal(`is not a valid JSON Schema${first === undefined ? '' : `: ${describeError(first)}`}`)
   }
   const validate = ajv.compile(schema)
   const { references, patterns } = partsOf(schema)
@@ -100,7 +100,7 @@ function partsOf(schema: unknown) {
 const values = [null, true, 1, 'a', [], {}, [1], { a: 1 }]
 
 /** More references than this are not tried one by one. */
-const mostReferences = 200
+const maxReferences = 200
 
 /**
  * Finds references that lead back to themselves without going into the value: a circle passes through one of them.
@@ -116,7 +116,7 @@ function tryReferences(
   if (references.size === 0) return
   const { $id: _, ...unnamed } = schema as AnySchemaObject
   ajv.addSchema(unnamed, 'answer')
-  for (const reference of [...references].slice(0, mostReferences)) {
+  for (const reference of [...references].slice(0, maxReferences)) {
     const part = partAt(ajv, `answer${reference}`)
     if (part !== undefined) for (const value of values) part(value)
   }
@@ -140,7 +140,7 @@ const probeLength = 60
 
 /** Matches a pattern against texts that almost fit: one whose time grows beyond all bounds does not come back. */
 function tryPattern(pattern: string): void {
-  tell({ kind: 'trying', pattern })
+  send({ kind: 'trying', pattern })
   const expression = new RegExp(pattern, 'u')
   const letters = [...new Set(pattern.match(/[\p{L}\p{N} _.@/:-]/gu))].slice(0, 64)
   for (const text of [...letters, ...'aA0_ -.@/', letters.join('')]) {
@@ -149,7 +149,7 @@ function tryPattern(pattern: string): void {
 }
 
 /** `/age must be integer`; where the message alone leaves open which, it is named. */
-function placeOf({ instancePath, message, params }: ErrorObject): string {
+function describeError({ instancePath, message, params }: ErrorObject): string {
   const { additionalProperty, unevaluatedProperty, allowedValues, allowedValue } = params
   const name: unknown = additionalProperty ?? unevaluatedProperty
   const wanted: unknown = allowedValues ?? allowedValue
@@ -168,27 +168,27 @@ function check(validate: ValidateFunction, text: string): SchemaMessage {
   try {
     value = JSON.parse(text)
   } catch {
-    return { kind: 'checked', places: ['it is not JSON'], count: 1 }
+    return { kind: 'checked', errors: ['it is not JSON'], count: 1 }
   }
   try {
-    if (validate(value)) return { kind: 'checked', places: [], count: 0 }
+    if (validate(value)) return { kind: 'checked', errors: [], count: 0 }
   } catch {
     return { kind: 'unchecked', clause: 'nests too deep' }
   }
   const all = validate.errors ?? []
-  return { kind: 'checked', places: all.slice(0, mostPlaces).map(placeOf), count: all.length }
+  return { kind: 'checked', errors: all.slice(0, maxErrors).map(describeError), count: all.length }
 }
 
 try {
   const validate = await compile(JSON.parse(workerData as string) as object | boolean)
-  port.on('message', (text: string) => tell(check(validate, text)))
-  tell({ kind: 'compiled' })
+  port.on('message', (text: string) => send(check(validate, text)))
+  send({ kind: 'compiled' })
 } catch (error) {
   const clause =
     error instanceof RangeError
       ? 'refers to itself without an end, or nests too deep'
       : `is not a valid JSON Schema: ${(error as Error).message}`
-  tell(
+  send(
     error instanceof Refusal
       ? { kind: 'refused', clause: error.message, ...(error.hint !== undefined && { hint: error.hint }) }
       : { kind: 'refused', clause },

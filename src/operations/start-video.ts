@@ -38,7 +38,7 @@ export async function startVideo(
   return settleRun(call, run, async () => {
     const wire = videoGatewayRequest(gateway, request, plan.source)
     if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
-    run.stored = await putOnRecord(call, run, request, plan, wire.idempotencyKey)
+    run.stored = await recordJob(call, run, request, plan, wire.idempotencyKey)
     const started = await send(call, run, request, plan, wire)
     const { id, kind } = started
     await keepRecord(run, { id, ...changeOf(started) })
@@ -76,7 +76,7 @@ async function checkSource(
 }
 
 /** A disk that fails is no reason not to start: the id is reported all the same. */
-async function putOnRecord(
+async function recordJob(
   { context, gateway }: Call,
   run: VideoRun,
   { kind, command, model, prompt, body }: VideoRequest,

@@ -123,8 +123,8 @@ export function addInstance(body: Body, prompt: string | undefined, pictures: In
     return
   }
   const instances = instancesOf(body)
-  const lacking = instances.filter((instance) => !hasPrompt(instance))
-  if (prompt !== undefined && lacking.length === 0) {
+  const withoutPrompt = instances.filter((instance) => !hasPrompt(instance))
+  if (prompt !== undefined && withoutPrompt.length === 0) {
     throw new UsageError('Every one of the --instances has its own prompt: leave out the one beside them.')
   }
   if (Object.keys(pictures).length > 0 && instances.length !== 1) {
@@ -132,7 +132,7 @@ export function addInstance(body: Body, prompt: string | undefined, pictures: In
       '--image, --last-frame and --reference go with one instance: put them into the --instances.',
     )
   }
-  for (const instance of lacking) if (prompt !== undefined) instance['prompt'] = prompt
+  for (const instance of withoutPrompt) if (prompt !== undefined) instance['prompt'] = prompt
   for (const instance of instances) Object.assign(instance, pictures)
 }
 

@@ -145,16 +145,16 @@ export function someMissing(message: string, remoteId: string, facts: ErrorFacts
  * @param count how many videos there are
  * @returns the error that `strict` makes of it
  */
-export function judgeCount(
+export function checkCount(
   run: VideoRun,
   { id, value }: Pick<JobReport, 'id' | 'value'>,
   count: number,
   strict: boolean,
 ): ModelgateError | undefined {
   if (run.stored === undefined) return undefined
-  const asked = videoCount(run.stored.record.request)
-  if (count + filteredOf(value).count >= asked) return undefined
-  const message = countMismatch(count, asked, 'video')
+  const requested = videoCount(run.stored.record.request)
+  if (count + filteredOf(value).count >= requested) return undefined
+  const message = countMismatch(count, requested, 'video')
   if (strict) return new GenerationError('fewer_videos', message, { remoteId: id, billed: 'yes' })
   warn(run, message)
   return undefined

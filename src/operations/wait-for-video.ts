@@ -14,7 +14,7 @@ import {
   beginRun,
   changeOf,
   jobFailed,
-  judgeCount,
+  checkCount,
   keepRecord,
   settleRun,
   type VideoRun,
@@ -103,7 +103,7 @@ export async function waitAndSave(
   if (ended.state === 'failed') throw jobFailed(ended)
   const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
   const missing = await saveVideos({ ...call, gateway: inTime }, run, plan, job, ended)
-  return missing ?? judgeCount(run, ended, videoSources(ended).length, plan.strict)
+  return missing ?? checkCount(run, ended, videoSources(ended).length, plan.strict)
 }
 
 /** What one look-up found. */

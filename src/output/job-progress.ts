@@ -224,7 +224,7 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
   }
   const hasBar = take(minBar)
   const left = details.findIndex((detail) => !take(detail.length))
-  const shown = left === -1 ? details : details.slice(0, left)
+  const visible = left === -1 ? details : details.slice(0, left)
   // A percentage already says that something is being done.
   const hasLabel = percent !== null && take(label.length)
   const idLength = Math.min(id.length, maxId, Math.max(minId, room - gap.length))
@@ -235,7 +235,7 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
     ...(hasBar ? [bar(percent, barLength, step, styles)] : []),
     head.slice(0, Math.max(0, width)),
     ...(hasLabel ? [label] : []),
-    ...shown,
+    ...visible,
     ...(hasId ? [styles.dim(shortened(id, idLength))] : []),
   ].join(gap)
 }

@@ -73,17 +73,17 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     column('RESULT', (job) => resultText(job, now)),
     column('MODEL', ({ model }) => shortened(model, 24)),
   ]
-  const shown = optionalColumns.reduce(
+  const visible = optionalColumns.reduce(
     (kept, [heading, wanted]) =>
       widthOf(kept) + wanted <= columns ? kept : kept.filter((one) => one.heading !== heading),
     all,
   )
   const prompts = ['PROMPT', ...jobs.map(({ prompt }) => oneLine(prompt.slice(0, 4 * maxPrompt)))]
   return prompts.flatMap((prompt, row) => {
-    const cells = shown.map(({ heading, cells }) =>
+    const cells = visible.map(({ heading, cells }) =>
       padded(row === 0 ? heading : cells[row - 1]!, columnWidth({ heading, cells })),
     )
-    const room = columns - widthOf(shown)
+    const room = columns - widthOf(visible)
     const words = room >= minPrompt ? [shortened(prompt, room)] : []
     const line = shortened([...cells, ...words].join(gap).trimEnd(), columns)
     const job = jobs[row - 1]

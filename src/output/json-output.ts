@@ -201,17 +201,21 @@ function withoutDeepParts(document: OutputDocument): OutputDocument {
     case 'generate':
     case 'respond': {
       const calls = document.tool_calls.filter((call) => !isTooDeep(call.arguments))
-      return { ...document, response: unlessDeep(document.response), tool_calls: calls }
+      return { ...document, response: omitIfTooDeep(document.response), tool_calls: calls }
     }
     case 'image create':
     case 'image edit':
-      return { ...document, response: unlessDeep(document.response) }
+      return { ...document, response: omitIfTooDeep(document.response) }
     default:
-      return { ...document, video: unlessDeep(document.video), operation: unlessDeep(document.operation) }
+      return {
+        ...document,
+        video: omitIfTooDeep(document.video),
+        operation: omitIfTooDeep(document.operation),
+      }
   }
 }
 
-function unlessDeep(part: unknown): unknown {
+function omitIfTooDeep(part: unknown): unknown {
   return isTooDeep(part) ? null : part
 }
 

@@ -75,9 +75,9 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     error(error, partial) {
       printRefusal()
       if (!(error instanceof OutputClosed)) {
-        const { problems, remarks } = errorLines(error)
+        const { problems, notes } = errorLines(error)
         for (const problem of problems) screen.line(problem, 'error', errorLimit)
-        for (const remark of remarks) screen.line(remark, 'plain', errorLimit)
+        for (const note of notes) screen.line(note, 'plain', errorLimit)
       }
       const usage = usageOf(partial)
       if (options.usage && usage !== null) screen.line(usageText(usage), 'plain')
@@ -214,18 +214,18 @@ function oneDecimal(value: number): number {
 }
 
 /** An error for a person: one line for each problem, then hints and ids. */
-function errorLines(error: ModelgateError): { problems: string[]; remarks: string[] } {
+function errorLines(error: ModelgateError): { problems: string[]; notes: string[] } {
   const { hint, requestId, remoteId } = error.facts
   return {
     problems: error.message
       .split('\n')
       .filter((line) => line.trim() !== '')
       .map((line) => `modelgate: ${line}`),
-    remarks: [
+    notes: [
       ...(hint === undefined ? [] : hint.split('\n').map((line) => `  hint: ${line}`)),
       ...(requestId === undefined ? [] : [`  request id: ${requestId}`]),
       ...(remoteId === undefined ? [] : [`  remote id: ${remoteId}`]),
-      ...billedRemark(error),
+      ...billedNote(error),
     ],
   }
 }
@@ -250,7 +250,7 @@ const unbilledExits: ReadonlySet<ExitName> = new Set([
   'terminate',
 ])
 
-function billedRemark(error: ModelgateError): string[] {
+function billedNote(error: ModelgateError): string[] {
   const billed = billedOf(error)
   if (billed === 'yes') return ['  The request was billed.']
   return billed === 'maybe' ? ['  The request may have been billed.'] : []

@@ -132,9 +132,9 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
       })
     },
     wait(text) {
-      const start = (shown: string | LiveLine) => {
-        waiting = shown
-        progress?.start(shown)
+      const start = (notice: string | LiveLine) => {
+        waiting = notice
+        progress?.start(notice)
       }
       // A live line is drawn at once, so earlier lines have to be written first.
       if (typeof text === 'string') start(gate.line(text, defaultLimit))

@@ -8,10 +8,10 @@ export interface BoundedMap<Value> {
 }
 
 /**
- * @param most entries
- * @param mostSize of all entries together, in any unit; the newest stays whatever its size
+ * @param maxEntries entries
+ * @param maxSize of all entries together, in any unit; the newest stays whatever its size
  */
-export function createBoundedMap<Value>(most: number, mostSize = Infinity): BoundedMap<Value> {
+export function createBoundedMap<Value>(maxEntries: number, maxSize = Infinity): BoundedMap<Value> {
   const entries = new Map<string, { readonly value: Value; readonly size: number }>()
   let total = 0
   const remove = (key: string) => {
@@ -25,7 +25,7 @@ export function createBoundedMap<Value>(most: number, mostSize = Infinity): Boun
       entries.set(key, { value, size })
       total += size
       for (const oldest of entries.keys()) {
-        if ((entries.size <= most && total <= mostSize) || oldest === key) break
+        if ((entries.size <= maxEntries && total <= maxSize) || oldest === key) break
         remove(oldest)
       }
     },

@@ -1,4 +1,4 @@
-import type { EndpointName, FaultAction } from './faults/rule.ts'
+import type { EndpointName, FaultAction } from './faults/fault-rule.ts'
 
 /** A request the sandbox received. */
 export interface RequestRecord {

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { resolveKey } from '../../src/config/key.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { configPlace } from '../support/config-place.ts'
 import { plantTraps } from '../support/config-traps.ts'
@@ -23,7 +22,7 @@ test.each([
   process.chdir(context.cwd)
   try {
     const settings = await resolveSettings(context)
-    await resolveKey(context, settings).catch(() => {})
+    await settings.apiKey().catch(() => {})
     expect(settings.baseUrl.value).toBeUndefined()
   } finally {
     process.chdir(before)
@@ -56,7 +55,7 @@ test('a command for the key finds none of the programs in the working directory'
     env: { PATH: '.:node_modules/.bin:/usr/bin:/bin' },
   })
   const traps = plantTraps([place.project], temporaryFolder())
-  const key = await resolveKey(place.context, await resolveSettings(place.context))
+  const key = await (await resolveSettings(place.context)).apiKey()
   expect(key.value).toBe('own-key-0123')
   expect(traps.sprung()).toEqual([])
 })

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkKey, resolveKey, type ApiKey } from '../../src/config/key.ts'
+import { checkKey, type ApiKey } from '../../src/config/key.ts'
 import { resolveSettings, type SettingFlags } from '../../src/config/settings.ts'
 import { anyText } from '../support/any-text.ts'
 import { configPlace, failureOf, type ConfigPlace, type ConfigPlaceContent } from '../support/config-place.ts'
 
 const keyOf = async ({ context }: ConfigPlace, flags: SettingFlags = {}): Promise<ApiKey> =>
-  resolveKey(context, await resolveSettings(context, flags))
+  (await resolveSettings(context, flags)).apiKey()
 
 const failure = async (content: ConfigPlaceContent, flags: SettingFlags = {}) => {
   const place = configPlace({ env: { PATH: '/usr/bin:/bin' }, ...content })
@@ -207,7 +207,7 @@ test('the command of a call runs once, however often its key is asked for', asyn
     user: 'api_key_command: echo x >> ran; echo key',
   })
   const settings = await resolveSettings(place.context)
-  const keys = await Promise.all([resolveKey(place.context, settings), resolveKey(place.context, settings)])
+  const keys = await Promise.all([settings.apiKey(), settings.apiKey()])
   expect(keys.map(({ value }) => value)).toEqual(['key', 'key'])
   expect(readFileSync(join(place.home, 'ran'), 'utf8')).toBe('x\n')
 })

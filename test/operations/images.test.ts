@@ -139,7 +139,7 @@ test('problems with sources and files go to the list, and name what messages cal
   const bytes = Buffer.from('words')
   const source = imageFromBytes({ field: 'image', name: 'the picture' }, 'a job', 'in', bytes)
   await request({ command: 'image edit', images: [source] })
-  expect(() => problems.throwAny()).toThrow(
+  expect(() => problems.throwIfAny()).toThrow(
     /^the picture "a job" is not a picture that can be read \(.*\)\.\n.*x\.png.* exists/,
   )
 })

@@ -95,7 +95,7 @@ test('a job is started, looked up, waited for, and found saved, without a comman
   const begun = await startVideo(call, request, plan)
   expect(begun).toMatchObject({ kind: 'ended', document: { command: 'video generate', id: operation } })
   const named = await findJob(store, operation, { isSandbox: false, baseUrl: call.gateway.baseUrl })
-  const looked = await lookUpVideo(call, 'video status', named, { judgesState: true, resume: plan.resume })
+  const looked = await lookUpVideo(call, 'video status', named, { reportsState: true, resume: plan.resume })
   expect(looked).toMatchObject({ kind: 'ended', failure: { code: 'still_running' } })
   const waited = await waitForVideo(call, 'video wait', named, plan)
   expect(waited).toMatchObject({ kind: 'ended', document: { files: [{ path: 'x.mp4' }] } })

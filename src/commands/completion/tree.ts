@@ -36,7 +36,7 @@ export interface CommandNode {
 const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable: false }
 
 /** What of the program's flags a command that sends nothing obeys all the same. */
-const obeyed: Readonly<Record<string, readonly string[]>> = { sandbox: ['--quiet'] }
+const supportedOptions: Readonly<Record<string, readonly string[]>> = { sandbox: ['--quiet'] }
 
 /**
  * Reads what can be completed from the program, whose commands must be loaded.
@@ -52,7 +52,7 @@ export function readTree(command: Command, path = ''): CommandNode {
     about: command.description(),
     children: command.commands.map((child) => readTree(child, `${path} ${child.name()}`.trim())),
     flags: [
-      ...[...own, ...(takesCommon ? [] : obeyedBy(command))].map(readFlag),
+      ...[...own, ...(takesCommon ? [] : supportedBy(command))].map(readFlag),
       ...(path === '' || !takesCommon ? [helpFlag] : []),
     ],
     takesCommon,
@@ -65,8 +65,8 @@ export function allNodes(root: CommandNode): CommandNode[] {
   return [root, ...root.children.flatMap(allNodes)]
 }
 
-function obeyedBy(command: Command): Option[] {
-  const names = obeyed[command.name()] ?? []
+function supportedBy(command: Command): Option[] {
+  const names = supportedOptions[command.name()] ?? []
   return (command.parent?.options ?? []).filter(({ long }) => names.includes(long ?? ''))
 }
 

@@ -43,7 +43,7 @@ export interface RequestParts {
   readonly conflicts?: readonly ConflictingFlags[]
   readonly model: {
     readonly kind: ModelKind
-    readonly place: 'body' | 'path'
+    readonly location: 'body' | 'path'
     /** The model that the gateway takes when none is named, and what to say about that; else it is asked for. */
     readonly byDefault?: (body: Body) => { readonly model: string; readonly warning: string }
   }
@@ -78,11 +78,11 @@ export async function buildRequest(
 ): Promise<BuiltRequest> {
   const { endpoint, flags, model: modelPart } = parts
   const problems = createProblemList()
-  const { step } = problems
-  const settings = await step(() => readSettings(context, options))
-  if (settings !== undefined && !options.sandbox) await step(() => configuredBaseUrl(settings))
-  await step(() => refuseConflicts(own, parts.conflicts ?? []))
-  const body: Body = (await step(() => startBody(context, options))) ?? {}
+  const { check } = problems
+  const settings = await check(() => readSettings(context, options))
+  if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
+  await check(() => refuseConflicts(own, parts.conflicts ?? []))
+  const body: Body = (await check(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags, own, body, problems)
   const draft: Draft = { problems, body, settings }
   await parts.readInputs(draft)
@@ -90,38 +90,39 @@ export async function buildRequest(
   const hasModel =
     configuredModel(modelPart.kind, options, settings) !== undefined ||
     modelPart.byDefault !== undefined ||
-    (modelPart.place === 'body' && (body['model'] !== undefined || isSet(options, 'model')))
+    (modelPart.location === 'body' && (body['model'] !== undefined || isSet(options, 'model')))
   const isAsked = (words.length === 0 && !hasContent) || !hasModel
-  if (isAsked && !problems.any) await step(() => checkBeforeAsking(context, options, settings))
+  if (isAsked && !problems.any) await check(() => checkBeforeAsking(context, options, settings))
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
   const use = { settings, hasContent, joins: parts.joinsInput }
-  const prompt = await step(() => takePrompt(context, words, options, use))
-  await step(() => parts.addPrompt(draft, prompt))
+  const prompt = await check(() => takePrompt(context, words, options, use))
+  await check(() => parts.addPrompt(draft, prompt))
   await applySets(options, body, problems)
   const warnings: string[] = []
-  const model = await step(() => nameModel())
+  const model = await check(() => nameModel())
   parts.setDefaults?.(body)
   const family =
     model === undefined || endpoint.families === undefined
       ? undefined
       : familyOf(model, settings?.families.value)
   if (options.validate && model !== undefined) {
-    await step(() => throwAll(modelProblems(endpoint, model, family)))
+    await check(() => throwAll(modelProblems(endpoint, model, family)))
   }
-  if (options.validate) await step(() => throwViolations(body, parts, options, problems.any, family))
+  if (options.validate) await check(() => throwViolations(body, parts, options, problems.any, family))
   return { ...draft, model, family, prompt, warnings }
 
   async function nameModel(): Promise<string | undefined> {
-    const { kind, place, byDefault } = modelPart
+    const { kind, location, byDefault } = modelPart
     const named =
-      (place === 'body' ? modelOfBody(body, options) : undefined) ?? configuredModel(kind, options, settings)
+      (location === 'body' ? modelOfBody(body, options) : undefined) ??
+      configuredModel(kind, options, settings)
     if (named === undefined && byDefault !== undefined) {
       const { model: taken, warning } = byDefault(body)
       warnings.push(warning)
       return taken
     }
     const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))
-    if (place === 'body' && chosen !== undefined) body['model'] = chosen
+    if (location === 'body' && chosen !== undefined) body['model'] = chosen
     return chosen
   }
 }

@@ -143,26 +143,26 @@ const harmless: ReadonlySet<string> = new Set(['quiet', 'debug', 'input', 'stdin
  */
 export function refuseCommonOptions(command: Command, refused?: ReadonlySet<string>): void {
   const program = programOf(command)
-  const inVain = program.options.filter((option) => {
+  const inapplicable = program.options.filter((option) => {
     const name = option.attributeName()
     const isRefused = refused === undefined ? !harmless.has(name) : refused.has(name)
     return isRefused && program.getOptionValueSource(name) === 'cli'
   })
-  if (inVain.length === 0) return
+  if (inapplicable.length === 0) return
   const name = wordsOf(command)
   const reason = refused === undefined ? ', which sends no request' : ''
-  const problems = inVain.map(({ long }) => `${long} does not apply to ${name}${reason}.`)
+  const problems = inapplicable.map(({ long }) => `${long} does not apply to ${name}${reason}.`)
   throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
 }
 
 /** Has a command refuse some of the common options, and leave them out of its help. */
-export function refuseSome(command: Command, refused: ReadonlySet<string>): void {
+export function refuseOptions(command: Command, refused: ReadonlySet<string>): void {
   const all = new Help()
   all.showGlobalOptions = true
   command.configureHelp({
     ...command.configureHelp(),
-    visibleGlobalOptions: (shown) =>
-      all.visibleGlobalOptions(shown).filter((option) => !refused.has(option.attributeName())),
+    visibleGlobalOptions: (shownCommand) =>
+      all.visibleGlobalOptions(shownCommand).filter((option) => !refused.has(option.attributeName())),
   })
   command.hook('preAction', () => refuseCommonOptions(command, refused))
 }

@@ -58,7 +58,7 @@ export async function applyContractFlags(
   for (const { name, path, field } of flags) {
     const given = options[attribute(name)]
     if (given === undefined) continue
-    await problems.step(async () => {
+    await problems.check(async () => {
       const flag = `--${name}`
       setField(body, path, await fieldValue(context, flag, field, given), flag)
     })

@@ -12,7 +12,7 @@ export async function printRequest(
   options: CommonOptions,
   { gateway, gate }: { readonly gateway: Gateway; readonly gate: Gate },
   request: GatewayRequest,
-  content: ShownContent,
+  content: PrintableContent,
 ): Promise<void> {
   const { method, url, headers } = wireRequest(gateway, request)
   const { stdout } = context
@@ -20,7 +20,7 @@ export async function printRequest(
     const command = gate.text(curlCommand(url, headers, bodyOf(content)))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
-    const shownRequest = { method, url: url.href, headers: hidden(headers), ...shown(content) }
+    const shownRequest = { method, url: url.href, headers: hidden(headers), ...fieldsOf(content) }
     const json = JSON.stringify(shownRequest, undefined, 2)
     stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(json) : json)}\n`)
   }
@@ -28,14 +28,14 @@ export async function printRequest(
 }
 
 /** What goes along with a request: JSON, the parts of a form, or nothing (`body` undefined). */
-export type ShownContent = { readonly body: unknown } | { readonly parts: readonly ImagePart[] }
+export type PrintableContent = { readonly body: unknown } | { readonly parts: readonly ImagePart[] }
 
-function bodyOf(content: ShownContent): string | readonly ImagePart[] | undefined {
+function bodyOf(content: PrintableContent): string | readonly ImagePart[] | undefined {
   if ('parts' in content) return content.parts
   return content.body === undefined ? undefined : JSON.stringify(content.body)
 }
 
-function shown(content: ShownContent) {
+function fieldsOf(content: PrintableContent) {
   return 'parts' in content ? { parts: content.parts } : { body: content.body }
 }
 
@@ -44,7 +44,7 @@ function hidden(headers: Readonly<Record<string, string>>): Record<string, strin
 }
 
 /** The system refuses a single argument of 128 KiB (Linux); beyond this the body goes through a pipe. */
-const longestArgument = 100_000
+const maxArgumentBytes = 100_000
 
 /** For a POSIX shell; the key comes from the environment of whoever pastes it, never from the text. */
 function curlCommand(
@@ -65,7 +65,7 @@ function curlCommand(
   if (body === undefined) return [start, ...headerLines].join(' \\\n  ')
   if (isParts) return [start, ...headerLines, ...body.map(formLine)].join(' \\\n  ')
   // printf is part of the shell, which knows no such limit.
-  const isLong = Buffer.byteLength(body) > longestArgument
+  const isLong = Buffer.byteLength(body) > maxArgumentBytes
   const feed = isLong ? [`printf %s ${quoted(body)} |`] : []
   const data = `--data-binary ${isLong ? '@-' : quoted(body)}`
   return [...feed, start, ...headerLines, data].join(' \\\n  ')

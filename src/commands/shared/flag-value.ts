@@ -12,7 +12,7 @@ import { parseJson } from '../../files/parse-json.ts'
 interface FlagValue {
   readonly text: string
   /** Starts a message: `--tools`, `--tools: "a.json"`, `--tools: standard input`. */
-  readonly place: string
+  readonly location: string
   readonly isInline: boolean
 }
 
@@ -22,21 +22,21 @@ interface FlagValue {
  * @throws UsageError for a missing, empty or non-text file, FileError for an unreadable one; both name the flag
  */
 export async function readFlagValue(context: Context, flag: string, value: string): Promise<FlagValue> {
-  if (!value.startsWith('@')) return { text: value, place: flag, isInline: true }
+  if (!value.startsWith('@')) return { text: value, location: flag, isInline: true }
   if (value === '@-') {
     const text = await readStandardInputText(context, `${flag} @-`)
-    return { text, place: `${flag}: standard input`, isInline: false }
+    return { text, location: `${flag}: standard input`, isInline: false }
   }
   const path = value.slice(1)
-  const place = `${flag}: ${shownPath(path)}`
+  const location = `${flag}: ${shownPath(path)}`
   if (path === '') throw new UsageError(`${flag} has no file name after "@".`)
   const bytes = await readInputFile(context, path)
   if (bytes instanceof ModelgateError) throw ofFlag(flag, bytes)
   const { text, invalid } = decodeText(bytes)
   if (text === undefined) {
-    throw new UsageError(`${place} ${invalidTextClause(invalid)}.`, { code: 'not_text' })
+    throw new UsageError(`${location} ${invalidTextClause(invalid)}.`, { code: 'not_text' })
   }
-  return { text, place, isInline: false }
+  return { text, location, isInline: false }
 }
 
 /** The same error, where it is a problem of the input, with the flag in front of its message. */
@@ -66,10 +66,10 @@ export async function parseJsonFileFlag(context: Context, flag: string, value: s
 }
 
 /** What the text of a flag says as JSON. @throws UsageError `invalid_json` with line and column */
-export function jsonOf({ text, place }: FlagValue, hint?: string): unknown {
+export function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
   const { value, problem } = parseJson(text)
   if (problem === undefined) return value
-  throw new UsageError(`${place} ${problem}.`, {
+  throw new UsageError(`${location} ${problem}.`, {
     code: 'invalid_json',
     ...(hint === undefined ? {} : { hint }),
   })

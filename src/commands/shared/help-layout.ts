@@ -7,7 +7,7 @@ type HelpRow = readonly [term: string, about: string]
 /** Longer lines are hard to read, however wide the terminal is. */
 const widest = 100
 /** Below this, the meaning stands under its term. */
-const leastAboutWidth = 30
+const minAboutWidth = 30
 const indent = '  '
 
 /**
@@ -75,7 +75,7 @@ export function formatRows(
 ): string {
   const width = Math.min(columns, widest)
   const aboutAt = indent.length + termWidth + indent.length
-  const isNarrow = width - aboutAt < leastAboutWidth
+  const isNarrow = width - aboutAt < minAboutWidth
   return rows
     .map(([term, about]) => {
       if (!isNarrow) {

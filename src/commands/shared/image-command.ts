@@ -70,15 +70,15 @@ export async function buildImageRequest(
     flags,
     model: {
       kind: 'image',
-      place: 'body',
+      location: 'body',
       ...(defaultModel === undefined ? {} : { byDefault: defaultModel }),
     },
     // What is piped in may be the list of a loop, or a picture: beside a prompt it is not read.
     joinsInput: false,
-    async readInputs({ settings, problems: { step } }) {
-      await step(() => void previewMode(options))
-      await step(() => checkCombination(context, options))
-      sources = await step(() => readSources(settings))
+    async readInputs({ settings, problems: { check } }) {
+      await check(() => void previewMode(options))
+      await check(() => checkCombination(context, options))
+      sources = await check(() => readSources(settings))
     },
     hasContent: ({ body }) => body['prompt'] !== undefined || isSet(options, 'prompt'),
     addPrompt({ body }, prompt) {
@@ -93,7 +93,7 @@ export async function buildImageRequest(
     imagePlan(options, settings),
     problems,
   )
-  problems.throwAny()
+  problems.throwIfAny()
   return { settings: settings!, request }
 }
 
@@ -126,13 +126,13 @@ function checkCombination({ stdout }: Context, options: ImageOptions): void {
   const documents = named({ '--json': json, '--jsonl': jsonl, '--raw': raw })
   const ofFiles = named({ '--sidecar': sidecar, '--skip-existing': skipExisting })
   const ofAllFiles = [...ofFiles, ...named({ '--save-partials': savePartials })]
-  const meaningless = (why: string, flags: readonly string[]) =>
+  const inapplicable = (why: string, flags: readonly string[]) =>
     flags.map((flag) => `${why}, so ${flag} has no meaning.`)
   const problems = [
     ...(toStandardOutput
       ? [
           ...documents.map((flag) => `-o - and ${flag} would both write to standard output.`),
-          ...meaningless('-o - makes no file', ofAllFiles),
+          ...inapplicable('-o - makes no file', ofAllFiles),
         ]
       : []),
     ...(toStandardOutput && stdout.isTerminal && documents.length === 0
@@ -140,9 +140,9 @@ function checkCombination({ stdout }: Context, options: ImageOptions): void {
       : []),
     ...(download
       ? []
-      : meaningless('--no-download saves nothing', [...named({ '-o': output !== undefined }), ...ofFiles])),
+      : inapplicable('--no-download saves nothing', [...named({ '-o': output !== undefined }), ...ofFiles])),
     ...(raw
-      ? meaningless('--raw saves nothing', [
+      ? inapplicable('--raw saves nothing', [
           ...named({ '-o': output !== undefined && !toStandardOutput }),
           ...ofAllFiles,
         ])
@@ -172,7 +172,7 @@ export async function sendImages(
   const quiet = settings.quiet.value
   await runOperation(context, options, settings, {
     streamed: request.streamed,
-    shown: (gateway) => imageGatewayRequest(gateway, request),
+    describeRequest: (gateway) => imageGatewayRequest(gateway, request),
     output: () => ({ result: 'files' }),
     async operation(call, gate) {
       if (options.raw) {
@@ -205,7 +205,7 @@ function createViewer(context: Context, options: ImageOptions): ImageViewer | un
   return (
     preview && {
       async show({ index, partial, count, ...image }) {
-        const bytes = 'bytes' in image ? image.bytes : await readShown(resolve(context.cwd, image.path))
+        const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
         if (bytes === undefined) return
         const path = 'path' in image ? image.path : ''
         const caption = partial === null ? captionOf(path, index, count) : `preview ${partial}`
@@ -216,7 +216,7 @@ function createViewer(context: Context, options: ImageOptions): ImageViewer | un
 }
 
 /** What is no file cannot be read again, and what somebody has taken away is nothing to stop for. */
-async function readShown(path: string): Promise<Uint8Array | undefined> {
+async function readImage(path: string): Promise<Uint8Array | undefined> {
   try {
     return (await stat(path)).isFile() ? await readFile(path) : undefined
   } catch {

@@ -2,7 +2,6 @@ import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { defaultSeconds } from '../../limits.ts'
 import { sandboxFolder } from '../../config/paths.ts'
-import { resolveKey } from '../../config/key.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../files/input-file.ts'
@@ -59,14 +58,14 @@ export async function openGateway(
     settings.caFile.value === undefined ? undefined : await readCertificates(context, settings.caFile.value)
   if (!options.sandbox) await readExtraCertificates(context)
   // Last: once the sandbox runs, nothing may fail before it can be closed.
-  const place = options.sandbox
-    ? await sandboxPlace(context)
-    : await configuredPlace(context, options, settings)
-  if (!isDryRun(options)) gate.hide(place.key)
+  const destination = options.sandbox
+    ? await sandboxDestination(context)
+    : await configuredDestination(options, settings)
+  if (!isDryRun(options)) gate.hide(destination.key)
   let hasSent = false
   const gateway: Gateway = {
-    baseUrl: place.baseUrl,
-    key: place.key,
+    baseUrl: destination.baseUrl,
+    key: destination.key,
     clock: context.clock,
     signal: context.signal,
     policy: {
@@ -90,7 +89,7 @@ export async function openGateway(
     ...(proxies === undefined ? {} : { proxies }),
     ...(ca === undefined ? {} : { ca }),
   }
-  return { gateway, gate, hasSent: () => hasSent, close: place.close }
+  return { gateway, gate, hasSent: () => hasSent, close: destination.close }
 }
 
 /** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
@@ -101,13 +100,13 @@ function createTraceSink(context: Context, gate: Gate): (line: string) => void {
   return (line) => context.stderr.write(`${gate.line(line, traceLimit)}\n`)
 }
 
-interface Place {
+interface Destination {
   readonly baseUrl: URL
   readonly key: string
   close(): Promise<void>
 }
 
-async function sandboxPlace(context: Context): Promise<Place> {
+async function sandboxDestination(context: Context): Promise<Destination> {
   const { startSandbox } = await import('../../sandbox/start-sandbox.ts')
   const sandbox = await startSandbox({
     clock: context.clock,
@@ -117,9 +116,9 @@ async function sandboxPlace(context: Context): Promise<Place> {
   return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
 }
 
-async function configuredPlace(context: Context, options: CommonOptions, settings: Settings): Promise<Place> {
+async function configuredDestination(options: CommonOptions, settings: Settings): Promise<Destination> {
   const baseUrl = configuredBaseUrl(settings)
-  const key = isDryRun(options) ? 'key' : (await resolveKey(context, settings)).value
+  const key = isDryRun(options) ? 'key' : (await settings.apiKey()).value
   return { baseUrl, key, close: async () => {} }
 }
 
@@ -134,10 +133,10 @@ export function configuredBaseUrl({ baseUrl }: Settings): URL {
 }
 
 /** More than all authorities of the world take. */
-const largestCaBytes = 4_194_304
+const maxCaBytes = 4_194_304
 
 async function readCertificates(context: Context, path: string): Promise<string> {
-  const bytes = await readInputFile(context, path, { maxBytes: largestCaBytes })
+  const bytes = await readInputFile(context, path, { maxBytes: maxCaBytes })
   const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
   if (bytes instanceof ModelgateError) {
     const message = `The certificate authority file: ${bytes.message}`
@@ -156,7 +155,7 @@ async function readCertificates(context: Context, path: string): Promise<string>
 async function readExtraCertificates(context: Context): Promise<void> {
   const path = context.env['NODE_EXTRA_CA_CERTS']
   if (!path) return
-  const file = await describeInputFile(context, path, { maxBytes: largestCaBytes })
+  const file = await describeInputFile(context, path, { maxBytes: maxCaBytes })
   if (file instanceof ModelgateError) {
     // Node says itself what it cannot read, and goes on without.
     if (!['not_a_file', 'file_too_large', 'pipe_silent'].includes(file.code)) return

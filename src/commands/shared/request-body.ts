@@ -35,7 +35,7 @@ export function setField(body: Body, path: readonly string[], value: unknown, fl
 /** Applies `--set`, which comes last and reaches anything. */
 export async function applySets(options: CommonOptions, body: Body, problems: ProblemList): Promise<void> {
   for (const text of options.set ?? []) {
-    await problems.step(() => {
+    await problems.check(() => {
       const { path, value } = parseSet(text)
       setField(body, path, value)
     })
@@ -62,7 +62,7 @@ interface Setting {
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-const mostNames = 64
+const maxNames = 64
 
 /**
  * Reads `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` stand for the character itself.
@@ -140,8 +140,8 @@ function splitPath(text: string): string[] {
   }
   names.push(name)
   if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
-  if (names.length > mostNames)
-    throw invalid(`the path has ${names.length} names, at most ${mostNames} are allowed`)
+  if (names.length > maxNames)
+    throw invalid(`the path has ${names.length} names, at most ${maxNames} are allowed`)
   names.forEach(refuseName)
   return names
 }

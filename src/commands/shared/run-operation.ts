@@ -9,7 +9,7 @@ import { createOutput, type OutputOptions } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
-import { printRequest, type ShownContent } from './dry-run.ts'
+import { printRequest, type PrintableContent } from './dry-run.ts'
 import { openGateway } from './open-gateway.ts'
 
 /** What a command runs, and how what comes of it is shown. */
@@ -17,7 +17,7 @@ export interface CommandRun<Document extends OutputDocument> {
   /** Whether the reply is expected as a stream. */
   readonly streamed: boolean
   /** The request as `--dry-run` shows it. */
-  shown(gateway: Gateway): { readonly request: GatewayRequest; readonly content: ShownContent }
+  describeRequest(gateway: Gateway): { readonly request: GatewayRequest; readonly content: PrintableContent }
   /** What the renderer has to know; opened when there is something to render, so that a dry run makes no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
   operation(call: Call, gate: Gate): Promise<Outcome<Document>>
@@ -34,7 +34,7 @@ export async function runOperation<Document extends OutputDocument>(
   context: Context,
   options: CommonOptions,
   settings: Settings,
-  { streamed, shown, output: describeOutput, operation, gate: ownGate }: CommandRun<Document>,
+  { streamed, describeRequest, output: describeOutput, operation, gate: ownGate }: CommandRun<Document>,
 ): Promise<void> {
   let output: Output | undefined
   const { gateway, gate, hasSent, close } = await openGateway(
@@ -47,7 +47,7 @@ export async function runOperation<Document extends OutputDocument>(
   )
   try {
     if (isDryRun(options)) {
-      const { request, content } = shown(gateway)
+      const { request, content } = describeRequest(gateway)
       return await printRequest(context, options, { gateway, gate }, request, content)
     }
     const renderer = openOutput(context, options, settings, gate, await describeOutput())

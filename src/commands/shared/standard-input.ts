@@ -115,20 +115,20 @@ function silenceSteps({ stdinTimeout = defaultSeconds.standardInput, notice }: P
   const timeoutMs = stdinTimeout * 1000
   const waiting: SilenceStep = {
     afterMs: noticeAfterMs,
-    act: () => notice(`Waiting for text on standard input, an open pipe. ${waysOut}`),
+    act: () => notice(`Waiting for text on standard input, an open pipe. ${alternatives}`),
   }
-  const givingUp: SilenceStep = {
+  const timeout: SilenceStep = {
     afterMs: timeoutMs,
     act() {
       const message = `There is a prompt, but standard input is a pipe that stayed open without sending anything for ${stdinTimeout} s.`
-      throw new UsageError(message, { code: 'stdin_silent', hint: waysOut })
+      throw new UsageError(message, { code: 'stdin_silent', hint: alternatives })
     },
   }
   if (timeoutMs === 0) return [waiting]
-  return timeoutMs > noticeAfterMs ? [waiting, givingUp] : [givingUp]
+  return timeoutMs > noticeAfterMs ? [waiting, timeout] : [timeout]
 }
 
-const waysOut =
+const alternatives =
   'To send the prompt alone, add --no-stdin (or set MODELGATE_NO_STDIN=1) or </dev/null; ' +
   'to read the pipe alone, give "-" as the prompt; ' +
   'to wait longer, set --stdin-timeout SECONDS.'

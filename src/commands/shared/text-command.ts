@@ -33,16 +33,16 @@ export interface TextInputs {
 export async function readTextInputs(
   context: Context,
   { attach = [], schema }: TextOptions,
-  { body, problems: { step } }: Draft,
+  { body, problems: { check } }: Draft,
   schemaFields: (schema: unknown) => readonly (readonly [path: readonly string[], value: unknown])[],
 ): Promise<TextInputs> {
-  const answerSchema = await step(async () => {
+  const answerSchema = await check(async () => {
     if (schema === undefined) return undefined
     const answer = await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', schema))
     for (const [path, value] of schemaFields(answer.schema)) setField(body, path, value, '--schema')
     return answer
   })
-  const attachments = await step(() => allInputs(attach.map((location) => attachment(context, location))))
+  const attachments = await check(() => allInputs(attach.map((location) => attachment(context, location))))
   return { answerSchema, attachments: attachments ?? [] }
 }
 
@@ -67,7 +67,7 @@ export async function sendText(
   const { command, body, streamed } = request
   await runOperation(context, options, settings, {
     streamed,
-    shown: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
+    describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({
       file: await openOutputFile(context, options),
       rescue: { folder: rescueFolder(context), name: `${command}.txt` },

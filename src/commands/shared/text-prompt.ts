@@ -4,7 +4,6 @@ import { UsageError, Interrupted } from '../../errors.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
 import { readPrompt } from './standard-input.ts'
 import { parseTextFlag } from './flag-value.ts'
-import { resolveKey } from '../../config/key.ts'
 
 /** What the prompt is for. */
 interface PromptUse {
@@ -77,14 +76,14 @@ function joinedWords(words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined
   const special = words.length === 1 ? undefined : words.find((word) => word === '-' || /^@./.test(word))
   if (special === undefined) return words.join(' ')
-  const wayOut = /^@?-$/.test(special)
+  const fix = /^@?-$/.test(special)
     ? 'What is piped in stands before the prompt without it'
     : `To put its text before the other words, pipe it in: <${special.slice(1)}`
   throw new UsageError(
     `${JSON.stringify(special)} is read only when it is the whole prompt, not beside other words.`,
     {
       code: 'word_not_read',
-      hint: `${wayOut}; to send the words themselves, put quotes around all of them.`,
+      hint: `${fix}; to send the words themselves, put quotes around all of them.`,
     },
   )
 }
@@ -161,7 +160,7 @@ export async function askText(context: Context, message: string): Promise<string
  * Looks for the key before somebody is asked for a prompt or a model, which would be typed in vain without one.
  * Does nothing where nobody is asked, or no key is needed.
  * @param settings undefined when they could not be read: then nobody is asked
- * @throws what `resolveKey` throws
+ * @throws what `Settings.apiKey` throws
  */
 export async function checkBeforeAsking(
   context: Context,
@@ -169,6 +168,5 @@ export async function checkBeforeAsking(
   settings: Settings | undefined,
 ): Promise<void> {
   const needsKey = !options.sandbox && !isDryRun(options)
-  if (settings !== undefined && needsKey && canAsk(context, !options.input))
-    await resolveKey(context, settings)
+  if (settings !== undefined && needsKey && canAsk(context, !options.input)) await settings.apiKey()
 }

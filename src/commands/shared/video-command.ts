@@ -20,7 +20,7 @@ import {
 import type { WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
-import { explainCommon, refuseSome, strictMeanings, type CommonOptions } from './common-options.ts'
+import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from './common-options.ts'
 import { runOperation } from './run-operation.ts'
 import { canAsk } from './text-prompt.ts'
 
@@ -55,7 +55,7 @@ export function waitOptions(): Option[] {
 export function addStartOptions(command: Command): void {
   explainCommon(command, strictMeanings.videos)
   // The specification has no usage for videos.
-  refuseSome(command, new Set(['usage']))
+  refuseOptions(command, new Set(['usage']))
   addJobOptions(command, [
     new Option('--wait', 'wait for the video and save it (the default on a terminal)'),
     new Option('--no-wait', 'only start the job and print its id'),
@@ -113,11 +113,11 @@ export async function buildVideoRequest(
   const { problems, settings, body, model, prompt } = await buildRequest(call, {
     ...parts,
     async readInputs(draft) {
-      await draft.problems.step(() => refuseCombinations(context, options, isWaitedFor(context, options)))
+      await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
       await parts.readInputs(draft)
     },
   })
-  if (parts.model.place === 'path') await problems.step(() => modelSegment(model ?? 'model'))
+  if (parts.model.location === 'path') await problems.check(() => modelSegment(model ?? 'model'))
   const request = videoRequest({ kind, model: model ?? '', body, prompt })
   const location = {
     output: options.output ?? null,
@@ -126,7 +126,7 @@ export async function buildVideoRequest(
   }
   const output = planVideos(context, location, { ...request, now: context.clock.now() })
   for (const problem of await output.check()) problems.add(problem)
-  problems.throwAny()
+  problems.throwIfAny()
   return { settings: settings!, request, output, location }
 }
 
@@ -153,7 +153,7 @@ export async function startJob(
   await runOperation(context, options, settings, {
     streamed: false,
     gate,
-    shown: (gateway) => ({
+    describeRequest: (gateway) => ({
       request: videoGatewayRequest(gateway, request, remixed),
       content: { body: request.body },
     }),

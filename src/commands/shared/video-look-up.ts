@@ -28,7 +28,7 @@ export const refusedByLookUps: ReadonlySet<string> = new Set(
 )
 
 /** Looks a job up, or waits for its end and saves its videos where the command that started it wanted. */
-export async function lookAtJob(
+export async function lookUpJob(
   context: Context,
   given: VideoOptions,
   text: string | undefined,
@@ -58,11 +58,11 @@ export async function lookAtJob(
   await runOperation(context, options, settings, {
     streamed: false,
     gate,
-    shown: (gateway) => ({ request: lookUpRequest(gateway, named), content: { body: undefined } }),
+    describeRequest: (gateway) => ({ request: lookUpRequest(gateway, named), content: { body: undefined } }),
     output: () => ({ result: wait === undefined ? 'job' : 'files', resume }),
     operation: (call) =>
       wait === undefined
-        ? lookUpVideo(call, command, named, { judgesState: options.exitStatus === true, resume })
+        ? lookUpVideo(call, command, named, { reportsState: options.exitStatus === true, resume })
         : waitForVideo(call, command, named, wait),
   })
 }

@@ -58,23 +58,23 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
   const collect = async (
     item: JsonObject,
     index: number,
-    came: ReceivedImage['source'] | ModelgateError | undefined,
+    received: ReceivedImage['source'] | ModelgateError | undefined,
   ) => {
     positionOf(index)
-    if (came instanceof ModelgateError) {
-      failures.push({ index, error: came })
+    if (received instanceof ModelgateError) {
+      failures.push({ index, error: received })
       return
     }
     const revisedPrompt = stringOf(item['revised_prompt']) ?? null
     const url = stringOf(item['url'])?.trim()
-    if (came === undefined && !url) {
+    if (received === undefined && !url) {
       failures.push({ index, error: item['error'] ? replyError(item) : noImage() })
       return
     }
-    if (came === undefined) await receiver.url({ index, url: url! })
-    const image: ReceivedImage = { index, revised_prompt: revisedPrompt, source: came ?? 'url' }
+    if (received === undefined) await receiver.url({ index, url: url! })
+    const image: ReceivedImage = { index, revised_prompt: revisedPrompt, source: received ?? 'url' }
     images.push(image)
-    if (came !== undefined) await receiver.came?.(image)
+    if (received !== undefined) await receiver.received?.(image)
   }
 
   return {

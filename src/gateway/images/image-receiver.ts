@@ -28,7 +28,7 @@ export interface ImageReceiver {
   /** Called after each chunk from the network; the reply waits for it. */
   flush?(): Promise<void>
   /** An image has come whole, and with it all that the reply says of it. */
-  came?(image: ReceivedImage): Promise<void>
+  received?(image: ReceivedImage): Promise<void>
   /** An image has to be fetched from a URL, which may be relative to the base URL. */
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
   /** Called for each image that is broken or missing while others came. Without it the first failure is thrown. */

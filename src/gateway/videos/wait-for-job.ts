@@ -183,8 +183,8 @@ function runningError(job: Job, latest: JobReport | undefined, elapsedMs: number
  * @param firstS the first wait in seconds (`--poll-interval`)
  */
 function createPollWaits(firstS: number = pollSeconds.first) {
-  let waitS = Math.max(pollSeconds.shortest, firstS)
-  const longest = Math.max(waitS, pollSeconds.longest)
+  let waitS = Math.max(pollSeconds.min, firstS)
+  const max = Math.max(waitS, pollSeconds.max)
   return {
     /**
      * What the gateway asks for, else longer each time up to the longest, give or take a tenth, so that many programs do
@@ -192,10 +192,10 @@ function createPollWaits(firstS: number = pollSeconds.first) {
      * @param askedMs only a positive number counts
      */
     next(askedMs: number | undefined, random: number): number {
-      const usual = Math.max(pollSeconds.shortest, waitS * (0.9 + random / 5))
-      waitS = Math.min(longest, waitS * pollSeconds.growth)
+      const usual = Math.max(pollSeconds.min, waitS * (0.9 + random / 5))
+      waitS = Math.min(max, waitS * pollSeconds.growth)
       if (askedMs === undefined || !(askedMs > 0)) return usual * 1000
-      return Math.min(maxWaitS * 1000, Math.max(pollSeconds.shortest * 1000, askedMs))
+      return Math.min(maxWaitS * 1000, Math.max(pollSeconds.min * 1000, askedMs))
     },
   }
 }

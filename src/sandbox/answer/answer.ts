@@ -76,12 +76,12 @@ export function askedFor<Name extends string>(
   header: string | undefined,
   prompt: string,
 ): Name | undefined {
-  const asked = header ?? /\bsandbox:([a-z]+)\b/.exec(prompt)?.[1]
-  return names.find((name) => name === asked)
+  const requested = header ?? /\bsandbox:([a-z]+)\b/.exec(prompt)?.[1]
+  return names.find((name) => name === requested)
 }
 
 /** So many characters of a prompt are searched at the cost of one. */
-const searchedAtOnce = 20
+const charactersPerUnit = 20
 
 /**
  * Which tools the answer calls: any when one is required, else those that the prompt names.
@@ -95,7 +95,7 @@ export function chooseCalls(
 ): readonly ToolCall[] {
   if (mode === 'none') return []
   const named = declared.filter(({ name }) => {
-    budget.spend(1 + prompt.length / searchedAtOnce)
+    budget.spend(1 + prompt.length / charactersPerUnit)
     return name !== '' && prompt.includes(name)
   })
   if (mode === 'required') return named.length > 0 ? named : declared.slice(0, 1)

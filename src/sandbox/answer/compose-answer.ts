@@ -13,7 +13,7 @@ import {
 const imageTokens = 64
 const longWords = 6000
 /** Tool outputs that an answer quotes. */
-const mostOutputs = 100
+const maxOutputs = 100
 /** Where the scenario `length` stops an answer that set no limit of its own. */
 const shortLimit = 24
 
@@ -26,7 +26,7 @@ export function composeAnswer(request: TextRequest, budget: Budget, image?: stri
   const { scenario, maxTokens = Infinity, thinks, calls } = request
   const random = seededRandom(...request.seed, request.prompt)
   const limit = scenario === 'length' ? Math.min(maxTokens, shortLimit) : maxTokens
-  const thoughts = thinks ? tokensOf(thoughtsAbout(calls)) : []
+  const thoughts = thinks ? tokensOf(describeThoughts(calls)) : []
   const visible = scenario === 'failure' ? [] : visibleParts(request, random, budget, image)
   const shown = thoughts.slice(0, limit)
   const { parts, tokens, isCut } = cutParts(visible, limit - shown.length)
@@ -51,7 +51,7 @@ function endingOf(scenario: TextRequest['scenario'], isCut: boolean): Ending {
   }
 }
 
-function thoughtsAbout(calls: TextRequest['calls']): string {
+function describeThoughts(calls: TextRequest['calls']): string {
   const names = calls.map(({ name }) => name).join(', ')
   const plan = calls.length > 0 ? `call ${names}` : 'answer in a few plain sentences'
   return `[sandbox] The request was read to its end. The plan is to ${plan}.`
@@ -81,13 +81,13 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
   const text = writeText(prompt, random, scenario === 'long' ? longWords : wordsAsked(prompt))
   budget.spend(text.length)
   if (toolOutputs.length === 0) return text
-  const shown = toolOutputs.slice(0, mostOutputs).map((output) => output.slice(0, 200))
+  const shown = toolOutputs.slice(0, maxOutputs).map((output) => output.slice(0, 200))
   return `${text} The tool answered: ${shown.join(' and ')}.`
 }
 
 function upToStop(text: string, stopSequences: readonly string[]): string {
-  const places = stopSequences.map((stop) => text.indexOf(stop)).filter((place) => place !== -1)
-  return places.length === 0 ? text : text.slice(0, Math.min(...places))
+  const positions = stopSequences.map((stop) => text.indexOf(stop)).filter((position) => position !== -1)
+  return positions.length === 0 ? text : text.slice(0, Math.min(...positions))
 }
 
 function textPart(kind: 'text' | 'refusal', text: string): AnswerPart {
@@ -154,7 +154,7 @@ const closings = [
 ]
 
 /** A text of fewer words is one line. */
-const leastWithParagraphs = 100
+const minWordsForParagraphs = 100
 const sentencesInParagraph = 6
 
 /**
@@ -178,15 +178,15 @@ function writeText(prompt: string, random: Random, words: number): string {
   }
   const all = [...parts, pick(random, closings)]
   return all.reduce((text, sentence, index) => {
-    const isNext = words >= leastWithParagraphs && index % sentencesInParagraph === 0
+    const isNext = words >= minWordsForParagraphs && index % sentencesInParagraph === 0
     return `${text}${isNext ? '\n\n' : ' '}${sentence}`
   })
 }
 
 /** How many words a prompt asks for: `sandbox:short`, `sandbox:500-words`; else a few sentences. */
 function wordsAsked(prompt: string): number {
-  const asked = /\bsandbox:(\d{1,6})-words\b/.exec(prompt)?.[1]
-  if (asked !== undefined) return Math.min(Number(asked), 100_000)
+  const requested = /\bsandbox:(\d{1,6})-words\b/.exec(prompt)?.[1]
+  if (requested !== undefined) return Math.min(Number(requested), 100_000)
   return /\bsandbox:short\b/.test(prompt) ? 1 : 45
 }
 

@@ -1,6 +1,6 @@
 import { errorBody, problemReply, RequestProblem, type Envelope } from '../http/request-problem.ts'
 import { googleJsonType, wholeReply, type Reply, type Frame, type Frames } from '../http/reply.ts'
-import type { FaultRule } from './rule.ts'
+import type { FaultRule } from './fault-rule.ts'
 
 const messages: Readonly<Record<number, string>> = {
   401: 'Incorrect API key provided.',
@@ -107,8 +107,8 @@ async function* malformed(frames: Frames, event: number): AsyncGenerator<Frame> 
   let index = 0
   for await (const frame of frames) {
     index++
-    const isStruck = index === event || (frame.role === 'terminal' && index < event)
-    yield isStruck ? { ...frame, text: frame.text.replace(/\}(?=[^}]*$)/, '') } : frame
+    const isTarget = index === event || (frame.role === 'terminal' && index < event)
+    yield isTarget ? { ...frame, text: frame.text.replace(/\}(?=[^}]*$)/, '') } : frame
   }
 }
 

@@ -1,4 +1,4 @@
-import type { EndpointName, FaultRule } from './rule.ts'
+import type { EndpointName, FaultRule } from './fault-rule.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { seededRandom } from '../seeded-random.ts'
 
@@ -34,7 +34,7 @@ export function createFaultChooser(rules: readonly FaultRule[], seed: number): F
       const isDue = tracker.meets(target)
       if (isDue) chosen ??= tracker
     }
-    chosen?.strike()
+    chosen?.fire()
     return chosen?.rule
   }
   return { beforeBody: (target) => choose(target, true), afterBody: (target) => choose(target, false) }
@@ -49,23 +49,23 @@ function track(rule: NamedRule, seed: number) {
   const random = seededRandom(seed, 'fault', rule.id)
   const attempts = createBoundedMap<number>(keptKeys)
   let seen = 0
-  let struck = 0
+  let fired = 0
   return {
     rule,
     meets({ idempotencyKey }: FaultTarget): boolean {
       seen++
       const attempt = idempotencyKey === undefined ? seen : (attempts.get(idempotencyKey) ?? 0) + 1
       if (idempotencyKey !== undefined) attempts.set(idempotencyKey, attempt)
-      const isLucky = rule.probability === undefined || random() < rule.probability
+      const isChosen = rule.probability === undefined || random() < rule.probability
       return (
         (rule.nth ?? seen) === seen &&
         (rule.attempt ?? attempt) === attempt &&
-        struck < (rule.times ?? Infinity) &&
-        isLucky
+        fired < (rule.times ?? Infinity) &&
+        isChosen
       )
     },
-    strike() {
-      struck++
+    fire() {
+      fired++
     },
   }
 }

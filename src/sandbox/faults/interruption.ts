@@ -3,7 +3,7 @@ import { sleep } from '../../context.ts'
 import { ended, type ClientConnection } from '../http/client-connection.ts'
 import { allFrames, frameBytes, type Frame, type Reply } from '../http/reply.ts'
 import { usualEvent } from './change-reply.ts'
-import type { FaultPoint, FaultRule } from './rule.ts'
+import type { FaultPoint, FaultRule } from './fault-rule.ts'
 
 /** A fault that strikes at one point of the reply. */
 export interface Interruption {
@@ -29,7 +29,7 @@ export function isBeforeHeaders({ action, at }: Interruption): boolean {
 const linger = 20
 
 /** Does it. `over` when the connection has come to its end, `resumed` after a stall that passed. */
-export async function strike(
+export async function interrupt(
   { outgoing, clock, signal }: ClientConnection,
   interruption: Interruption,
 ): Promise<'over' | 'resumed'> {

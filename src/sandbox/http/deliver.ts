@@ -5,10 +5,10 @@ import {
   interruptionOf,
   isBeforeHeaders,
   rawReplyOf,
-  strike,
+  interrupt,
   type Interruption,
 } from '../faults/interruption.ts'
-import type { FaultRule } from '../faults/rule.ts'
+import type { FaultRule } from '../faults/fault-rule.ts'
 import { ended, flush, write, writeThrough, type ClientConnection } from './client-connection.ts'
 import { allFrames, frameBytes, type Frames, type Reply } from './reply.ts'
 
@@ -33,7 +33,7 @@ async function play(connection: ClientConnection, reply: Reply, fault: FaultRule
   }
   let interruption = fault && interruptionOf(fault)
   if (interruption !== undefined && isBeforeHeaders(interruption)) {
-    if ((await strike(connection, interruption)) === 'over') return
+    if ((await interrupt(connection, interruption)) === 'over') return
     interruption = undefined
   }
   const frames = fault === undefined ? reply.frames : changeFrames(reply, fault)
@@ -73,7 +73,7 @@ async function send(
     isDue = false
     await write(connection, bytes.subarray(0, offset))
     await flush(connection)
-    if ((await strike(connection, interruption)) === 'over') return true
+    if ((await interrupt(connection, interruption)) === 'over') return true
     await writePiece(bytes.subarray(offset))
   }
   return signal.aborted

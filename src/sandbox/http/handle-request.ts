@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FaultChooser, NamedRule, FaultTarget } from '../faults/choose.ts'
-import type { EndpointName } from '../faults/rule.ts'
+import type { EndpointName } from '../faults/fault-rule.ts'
 import { replaceReply } from '../faults/change-reply.ts'
 import { createBudget } from '../budget.ts'
 import { textOf } from '../json-value.ts'
@@ -63,7 +63,7 @@ export async function handleRequest(
   const signal = AbortSignal.any([left.signal, server.signal])
   const connection = { outgoing, clock, pace: () => 0, signal }
   if (method === 'GET' && rawPath === statsPath) return deliver(connection, statsReply(incoming, log))
-  const path = rawPath.slice(0, longestPath).replace(/[^\x21-\x7e]/g, '?')
+  const path = rawPath.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')
   const { record, number } = log.open(method, path)
   const query = new URLSearchParams(at === -1 ? '' : url.slice(at + 1))
   const match = find(method === 'HEAD' ? 'GET' : method, rawPath)
@@ -80,7 +80,7 @@ export async function handleRequest(
 }
 
 /** Of a path, so much is remembered. No endpoint has a longer one. */
-const longestPath = 2048
+const maxPathLength = 2048
 
 interface Arrival {
   readonly incoming: IncomingMessage
@@ -141,12 +141,12 @@ function admit({ incoming, path, query, match }: Arrival): Match {
 }
 
 /** Characters of a model's name and of a key, of which thousands are remembered. */
-const longestName = 256
+const maxNameLength = 256
 
 /** @throws RequestProblem 400 */
 function assertShort(model: string | undefined): void {
-  if (model === undefined || model.length <= longestName) return
-  throw invalidField('model', `must have at most ${longestName} characters in the sandbox`)
+  if (model === undefined || model.length <= maxNameLength) return
+  throw invalidField('model', `must have at most ${maxNameLength} characters in the sandbox`)
 }
 
 function targetOf({ handler, params }: Match, { headers }: IncomingMessage): FaultTarget {
@@ -155,7 +155,7 @@ function targetOf({ handler, params }: Match, { headers }: IncomingMessage): Fau
   return {
     endpoint: handler.endpoint,
     model: params['model'],
-    idempotencyKey: (Array.isArray(key) ? key[0] : key)?.slice(0, longestName),
+    idempotencyKey: (Array.isArray(key) ? key[0] : key)?.slice(0, maxNameLength),
   }
 }
 

@@ -17,14 +17,14 @@ const boundary = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
 const limits = { fields: 100, files: 100, parts: 200 }
 
 /** Files whose pixels are needed are kept whole, unless they are too large anyway; of others the header will do. */
-const largestSource = Math.max(...Object.values(sourceLimits).map(({ below }) => below))
+const maxSourceBytes = Math.max(...Object.values(sourceLimits).map(({ below }) => below))
 
 /** @param earlier the files that came before */
 function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
   const isMask = (name: string) => name === 'mask'
   const isFirst = !earlier.some((file) => isMask(file.field) === isMask(field))
   if (!isFirst) return imageInfoHeadBytes
-  return isMask(field) ? maskLimits.below : largestSource
+  return isMask(field) ? maskLimits.below : maxSourceBytes
 }
 
 /**
@@ -50,18 +50,18 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
     texts.set(name, value)
   })
   form.on('file', (field, stream, _, __, declaredType) => {
-    const place = files.length
-    const most = keptBytes(field, files)
+    const index = files.length
+    const maxKept = keptBytes(field, files)
     files.push({ field, declaredType, size: 0, head: new Uint8Array(0) })
     const chunks: Buffer[] = []
     let [size, kept] = [0, 0]
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (kept < most) chunks.push(chunk.subarray(0, most - kept))
-      kept = Math.min(size, most)
+      if (kept < maxKept) chunks.push(chunk.subarray(0, maxKept - kept))
+      kept = Math.min(size, maxKept)
     })
     stream.on('end', () => {
-      files[place] = { field, declaredType, size, head: Buffer.concat(chunks) }
+      files[index] = { field, declaredType, size, head: Buffer.concat(chunks) }
     })
     // The form reports the error itself.
     stream.on('error', () => {})

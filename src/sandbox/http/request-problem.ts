@@ -121,9 +121,9 @@ const codes: Readonly<Record<Violation['kind'], string>> = {
 }
 
 /** Reported of one request; a list of a million wrong entries has a million. */
-const mostViolations = 100
+const maxViolations = 100
 /** Characters shown of the name of a field, which the request may have made up. */
-const longestField = 200
+const maxFieldLength = 200
 
 /**
  * Holds a body against the endpoint's table, the same one the commands use.
@@ -133,7 +133,7 @@ export function assertValid(endpoint: Endpoint, body: JsonObject, family?: Famil
   const violations = checkBody(endpoint, body, family)
   const first = violations[0]
   if (first === undefined) return
-  const described = violations.slice(0, mostViolations).map((violation) => ({
+  const described = violations.slice(0, maxViolations).map((violation) => ({
     field: fieldOf(violation.path),
     description: sentenceOf(violation),
   }))
@@ -157,5 +157,5 @@ function sentenceOf({ path, problem, kind }: Violation): string {
 
 /** `contents.0.parts` as both public services write it: `contents[0].parts`. */
 function fieldOf(path: string): string {
-  return path.slice(0, longestField).replace(/\.(\d+)(?=\.|$)/g, '[$1]')
+  return path.slice(0, maxFieldLength).replace(/\.(\d+)(?=\.|$)/g, '[$1]')
 }

@@ -28,7 +28,7 @@ interface ImageJob {
 }
 
 /** What replies and final events say about a picture; nothing with legacy models. */
-function traitsOf({ parameters, size }: ImageJob, background: string): object {
+function imageProperties({ parameters, size }: ImageJob, background: string): object {
   const { family, format, quality } = parameters
   if (family === 'image-model-b' || family === 'image-model-c') return {}
   return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
@@ -82,7 +82,7 @@ async function imageList(job: ImageJob): Promise<object> {
       ...(parameters.family === 'image-model-c' && { revised_prompt: revised }),
     })
   }
-  return { created: createdAt, data, ...traitsOf(job, background), ...(usage && { usage }) }
+  return { created: createdAt, data, ...imageProperties(job, background), ...(usage && { usage }) }
 }
 
 function base64Of({ bytes }: EncodedPicture): string {
@@ -126,8 +126,8 @@ function event(
   role: Frame['role'],
 ): Frame {
   const type = `${job.eventPrefix}.${name}`
-  const traits = traitsOf(job, encoded.background)
-  const data = { type, b64_json: base64Of(encoded), created_at: job.createdAt, ...traits, ...more }
+  const properties = imageProperties(job, encoded.background)
+  const data = { type, b64_json: base64Of(encoded), created_at: job.createdAt, ...properties, ...more }
   return namedEvent(type, data, 'first', role)
 }
 

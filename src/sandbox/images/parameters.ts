@@ -56,13 +56,13 @@ export function readParameters(
 ): ImageParameters {
   const { body } = request
   /** The value of a field, or the contract's default. */
-  const wordOf = (name: string) => textOf(body[name]) || String(fields[name]?.default)
+  const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
   const family = familyOf(model)
   const prompt = textOf(body['prompt'])
   const ofModel = scenarios.find((scenario) => model === `sandbox-${scenario}`)
   const scenario = askedFor(scenarios, scenarioHeader(request), prompt) ?? ofModel
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
-  const word = wordOf('quality')
+  const word = textField('quality')
   const quality = synonyms[word] ?? (word as Quality)
   const { detail, encoderQuality } = qualities[quality]
   return {
@@ -70,16 +70,16 @@ export function readParameters(
     prompt,
     scenario,
     count: numberOf(body['n']) ?? 1,
-    size: sizeOf(wordOf('size')),
+    size: sizeOf(textField('size')),
     quality,
     detail,
-    format: wordOf('output_format') as ImageFormat,
+    format: textField('output_format') as ImageFormat,
     encoderQuality: numberOf(body['output_compression']) ?? encoderQuality,
-    background: wordOf('background') as ImageParameters['background'],
-    isUrl: !isModelA(family) && wordOf('response_format') === 'url',
+    background: textField('background') as ImageParameters['background'],
+    isUrl: !isModelA(family) && textField('response_format') === 'url',
     streams: body['stream'] === true && !request.ignoresStream,
     partials: numberOf(body['partial_images']) ?? 0,
-    isVivid: fields['style'] === undefined || wordOf('style') === 'vivid',
+    isVivid: fields['style'] === undefined || textField('style') === 'vivid',
   }
 }
 

@@ -8,7 +8,7 @@ import { defaultTextModel, textModel } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { countItem, inputItems, readRequest } from './read-request.ts'
-import { asksForLogprobs, topLogprobs } from './output-items.ts'
+import { wantsLogprobs, topLogprobs } from './output-items.ts'
 import { conversationId, planResponse, type ResponsePlan } from './plan-response.ts'
 import { breakOffEvents, eventFrames, responseEvents } from './response-events.ts'
 import type { ResponseStore, StoredResponse } from './response-store.ts'
@@ -39,7 +39,7 @@ export function createResponse(
   const answer = composeAnswer(textRequest, budget)
   // The reply repeats the request, all but its input.
   budget.spendOn({ ...body, input: undefined })
-  if (asksForLogprobs(body)) budget.spend(answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
+  if (wantsLogprobs(body)) budget.spend(answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
   const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
   const plan = planResponse(body, answer, {
     id: `resp_${seededHex(48, seed, 'responses', request.number)}`,

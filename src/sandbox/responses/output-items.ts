@@ -46,7 +46,7 @@ function messageItem(
   newId: NewId,
 ): OutputItem {
   const tokens = part.kind === 'image' ? [] : part.tokens
-  const isScored = part.kind === 'text' && asksForLogprobs(body)
+  const isScored = part.kind === 'text' && wantsLogprobs(body)
   const logprobs = isScored ? tokens.map((token) => logprobOf(token, topLogprobs(body))) : []
   const content =
     part.kind === 'refusal'
@@ -69,7 +69,7 @@ function callItem(
 }
 
 /** Whether every token of the text comes with its log probability. */
-export function asksForLogprobs(body: JsonObject): boolean {
+export function wantsLogprobs(body: JsonObject): boolean {
   return topLogprobs(body) > 0 || listOf(body['include']).includes('message.output_text.logprobs')
 }
 

@@ -84,16 +84,16 @@ function paddingOf(random: Random): string {
 /** The events of one output item, from `added` to `done`, without sequence numbers. */
 function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
   const { item, tokens } = output
-  const place = { item_id: item['id'], output_index: index }
+  const location = { item_id: item['id'], output_index: index }
   yield { type: 'response.output_item.added', output_index: index, item: { ...item, ...emptied(item) } }
   const [part] = objectsOf(item['content'] ?? item['summary'])
-  if (part !== undefined) yield* partEvents(output, part, place)
+  if (part !== undefined) yield* partEvents(output, part, location)
   const call = callFields[textOf(item['type'])]
   if (call !== undefined) {
     const { field, prefix } = call
-    for (const delta of tokens) yield { type: `${prefix}.delta`, ...place, delta }
+    for (const delta of tokens) yield { type: `${prefix}.delta`, ...location, delta }
     const name = field === 'arguments' ? { name: item['name'] } : {}
-    yield { type: `${prefix}.done`, ...place, ...name, [field]: item[field] }
+    yield { type: `${prefix}.done`, ...location, ...name, [field]: item[field] }
   }
   yield { type: 'response.output_item.done', output_index: index, item }
 }
@@ -121,7 +121,7 @@ const partFields: Readonly<Record<string, { field: string; text: string; part: s
 function* partEvents(
   { tokens, logprobs }: OutputItem,
   part: JsonObject,
-  place: JsonObject,
+  location: JsonObject,
 ): Generator<JsonObject> {
   const fields = partFields[textOf(part['type'])]!
   const [field, prefix, partPrefix] = [
@@ -129,7 +129,7 @@ function* partEvents(
     `response.${fields.text}`,
     `response.${fields.part}_part`,
   ]
-  const at = { ...place, [fields.part === 'content' ? 'content_index' : 'summary_index']: 0 }
+  const at = { ...location, [fields.part === 'content' ? 'content_index' : 'summary_index']: 0 }
   // Log probabilities are only known of text, and there always, though the list may be empty.
   const scores = (some: readonly JsonObject[]) => (part['logprobs'] === undefined ? {} : { logprobs: some })
   yield { type: `${partPrefix}.added`, ...at, part: { ...part, ...scores([]), [field]: '' } }

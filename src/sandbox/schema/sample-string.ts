@@ -5,8 +5,8 @@ import { limitExceeded } from '../http/request-problem.ts'
 
 const words = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord', 'grove', 'harbor', 'island', 'juniper']
 
-const two = (random: Random, least: number, most: number) =>
-  String(least + Math.floor(random() * (most - least + 1))).padStart(2, '0')
+const two = (random: Random, min: number, max: number) =>
+  String(min + Math.floor(random() * (max - min + 1))).padStart(2, '0')
 const date = (random: Random) => `2026-${two(random, 1, 12)}-${two(random, 1, 28)}`
 const time = (random: Random) => `${two(random, 0, 23)}:${two(random, 0, 59)}:${two(random, 0, 59)}Z`
 const hex = (random: Random, length: number) =>
@@ -53,34 +53,34 @@ export type StringSampler = (schema: JsonObject, name: string) => string
 export function createStringSampler(random: Random, budget: Budget): StringSampler {
   const patterns = new Map<string, SamplePattern>()
   return (schema, name) => {
-    const least = numberOf(schema['minLength']) ?? 0
-    const most = numberOf(schema['maxLength']) ?? Infinity
+    const min = numberOf(schema['minLength']) ?? 0
+    const max = numberOf(schema['maxLength']) ?? Infinity
     const pattern = textOf(schema['pattern'])
     if (pattern !== '') {
       const known = patterns.get(pattern) ?? compilePattern(pattern, budget)
       patterns.set(pattern, known)
-      return patterned(known, random, least, most)
+      return patterned(known, random, min, max)
     }
     const format = textOf(schema['format'])
     if (Object.hasOwn(formats, format)) return formats[format]!(random)
-    budget.spend(Math.max(least, name.length))
-    return plain(random, name, least, most)
+    budget.spend(Math.max(min, name.length))
+    return plain(random, name, min, max)
   }
 }
 
-function plain(random: Random, name: string, least: number, most: number): string {
+function plain(random: Random, name: string, min: number, max: number): string {
   const label = name === '' ? '' : `${name.replaceAll('_', ' ')} `
   const word = pick(random, words)
   const full = `[sandbox] ${label}${word}`
-  const text = [...full].length > most ? word : full
-  return [...text.padEnd(least, ` ${word}`)].slice(0, most).join('').trimEnd().padEnd(least, 'x')
+  const text = [...full].length > max ? word : full
+  return [...text.padEnd(min, ` ${word}`)].slice(0, max).join('').trimEnd().padEnd(min, 'x')
 }
 
 /** Repeats are made longer until the text is long enough; the pattern outranks a length it cannot meet. */
-function patterned(sample: SamplePattern, random: Random, least: number, most: number): string {
+function patterned(sample: SamplePattern, random: Random, min: number, max: number): string {
   for (let extra = 0; extra < 40; extra++) {
-    const text = sample(random, extra < 20 ? extra : least)
-    if (text.length >= least && text.length <= most) return text
+    const text = sample(random, extra < 20 ? extra : min)
+    if (text.length >= min && text.length <= max) return text
   }
   return sample(random, 0)
 }
@@ -217,7 +217,7 @@ function characterClass(reader: Reader): readonly string[] {
     if (reader.pattern[reader.at] === '-' && reader.pattern[reader.at + 1] !== ']' && from.length === 1) {
       reader.at++
       const to = member(reader)
-      reader.budget.spend(longestRange * 4)
+      reader.budget.spend(maxRange * 4)
       for (const character of range(from[0]!, to[0] ?? from[0]!)) members.add(character)
     } else {
       for (const character of from) members.add(character)
@@ -238,11 +238,11 @@ function member(reader: Reader): readonly string[] {
 }
 
 /** Of a longer range so many characters are enough to choose from. */
-const longestRange = 200
+const maxRange = 200
 
 function range(from: string, to: string): string[] {
   const [first, last] = [from.codePointAt(0)!, to.codePointAt(0)!]
-  return Array.from({ length: Math.max(1, Math.min(last - first + 1, longestRange)) }, (_, index) =>
+  return Array.from({ length: Math.max(1, Math.min(last - first + 1, maxRange)) }, (_, index) =>
     String.fromCodePoint(first + index),
   )
 }
@@ -251,9 +251,9 @@ function repeated(reader: Reader, write: SamplePattern): SamplePattern {
   const match = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(reader.pattern.slice(reader.at))
   if (match === null) return write
   reader.at += match[0].length
-  const [least, most] = limits(match)
+  const [min, max] = limits(match)
   return (random, extra) => {
-    const count = Math.min(least + extra, most)
+    const count = Math.min(min + extra, max)
     let text = ''
     for (let round = 0; round < count; round++) {
       reader.budget.spend(1)

@@ -92,9 +92,9 @@ function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
   const declared = Object.keys(properties)
   budget.spend(declared.length + order.length + listOf(schema['required']).length)
   const required = new Set(listOf(schema['required']))
-  const most = numberOf(schema['maxProperties']) ?? Infinity
+  const max = numberOf(schema['maxProperties']) ?? Infinity
   const names = ordered(declared, order)
-  let optional = most - required.size
+  let optional = max - required.size
   const chosen = names.filter(
     (name) => required.has(name) || (situation.depth < optionalDepth && optional-- > 0),
   )
@@ -102,8 +102,8 @@ function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
   const unnamed = [...required].filter((name) => typeof name === 'string' && !Object.hasOwn(properties, name))
   const all = [...chosen, ...(unnamed as string[])]
   const extra = isObject(schema['additionalProperties']) ? schema['additionalProperties'] : {}
-  const least = numberOf(schema['minProperties']) ?? 0
-  for (let index = 1; all.length < least; index++) {
+  const min = numberOf(schema['minProperties']) ?? 0
+  for (let index = 1; all.length < min; index++) {
     budget.spend(costOfValue)
     all.push(`extra_${index}`)
   }
@@ -125,10 +125,10 @@ function ordered(names: readonly string[], order: readonly unknown[]): readonly 
 function sampleArray(schema: JsonObject, situation: Situation): unknown[] {
   const inner = { ...situation, depth: situation.depth + 1 }
   const first = listOf(schema['prefixItems']).map((item) => sample(item, inner))
-  const least = numberOf(schema['minItems']) ?? Number(schema['contains'] !== undefined)
-  const most = numberOf(schema['maxItems']) ?? Infinity
-  const wanted = schema['items'] === false ? first.length : Math.min(Math.max(least, first.length, 1), most)
-  const values = first.slice(0, most)
+  const min = numberOf(schema['minItems']) ?? Number(schema['contains'] !== undefined)
+  const max = numberOf(schema['maxItems']) ?? Infinity
+  const wanted = schema['items'] === false ? first.length : Math.min(Math.max(min, first.length, 1), max)
+  const values = first.slice(0, max)
   const isUnique = schema['uniqueItems'] === true
   const seen = new Set(isUnique ? values.map((value) => JSON.stringify(value)) : [])
   for (let tries = 0; values.length < wanted && tries < wanted * 50; tries++) {
@@ -147,14 +147,14 @@ function sampleNumber(schema: JsonObject, random: Random, whole: boolean): numbe
   const step = numberOf(schema['multipleOf']) ?? (whole ? 1 : 0.01)
   const lower = boundOf(schema, 'minimum', 'exclusiveMinimum')
   const upper = boundOf(schema, 'maximum', 'exclusiveMaximum')
-  const least = lower?.value ?? Math.min(1, (upper?.value ?? Infinity) - 100 * step)
-  const most = upper?.value ?? (lower === undefined ? 100 : least + 100 * step)
-  let first = Math.ceil(rounded(least / step))
-  let last = Math.floor(rounded(most / step))
-  if (lower?.isOpen && rounded(first * step) <= least) first++
-  if (upper?.isOpen && rounded(last * step) >= most) last--
+  const min = lower?.value ?? Math.min(1, (upper?.value ?? Infinity) - 100 * step)
+  const max = upper?.value ?? (lower === undefined ? 100 : min + 100 * step)
+  let first = Math.ceil(rounded(min / step))
+  let last = Math.floor(rounded(max / step))
+  if (lower?.isOpen && rounded(first * step) <= min) first++
+  if (upper?.isOpen && rounded(last * step) >= max) last--
   // Between two bounds with no step in between only a fraction fits.
-  if (first > last) return (least + most) / 2
+  if (first > last) return (min + max) / 2
   return rounded((first + Math.floor(random() * (Math.min(last - first, 100) + 1))) * step)
 }
 
@@ -277,8 +277,8 @@ function mergeKeyword(name: string, left: unknown, right: unknown, budget: Budge
     const both = shared.map((property) => [property, { allOf: [left[property], right[property]] }] as const)
     return { ...left, ...right, ...Object.fromEntries(both) }
   }
-  const [least, most] = [numberOf(left), numberOf(right)]
-  if (least === undefined || most === undefined) return right
-  if (lowerBounds.has(name)) return Math.max(least, most)
-  return upperBounds.has(name) ? Math.min(least, most) : right
+  const [min, max] = [numberOf(left), numberOf(right)]
+  if (min === undefined || max === undefined) return right
+  if (lowerBounds.has(name)) return Math.max(min, max)
+  return upperBounds.has(name) ? Math.min(min, max) : right
 }

@@ -1,6 +1,6 @@
 import { videoLifetimeMinutes, type VideoState } from '../../contract/videos.ts'
 import type { LatencyProfile } from '../http/reply.ts'
-import { type VideoJob, sizeWord, sourceVideoId } from './video-job.ts'
+import { type VideoJob, sizeName, sourceVideoId } from './video-job.ts'
 
 /** How long a job waits and runs, and how soon it should be asked for again; milliseconds. */
 export interface Pacing {
@@ -91,7 +91,7 @@ export function videoObject(job: VideoJob, now: number): object {
     expires_at: expiryOf(id, expiresAt, now),
     prompt,
     seconds: String(film.seconds),
-    size: sizeWord(film),
+    size: sizeName(film),
     remixed_from_video_id: remixedFrom,
     error: state === 'failed' ? errorOf(job) : null,
     ...(scenario === 'spelling' && {

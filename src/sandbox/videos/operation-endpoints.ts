@@ -12,13 +12,13 @@ import { numberOf, objectOf, objectsOf, textOf, type JsonObject } from '../json-
 import type { SandboxRequest } from '../request.ts'
 import {
   firstPrompt,
-  longestFilmSeconds,
+  maxFilmSeconds,
   type Film,
   operationName,
   videoScenarioOf,
   fileIdOf,
   parseFileId,
-  shownFilms,
+  availableFilms,
   type VideoJob,
 } from './video-job.ts'
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
@@ -77,10 +77,10 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
 
 function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'seconds'> {
   const seconds = numberOf(parameters['durationSeconds']) ?? defaults.seconds
-  if (seconds > longestFilmSeconds) {
+  if (seconds > maxFilmSeconds) {
     throw invalidField(
       'parameters.durationSeconds',
-      `must be at most ${longestFilmSeconds} in the sandbox, not ${seconds}`,
+      `must be at most ${maxFilmSeconds} in the sandbox, not ${seconds}`,
     )
   }
   const resolution = textOf(parameters['resolution']) || defaults.resolution
@@ -146,17 +146,17 @@ const withheldReason =
 
 /** @param origin what the addresses of the videos begin with: `http://127.0.0.1:PORT` */
 function done(job: VideoJob, origin: string): object {
-  const shown = shownFilms(job)
-  const samples = Array.from({ length: shown }, (_, index) => ({
+  const available = availableFilms(job)
+  const samples = Array.from({ length: available }, (_, index) => ({
     video: { uri: `${origin}/v1beta/files/${fileIdOf(job, index)}:download?alt=media` },
   }))
-  const withheld = job.scenario === 'empty' ? 0 : job.films.length - shown
+  const withheld = job.scenario === 'empty' ? 0 : job.films.length - available
   return {
     done: true,
     response: {
       '@type': responseType,
       generateVideoResponse: {
-        ...(shown > 0 && { generatedSamples: samples }),
+        ...(available > 0 && { generatedSamples: samples }),
         ...(withheld > 0 && {
           raiMediaFilteredCount: withheld,
           raiMediaFilteredReasons: Array.from({ length: withheld }, () => withheldReason),
@@ -192,12 +192,12 @@ export async function serveFile(request: SandboxRequest, service: VideoService):
 
 async function findFile({ params }: SandboxRequest, { jobs, clock }: VideoService): Promise<Film> {
   const fileId = params['file']!
-  const place = parseFileId(fileId)
-  const job = place && (await jobs.find(place.id))
-  if (place !== undefined && job?.kind === 'operation') {
+  const fileRef = parseFileId(fileId)
+  const job = fileRef && (await jobs.find(fileRef.id))
+  if (fileRef !== undefined && job?.kind === 'operation') {
     const { state, expiresAt = Infinity } = jobStateAt(job, clock.now())
-    const isThere = state === 'completed' && clock.now() < expiresAt && place.index < shownFilms(job)
-    if (isThere) return job.films[place.index]!
+    const isThere = state === 'completed' && clock.now() < expiresAt && fileRef.index < availableFilms(job)
+    if (isThere) return job.films[fileRef.index]!
   }
   throw new RequestProblem(404, `The file ${fileId.slice(0, 100)} does not exist or has expired.`)
 }

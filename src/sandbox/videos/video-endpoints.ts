@@ -6,14 +6,14 @@ import { textOf } from '../json-value.ts'
 import type { SandboxRequest } from '../request.ts'
 import {
   firstPrompt,
-  longestFilmSeconds,
+  maxFilmSeconds,
   videoScenarioOf,
-  sizeWord,
+  sizeName,
   withChange,
   type Film,
   type VideoJob,
   sourceVideoId,
-  shownFilms,
+  availableFilms,
 } from './video-job.ts'
 import { checkImage } from '../images/check-images.ts'
 import { videoObject, jobStateAt } from './job-state.ts'
@@ -64,8 +64,8 @@ function newVideoId(request: SandboxRequest, service: VideoService): string {
 function readSeconds(value: unknown): number {
   const text = String(value ?? defaults.seconds)
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (seconds >= 1 && seconds <= longestFilmSeconds) return seconds
-  throw invalidField('seconds', `must be a whole number from 1 to ${longestFilmSeconds} in the sandbox`)
+  if (seconds >= 1 && seconds <= maxFilmSeconds) return seconds
+  throw invalidField('seconds', `must be a whole number from 1 to ${maxFilmSeconds} in the sandbox`)
 }
 
 /** The image that the video starts from, as a file of the form. */
@@ -94,10 +94,10 @@ export async function remixVideo(request: SandboxRequest, service: VideoService)
   if (state !== 'completed') {
     throw invalidVideo(`The video ${source.id} is not completed: it is ${state}.`, 'video_not_completed')
   }
-  if (shownFilms(source) === 0)
+  if (availableFilms(source) === 0)
     throw invalidVideo(`The operation ${source.id} has no video.`, 'video_missing')
   const film = source.films[0]!
-  const [width, height] = sizeWord(film).split('x').map(Number) as [number, number]
+  const [width, height] = sizeName(film).split('x').map(Number) as [number, number]
   const prompt = textOf(body['prompt'])
   const changed = { ...film, prompts: withChange(film.prompts, prompt), width, height }
   const id = newVideoId(request, service)
@@ -170,10 +170,10 @@ export async function listVideos({ query }: SandboxRequest, service: VideoServic
 }
 
 function readLimit(text: string | null): number {
-  if (text === null) return videoListLimit.usual
+  if (text === null) return videoListLimit.default
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN
-  if (limit <= videoListLimit.most) return limit
-  throw invalidField('limit', `must be from 0 to ${videoListLimit.most}`)
+  if (limit <= videoListLimit.max) return limit
+  throw invalidField('limit', `must be from 0 to ${videoListLimit.max}`)
 }
 
 /**
@@ -198,7 +198,7 @@ export async function serveContent(request: SandboxRequest, service: VideoServic
       code: 'video_expired',
     })
   }
-  if (shownFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
+  if (availableFilms(job) === 0) throw new RequestProblem(404, 'This job has no video.')
   const film = job.films[0]!
   return serveBytes(request, await service.films[variant === 'video' ? 'video' : 'still'](film))
 }

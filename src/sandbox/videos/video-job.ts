@@ -33,7 +33,7 @@ const videoScenarios = [
 type VideoScenario = (typeof videoScenarios)[number]
 
 /** The longest video; the specification sets no limit, a stand-in should. */
-export const longestFilmSeconds = 60
+export const maxFilmSeconds = 60
 
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const side = v.pipe(wholeNumber, v.minValue(16), v.maxValue(4096), v.multipleOf(2))
@@ -45,7 +45,7 @@ const filmSchema = v.object({
   seed: v.string(),
   width: side,
   height: side,
-  seconds: v.pipe(wholeNumber, v.minValue(1), v.maxValue(longestFilmSeconds)),
+  seconds: v.pipe(wholeNumber, v.minValue(1), v.maxValue(maxFilmSeconds)),
 })
 
 /** A video before it is drawn: all that decides its pixels. */
@@ -73,7 +73,7 @@ export const jobSchema = v.object({
 export type VideoJob = Readonly<v.InferOutput<typeof jobSchema>>
 
 /** The size word of the Video object, which has one for each way up (specification, resource Video). */
-export function sizeWord({ width, height }: Film): string {
+export function sizeName({ width, height }: Film): string {
   return known.has(`${width}x${height}`) ? `${width}x${height}` : width > height ? '1280x720' : '720x1280'
 }
 
@@ -82,7 +82,7 @@ const known = new Set<unknown>(videoCreateEndpoint.fields['size']?.values)
 /** Of a prompt, so much decides the picture: a job stays small on the disk whatever is asked. */
 const decisiveLength = 2000
 /** Remixes of remixes keep so many of their changes. */
-const mostChanges = 8
+const maxChanges = 8
 
 /** The prompts of a video that is made from nothing but its own. */
 export function firstPrompt(prompt: string): Film['prompts'] {
@@ -91,7 +91,7 @@ export function firstPrompt(prompt: string): Film['prompts'] {
 
 /** The prompts of a remix. */
 export function withChange([first, ...changes]: Film['prompts'], prompt: string): Film['prompts'] {
-  return [first, ...[...changes, prompt.slice(0, decisiveLength)].slice(-mostChanges)]
+  return [first, ...[...changes, prompt.slice(0, decisiveLength)].slice(-maxChanges)]
 }
 
 /** The name of an operation, by which its state is asked for. */
@@ -152,7 +152,7 @@ export function videoScenarioOf(
 }
 
 /** Videos that the scenario leaves of those made. */
-export function shownFilms({ scenario, films }: VideoJob): number {
+export function availableFilms({ scenario, films }: VideoJob): number {
   if (scenario === 'filtered' || scenario === 'empty') return 0
   return scenario === 'fewer' ? films.length - 1 : films.length
 }

@@ -127,7 +127,7 @@ describe('how long is waited', () => {
   test('is never less than the shortest wait, whatever chance says', async () => {
     const clock = fakeClock({ random: () => 0 })
     const { waits } = await waited([running(), completed], { firstWaitS: 0.1 }, { clock })
-    expect(waits).toEqual([pollSeconds.shortest])
+    expect(waits).toEqual([pollSeconds.min])
   })
 
   test.for<[Record<string, string>, number]>([

@@ -159,7 +159,7 @@ test('an image that is sent twice is saved twice, with a word', async () => {
   const workspace = workspaceAt(sandbox)
   const { code, err } = await workspace.run(['create', ...stream, '-o', 'x.png', 'A kite'])
   expect([code, workspace.files(), sandbox.created()]).toEqual([0, ['x-2.png', 'x.png'], 1])
-  expect(err).toContain('2 images came, 1 was asked for.')
+  expect(err).toContain('2 images received, 1 requested.')
 })
 
 test.each([

@@ -40,7 +40,7 @@ test.each<[string, () => readonly ServerReply[]]>([
   expect([code, out]).toEqual([0, `${numbered(10).join('\n')}\n`])
   expect(workspace.files().toSorted()).toEqual(numbered(10).toSorted())
   const warnings = err.split('\n').filter((line) => line.startsWith('warning:'))
-  expect(warnings).toEqual(['warning: 300 images came, 1 was asked for; the first 10 are kept.'])
+  expect(warnings).toEqual(['warning: 300 images received, 1 requested; the first 10 are kept.'])
 })
 
 test('more than one request can make are kept where they were asked for', async () => {
@@ -48,7 +48,7 @@ test('more than one request can make are kept where they were asked for', async 
   const words = ['create', '-m', 'm', '--no-validate', '-n', '12', '-o', '{index}.png', 'A kite']
   const { code, err } = await workspace.run(words)
   expect([code, workspace.files().length]).toEqual([0, 12])
-  expect(err).toContain('warning: 15 images came, 12 were asked for; the first 12 are kept.')
+  expect(err).toContain('warning: 15 images received, 12 requested; the first 12 are kept.')
 })
 
 test('of previews no more are kept than one request can ask for', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
+import type { EndpointName } from '../../../src/sandbox/faults/fault-rule.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { videoWorkspace } from './video-run.ts'

@@ -74,7 +74,7 @@ test('one video asked and 300 answered: four are kept, and the others told', asy
   const names = ['x.mp4', 'x-2.mp4', 'x-3.mp4', 'x-4.mp4']
   expect([code, out]).toEqual([0, `${names.join('\n')}\n`])
   expect(workspace.files().toSorted()).toEqual(names.toSorted())
-  expect(err).toContain('warning: 300 videos came, 1 was asked for; the first 4 are kept.')
+  expect(err).toContain('warning: 300 videos received, 1 requested; the first 4 are kept.')
 })
 
 test('of a job that was started elsewhere nobody knows how many videos were asked for', async () => {
@@ -84,5 +84,5 @@ test('of a job that was started elsewhere nobody knows how many videos were aske
   const workspace = videoWorkspace(await localServer([json(done)]))
   const { code, err } = await workspace.run(['wait', operation, '-o', 'x-{index}.mp4'])
   expect([code, workspace.files().length]).toEqual([0, 100])
-  expect(err).toContain('warning: 101 videos came; the first 100 are kept.')
+  expect(err).toContain('warning: 101 videos received; the first 100 are kept.')
 })

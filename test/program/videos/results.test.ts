@@ -120,10 +120,10 @@ test('fewer videos than were asked for are a result, and worth a word; with --st
   const [server, strict] = await Promise.all([localServer(replies()), localServer(replies())])
   const kind = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
   expect(kind.code).toBe(0)
-  expect(JSON.parse(kind.out)).toMatchObject({ warnings: ['2 videos came, 3 were asked for.'] })
+  expect(JSON.parse(kind.out)).toMatchObject({ warnings: ['2 videos received, 3 requested.'] })
   const strictly = await videoWorkspace(strict).run([...several, '-o', 'x.mp4', '--strict'])
   expect([strictly.code, strictly.out]).toEqual([9, 'x-1.mp4\nx-2.mp4\n'])
-  expect(strictly.err).toContain('2 videos came, 3 were asked for.')
+  expect(strictly.err).toContain('2 videos received, 3 requested.')
 })
 
 test('where filters hold back everything the generation has failed', async () => {

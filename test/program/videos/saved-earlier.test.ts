@@ -91,7 +91,7 @@ describe('a wait for videos that are there', () => {
     const server = await localServer([started, finished(['/a.mp4']), film()])
     const workspace = videoWorkspace(server)
     const first = JSON.parse((await workspace.run([...several, '--json'])).out) as object
-    expect(first).toMatchObject({ warnings: ['1 video came, 2 were asked for.'] })
+    expect(first).toMatchObject({ warnings: ['1 video received, 2 requested.'] })
     expect(JSON.parse((await workspace.run(['wait', '--last', '--json'])).out)).toEqual({
       ...first,
       command: 'video wait',

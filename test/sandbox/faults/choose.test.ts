@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createFaultChooser, type FaultTarget } from '../../../src/sandbox/faults/choose.ts'
-import type { FaultRule } from '../../../src/sandbox/faults/rule.ts'
+import type { FaultRule } from '../../../src/sandbox/faults/fault-rule.ts'
 
 const target: FaultTarget = { endpoint: 'responses', model: 'm', idempotencyKey: undefined }
 

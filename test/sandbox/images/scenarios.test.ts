@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
+import type { EndpointName } from '../../../src/sandbox/faults/fault-rule.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { create, edit, part } from '../../support/image-calls.ts'
 import { eventsOf, runningSandbox, type Json } from '../../support/running-sandbox.ts'

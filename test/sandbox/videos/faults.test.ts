@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EndpointName } from '../../../src/sandbox/faults/rule.ts'
+import type { EndpointName } from '../../../src/sandbox/faults/fault-rule.ts'
 import type { FaultRule, Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { call, runningSandbox, type Answer } from '../../support/running-sandbox.ts'
 import { fetchBytes, makeVideo, operate, remix } from '../../support/video-calls.ts'

@@ -122,19 +122,19 @@ const samples = 256
  * twice as fine and half as high. The coarse ones stay the same when finer ones are added.
  * @param octaves how many
  */
-export function raggedLine(random: Random, octaves: number): (place: number) => number {
+export function raggedLine(random: Random, octaves: number): (position: number) => number {
   const heights = Array.from({ length: samples }, () => random() * 2 - 1)
   const start = random() * samples
-  const heightAt = (place: number) => heights[((place % samples) + samples) % samples]!
-  const smooth = (place: number) => {
-    const floor = Math.floor(place)
-    const share = place - floor
+  const heightAt = (position: number) => heights[((position % samples) + samples) % samples]!
+  const smooth = (position: number) => {
+    const floor = Math.floor(position)
+    const share = position - floor
     return heightAt(floor) + (heightAt(floor + 1) - heightAt(floor)) * share * share * (3 - 2 * share)
   }
-  return (place) => {
+  return (position) => {
     let sum = 0
     for (let octave = 0; octave < octaves; octave++) {
-      sum += smooth(start + place * 2 ** octave + octave * 37.3) / 2 ** octave
+      sum += smooth(start + position * 2 ** octave + octave * 37.3) / 2 ** octave
     }
     return sum / 1.6
   }

@@ -241,9 +241,9 @@ function paintCraters(scene: Scene, moon: Sun): void {
   const colour = blend(palette.light, palette.sky[2]!, 0.22)
   for (let crater = 0; crater < count(scene, 8); crater++) {
     const [angle, reach] = [random() * 2 * Math.PI, random() * 0.7 * moon.radius]
-    const place = { x: moon.x + Math.cos(angle) * reach, y: moon.y + Math.sin(angle) * reach }
+    const position = { x: moon.x + Math.cos(angle) * reach, y: moon.y + Math.sin(angle) * reach }
     const radius = moon.radius * (0.08 + 0.14 * random())
-    paintDisc(canvas, { ...place, radius, colour, opacity: 0.7, softness: 0.4 })
+    paintDisc(canvas, { ...position, radius, colour, opacity: 0.7, softness: 0.4 })
   }
 }
 
@@ -255,9 +255,9 @@ function paintClouds({ canvas, palette, chance }: Scene, depth: number): void {
     const x = random() * canvas.wide
     const [y, width] = [(0.12 + 0.6 * random()) * depth, 0.1 + 0.16 * random()]
     for (let puff = 0; puff < 9; puff++) {
-      const place = random() * 2 - 1
-      const centre = { x: x + place * width, y: y - random() * 0.02 }
-      paintDisc(canvas, { ...centre, radius: width * (0.65 - 0.4 * Math.abs(place)), ...look })
+      const position = random() * 2 - 1
+      const centre = { x: x + position * width, y: y - random() * 0.02 }
+      paintDisc(canvas, { ...centre, radius: width * (0.65 - 0.4 * Math.abs(position)), ...look })
     }
   }
 }

@@ -38,9 +38,9 @@ export function blend(from: Colour, to: Colour, share: number): Colour {
 
 /** A place on a slope of several colours, 0 for the first and 1 for the last. */
 export function along(colours: readonly Colour[], share: number): Colour {
-  const place = Math.min(1, Math.max(0, share)) * (colours.length - 1)
-  const first = Math.min(Math.floor(place), colours.length - 2)
-  return blend(colours[first]!, colours[first + 1]!, place - first)
+  const position = Math.min(1, Math.max(0, share)) * (colours.length - 1)
+  const first = Math.min(Math.floor(position), colours.length - 2)
+  return blend(colours[first]!, colours[first + 1]!, position - first)
 }
 
 /** The colours of one picture. */

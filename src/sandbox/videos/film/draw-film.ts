@@ -5,7 +5,7 @@ import { seededRandom } from '../../seeded-random.ts'
 import type { Film } from '../video-job.ts'
 import {
   keyPicture,
-  mostMacroblocks,
+  maxMacroblocks,
   movedPicture,
   pictureSet,
   sequenceSet,
@@ -19,13 +19,13 @@ const framesPerSecond = 24
 
 /** How far the camera goes: in heights or widths of the picture (the shorter one) a second, and at most in widths. */
 const speed = 0.07
-const mostWidths = 0.4
+const maxWidths = 0.4
 
 /** How much of the old colours a remix takes away. Nothing of another scene shows through: the shape stays. */
 const change = { colours: 0.85, scene: 0 } as const
 
 /** A larger scene, of a video in 4k, is drawn at half its size: the whole would hold up other requests. */
-const mostPixels = 5_000_000
+const maxPixels = 5_000_000
 
 /**
  * Draws a video: a camera that slowly passes a scene, as H.264 in an MP4. The same film gives the same bytes. Takes a
@@ -82,7 +82,7 @@ export function filmScene(film: Film): Pixels {
   const width = formatOf(film).columns * 16
   const plan = (prompt: string) => ({ seed: [seed], prompt, isVivid: true })
   const [first, ...changes] = prompts
-  const scale = width * height > mostPixels ? 2 : 1
+  const scale = width * height > maxPixels ? 2 : 1
   const scene = drawScene({ ...plan(first), width: width / scale, height: height / scale, detail: 2 })
   const painted = changes.reduce(
     (picture, prompt) =>
@@ -112,8 +112,8 @@ function formatOf(film: Film): Format {
 
 /** Columns of the scene that the camera passes beyond the first picture; even. */
 function panLength({ width, height, seconds }: Film): number {
-  const room = Math.floor(mostMacroblocks / Math.ceil(height / 16)) * 16 - width
-  const length = Math.min(speed * seconds * Math.min(width, height), mostWidths * width, room)
+  const room = Math.floor(maxMacroblocks / Math.ceil(height / 16)) * 16 - width
+  const length = Math.min(speed * seconds * Math.min(width, height), maxWidths * width, room)
   return Math.max(0, Math.round(length / 2) * 2)
 }
 

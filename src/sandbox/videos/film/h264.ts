@@ -24,7 +24,7 @@ const levels = [
   [40, 8192],
   [51, 36_864],
 ] as const
-export const mostMacroblocks = levels.at(-1)![1]
+export const maxMacroblocks = levels.at(-1)![1]
 
 /** The sequence parameter set (clause 7.3.2.1): what a decoder must know before the first picture. */
 export function sequenceSet({ width, height, columns, rows }: Format): Uint8Array {

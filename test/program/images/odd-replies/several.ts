@@ -11,7 +11,7 @@ export const severalReplies: readonly OddReply[] = [
     words: three,
     reply: images(red, blue),
     exit: 0,
-    says: /2 images came, 3 were asked for/,
+    says: /2 images received, 3 requested/,
     files: { 'x-1.png': red, 'x-2.png': blue },
   },
   {
@@ -19,7 +19,7 @@ export const severalReplies: readonly OddReply[] = [
     words: three,
     reply: images(red),
     exit: 0,
-    says: /1 image came, 3 were asked for/,
+    says: /1 image received, 3 requested/,
     files: { 'x-1.png': red },
   },
   {
@@ -34,7 +34,7 @@ export const severalReplies: readonly OddReply[] = [
     name: 'more than asked',
     reply: images(red, blue),
     exit: 0,
-    says: /2 images came, 1 was asked for/,
+    says: /2 images received, 1 requested/,
     files: { 'x.png': red, 'x-2.png': blue },
   },
   {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultActionNames, parseFaultRules } from '../../../src/sandbox/faults/rule.ts'
+import { faultActionNames, parseFaultRules } from '../../../src/sandbox/faults/fault-rule.ts'
 import type { ModelgateError } from '../../../src/errors.ts'
 
 const errorOf = (value: unknown): ModelgateError => {
