@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { hideHeader } from '../../src/gateway/trace.ts'
-import { sendRequest } from '../../src/gateway/send-request.ts'
+import { hideHeader, sendRequest } from '../../src/gateway/send-request.ts'
 import { localServer } from '../support/local-server.ts'
 import { json } from '../support/server-replies.ts'
 import { testGateway, textRequest } from './test-gateway.ts'

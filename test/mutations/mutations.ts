@@ -131,7 +131,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'debug-key-headers',
-    file: 'src/gateway/trace.ts',
+    file: 'src/gateway/send-request.ts',
     before: `/authorization|cookie|key|token|secret|signature/i`,
     after: `/authorization|cookie|token|secret|signature/i`,
     tests: ['test/gateway/trace.test.ts'],

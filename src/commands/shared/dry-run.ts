@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
-import { wireRequest } from '../../gateway/send-request.ts'
-import { hideHeader } from '../../gateway/trace.ts'
+import { wireRequest, hideHeader } from '../../gateway/send-request.ts'
 import type { ImagePart } from '../../operations/image-request.ts'
 import { type Gate, sanitise, sanitiseJson } from '../../output/gate.ts'
 import type { CommonOptions } from './common-options.ts'

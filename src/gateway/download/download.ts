@@ -15,7 +15,7 @@ import { createBase64Decoder, maxResultBytes, readDataUrl } from '../base64.ts'
 import { readBody } from '../reply-body.ts'
 import { pauseBeforeRetry } from '../retry.ts'
 import { startTotalLimit } from '../time-limits.ts'
-import { createTrace } from '../trace.ts'
+import { createTrace } from '../send-request.ts'
 
 export interface DownloadOptions {
   /** Larger content is refused. */

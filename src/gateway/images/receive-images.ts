@@ -4,7 +4,7 @@ import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { readBody } from '../reply-body.ts'
 import { brokenError, sendRequest } from '../send-request.ts'
-import { createImageCollector, type ImageCollector } from './collector.ts'
+import { createImageCollector, type ImageCollector } from './assembler.ts'
 import type { ImageReceiver, ImageReply, ImageWriter } from './image-receiver.ts'
 import { createReplyReader, type ReplyReader } from './reply-reader.ts'
 

@@ -24,7 +24,7 @@ import {
   wordIn,
   type JobReport,
 } from './job-fields.ts'
-import { countVideos } from './video-sources.ts'
+import { countVideos } from './fetch-video.ts'
 
 /** The job that a request is about: a known one by its id, or a new one. */
 export interface AskedJob {

@@ -1,5 +1,5 @@
 import { ModelgateError } from '../../../src/errors.ts'
-import { createImageCollector, type ImageCollector } from '../../../src/gateway/images/collector.ts'
+import { createImageCollector, type ImageCollector } from '../../../src/gateway/images/assembler.ts'
 import { createReplyReader } from '../../../src/gateway/images/reply-reader.ts'
 import { createImageResults } from './album.ts'
 

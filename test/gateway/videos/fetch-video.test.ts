@@ -6,9 +6,10 @@ import {
   createVideoFetcher,
   createVideoDownload,
   type FetchVideoOptions,
+  type VideoSource,
+  type VideoSources,
 } from '../../../src/gateway/videos/fetch-video.ts'
 import type { JobReport } from '../../../src/gateway/videos/job-fields.ts'
-import type { VideoSource, VideoSources } from '../../../src/gateway/videos/video-sources.ts'
 import { localServer, type LocalServer } from '../../support/local-server.ts'
 import {
   head,
