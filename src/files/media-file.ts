@@ -1,13 +1,13 @@
 import { ContractError, asSentence, ModelgateError } from '../errors.ts'
 import type { ContainerReader, Integrity } from './byte-steps.ts'
-import { describeContent, looksLikeText, sniffMediaType } from './media-type.ts'
+import { describeContent, looksLikeText, sniffMediaType, extensionOf } from './media-type.ts'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
-import { extensionOf, numberedName } from './file-name.ts'
+import { numberedName } from './file-name.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 
 /** Images or videos: how they are recognized, checked and described. */

@@ -147,3 +147,66 @@ export function describeContent(start: Buffer): string {
   if (/^[[{]/.test(text)) return 'a JSON document'
   return sniffMediaType(start) ?? (looksLikeText(start) ? 'text/plain' : 'data of an unknown type')
 }
+
+/** Extensions by media type. Where several extensions mean one type, the first is the one to write. */
+const extensions: Readonly<Record<string, readonly string[]>> = {
+  'image/png': ['png'],
+  'image/jpeg': ['jpg', 'jpeg', 'jpe'],
+  'image/gif': ['gif'],
+  'image/webp': ['webp'],
+  'image/avif': ['avif'],
+  'image/heic': ['heic'],
+  'image/heif': ['heif'],
+  'image/jxl': ['jxl'],
+  'image/bmp': ['bmp'],
+  'image/tiff': ['tif', 'tiff'],
+  'image/svg+xml': ['svg'],
+  'video/mp4': ['mp4', 'm4v'],
+  'video/webm': ['webm'],
+  'video/quicktime': ['mov', 'qt'],
+  'video/x-matroska': ['mkv'],
+  'video/x-msvideo': ['avi'],
+  'video/mpeg': ['mpg', 'mpeg'],
+  'video/mp2t': ['ts', 'm2ts', 'mts'],
+  'video/ogg': ['ogv'],
+  'audio/mpeg': ['mp3'],
+  'audio/mp4': ['m4a'],
+  'audio/aac': ['aac'],
+  'audio/wav': ['wav'],
+  'audio/ogg': ['ogg', 'oga', 'opus'],
+  'audio/flac': ['flac'],
+  'application/pdf': ['pdf'],
+  'application/zip': ['zip'],
+  'application/gzip': ['gz'],
+  'application/json': ['json'],
+  'text/plain': ['txt', 'text', 'log', 'md'],
+  'text/html': ['html', 'htm'],
+  'text/csv': ['csv'],
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': ['docx'],
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': ['xlsx'],
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation': ['pptx'],
+  'application/vnd.oasis.opendocument.text': ['odt'],
+  'application/epub+zip': ['epub'],
+}
+
+const mediaTypes = new Map(
+  Object.entries(extensions).flatMap(([mediaType, names]) => names.map((name) => [name, mediaType] as const)),
+)
+
+/** The extension to save a media type under, without the dot; parameters are ignored; `bin` when it is unknown. */
+export function extensionOf(mediaType: string): string {
+  const plain = mediaType.split(';', 1)[0]!.trim().toLowerCase()
+  return Object.hasOwn(extensions, plain) ? extensions[plain]![0]! : 'bin'
+}
+
+/** The media type that the extension of a name suggests: a guess, for content that cannot be inspected (a URL). */
+export function mediaTypeOfName(name: string): string | undefined {
+  return mediaTypes.get(/\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase() ?? '')
+}
+
+/** Office documents and e-books are zip files. Their bytes do not show which kind, so the name decides. */
+export function refineZip(mediaType: string, name: string): string {
+  const named = mediaTypeOfName(name)
+  const isContainer = named !== undefined && /openxml|opendocument|epub/.test(named)
+  return mediaType === 'application/zip' && isContainer ? named : mediaType
+}

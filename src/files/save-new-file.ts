@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import type { Context } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
 import type { WrittenFile } from './atomic-file.ts'
-import { extensionOf, numberedName } from './file-name.ts'
+import { numberedName } from './file-name.ts'
+import { extensionOf } from './media-type.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 
 export interface NewFile extends Partial<Rescue> {

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { FileError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
-import { extensionOf } from './file-name.ts'
+import { extensionOf } from './media-type.ts'
 import { damagedMedia, isVerified, type MediaFile, type MediaKind } from './media-file.ts'
 import { openRescueFile, type Rescue } from './open-atomic-file.ts'
 

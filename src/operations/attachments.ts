@@ -2,8 +2,7 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
-import { extensionOf, mediaTypeOfName, refineZip } from '../files/file-name.ts'
-import { sniffMediaType } from '../files/media-type.ts'
+import { extensionOf, mediaTypeOfName, refineZip, sniffMediaType } from '../files/media-type.ts'
 import { readInputFile } from '../files/input-file.ts'
 
 /** A file whose bytes go into the request. */

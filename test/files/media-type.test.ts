@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
-import { extensionOf, mediaTypeOfName, refineZip } from '../../src/files/file-name.ts'
-import { sniffMediaType } from '../../src/files/media-type.ts'
+import { extensionOf, mediaTypeOfName, refineZip, sniffMediaType } from '../../src/files/media-type.ts'
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1')
 const box = (brands: string) => latin1(`\0\0\0${String.fromCharCode(brands.length + 8)}ftyp${brands}rest`)
