@@ -17,6 +17,7 @@ import { makeImages, relayImages, takeExistingImages } from '../../operations/ma
 import type { Outcome } from '../../operations/operation.ts'
 import { createGate } from '../../output/gate.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
+import type { PreviewMode } from '../../output/preview/detect-protocol.ts'
 import { createReplyWriter } from '../../output/raw-output.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
 import { explainCommon, strictMeanings, suggestWords, type CommonOptions } from './common-options.ts'
@@ -33,9 +34,8 @@ export interface ImageOptions extends CommonOptions {
   allowPrivateUrls?: true
 }
 
-/** How a picture may be shown on a terminal. */
-export const previewModes = ['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off'] as const
-type PreviewMode = (typeof previewModes)[number]
+/** The values of `--preview`. */
+export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off']
 
 export function addImageOptions(command: Command): void {
   explainCommon(command, strictMeanings.images)
@@ -196,7 +196,7 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
 
 /** Pictures on the terminal, above their paths. */
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
-  const preview = createPreview(context, { mode: previewMode(options) })
+  const preview = createPreview(context, previewMode(options))
   // On one terminal the result, which is the path, stands below its picture as it is; below the last of several.
   const captionOf = (path: string, index: number, count: number) => {
     if (!context.stdout.isTerminal) return path

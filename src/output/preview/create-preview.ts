@@ -1,19 +1,28 @@
 import { inCi, type Context } from '../../context.ts'
 import type { PreviewMode } from './detect-protocol.ts'
-import type { Preview } from './drawing.ts'
 
-export interface PreviewOptions {
-  readonly mode: PreviewMode
-  /** Takes the line that says why a picture is not shown; standard error unless given. */
-  readonly notice?: (message: string) => void
+/** Shows pictures on the terminal. */
+export interface Preview {
+  /** Never throws. A picture that cannot be shown is skipped; the first one is reported. */
+  show(image: PreviewImage): Promise<void>
+}
+
+interface PreviewImage {
+  readonly bytes: Uint8Array
+  /** One line below the picture. */
+  readonly caption?: string
 }
 
 /**
- * Pictures beside the paths: on standard error, and only when that is a terminal and no CI runner's. `auto` shows none
- * on a terminal without cursor control (`TERM=dumb`).
+ * Shows pictures on standard error, if that is a terminal and not a CI runner's log; undefined otherwise. `auto` also
+ * needs cursor control, which `TERM=dumb` lacks.
+ * @param notice takes the reason why a picture is not shown
  */
-export function createPreview(context: Context, options: PreviewOptions): Preview | undefined {
-  const { mode, notice = (message) => context.stderr.write(`${message}\n`) } = options
+export function createPreview(
+  context: Context,
+  mode: PreviewMode,
+  notice = (message: string): void => void context.stderr.write(`${message}\n`),
+): Preview | undefined {
   if (mode === 'off' || !context.stderr.isTerminal || inCi(context.env)) return undefined
   if (mode === 'auto' && context.env.TERM === 'dumb') return undefined
   let isReported = false

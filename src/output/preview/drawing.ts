@@ -16,18 +16,6 @@ import {
   sixelPicture,
 } from './protocols.ts'
 
-export interface PreviewImage {
-  readonly bytes: Uint8Array
-  /** One line below the picture. */
-  readonly caption?: string
-}
-
-/** Shows pictures on the terminal. */
-export interface Preview {
-  /** Never throws: what cannot be shown is skipped, which is reported once. */
-  show(image: PreviewImage): Promise<void>
-}
-
 /** Turns images into what a terminal shows. */
 export interface Drawing {
   /**

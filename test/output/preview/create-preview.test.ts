@@ -21,7 +21,7 @@ async function show(
 ): Promise<Shown> {
   const context = testContext({ terminal: true, env })
   const notices: string[] = []
-  const preview = createPreview(context, { mode, notice: (message) => notices.push(message) })
+  const preview = createPreview(context, mode, (message) => void notices.push(message))
   for (const bytes of images) {
     await preview!.show({ bytes, ...(caption === undefined ? {} : { caption }) })
   }
@@ -161,7 +161,7 @@ test.each<[string, Uint8Array, string]>([
 test('a terminal that has gone away is no failure', async () => {
   const stderr = memorySink({ isTerminal: true })
   stderr.fail(new Error('gone'))
-  const preview = createPreview(testContext({ stderr }), { mode: 'blocks' })
+  const preview = createPreview(testContext({ stderr }), 'blocks')
   await expect(preview!.show({ bytes: tiny })).resolves.toBeUndefined()
 })
 
@@ -177,7 +177,7 @@ test.each<[PreviewMode, boolean, Record<string, string>]>([
   ['kitty', true, { CI: '1' }],
   ['auto', true, { TERM: 'dumb' }],
 ])('there is no preview with %s, a terminal: %s, %j', (mode, terminal, env) => {
-  expect(createPreview(testContext({ terminal, env }), { mode })).toBeUndefined()
+  expect(createPreview(testContext({ terminal, env }), mode)).toBeUndefined()
 })
 
 /** An environment inside a tmux that gives an answer. */
