@@ -48,51 +48,16 @@ const states = new Map(
  * which means a job that is still running (fault F2).
  */
 export function videoStateOf(word: string): VideoState | undefined {
-  return states.get(plainWord(word))
+  return states.get(normaliseState(word))
 }
 
-/** Without what makes no difference: letter case, blanks, and the name of an enumeration before the word. */
-function plainWord(word: string): string {
+/** Removes what makes no difference: letter case, blanks, and the prefix of an enumeration. */
+export function normaliseState(word: string): string {
   return word
     .trim()
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_')
     .replace(/^.*status_|^.*state_/, '')
-}
-
-/** Longer words of a gateway are cut. */
-const maxWordLength = 60
-
-/** The gateway's own word for a state, where it is another than the specification's. */
-export function otherWord(state: VideoState | 'unknown', word: string | null): string | undefined {
-  if (word === null || plainWord(word) === state) return undefined
-  // A character that is cut in two would be none.
-  return word
-    .trim()
-    .slice(0, maxWordLength)
-    .replace(/[\ud800-\udbff]$/, '')
-}
-
-/** What is known of a job's state. */
-interface KnownState {
-  readonly state: VideoState | 'unknown'
-  /** The gateway's own word for it. */
-  readonly status?: string | null
-  readonly progress?: number | null
-}
-
-/**
- * A state as every message shows it: the specification's word, and beside it the progress and what the gateway
- * calls it: `in_progress (45%, gateway says "rendering")`. What could act on a terminal is left to who prints it.
- */
-export function stateText({ state, status = null, progress = null }: KnownState): string {
-  const word = otherWord(state, status)
-  const isUnderWay = state === 'pending' || state === 'in_progress'
-  const details = [
-    ...(progress === null || !isUnderWay ? [] : [`${progress}%`]),
-    ...(word === undefined ? [] : [`gateway says ${JSON.stringify(word)}`]),
-  ]
-  return details.length === 0 ? state : `${state} (${details.join(', ')})`
 }
 
 /** Whether nothing more will happen to a job. */

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { stateText } from '../contract/video-state.ts'
+import { formatState } from '../events/video-state.ts'
 import type { VideoState } from '../contract/videos.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
@@ -47,7 +47,7 @@ export async function lookUpVideo(
       return reportsState ? failure : undefined
     }
     if (found.state === 'completed' || !reportsState) return undefined
-    return new ModelgateError('running', 'still_running', `The job ${id} is ${stateText(found)}.`, {
+    return new ModelgateError('running', 'still_running', `The job ${id} is ${formatState(found)}.`, {
       phase: 'wait',
       remoteId: id,
       hint: `To wait for it: ${resume(id)}`,
@@ -83,7 +83,7 @@ function lastState(state: VideoState, record: JobRecord): string {
   const { status, progress, checked_at, expires_at } = record
   const when = checked_at === null ? '' : `, at ${isoTime(checked_at)}`
   const until = expires_at === null ? '' : `; it was to be kept until ${isoTime(expires_at)}`
-  return `When it was last heard of${when}, it was ${stateText({ state, status, progress })}${until}.`
+  return `When it was last heard of${when}, it was ${formatState({ state, status, progress })}${until}.`
 }
 
 /** Where the videos have been saved, as sentences. */

@@ -1,4 +1,4 @@
-import { stateText } from '../contract/video-state.ts'
+import { formatState } from '../events/video-state.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
@@ -65,7 +65,7 @@ async function checkSource(
   const found = await lookUpJob(gateway, { id, kind })
   const { state } = found
   if (state === 'completed') return
-  throw new UsageError(`The video ${id} is ${stateText(found)}; only a completed video can be remixed.`, {
+  throw new UsageError(`The video ${id} is ${formatState(found)}; only a completed video can be remixed.`, {
     code: 'source_not_completed',
     remoteId: id,
     hint:

@@ -4,7 +4,7 @@ import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
-import { stateText } from '../contract/video-state.ts'
+import { formatState } from '../events/video-state.ts'
 import { sanitise } from './gate.ts'
 import { isoTime } from '../files/jobs/job-record.ts'
 import { roughTime } from './job-progress.ts'
@@ -80,7 +80,7 @@ function reportLines(document: VideoDocument, now: number): string[] {
     row('id', id),
     ...(model === null ? [] : [row('model', model)]),
     // No script needs the gateway's own name of a state unchanged: made safe everywhere.
-    row('state', sanitise(stateText({ state, status }))),
+    row('state', sanitise(formatState({ state, status }))),
     ...(progress === null ? [] : [row('progress', `${progress}%`)]),
     ...(expires_at === null ? [] : [row('expires', expiryText(expires_at, now))]),
     ...files.map(({ path }) => row('file', path)),

@@ -1,5 +1,6 @@
 import type { Clock } from '../context.ts'
-import { videoStateOf, stateText } from '../contract/video-state.ts'
+import { videoStateOf } from '../contract/video-state.ts'
+import { formatState } from '../events/video-state.ts'
 import type { LiveLine, Screen, Styles } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
 import type { VideoState } from '../contract/videos.ts'
@@ -103,7 +104,7 @@ function jobParts({ id, state, percent, startedAt, endsAt }: JobView, now: numbe
   const left = endsAt === null || state === 'completed' || state === 'failed' ? 0 : (endsAt - now) / 1000
   return {
     percent,
-    label: stateText({ state }),
+    label: formatState({ state }),
     details: [clockTime((now - startedAt) / 1000), ...leftText(left)],
     id,
   }
@@ -119,7 +120,7 @@ function jobText(view: JobView, now: number): string {
   const { id, state, status, percent } = view
   const [elapsed, ...left] = jobParts(view, now).details
   const done = percent === null || state === 'completed' ? [] : [`${percent}%`]
-  return `job ${id}: ${[stateText({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')}`
+  return `job ${id}: ${[formatState({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')}`
 }
 
 interface Sample {

@@ -1,5 +1,5 @@
 import type { JobSummary } from '../events/video.ts'
-import { otherWord, stateText } from '../contract/video-state.ts'
+import { gatewayState, formatState } from '../events/video-state.ts'
 import { isExpired, isoTime } from '../files/jobs/job-record.ts'
 import { sanitise } from './gate.ts'
 import { roughTime } from './job-progress.ts'
@@ -33,7 +33,7 @@ function fieldsOf(job: JobSummary, now: number): string[] {
     resultWord(job, now),
     model,
     prompt.slice(0, maxPrompt),
-    otherWord(state, status) ?? '',
+    gatewayState(state, status) ?? '',
   ].map(oneLine)
 }
 
@@ -57,14 +57,14 @@ interface Column {
 
 function terminalLines(jobs: readonly JobSummary[], now: number, columns: number): string[] {
   const ids = shortIds(jobs)
-  const words = jobs.map(({ state, status }) => oneLine(otherWord(state, status) ?? ''))
+  const words = jobs.map(({ state, status }) => oneLine(gatewayState(state, status) ?? ''))
   const column = (heading: string, cell: (job: JobSummary, at: number) => string): Column => ({
     heading,
     cells: jobs.map((job, at) => oneLine(cell(job, at))),
   })
   const all = [
     column('ID', (_, at) => ids[at]!),
-    column('STATE', ({ state }) => stateText({ state })),
+    column('STATE', ({ state }) => formatState({ state })),
     ...(words.some(Boolean) ? [column('GATEWAY SAYS', (_, at) => shortened(words[at]!, 24))] : []),
     column('DONE', ({ progress, state }) =>
       progress === null || state === 'completed' ? '' : `${progress}%`,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { VideoState } from '../../src/contract/videos.ts'
-import { otherWord, stateText } from '../../src/contract/video-state.ts'
+import { gatewayState, formatState } from '../../src/events/video-state.ts'
 
 test.each<[VideoState | 'unknown', string | null, string]>([
   ['in_progress', null, 'in_progress'],
@@ -14,19 +14,19 @@ test.each<[VideoState | 'unknown', string | null, string]>([
   ['unknown', null, 'unknown'],
   ['in_progress', 'constructor', 'in_progress (gateway says "constructor")'],
 ])('the state %s, which the gateway calls %j, is told as %s', (state, status, text) => {
-  expect(stateText({ state, status })).toBe(text)
+  expect(formatState({ state, status })).toBe(text)
 })
 
 test('progress is shown beside the word of the gateway', () => {
-  expect(stateText({ state: 'pending', progress: 0 })).toBe('pending (0%)')
-  expect(stateText({ state: 'pending', progress: 7, status: 'queued' })).toBe(
+  expect(formatState({ state: 'pending', progress: 0 })).toBe('pending (0%)')
+  expect(formatState({ state: 'pending', progress: 7, status: 'queued' })).toBe(
     'pending (7%, gateway says "queued")',
   )
-  expect(stateText({ state: 'failed', progress: 7 })).toBe('failed')
-  expect(stateText({ state: 'completed', progress: 100 })).toBe('completed')
+  expect(formatState({ state: 'failed', progress: 7 })).toBe('failed')
+  expect(formatState({ state: 'completed', progress: 100 })).toBe('completed')
 })
 
 test('no word fills the screen', () => {
-  expect(otherWord('in_progress', 'x'.repeat(5000))!.length).toBe(60)
-  expect(otherWord('in_progress', '😀'.repeat(5000))!.isWellFormed()).toBe(true)
+  expect(gatewayState('in_progress', 'x'.repeat(5000))!.length).toBe(60)
+  expect(gatewayState('in_progress', '😀'.repeat(5000))!.isWellFormed()).toBe(true)
 })

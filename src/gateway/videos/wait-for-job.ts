@@ -1,4 +1,5 @@
-import { hasEnded, stateText } from '../../contract/video-state.ts'
+import { hasEnded } from '../../contract/video-state.ts'
+import { formatState } from '../../events/video-state.ts'
 import { pollSeconds } from '../../limits.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
@@ -174,7 +175,7 @@ function runningError(job: Job, latest: JobReport | undefined, elapsedMs: number
   const message =
     latest === undefined
       ? `The job ${job.id} may still be running; no look-up worked within ${seconds} s.`
-      : `The job ${job.id} is still ${stateText(latest)} after ${seconds} s.`
+      : `The job ${job.id} is still ${formatState(latest)} after ${seconds} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
 }
 

@@ -1,0 +1,36 @@
+import { normaliseState } from '../contract/video-state.ts'
+import type { VideoState } from '../contract/videos.ts'
+
+const maxLength = 60
+
+/** The gateway's own name for a state, cut if it is long; undefined if it is that of the specification. */
+export function gatewayState(state: VideoState | 'unknown', word: string | null): string | undefined {
+  if (word === null || normaliseState(word) === state) return undefined
+  // The cut must not leave half a surrogate pair.
+  return word
+    .trim()
+    .slice(0, maxLength)
+    .replace(/[\ud800-\udbff]$/, '')
+}
+
+/** What is known of a job's state. */
+interface KnownState {
+  readonly state: VideoState | 'unknown'
+  /** The gateway's own name for it. */
+  readonly status?: string | null
+  readonly progress?: number | null
+}
+
+/**
+ * A state for messages: the specification's name, then the progress and the gateway's own name:
+ * `in_progress (45%, gateway says "rendering")`. The caller sanitises it for a terminal.
+ */
+export function formatState({ state, status = null, progress = null }: KnownState): string {
+  const word = gatewayState(state, status)
+  const isUnderWay = state === 'pending' || state === 'in_progress'
+  const details = [
+    ...(progress === null || !isUnderWay ? [] : [`${progress}%`]),
+    ...(word === undefined ? [] : [`gateway says ${JSON.stringify(word)}`]),
+  ]
+  return details.length === 0 ? state : `${state} (${details.join(', ')})`
+}
