@@ -16,9 +16,8 @@ const indent = '  '
  */
 export const helpLayout: HelpConfiguration = {
   showGlobalOptions: true,
-  // Which words are taken stands in the description where it helps.
+  // Which words an option takes stands in its description where it helps.
   optionDescription: ({ description }) => description,
-  argumentDescription: ({ description }) => description,
   formatHelp(command: Command, help: Help): string {
     const width = Math.min(help.helpWidth ?? 80, widest)
     const rows = <Item>(
