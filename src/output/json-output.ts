@@ -38,23 +38,24 @@ export function createJsonOutput({ screen, notices, stdout, stderr, gate }: Json
   }
 }
 
+/** The fields of documents that hold results; the id of a job is worth keeping, however little is known of the job. */
+const resultFields: ReadonlySet<string> = new Set([
+  'text',
+  'reasoning',
+  'refusal',
+  'candidates',
+  'tool_calls',
+  'files',
+  'links',
+  'id',
+  'jobs',
+])
+
 /** Whether anything has arrived that a reader may want to keep. */
 function hasContent(document: OutputDocument): boolean {
-  switch (document.command) {
-    case 'video list':
-      return document.jobs.length > 0
-    case 'image create':
-    case 'image edit':
-      return document.files.length + document.links.length > 0
-    case 'generate':
-    case 'respond': {
-      const { text, reasoning, refusal, candidates, tool_calls: calls, files } = document
-      return [text, reasoning, refusal, candidates, calls, files].some((part) => part.length > 0)
-    }
-    default:
-      // The id of a job is worth keeping, however little is known of the job.
-      return true
-  }
+  return Object.entries(document).some(
+    ([name, value]) => resultFields.has(name) && (value as { readonly length: number }).length > 0,
+  )
 }
 
 /**
@@ -193,46 +194,24 @@ function tooDeep(): ContractError {
   })
 }
 
-/** What has arrived, without the parts that cannot be printed: the report of an error must not fail itself. */
-function withoutDeepParts(document: OutputDocument): OutputDocument {
-  switch (document.command) {
-    case 'video list':
-      return document
-    case 'generate':
-    case 'respond': {
-      const calls = document.tool_calls.filter((call) => !isTooDeep(call.arguments))
-      return { ...document, response: omitIfTooDeep(document.response), tool_calls: calls }
-    }
-    case 'image create':
-    case 'image edit':
-      return { ...document, response: omitIfTooDeep(document.response) }
-    default:
-      return {
-        ...document,
-        video: omitIfTooDeep(document.video),
-        operation: omitIfTooDeep(document.operation),
-      }
-  }
-}
-
-function omitIfTooDeep(part: unknown): unknown {
-  return isTooDeep(part) ? null : part
-}
+/** The fields of documents whose shape the gateway decides, beside the arguments of tool calls. */
+const openFields: ReadonlySet<string> = new Set(['response', 'video', 'operation'])
 
 /** The parts of a document whose shape the gateway decides. */
 function openParts(document: OutputDocument): unknown[] {
-  switch (document.command) {
-    case 'video list':
-      return []
-    case 'generate':
-    case 'respond':
-      return [document.response, ...document.tool_calls.map((call) => call.arguments)]
-    case 'image create':
-    case 'image edit':
-      return [document.response]
-    default:
-      return [document.video, document.operation]
-  }
+  const calls = 'tool_calls' in document ? document.tool_calls : []
+  const fields = Object.entries(document).filter(([name]) => openFields.has(name))
+  return [...fields.map(([, value]) => value), ...calls.map((call) => call.arguments)]
+}
+
+/** What has arrived, without the parts that cannot be printed: the report of an error must not fail itself. */
+function withoutDeepParts(document: OutputDocument): object {
+  const entries = Object.entries(document).map(([name, value]) =>
+    openFields.has(name) && isTooDeep(value) ? [name, null] : [name, value],
+  )
+  const shown = Object.fromEntries(entries) as object
+  if (!('tool_calls' in document)) return shown
+  return { ...shown, tool_calls: document.tool_calls.filter((call) => !isTooDeep(call.arguments)) }
 }
 
 /** The part of an event whose shape the gateway decides. */
