@@ -100,7 +100,12 @@ export interface ErrorFacts {
   readonly cause?: unknown
 }
 
-type Amendment = { readonly [Name in keyof ErrorFacts]: ErrorFacts[Name] | undefined } & {
+/** What is undefined stays as it is; a hint of null is left out. */
+type Amendment = {
+  readonly [Name in keyof ErrorFacts]: ErrorFacts[Name] | (Name extends 'hint' ? null : undefined) | undefined
+} & {
+  readonly exit?: ExitName | undefined
+  readonly code?: string | undefined
   readonly message?: string | undefined
 }
 
@@ -110,7 +115,6 @@ function withoutUndefined(facts: Amendment): ErrorFacts {
 
 /** The one error class that `main` knows; the subclasses only fix the exit code. */
 export class ModelgateError extends Error {
-  override readonly name: string = 'ModelgateError'
   readonly exit: ExitName
   /** A stable word for programs, in snake_case: `rate_limited`, `file_exists`. */
   readonly code: string
@@ -123,37 +127,41 @@ export class ModelgateError extends Error {
     this.facts = withoutUndefined(facts)
   }
 
+  /** The bundle keeps the names of classes. */
+  override get name(): string {
+    return this.constructor.name
+  }
+
   get exitCode(): number {
     return exitCodes[this.exit].code
   }
 
   /**
-   * The same failure, of the same class, in other words or with other facts; what is undefined stays as it is.
+   * The same failure in other words or with other facts, of the same class as long as it has the same exit.
    * `error.amend({ billed: 'no', ...error.facts })` adds only what the error does not say by itself.
    */
-  amend({ message = this.message, ...facts }: Amendment): this {
-    const all = { ...this.facts, ...withoutUndefined(facts) }
-    const amended = new ModelgateError(this.exit, this.code, message, all)
+  amend(amendment: Amendment & { readonly exit?: undefined }): this
+  amend(amendment: Amendment): ModelgateError
+  amend({ exit = this.exit, code = this.code, message = this.message, ...changed }: Amendment) {
+    const facts = { ...this.facts, ...withoutUndefined(changed) }
+    const amended = new ModelgateError(exit, code, message, { ...facts, hint: facts.hint ?? undefined })
     // Handlers go by the class, too: an Interrupted has to stay one.
-    Object.assign(amended, { name: this.name })
-    return Object.setPrototypeOf(amended, Object.getPrototypeOf(this) as object) as this
+    const like = exit === this.exit ? (Object.getPrototypeOf(this) as object) : prototypeFor(exit)
+    return Object.setPrototypeOf(amended, like) as ModelgateError
   }
+}
 
-  /** The same failure in other words. */
-  saying(message: string): this {
-    return this.amend({ message })
-  }
-
-  /** The same failure, with facts that it does not say by itself. */
-  supplying(facts: ErrorFacts): this {
-    return this.amend({ ...facts, ...this.facts })
-  }
+/** The class of errors that end in the given way. */
+function prototypeFor(exit: ExitName): ModelgateError {
+  if (exit === 'usage') return UsageError.prototype
+  if (exit === 'io') return FileError.prototype
+  if (exit === 'contract') return ContractError.prototype
+  if (exit === 'failed') return GenerationError.prototype
+  return ModelgateError.prototype
 }
 
 /** The call is wrong: nothing was sent. Lists every problem at once. */
 export class UsageError extends ModelgateError {
-  override readonly name = 'UsageError'
-
   constructor(problems: string | readonly string[], facts: ErrorFacts & { readonly code?: string } = {}) {
     const message = typeof problems === 'string' ? problems : problems.join('\n')
     super('usage', facts.code ?? 'usage', message, { phase: 'input', billed: 'no', ...facts })
@@ -169,8 +177,6 @@ export class ConfigError extends UsageError {
 
 /** A file or stream of this machine cannot be read or written. */
 export class FileError extends ModelgateError {
-  override readonly name = 'FileError'
-
   constructor(code: string, message: string, facts: ErrorFacts = {}) {
     super('io', code, message, { phase: 'output', ...facts })
   }
@@ -178,8 +184,6 @@ export class FileError extends ModelgateError {
 
 /** The reply is not what the contract promises, or larger than the limits allow. */
 export class ContractError extends ModelgateError {
-  override readonly name = 'ContractError'
-
   constructor(code: string, message: string, facts: ErrorFacts = {}) {
     super('contract', code, message, { phase: 'reply', billed: 'maybe', ...facts })
   }
@@ -187,8 +191,6 @@ export class ContractError extends ModelgateError {
 
 /** The gateway answered, and the answer is that nothing usable was generated. */
 export class GenerationError extends ModelgateError {
-  override readonly name = 'GenerationError'
-
   constructor(code: string, message: string, facts: ErrorFacts = {}) {
     super('failed', code, message, { phase: 'result', billed: 'maybe', ...facts })
   }
@@ -198,8 +200,6 @@ type SignalExit = 'hangup' | 'interrupt' | 'terminate'
 
 /** A signal ended the command. Without facts no request had been sent when it came. */
 export class Interrupted extends ModelgateError {
-  override readonly name = 'Interrupted'
-
   constructor(exit: SignalExit, facts: ErrorFacts = {}) {
     const message = { hangup: 'Hung up.', interrupt: 'Stopped.', terminate: 'Terminated.' }[exit]
     super(exit, 'interrupted', message, facts)
@@ -208,8 +208,6 @@ export class Interrupted extends ModelgateError {
 
 /** Whoever read standard output has gone: the program ends quietly (exit 0). */
 export class OutputClosed extends ModelgateError {
-  override readonly name = 'OutputClosed'
-
   constructor() {
     super('ok', 'output_closed', 'standard output was closed by its reader', { phase: 'output' })
   }

@@ -7,6 +7,7 @@ import {
   ModelgateError,
   OutputClosed,
   UsageError,
+  type ExitName,
 } from '../src/errors.ts'
 
 describe('amend', () => {
@@ -47,6 +48,25 @@ describe('amend', () => {
       billed: 'maybe',
       requestId: 'r',
     })
+  })
+
+  test.each<[ExitName, string, unknown]>([
+    ['usage', 'UsageError', UsageError],
+    ['io', 'FileError', FileError],
+    ['contract', 'ContractError', ContractError],
+    ['failed', 'GenerationError', GenerationError],
+    ['later', 'ModelgateError', ModelgateError],
+  ])('gives an error that comes to end in %s the class %s', (exit, name, constructor) => {
+    const error = new ModelgateError('notSent', 'not_sent_dns', 'No such host.', { phase: 'connect' })
+    const amended = error.amend({ exit, code: 'unreachable', billed: 'yes' })
+    expect(amended).toBeInstanceOf(constructor)
+    expect(amended).toMatchObject({ name, exit, code: 'unreachable', message: 'No such host.' })
+    expect(amended.facts).toEqual({ phase: 'connect', billed: 'yes' })
+  })
+
+  test('leaves out a hint that is given as null', () => {
+    const error = new FileError('no_space', 'Full.', { hint: 'Make room.' })
+    expect(error.amend({ hint: null }).facts).toEqual({ phase: 'output' })
   })
 
   test('a cause that is added is the cause of the error, too', () => {

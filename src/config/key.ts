@@ -126,11 +126,8 @@ async function readKeyFile(context: Context, path: string, source: string): Prom
   if (!(bytes instanceof ModelgateError)) return trimKey(bytes)
   // Reported by `checkKey`.
   if (bytes.code === 'empty_file') return ''
-  const { exit, message, facts } = bytes
-  throw new ModelgateError(exit, 'config_invalid', `The key file (${source}): ${message}`, {
-    ...facts,
-    phase: 'config',
-  })
+  const message = `The key file (${source}): ${bytes.message}`
+  throw bytes.amend({ code: 'config_invalid', message, phase: 'config' })
 }
 
 /** What a file or a command holds, without a byte order mark and the white space around it. */

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { open, unlink, type FileHandle, lstat, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Context } from '../context.ts'
-import { type FileError, ModelgateError } from '../errors.ts'
+import { ModelgateError } from '../errors.ts'
 import { systemCode, writeError } from './file-error.ts'
 import { cutBytes, damagedName, numberedName } from './file-name.ts'
 import { placeFile, type FileTarget } from './write-target.ts'
@@ -19,7 +19,7 @@ export interface WrittenFile {
   /** Of the content, in hexadecimal. */
   readonly sha256: string
   /** Why the content is in the rescue folder instead of where it belongs; its message and facts contain the path. */
-  readonly rescued?: FileError
+  readonly rescued?: ModelgateError
 }
 
 /** A file that appears whole under its name, or not at all. */

@@ -175,21 +175,14 @@ export async function openRescueFile(
   }
 }
 
-function rescued({ code, message, facts }: ModelgateError, path: string): FileError {
-  return new FileError(code, `${message} It is kept in ${shownPath(path, Infinity)} instead.`, {
-    ...facts,
-    phase: 'output',
-    billed: 'yes',
-    rescued: [path],
-  })
+function rescued(reason: ModelgateError, path: string): ModelgateError {
+  const message = `${reason.message} It is kept in ${shownPath(path, Infinity)} instead.`
+  return reason.amend({ exit: 'io', message, phase: 'output', billed: 'yes', rescued: [path] })
 }
 
-function notRescued({ code, message, facts }: ModelgateError, failure: ModelgateError): FileError {
-  return new FileError(code, `${message} It could not be rescued either: ${failure.message}`, {
-    ...facts,
-    phase: 'output',
-    billed: 'yes',
-  })
+function notRescued(reason: ModelgateError, failure: ModelgateError): ModelgateError {
+  const message = `${reason.message} It could not be rescued either: ${failure.message}`
+  return reason.amend({ exit: 'io', message, phase: 'output', billed: 'yes' })
 }
 
 function noFolder(): FileError {

@@ -245,9 +245,9 @@ function notSentHint(fault: ExchangeError['fault']): string {
 }
 
 /** The request is given up. What may have been billed still has an unknown outcome. */
-function tooLong({ exit, code, message, facts }: ModelgateError, seconds: number): ModelgateError {
+function tooLong(error: ModelgateError, seconds: number): ModelgateError {
   const wait = `It asks to wait ${Math.ceil(seconds)} s, longer than the ${maxWaitS} s this program waits.`
-  const text = `${message} ${wait}`
-  if (exit === 'unknown') return new ModelgateError(exit, code, text, facts)
-  return new ModelgateError('later', code, text, { ...facts, hint: 'Run it again then.' })
+  const message = `${error.message} ${wait}`
+  if (error.exit === 'unknown') return error.amend({ message })
+  return error.amend({ exit: 'later', message, hint: 'Run it again then.' })
 }

@@ -1,4 +1,4 @@
-import { asModelgateError, asSentence, Interrupted, ModelgateError } from '../errors.ts'
+import { asModelgateError, asSentence, Interrupted, type ModelgateError } from '../errors.ts'
 import { keepDamaged } from '../files/media-file.ts'
 import { download } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -79,12 +79,11 @@ export function withAddresses(error: unknown, results: ImageResults): unknown {
 function downloadError({ trace }: Gateway, error: unknown): ModelgateError {
   const known = asModelgateError(error, trace !== undefined)
   if (known.exit === 'bug') return known
-  const { hint, ...facts } = known.facts
-  return new ModelgateError(known.exit === 'notSent' ? 'later' : known.exit, known.code, known.message, {
-    ...facts,
+  return known.amend({
+    exit: known.exit === 'notSent' ? 'later' : known.exit,
     phase: known.exit === 'io' ? 'output' : 'result',
     billed: 'yes',
-    ...(hint !== undefined && hintApplies(known) ? { hint } : {}),
+    hint: hintApplies(known) ? undefined : null,
   })
 }
 

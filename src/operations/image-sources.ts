@@ -78,10 +78,9 @@ export async function fetchImage(
     (error: unknown) => {
       if (!(error instanceof ModelgateError) || gateway.signal.aborted) throw error
       const exit = error.exit === 'contract' || error.exit === 'rejected' ? 'usage' : error.exit
-      // Hints are about requests to the gateway.
-      const { hint: _, ...facts } = error.facts
       const message = `${nameOf({ ...input, label })}: ${error.message}`
-      throw new ModelgateError(exit, error.code, message, { ...facts, phase: 'input' })
+      // Hints are about requests to the gateway.
+      throw error.amend({ exit, message, phase: 'input', hint: null })
     },
   )
   return imageFromBytes(input, label, 'image', Buffer.concat(chunks))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { asModelgateError, FileError, GenerationError, ModelgateError } from '../errors.ts'
+import { asModelgateError, GenerationError, ModelgateError } from '../errors.ts'
 import type { ImageDocument } from '../events/image.ts'
 import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import { receiveImages, relayReply } from '../gateway/images/receive-images.ts'
@@ -185,11 +185,11 @@ function checkCount(results: ImageResults, strict: boolean): void {
  * when the gateway has replied, there was something to be saved; or, before that, a picture that was to be sent.
  */
 function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateError {
-  const { exit, code, message, facts } = error
-  if (exit === 'usage' && !hasReplied) return new FileError(code, message, { ...facts, phase: 'send' })
+  const { exit, facts } = error
+  if (exit === 'usage' && !hasReplied) return error.amend({ exit: 'io', phase: 'send' })
   const isUnsaid = exit === 'io' && facts.billed === undefined
   if (exit !== 'usage' && !(isUnsaid && hasReplied)) return error
-  return new FileError(code, message, { ...facts, phase: 'output', billed: 'yes' })
+  return error.amend({ exit: 'io', phase: 'output', billed: 'yes' })
 }
 
 /** What the pictures that go along are. */

@@ -2,7 +2,7 @@ import { maxPlannedNames, type OutputPlan } from '../files/output-plan.ts'
 import { unlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { lastSegment, maxVideoSamples } from '../contract/videos.ts'
-import { ModelgateError, UsageError, asModelgateError, type ExitName } from '../errors.ts'
+import { type ModelgateError, UsageError, asModelgateError, type ExitName } from '../errors.ts'
 import type { SavedVideo } from '../events/video.ts'
 import { keepDamaged, openMediaFile, unverifiedNote } from '../files/media-file.ts'
 import { streamMedia } from '../files/stream-media.ts'
@@ -185,10 +185,7 @@ function withResume(error: ModelgateError, id: string, resume: string): Modelgat
   const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
   const again = `The video has been made; to fetch it again${expiry}: ${resume}`
   const hint = isFinal ? error.facts.hint : [error.facts.hint, again].filter(Boolean).join(' ')
-  const facts = { phase: 'result', billed: 'yes', remoteId: id, hint } as const
-  const exit = afterwards[error.exit]
-  if (exit === undefined) return error.amend(facts)
-  return new ModelgateError(exit, error.code, error.message, error.amend(facts).facts)
+  return error.amend({ exit: afterwards[error.exit], phase: 'result', billed: 'yes', remoteId: id, hint })
 }
 
 /** Between two reports of one download, in milliseconds: every piece from the network would be too many. */

@@ -1,5 +1,5 @@
 import type { SavedFile, TextEvent } from '../events/text.ts'
-import { ContractError, FileError, ModelgateError } from '../errors.ts'
+import { ContractError, ModelgateError } from '../errors.ts'
 import type { imageKind } from '../files/image-inspector.ts'
 import { shownPath } from '../files/file-error.ts'
 import { sniffMediaType } from '../files/media-type.ts'
@@ -97,15 +97,10 @@ export function createImageSaver(
       const isBroken = first.exit === 'contract'
       if (isBroken && savedCount === 0 && !hasWords) return first
       const rescued = failures.flatMap(({ facts }) => facts.rescued ?? [])
-      const facts = { ...first.facts, phase: 'output', billed: 'yes', rescued } as const
-      return savedCount === 0 && !isBroken
-        ? new FileError(first.code, first.message, facts)
-        : new ModelgateError(
-            'partial',
-            'some_images_failed',
-            `${failures.length} of ${failures.length + savedCount} images could not be saved.`,
-            facts,
-          )
+      const facts = { phase: 'output', billed: 'yes', rescued } as const
+      if (savedCount === 0 && !isBroken) return first.amend({ exit: 'io', ...facts })
+      const message = `${failures.length} of ${failures.length + savedCount} images could not be saved.`
+      return first.amend({ exit: 'partial', code: 'some_images_failed', message, ...facts })
     },
   }
 }

@@ -257,16 +257,13 @@ export function rescueText(context: Context, other: Output, rescue: TextRescue):
     before = file === undefined ? before + recent : ''
     recent = ''
   }
-  const finish = async (): Promise<FileError | undefined> => {
+  const finish = async (): Promise<ModelgateError | undefined> => {
     const { rescued } = (await file?.commit()) ?? {}
     file = undefined
-    const { code, message } = failure ?? {}
-    if (rescued === undefined || code === undefined) return undefined
-    return new FileError(
-      code,
-      `${message} What was not written is kept in ${rescued.facts.rescued?.[0]}.`,
-      rescued.facts,
-    )
+    if (rescued === undefined || failure === undefined) return undefined
+    return rescued.amend({
+      message: `${failure.message} What was not written is kept in ${rescued.facts.rescued?.[0]}.`,
+    })
   }
   return {
     event(event) {

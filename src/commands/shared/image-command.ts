@@ -191,7 +191,7 @@ export async function sendImages(
 function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
   if (outcome.kind === 'failed' || outcome.failure === undefined) return outcome
   const reasons = outcome.document.failures.map(({ index, message }) => `Image ${index} failed: ${message}`)
-  return { ...outcome, failure: outcome.failure.saying(reasons.join('\n')) }
+  return { ...outcome, failure: outcome.failure.amend({ message: reasons.join('\n') }) }
 }
 
 /** Pictures on the terminal, above their paths. */

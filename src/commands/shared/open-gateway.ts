@@ -140,7 +140,7 @@ async function readCertificates(context: Context, path: string): Promise<string>
   const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
   if (bytes instanceof ModelgateError) {
     const message = `The certificate authority file: ${bytes.message}`
-    throw new ModelgateError(bytes.exit, 'ca_unreadable', message, { ...bytes.facts, ...facts })
+    throw bytes.amend({ code: 'ca_unreadable', message, ...facts })
   }
   const text = bytes.toString('utf8')
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text

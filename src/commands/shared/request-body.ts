@@ -28,7 +28,7 @@ export function setField(body: Body, path: readonly string[], value: unknown, fl
     body[name] = setPath(body, path, value)[name]
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    throw new UsageError(error.message.replace('--set', flag), { ...error.facts, code: error.code })
+    throw error.amend({ message: error.message.replace('--set', flag) })
   }
 }
 

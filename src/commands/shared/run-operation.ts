@@ -114,9 +114,10 @@ export async function reportOutcome<Document extends OutputDocument>(
     else await output.error(failure, document)
   } catch (error) {
     const billed = hasSent() ? 'yes' : 'no'
-    const known = asModelgateError(error, debug === true).supplying({ billed, ...requestIdOf(document) })
-    await output.error(known, document)
-    throw new AlreadyReported(known)
+    const known = asModelgateError(error, debug === true)
+    const reported = known.amend({ billed, ...requestIdOf(document), ...known.facts })
+    await output.error(reported, document)
+    throw new AlreadyReported(reported)
   }
   if (failure !== undefined) throw new AlreadyReported(failure)
 }

@@ -267,17 +267,14 @@ function isOver({ expiresAt }: JobReport, now: number): boolean {
   return expiresAt !== null && expiresAt * 1000 <= now
 }
 
-function expired({ message, facts }: ModelgateError, report: JobReport, now: number): ModelgateError {
+function expired(error: ModelgateError, report: JobReport, now: number): ModelgateError {
   const { id, expiresAt } = report
   const why =
     expiresAt !== null && expiresAt * 1000 <= now
       ? `The video has expired: it was available until ${new Date(expiresAt * 1000).toISOString().replace('.000Z', 'Z')}.`
       : 'The URL of the video has expired, or requires a key of its own.'
-  return new ModelgateError('rejected', 'result_expired', `${why} ${message}`, {
-    ...facts,
-    remoteId: id,
-    billed: 'yes',
-  })
+  const message = `${why} ${error.message}`
+  return error.amend({ exit: 'rejected', code: 'result_expired', message, remoteId: id, billed: 'yes' })
 }
 
 function inCloudStorage(url: string): ModelgateError {
@@ -363,17 +360,15 @@ function wantsKey(error: unknown): error is ModelgateError {
 
 /** Neither the service nor the gateway has handed over the file: the gateway may do so later. */
 function servedByNeither(
-  { facts }: ModelgateError,
+  refusal: ModelgateError,
   error: ModelgateError,
   { asked, own }: { readonly asked: string; readonly own: URL },
 ): ModelgateError {
   const { host } = new URL(asked)
-  const message = `${host} requires a key of its own for the video (HTTP ${facts.httpStatus}), and ${own.host} does not serve it either: ${error.message}`
-  if (error.exit === 'later' || error.exit === 'notSent') {
-    return error.amend({ message })
-  }
-  return new ModelgateError('rejected', 'url_expired', message, {
-    ...facts,
+  const message = `${host} requires a key of its own for the video (HTTP ${refusal.facts.httpStatus}), and ${own.host} does not serve it either: ${error.message}`
+  if (error.exit === 'later' || error.exit === 'notSent') return error.amend({ message })
+  return refusal.amend({
+    message,
     hint: 'The gateway returned a URL that only its own key can open: ask its operator where the video is.',
   })
 }

@@ -115,8 +115,8 @@ export function isUnknownJob({ code }: ModelgateError): boolean {
   return code === 'no_such_video' || code === 'no_such_operation'
 }
 
-function lookUpFailed({ code, message, facts }: ModelgateError): ModelgateError {
-  return new ModelgateError('later', code, message, { ...facts, billed: 'no', hint: 'Run it again later.' })
+function lookUpFailed(error: ModelgateError): ModelgateError {
+  return error.amend({ exit: 'later', billed: 'no', hint: 'Run it again later.' })
 }
 
 function noSuchJob(cause: ModelgateError, { id, kind }: Job): ModelgateError {
@@ -124,15 +124,13 @@ function noSuchJob(cause: ModelgateError, { id, kind }: Job): ModelgateError {
   const message = `The gateway knows no ${what} ${id}. ${cause.message}`
   const hint =
     'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.'
-  const facts = { ...cause.facts, cause, remoteId: id, hint }
-  return new ModelgateError('rejected', `no_such_${what}`, message, facts)
+  return cause.amend({ exit: 'rejected', code: `no_such_${what}`, message, cause, remoteId: id, hint })
 }
 
 function noOperationPath(cause: ModelgateError, id: string): ModelgateError {
   const message = `The gateway has no status of the operation ${id}, neither under /v1beta nor as a video. ${cause.message}`
   const hint = 'It may not support looking up operations: look for the video in its own list of tasks.'
-  const facts = { ...cause.facts, cause, remoteId: id, hint }
-  return new ModelgateError('rejected', 'no_such_operation', message, facts)
+  return cause.amend({ exit: 'rejected', code: 'no_such_operation', message, cause, remoteId: id, hint })
 }
 
 /** The wait is given up after this many failed look-ups in a row, or this many minutes of them (fault F5). */
@@ -193,5 +191,5 @@ export function mayPass(error: unknown): error is ModelgateError {
 export function gaveUp(last: ModelgateError, count: number): ModelgateError {
   const times = count === 1 ? '' : ` ${count} times in a row`
   const message = `Looking up the job failed${times}. The last error: ${last.message}`
-  return new ModelgateError('later', 'look_ups_failed', message, { ...last.facts, cause: last })
+  return last.amend({ exit: 'later', code: 'look_ups_failed', message, cause: last })
 }

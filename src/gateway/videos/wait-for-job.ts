@@ -77,13 +77,9 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
 }
 
 /** The gateway cannot be reached any more. A job that was paid for must not look like a call that is safe to repeat. */
-function notReached(
-  { code, message, facts }: ModelgateError,
-  { id }: Job,
-  resumeHint?: string,
-): ModelgateError {
-  const hint = [facts.hint, resumeHint].filter((line) => line !== undefined).join(' ')
-  return new ModelgateError('later', code, message, { ...facts, remoteId: id, billed: 'yes', hint })
+function notReached(error: ModelgateError, { id }: Job, resumeHint?: string): ModelgateError {
+  const hint = [error.facts.hint, resumeHint].filter((line) => line !== undefined).join(' ')
+  return error.amend({ exit: 'later', remoteId: id, billed: 'yes', hint })
 }
 
 async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Promise<JobReport> {
