@@ -216,8 +216,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'all-of-two-minimums',
     file: 'src/sandbox/schema/sample.ts',
-    before: `Math.max(least, most)`,
-    after: `Math.min(least, most)`,
+    before: `Math.max(one, other)`,
+    after: `Math.min(one, other)`,
     tests: ['test/sandbox/schema/sample.test.ts'],
   },
   {

@@ -277,8 +277,8 @@ function mergeKeyword(name: string, left: unknown, right: unknown, budget: Budge
     const both = shared.map((property) => [property, { allOf: [left[property], right[property]] }] as const)
     return { ...left, ...right, ...Object.fromEntries(both) }
   }
-  const [min, max] = [numberOf(left), numberOf(right)]
-  if (min === undefined || max === undefined) return right
-  if (lowerBounds.has(name)) return Math.max(min, max)
-  return upperBounds.has(name) ? Math.min(min, max) : right
+  const [one, other] = [numberOf(left), numberOf(right)]
+  if (one === undefined || other === undefined) return right
+  if (lowerBounds.has(name)) return Math.max(one, other)
+  return upperBounds.has(name) ? Math.min(one, other) : right
 }
