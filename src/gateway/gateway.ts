@@ -1,8 +1,7 @@
 import type { Clock } from '../context.ts'
 import type { ConnectionOptions } from './connection.ts'
 import type { Reply, RequestBody, TimeLimits } from './exchange.ts'
-import type { RetryNotice, RetryPolicy } from './retry.ts'
-import type { RequestKind } from './status-error.ts'
+import type { RequestKind, RetryNotice, RetryPolicy } from './retry.ts'
 
 /** How a command reaches the gateway; the same for all its requests. */
 export interface Gateway extends ConnectionOptions {

@@ -3,10 +3,15 @@ import { ModelgateError } from '../errors.ts'
 import { DeadlinePassed, type ExchangeError, type ExchangeFault } from './exchange-error.ts'
 import type { ReplyHeaders } from './exchange.ts'
 import { checkUsage } from './reply-errors.ts'
-import type { RequestKind } from './status-error.ts'
+
+/** `text` and `create` cost money, and `create` is repeated only where it cannot cost twice; `read` costs nothing. */
+export type RequestKind = 'text' | 'create' | 'read'
 
 export interface RetryPolicy {
-  /** `safe` retries only what the gateway cannot have accepted; `always` retries whatever failed. */
+  /**
+   * `safe` retries look-ups, what the gateway cannot have accepted, and text that it answered with a server error;
+   * `always` retries whatever failed.
+   */
   readonly mode: 'never' | 'safe' | 'always'
   readonly maxRetries: number
   /** Whether the gateway honours `Idempotency-Key`: then a repeated request does not create a second result. */
@@ -16,10 +21,10 @@ export interface RetryPolicy {
 /** When the gateway asks for a longer wait than this, in seconds, the request is given up. */
 export const maxWaitS = 120
 
-/** Refused before any work was done. */
-const refused = new Set([408, 425, 429, 503, 522, 529])
-/** Failed, perhaps after the work was done. */
-const failed = new Set([500, 502, 504, 520, 521, 523, 524])
+/** Refused before any work was done; 522 is Cloudflare's, which could not connect to the gateway. */
+export const refusedStatus: ReadonlySet<number> = new Set([408, 425, 429, 503, 522, 529])
+/** Failed, perhaps after the work was done (fault C21); from 520 on they are Cloudflare's, which lost the gateway. */
+export const failedStatus: ReadonlySet<number> = new Set([500, 502, 504, 520, 521, 523, 524])
 
 /** Faults that another attempt would not change. */
 const finalFaults: ReadonlySet<ExchangeFault> = new Set([
@@ -56,8 +61,9 @@ export function mayRepeatAnswered(
   // A spent quota and an unknown model come with retryable statuses, too.
   if (error.exit === 'rejected' || error.exit === 'key') return false
   const status = error.facts.httpStatus ?? 0
-  if (refused.has(status)) return true
-  return failed.has(status) && (kind !== 'create' || policy.mode === 'always' || policy.idempotencyHonoured)
+  if (refusedStatus.has(status)) return true
+  if (!failedStatus.has(status)) return false
+  return kind !== 'create' || policy.mode === 'always' || policy.idempotencyHonoured
 }
 
 /** Seconds before the next attempt: what the gateway asks for, else exponential with jitter, at most 8 s. */

@@ -10,11 +10,12 @@ import {
   mayRepeatBroken,
   pauseBeforeRetry,
   waitBefore,
+  type RequestKind,
   type RetryPolicy,
 } from './retry.ts'
 import { maxRedirects, sameOriginTarget } from './url.ts'
 import { checkUsage } from './reply-errors.ts'
-import { requestIdOf, statusError, type RequestKind } from './status-error.ts'
+import { requestIdOf, statusError } from './status-error.ts'
 import { readErrorText } from './reply-body.ts'
 import { startTotalLimit } from './time-limits.ts'
 

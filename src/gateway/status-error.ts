@@ -1,9 +1,7 @@
 import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '../errors.ts'
 import { checkUsage, errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
 import type { ReplyHeaders } from './exchange.ts'
-
-/** `text` and `create` cost money, and `create` is repeated only where it cannot cost twice; `read` costs nothing. */
-export type RequestKind = 'text' | 'create' | 'read'
+import { failedStatus, refusedStatus, type RequestKind } from './retry.ts'
 
 const badKeyWords = new Set([
   'api_key_invalid',
@@ -22,10 +20,6 @@ const spentQuotaWords = new Set([
   'credits_exhausted',
   'quota_exceeded',
 ])
-
-/** 520 to 524 are Cloudflare's; 522 could not connect to the gateway, the others lost it (fault C21 to C23). */
-const laterStatus = new Set([408, 425, 429, 503, 522, 529])
-const unknownStatus = new Set([500, 502, 504, 520, 521, 523, 524])
 
 /** Turns an HTTP error into the error with the right exit code. Never called for 2xx. */
 export function statusError(
@@ -64,8 +58,8 @@ function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
     return 'key'
   // Relays answer 503 when no channel serves the model (wire notes, "Status codes"): waiting does not help.
   if (status === 503 && words.includes('model_not_found')) return 'rejected'
-  if (laterStatus.has(status)) return 'later'
-  if (unknownStatus.has(status)) return kind === 'read' ? 'later' : 'unknown'
+  if (refusedStatus.has(status)) return 'later'
+  if (failedStatus.has(status)) return kind === 'read' ? 'later' : 'unknown'
   if (status === 501 || status < 500) return 'rejected'
   return kind === 'read' ? 'later' : 'unknown'
 }

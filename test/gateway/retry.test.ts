@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { ExchangeError, type ExchangeFault, type Stage } from '../../src/gateway/exchange-error.ts'
-import { mayRepeatAnswered, mayRepeatBroken, waitBefore, type RetryPolicy } from '../../src/gateway/retry.ts'
-import { statusError, type RequestKind } from '../../src/gateway/status-error.ts'
+import {
+  mayRepeatAnswered,
+  mayRepeatBroken,
+  waitBefore,
+  type RequestKind,
+  type RetryPolicy,
+} from '../../src/gateway/retry.ts'
+import { statusError } from '../../src/gateway/status-error.ts'
 
 const safe: RetryPolicy = { mode: 'safe', maxRetries: 2, idempotencyHonoured: false }
 const never: RetryPolicy = { ...safe, mode: 'never' }

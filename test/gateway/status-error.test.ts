@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { requestIdOf, statusError, type RequestKind } from '../../src/gateway/status-error.ts'
+import type { RequestKind } from '../../src/gateway/retry.ts'
+import { requestIdOf, statusError } from '../../src/gateway/status-error.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const error = (status: number, body: unknown = '', headers = {}, kind: RequestKind = 'text') =>
