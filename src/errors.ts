@@ -44,21 +44,27 @@ export const exitCodes = {
   contract: { code: 8, meaning: 'the reply breaks the contract or a size limit', advice: 'report it' },
   failed: {
     code: 9,
-    meaning: 'the generation failed: `failed`, `cancelled`, blocked, an error event, nothing generated',
+    meaning:
+      'the generation failed: `failed`, `cancelled`, blocked or refused for its content (also by a 400 that says so), an error event, nothing generated',
     advice: 'change the prompt',
   },
   io: {
     code: 10,
-    meaning: 'local I/O: unreadable, exists, no space, no permission',
-    advice: 'fix the disk',
+    meaning:
+      'local files: missing, unreadable, exists already, no folder, no space, no permission; found before anything is sent wherever possible',
+    advice: 'fix the file',
   },
   running: {
     code: 11,
     meaning: 'the remote job is still running (its id is printed)',
-    advice: 'run `modelgate video wait ID`',
+    advice: '`modelgate video status ID --wait`',
   },
-  partial: { code: 12, meaning: 'some of several items failed', advice: 'see the report' },
-  schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: 'change prompt or schema' },
+  partial: {
+    code: 12,
+    meaning: 'some of several items failed, or fewer came than were asked for',
+    advice: 'see the report',
+  },
+  schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: '' },
   hangup: { code: 129, meaning: 'SIGHUP', advice: '' },
   interrupt: { code: 130, meaning: 'SIGINT (Ctrl-C)', advice: '' },
   terminate: { code: 143, meaning: 'SIGTERM', advice: '' },
