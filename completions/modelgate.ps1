@@ -10,7 +10,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'image' = 'Create and edit images, into files'
             'video' = 'Make videos: start jobs, wait for them, save them'
             'sandbox' = 'Run the local gateway that obeys the same contract'
-            'schema' = 'Print the JSON Schema of what --json and --jsonl print'
+            'schema' = 'Print the JSON Schema of the --json and --jsonl output'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
             'help' = 'Show help for a command or a topic: exit-codes, environment'
         }
@@ -21,7 +21,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video' = [ordered]@{
             'generate' = 'Make videos from a prompt and pictures'
             'remix' = 'Make a video from a finished one, with one change'
-            'status' = 'Look a job up: a video or an operation'
+            'status' = 'Look up a job: a video or an operation'
             'wait' = 'Wait for a job and save its videos'
             'list' = 'The jobs that this machine has started'
         }
@@ -156,7 +156,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--style' = 'style of the image (vivid, natural; default vivid)'
             '--save-partials' = 'keep the previews that stream in, beside the image'
             '--sidecar' = 'write a JSON record beside each image'
-            '--skip-existing' = 'make only the images whose files are not there yet'
+            '--skip-existing' = 'make only the images whose files do not exist yet'
             '--no-download' = 'print result URLs and when they expire, save nothing'
             '--preview' = 'show pictures on the terminal'
             '--allow-private-urls' = 'fetch results from private addresses, too'
@@ -177,7 +177,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--size' = 'size in pixels (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512)'
             '--save-partials' = 'keep the previews that stream in, beside the image'
             '--sidecar' = 'write a JSON record beside each image'
-            '--skip-existing' = 'make only the images whose files are not there yet'
+            '--skip-existing' = 'make only the images whose files do not exist yet'
             '--no-download' = 'print result URLs and when they expire, save nothing'
             '--preview' = 'show pictures on the terminal'
             '--allow-private-urls' = 'fetch results from private addresses, too'

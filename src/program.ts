@@ -78,7 +78,7 @@ export const commandEntries: readonly CommandEntry[] = [
       },
       {
         name: 'status',
-        about: 'Look a job up: a video or an operation',
+        about: 'Look up a job: a video or an operation',
         load: async () => (await import('./commands/video-status.ts')).registerVideoStatus,
       },
       {
@@ -100,7 +100,7 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'schema',
-    about: 'Print the JSON Schema of what --json and --jsonl print',
+    about: 'Print the JSON Schema of the --json and --jsonl output',
     load: async () => (await import('./commands/schema.ts')).registerSchema,
   },
   {

@@ -28,7 +28,7 @@ const commandEvents = {
   start: {
     version,
     command: text('the command that runs'),
-    model: textOrNull('the model that is asked; null where the command asks none'),
+    model: textOrNull('the requested model; null for commands that use none'),
   },
   'file-save': { file: file.reference },
   'retry-wait': {

@@ -146,7 +146,7 @@ export type TextDocument = Infer<typeof textDocument>
 export const textDocument = object({
   version,
   command: text<'generate' | 'respond'>('the command that ran'),
-  model: text('the model that was asked'),
+  model: text('the requested model'),
   text: text('the text of the first candidate'),
   finish_reason: oneOf(finishReasons, 'why the text ended'),
   tool_calls: list(toolCall.reference, 'tools that the model asks to be called'),

@@ -59,7 +59,7 @@ const job = define(
     state: oneOf([...videoStates, 'unknown'], 'last known state'),
     status,
     progress,
-    model: text('the model that was asked'),
+    model: text('the requested model'),
     prompt: text('the prompt of the request'),
     base_url: text('address of the gateway'),
     is_sandbox: flag('whether it is the built-in local gateway'),
@@ -113,7 +113,7 @@ export type VideoDocument = Infer<typeof videoDocument>
 export const videoDocument = object({
   version,
   command: text<'video generate' | 'video remix' | 'video status' | 'video wait'>('the command that ran'),
-  model: textOrNull('the model that was asked, where it is known'),
+  model: textOrNull('the requested model, if known'),
   id,
   kind,
   state,

@@ -17,7 +17,7 @@ const noSpace: Reason = {
 const denied: Reason = {
   code: 'permission_denied',
   clause: 'permission denied',
-  hint: 'Change its permissions, or choose another place.',
+  hint: 'Change its permissions, or choose another location.',
 }
 
 const tooMany: Reason = {

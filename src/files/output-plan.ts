@@ -249,7 +249,7 @@ function nameProblems(context: Context, { text, template, kind, count, isNamed }
   if (text === '-') {
     if (count > 1) {
       const hint = `Ask for one ${kind}, or name a folder: -o DIR/`
-      add(`one_${kind}_only`, `-o - takes one ${kind}, and ${count} are asked for.`, hint)
+      add(`one_${kind}_only`, `-o - takes one ${kind}, but ${count} were requested.`, hint)
     }
     return problems
   }
@@ -260,7 +260,7 @@ function nameProblems(context: Context, { text, template, kind, count, isNamed }
     const known = templateTokens.map((token) => `{${token}}`).join(' ')
     add(
       'unknown_token',
-      `-o ${shown}: ${unknown.join(', ')} means nothing in a file name.`,
+      `-o ${shown} has an unknown placeholder: ${unknown.join(', ')}.`,
       `Use ${known}, or {{ and }} for literal braces.`,
     )
   }

@@ -115,7 +115,9 @@ export async function imageRequest(
   }
   const wanted = numbers.filter((number) => !found.some(({ index }) => index === number))
   if (plan.skipExisting && plan.output?.includes('{id}')) {
-    await check(() => refuse(['--skip-existing cannot know names with {id}, which only the reply tells.']))
+    await check(() =>
+      refuse(['--skip-existing cannot predict names with {id}, which is known only from the reply.']),
+    )
   }
   if (plan.download && wanted.length > 0 && existing.length === found.length) {
     const expected = { extension, sidecar: plan.sidecar, partials: plan.savePartials }

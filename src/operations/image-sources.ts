@@ -193,7 +193,7 @@ async function truncationProblem(mask: ImageSource): Promise<string[]> {
   for await (const chunk of mask.open()) container.add(chunk)
   return container.integrity().state === 'whole'
     ? []
-    : [`${nameOf(mask)} is not whole: the PNG data ends too early.`]
+    : [`${nameOf(mask)} is truncated: the PNG data ends too early.`]
 }
 
 function sizeProblem(image: ImageSource, below: number, subject: string): string[] {

@@ -123,7 +123,7 @@ export function createImageWriters(
     if (position >= kept) return true
     const index = numberAt(request, position)
     if (!outputs.toStandardOutput || index === wanted[0]) return false
-    warn(results, `Image ${index} was not asked for, and is not written: -o - takes one.`)
+    warn(results, `Image ${index} was not requested and is not written: -o - takes one image.`)
     return true
   }
 

@@ -73,7 +73,7 @@ function namedJob(stored: StoredJob, { isSandbox, baseUrl }: JobGateway): NamedJ
   const { id, kind, idempotency_key, is_sandbox, base_url } = stored.record
   if (id === null) {
     throw new UsageError(
-      `The id of the job is unknown, since the gateway's reply never came or could not be read. Its idempotency key is ${idempotency_key}.`,
+      `The id of the job is unknown, since the gateway's reply never arrived or could not be read. Its idempotency key is ${idempotency_key}.`,
       { code: 'id_unknown', hint: 'Ask the gateway whether it exists before you start it again.' },
     )
   }

@@ -93,7 +93,7 @@ function savedFilesOf({ files }: JobRecord): Promise<string[]> {
       const isThere = (await stat(path).catch(() => undefined))?.isFile() === true
       if (!isThere) return `A video of it was saved, and is no longer there: ${path}.`
       const isWhole = (await describeVideoFile({ cwd: '' }, path)) !== undefined
-      return `A video of it was saved, and is still there${isWhole ? '' : ', but damaged by now'}: ${path}.`
+      return `A video of it was saved, and is still there${isWhole ? '' : ', but is damaged'}: ${path}.`
     }),
   )
 }

@@ -72,7 +72,7 @@ export function takeExistingImages(
   for (const { index, file } of request.existing) {
     call.listener.event({ type: 'image-save', index, file })
   }
-  results.warnings.push('All files were there already; nothing was sent.')
+  results.warnings.push('All files already exist; nothing was sent.')
   return { kind: 'ended', document: imageDocument(results) }
 }
 

@@ -156,7 +156,7 @@ async function saveVideo(
     if (output.toStandardOutput) return
     const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken.planned)
     if (taken !== undefined && kept === saved && !output.isAutomatic) {
-      warn(run, `${taken.planned} exists already; the video is in ${saved.path}.`)
+      warn(run, `${taken.planned} already exists; the video is in ${saved.path}.`)
     }
     reportSaved(run, index, kept)
     const files = [...(run.stored?.record.files ?? []), resolve(context.cwd, kept.path)]

@@ -54,7 +54,7 @@ export function createImageSaver(
   const refuse = (text: string) => {
     const isAddress = /^\s*https?:\/\//i.test(text)
     if (isAddress)
-      return onWarning(`The reply gives an image by its address alone: ${text.trim().slice(0, 2000)}`)
+      return onWarning(`The reply contains only the URL of an image: ${text.trim().slice(0, 2000)}`)
     fail(broken('bad_base64', 'An image of the reply is not valid base64 and is not saved.'))
   }
   return {

@@ -125,7 +125,7 @@ export function addInstance(body: Body, prompt: string | undefined, pictures: In
   const instances = instancesOf(body)
   const withoutPrompt = instances.filter((instance) => !hasPrompt(instance))
   if (prompt !== undefined && withoutPrompt.length === 0) {
-    throw new UsageError('Every one of the --instances has its own prompt: leave out the one beside them.')
+    throw new UsageError('All of the --instances have prompts of their own: leave out the separate one.')
   }
   if (Object.keys(pictures).length > 0 && instances.length !== 1) {
     throw new UsageError(

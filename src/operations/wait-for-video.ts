@@ -74,7 +74,7 @@ export async function waitAndSave(
     deadlineMs,
     first,
     isUnverified: stored === undefined && first === undefined,
-    resumeHint: `The job goes on; to wait for it again: ${plan.resume(job.id)}`,
+    resumeHint: `The job is still running; to wait for it again: ${plan.resume(job.id)}`,
     onReport(found, { elapsedMs }) {
       const { state, status, progress } = found
       run.job = found

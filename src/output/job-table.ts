@@ -89,7 +89,7 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     const job = jobs[row - 1]
     // Without an id only the key identifies the job, so it is shown whole.
     return job !== undefined && job.id === null
-      ? [line, `${gap}no reply came; idempotency key:`, `${gap}${oneLine(job.idempotency_key)}`]
+      ? [line, `${gap}no reply received; idempotency key:`, `${gap}${oneLine(job.idempotency_key)}`]
       : [line]
   })
 }

@@ -190,7 +190,7 @@ function isTooDeep(part: unknown): boolean {
 
 function tooDeep(): ContractError {
   return new ContractError('reply_too_deep', `The reply is nested more than ${maxJsonDepth} levels deep.`, {
-    hint: 'Use --raw to see the reply as it came.',
+    hint: 'Use --raw to see the reply as it was received.',
   })
 }
 

@@ -145,7 +145,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     `${word} among other words`,
     'respond',
     ['Summarise:', word],
-    [`"${word}" is read only when it is the whole prompt, not beside other words.`],
+    [`"${word}" is read only when it is the whole prompt, not among other words.`],
   ]),
   [
     'two flags for the system text',

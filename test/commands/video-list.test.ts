@@ -126,9 +126,9 @@ test('a damaged record is a warning', async () => {
   writeFileSync(join(broken, `1-${'a'.repeat(16)}.json`), '{"half')
   const { code, out, err } = await list()
   expect({ code, lines: out.split('\n').length }).toEqual({ code: 0, lines: 2 })
-  expect(err).toMatch(/^warning: A job record in ".*" is left out: .* is not valid JSON/)
+  expect(err).toMatch(/^warning: Skipped the job record in ".*": .* is not valid JSON/)
   const document = JSON.parse((await list(['--json'])).out) as JobListDocument
-  expect(document.warnings).toEqual([expect.stringContaining('is left out')])
+  expect(document.warnings).toEqual([expect.stringContaining('Skipped the job record')])
 })
 
 /** A gateway that answers once four have come, or all: whoever asks one by one gets nothing. */

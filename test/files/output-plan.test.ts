@@ -32,7 +32,7 @@ test('videos have words and a name of their own', async () => {
   expect(plan({ ...video, output: '{slug}.{ext}' }).pathFor({ index: 1, extension: 'mp4' })).toBe('video.mp4')
   expect(await found({ output: 'clip.{ext}' })).toMatchObject([{ exitCode: 10, code: 'file_exists' }])
   expect(await found({ output: '-', count: 2 })).toMatchObject([
-    { code: 'one_video_only', message: '-o - takes one video, and 2 are asked for.' },
+    { code: 'one_video_only', message: '-o - takes one video, but 2 were requested.' },
   ])
   expect(await found({ output: '{slug}.{ext}', count: 2 })).toMatchObject([
     { message: '-o "{slug}.{ext}" gives all 2 videos the same name.' },
@@ -144,11 +144,11 @@ describe('before anything is sent', () => {
   })
 
   test.each<[Partial<OutputRequest>, string]>([
-    [{ output: '-', count: 2 }, '2 one_image_only -o - takes one image, and 2 are asked for.'],
+    [{ output: '-', count: 2 }, '2 one_image_only -o - takes one image, but 2 were requested.'],
     [{ output: '' }, '2 bad_file_name -o "" is not a file name.'],
     [{ output: 'a\0b' }, String.raw`2 bad_file_name -o "a\u0000b" is not a file name.`],
     [{ output: 'a\nb' }, String.raw`2 bad_file_name -o "a\nb" is not a file name.`],
-    [{ output: '{n}{Ext}' }, '2 unknown_token -o "{n}{Ext}": {n}, {Ext} means nothing in a file name.'],
+    [{ output: '{n}{Ext}' }, '2 unknown_token -o "{n}{Ext}" has an unknown placeholder: {n}, {Ext}.'],
     [
       { output: '{slug}.{ext}', count: 2 },
       '2 names_collide -o "{slug}.{ext}" gives all 2 images the same name.',

@@ -152,7 +152,7 @@ test('images that are there need neither a gateway nor a request', async () => {
   expect(existing.wanted).toEqual([])
   expect(takeExistingImages(call, existing)).toMatchObject({
     kind: 'ended',
-    document: { files: [{ path: 'x.png' }], warnings: ['All files were there already; nothing was sent.'] },
+    document: { files: [{ path: 'x.png' }], warnings: ['All files already exist; nothing was sent.'] },
   })
   expect(events.map(({ type }) => type)).toEqual(['start', 'image-save'])
 })

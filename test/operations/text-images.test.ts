@@ -58,7 +58,7 @@ test('what is no base64 is not saved, and the rest is', async () => {
   for (const path of paths) expect(readFileSync(join(cwd, path))).toEqual(png)
   expect(warnings).toEqual([
     'An image of the reply is not valid base64 and is not saved.',
-    'The reply gives an image by its address alone: https://example.com/a.png',
+    'The reply contains only the URL of an image: https://example.com/a.png',
   ])
   expect(saver.failure(true)).toMatchObject({ exitCode: 12, code: 'some_images_failed' })
 })

@@ -55,7 +55,7 @@ test('at 100 columns', () => {
     video_68d4a1b2c  in_progress  40%   2 min  for 50 min  video-model  a paper boat on a pond at dusk
     op_9f3c          completed          2 min  expired     video-model  a paper boat
     -                unknown            2 min              video-model  a paper boat
-      no reply came; idempotency key:
+      no reply received; idempotency key:
       0198c2aa-0000-7000-8000-000000000000
     video_68d4a1b2f  completed          2 min  saved       video-model  a paper boat
     video_failed     failed             2 min              video-model  ␛[31m紙の船
@@ -70,7 +70,7 @@ test('at 60 columns what matters less is left out', () => {
     video_68d4a1b2c  in_progress  for 50 min  a paper boat on …
     op_9f3c          completed    expired     a paper boat
     -                unknown                  a paper boat
-      no reply came; idempotency key:
+      no reply received; idempotency key:
       0198c2aa-0000-7000-8000-000000000000
     video_68d4a1b2f  completed    saved       a paper boat
     video_failed     failed                   ␛[31m紙の船

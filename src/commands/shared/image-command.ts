@@ -42,7 +42,7 @@ export function addImageOptions(command: Command): void {
   const options = [
     new Option('--save-partials', 'keep the previews that stream in, beside the image'),
     new Option('--sidecar', 'write a JSON record beside each image'),
-    new Option('--skip-existing', 'make only the images whose files are not there yet'),
+    new Option('--skip-existing', 'make only the images whose files do not exist yet'),
     new Option('--no-download', 'print result URLs and when they expire, save nothing'),
     suggestWords(new Option('--preview <mode>', 'show pictures on the terminal'), previewModes),
     new Option('--allow-private-urls', 'fetch results from private addresses, too'),
@@ -127,7 +127,7 @@ function checkCombination({ stdout }: Context, options: ImageOptions): void {
   const ofFiles = named({ '--sidecar': sidecar, '--skip-existing': skipExisting })
   const ofAllFiles = [...ofFiles, ...named({ '--save-partials': savePartials })]
   const inapplicable = (why: string, flags: readonly string[]) =>
-    flags.map((flag) => `${why}, so ${flag} has no meaning.`)
+    flags.map((flag) => `${why}, so ${flag} does not apply.`)
   const problems = [
     ...(toStandardOutput
       ? [

@@ -83,7 +83,7 @@ export async function readStandardInputText(
   if (text !== undefined) return text
   throw new UsageError(`Standard input ${invalidTextClause(invalid)}.`, {
     code: 'stdin_not_text',
-    hint: 'What is not text is given to a flag: -a - attaches it to a question, --image - edits it.',
+    hint: 'Pass data that is not text with a flag: -a - attaches it to a question, --image - edits it.',
   })
 }
 

@@ -80,7 +80,7 @@ function joinedWords(words: readonly string[]): string | undefined {
     ? 'What is piped in stands before the prompt without it'
     : `To put its text before the other words, pipe it in: <${special.slice(1)}`
   throw new UsageError(
-    `${JSON.stringify(special)} is read only when it is the whole prompt, not beside other words.`,
+    `${JSON.stringify(special)} is read only when it is the whole prompt, not among other words.`,
     {
       code: 'word_not_read',
       hint: `${fix}; to send the words themselves, put quotes around all of them.`,

@@ -142,8 +142,7 @@ export function openJobStore(
       if (damage.length === 0 && (record === undefined || hasLeftovers)) {
         await tidyJobFolder(folder, clock.now())
       }
-      for (const clause of damage)
-        warnings.push(`A job record in ${shownPath(folder)} is left out: ${clause}.`)
+      for (const clause of damage) warnings.push(`Skipped the job record in ${shownPath(folder)}: ${clause}.`)
     }
     for (let at = 0; at < names.length; at += maxConcurrentReads) {
       await Promise.all(names.slice(at, at + maxConcurrentReads).map(load))

@@ -261,7 +261,7 @@ test.each([
   writeFileSync(join(broken, `1-${'a'.repeat(16)}.json`), text)
   const list = await store.list()
   expect(list.jobs.map(({ record }) => record.prompt)).toEqual(['whole'])
-  expect(list.warnings).toEqual([expect.stringContaining(`A job record in "${broken}" is left out: 1-aaaa`)])
+  expect(list.warnings).toEqual([expect.stringContaining(`Skipped the job record in "${broken}": 1-aaaa`)])
   expect(list.warnings[0]).not.toContain('\x1b')
   expect(readFileSync(join(broken, `1-${'a'.repeat(16)}.json`), 'utf8')).toBe(text)
 })

@@ -244,7 +244,7 @@ test('--skip-existing makes a second run free', async () => {
   const document = JSON.parse(again.out) as Json
   expect(await problemsBySchema('images', document)).toEqual([])
   expect(document.files).toMatchObject([{ path: 'x-1.png', width: 256 }, {}, { path: 'x-3.png' }])
-  expect(document.warnings).toEqual(['All files were there already; nothing was sent.'])
+  expect(document.warnings).toEqual(['All files already exist; nothing was sent.'])
   expect(await workspace.run(words)).toMatchObject({ code: 0, out: paths })
 })
 

@@ -117,7 +117,7 @@ describe.each([
   test.each<[string, () => Uint8Array | Promise<Uint8Array>, string]>([
     ['of another type', () => pictures.webp, '--mask "mask.png" must be a PNG, not image/webp.'],
     ['without an alpha channel', () => opaque, '--mask "mask.png" has no alpha channel'],
-    ['that is cut off', () => mask.subarray(0, -20), '--mask "mask.png" is not whole: '],
+    ['that is cut off', () => mask.subarray(0, -20), '--mask "mask.png" is truncated: '],
     ['of other dimensions', () => maskPng(63, 64), '--mask "mask.png" is 63x64; the first --image is 64x64'],
   ])('a mask %s', async (_, make, message) => {
     const files = { 'source.png': pictures.png, 'mask.png': await make() }

@@ -114,7 +114,7 @@ test('an image more than asked for is not mixed into standard output', async () 
   const server = await localServer([images(red, blue)])
   const { code, bytes, err } = await workspaceAt(server).run(['create', '-m', 'm', '-o', '-', 'A kite'])
   expect([code, bytes.equals(red)]).toEqual([0, true])
-  expect(err).toContain('Image 2 was not asked for, and is not written: -o - takes one.')
+  expect(err).toContain('Image 2 was not requested and is not written: -o - takes one image.')
 })
 
 test('what is no image does not get to standard output', async () => {

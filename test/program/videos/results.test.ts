@@ -368,7 +368,7 @@ test('a file of somebody else is kept, and the video gets the next name', async 
   writeFileSync(join(workspace.cwd, 'x.mp4'), otherClip)
   const { code, out, err } = await workspace.run(['wait', '--last'])
   expect([code, out, workspace.files()]).toEqual([0, 'x-2.mp4\n', ['x-2.mp4', 'x.mp4']])
-  expect(err).toContain('x.mp4 exists already')
+  expect(err).toContain('x.mp4 already exists')
   // Its other name is on record.
   expect((await workspace.run(['wait', '--last'])).out).toBe(`${join(workspace.cwd, 'x-2.mp4')}\n`)
 })

@@ -213,7 +213,9 @@ test('--timeout ends the wait with 11 and a command that works', async () => {
   expect(await program.exitCode).toBe(11)
   const err = program.context.stderr.text
   expect(err).toContain(`The job ${operation} is still`)
-  expect(err).toContain(`hint: The job goes on; to wait for it again: modelgate video wait ${operation}\n`)
+  expect(err).toContain(
+    `hint: The job is still running; to wait for it again: modelgate video wait ${operation}\n`,
+  )
   const { code, out } = await workspace.paste(err.slice(err.indexOf('hint')))
   expect([code, out]).toEqual([0, 'x.mp4\n'])
   expect(workspace.read('x.mp4').equals(clip)).toBe(true)
