@@ -83,7 +83,7 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
       ])
     },
     hasContent({ body: { contents }, problems: { any } }) {
-      // Where one of these could not be read, the messages were probably in it.
+      // If one of these could not be read, it probably held the messages.
       const isLost = any && [options.body, options.history, own['contents']].some(isGiven)
       return isLost || isGiven(contents) || isSet(options, 'contents')
     },
@@ -97,7 +97,7 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
 
 const isGiven = (value: unknown) => value !== undefined
 
-/** The flags that stand for more than one field, or for one in another form. */
+/** Flags that set several fields, or one field in another form. */
 async function applyShortFlags(
   context: Context,
   { system, history, safety = [], tool = [] }: GenerateOptions,

@@ -6,7 +6,7 @@ import { suggestWords } from './shared/common-options.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { formatExamples, type Example, formatRows, wrap } from './shared/help-layout.ts'
 
-/** Loads what a command of the tree consists of, and all commands below it; for the commands that speak about others. */
+/** Loads a command and all commands below it, for commands that describe others. */
 export type LoadCommand = (command: Command) => Promise<void>
 
 /** Help that belongs to no command. */

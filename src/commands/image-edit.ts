@@ -58,7 +58,7 @@ export function registerImageEdit(command: Command, context: Context, send = sen
   addImageOptions(command)
 }
 
-/** The model that the specification says an edit has when none is named, said aloud. */
+/** The specification's default model for edits, with a warning that names it. */
 function defaultModel(body: Body): { readonly model: string; readonly warning: string } {
   const { model, because } = defaultEditModel(body)
   const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`
@@ -70,7 +70,7 @@ function defaultModel(body: Body): { readonly model: string; readonly warning: s
 async function readSources(context: Context, options: EditOptions, settings: Settings | undefined) {
   const { image: locations = [], mask: maskLocation, curl } = options
   if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from a picture.')
-  // A pasted command has only what is on the disk, or comes through the pipe.
+  // A pasted command can read only files and standard input.
   if (curl && [...locations, ...(maskLocation === undefined ? [] : [maskLocation])].some(isUrl)) {
     throw new UsageError('--curl cannot show a request with pictures from URLs.', {
       hint: 'Download them first, and give the files.',

@@ -67,13 +67,13 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
       ])
     },
     hasContent({ body, problems: { any } }) {
-      // Where one of these could not be read, the input was probably in it.
+      // If one of these could not be read, it probably held the input.
       const isLost = any && [options.body, own['input'], own['prompt']].some(isGiven)
       return isLost || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
     },
     addPrompt: (draft, prompt) => addInput(draft.body, inputs.attachments, prompt),
     setDefaults(body) {
-      // Words are shown as they come unless a whole reply is asked for; a job in the background has none to show.
+      // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
       if (body['stream'] === undefined) body['stream'] = body['background'] !== true
     },
   })
@@ -84,13 +84,13 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
 
 const isGiven = (value: unknown) => value !== undefined
 
-/** A name for the schema, which the format has to have: its title as far as a name can hold it. */
+/** The format requires a name for the schema: its title, without characters that a name cannot contain. */
 function schemaName(schema: unknown): string {
   const { title } = schema as { title?: unknown }
   return (typeof title === 'string' && title.replaceAll(/[^\w-]+/g, '_').slice(0, 64)) || 'answer'
 }
 
-/** The flags that stand for more than one field, or for one in another form. */
+/** Flags that set several fields, or one field in another form. */
 async function applyShortFlags(
   context: Context,
   { instructions, tool = [] }: RespondOptions,

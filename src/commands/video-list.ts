@@ -27,7 +27,7 @@ interface ListOptions extends CommonOptions {
 
 const listedStates: readonly string[] = [...videoStates, 'unknown']
 
-/** The common options that have nothing to act on here. */
+/** The common options that do not apply to this command. */
 const refused: ReadonlySet<string> = new Set(
   'model output force raw usage strict body set validate curl stdinTimeout'.split(' '),
 )
@@ -39,7 +39,7 @@ const videoListExamples: readonly Example[] = [
   ['modelgate video list --prune', 'forget what is over'],
 ]
 
-/** `modelgate video list`: the jobs that this machine has on record. */
+/** `modelgate video list`: the jobs recorded on this machine. */
 export function registerVideoList(command: Command, context: Context): void {
   addExamples(command, context, videoListExamples)
   const pruned = `jobs that failed, expired or are saved, or were not heard of for ${unknownJobDays} days`
@@ -116,7 +116,7 @@ async function show(
   await output.end({ version: outputVersion, command: 'video list', jobs, warnings })
 }
 
-/** What the rows are does not stand in them. */
+/** The rows do not identify their columns, so the heading is printed too. */
 function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
   const jobs = count === 1 ? '1 job' : `${count} jobs`
   if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)

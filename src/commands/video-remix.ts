@@ -54,7 +54,7 @@ export function registerVideoRemix(command: Command, context: Context, start = s
   addStartOptions(command)
 }
 
-/** With `--last` every word belongs to the prompt. */
+/** With `--last` all words are the prompt. */
 function splitArguments(
   id: string | undefined,
   rest: readonly string[],

@@ -12,7 +12,7 @@ const videoStatusExamples: readonly Example[] = [
   ['modelgate video status video_123 --exit-status && echo done'],
 ]
 
-/** `modelgate video status`: a look at a job (specification, endpoint 5; operations: wire notes, section 7). */
+/** `modelgate video status`: looks up a job (specification, endpoint 5; operations: wire notes, section 7). */
 export function registerVideoStatus(command: Command, context: Context): void {
   addExamples(command, context, videoStatusExamples)
   refuseOptions(command, refusedByLookUps)

@@ -11,7 +11,7 @@ const videoWaitExamples: readonly Example[] = [
   ['modelgate video wait models/MODEL/operations/123 --timeout 600'],
 ]
 
-/** `modelgate video wait`: the plain word for `video status --wait`. */
+/** `modelgate video wait`: an alias for `video status --wait`. */
 export function registerVideoWait(command: Command, context: Context): void {
   addExamples(command, context, videoWaitExamples)
   refuseOptions(command, refusedByLookUps)

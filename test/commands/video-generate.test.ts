@@ -156,7 +156,11 @@ describe('several instances', () => {
   })
 
   test.each<[string, readonly string[], RegExp]>([
-    ['a prompt that none lacks', ['--instances', '@orders.json', 'A boat'], /--instances.*prompts of their own/],
+    [
+      'a prompt that none lacks',
+      ['--instances', '@orders.json', 'A boat'],
+      /--instances.*prompts of their own/,
+    ],
     ['pictures for several', ['--instances', '@orders.json', '--image', 'a.png'], /--image.*--instances/],
     ['no list', ['--instances', '{"prompt":"x"}'], /--instances/],
     ['an empty list', ['--instances', '[]'], /--instances/],

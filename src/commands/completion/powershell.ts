@@ -62,7 +62,7 @@ function commandTable(node: CommandNode): string {
   return table(node.path, rows)
 }
 
-/** By the long names alone: keys of PowerShell's tables know no upper and lower case, so that -v would meet -V. */
+/** Long names only: keys of PowerShell's hash tables are case-insensitive, so -v would collide with -V. */
 function flagTable(node: CommandNode): string {
   const rows = node.flags.flatMap(({ names, about }) =>
     names.filter((name) => name.startsWith('--')).map((name) => `            '${name}' = ${quote(about)}`),

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander'
 import { collect } from '../shared/common-options.ts'
 
-/** What may follow an option, or stand as an argument. */
+/** What can follow an option or be an argument. */
 export interface Value {
   /** What the help calls it: `file`, `seconds`. */
   readonly name: string
@@ -26,16 +26,16 @@ export interface CommandNode {
   readonly about: string
   readonly children: readonly CommandNode[]
   readonly flags: readonly Flag[]
-  /** Whether the program's own flags are offered as well; where not, those that mean something are among `flags`. */
+  /** Whether the program's global flags are offered as well. If not, those that apply are in `flags`. */
   readonly takesCommon: boolean
   /** All its arguments taken together; left out when it has none. */
   readonly argument?: Value
 }
 
-/** Understood after every command. */
+/** Accepted after every command. */
 const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable: false }
 
-/** What of the program's flags a command that sends nothing obeys all the same. */
+/** The global flags that a command supports although it sends nothing. */
 const supportedOptions: Readonly<Record<string, readonly string[]>> = { sandbox: ['--quiet'] }
 
 /**
@@ -44,7 +44,7 @@ const supportedOptions: Readonly<Record<string, readonly string[]>> = { sandbox:
  */
 export function readTree(command: Command, path = ''): CommandNode {
   const argument = readArguments(command.registeredArguments)
-  // What the help of a command leaves out is not offered either.
+  // Options hidden from the help are not offered either.
   const takesCommon = command.configureHelp().showGlobalOptions !== false
   const own = command.options.filter(({ hidden }) => !hidden)
   return {
@@ -98,7 +98,7 @@ function readValue(name: string, target: Argument | Option): Value {
   return {
     name,
     files: plain ? 'plain' : at ? 'at' : 'none',
-    // A word that a shell would have to quote is easier typed than completed.
+    // Words that need quoting are left out: they are easier to type than to complete.
     words: (target.argChoices ?? []).filter((word) => /^[\w./-]+$/.test(word)),
   }
 }

@@ -76,7 +76,7 @@ ${cases.join('\n')}
   esac`
 }
 
-/** One option in the words of `_arguments`. */
+/** One option as an `_arguments` spec. */
 function specification({ names, about, repeatable, value }: Flag): string {
   // "=" and "+": the value may be the next word, or follow at once.
   const signs =
@@ -93,7 +93,7 @@ function message({ name, words, files }: Value): string {
 }
 
 function action(words: readonly string[], files: Value['files']): string {
-  // A leading space keeps zsh from putting options of its own before the words.
+  // With a leading space zsh does not insert its own options before the words.
   if (files === 'at') return ` ${['_modelgate_at_file', ...words].join(' ')}`
   if (files === 'plain') return '_files'
   return words.length > 0 ? `(${words.join(' ')})` : ' '

@@ -23,16 +23,16 @@ export interface CommandCall<Options extends CommonOptions> {
   readonly context: Context
   /** The command's own options and those of every command. */
   readonly options: Options
-  /** The command's own alone: the program has options of the same name (`--no-input` beside `--input`). */
+  /** Only the command's own: the program has options of the same name (`--no-input` beside `--input`). */
   readonly own: Readonly<Record<string, unknown>>
   readonly words: readonly string[]
 }
 
-/** A request on its way from flags to a body that has been checked. What is wrong so far is among the problems. */
+/** A request while it is being built; problems found so far are collected in `problems`. */
 export interface Draft {
   readonly problems: ProblemList
   readonly body: Body
-  /** Undefined when they could not be read: then that is among the problems. */
+  /** Undefined if they could not be read, which is one of the problems. */
   readonly settings: Settings | undefined
 }
 
@@ -44,22 +44,22 @@ export interface RequestParts {
   readonly model: {
     readonly kind: ModelKind
     readonly location: 'body' | 'path'
-    /** The model that the gateway takes when none is named, and what to say about that; else it is asked for. */
+    /** The model that the gateway uses by default, with a warning about it. Without one, the user is asked. */
     readonly byDefault?: (body: Body) => { readonly model: string; readonly warning: string }
   }
   /** Whether piped text and a prompt make one prompt. */
   readonly joinsInput: boolean
-  /** Reads the command's own flags and files, before the prompt takes what is left of standard input. */
+  /** Reads the command's own flags and files, before the prompt reads standard input. */
   readInputs(draft: Draft): Promise<void>
   /** Whether the body, as far as it is known, needs no prompt. */
   hasContent(draft: Draft): boolean
   /** Puts the prompt into the body, and what was read before. */
   addPrompt(draft: Draft, prompt: string | undefined): void
-  /** Sets what the command itself decides where nobody says otherwise. */
+  /** Sets the command's own defaults. */
   setDefaults?(body: Body): void
 }
 
-/** A request as far as it is common to all commands; the problems have not been thrown yet. */
+/** The part of a request that all commands share; problems have not been thrown yet. */
 interface BuiltRequest extends Draft {
   /** Undefined only when none was named, which is among the problems. */
   readonly model: string | undefined
@@ -69,8 +69,8 @@ interface BuiltRequest extends Draft {
 }
 
 /**
- * Builds the body of a request, and holds it against every rule of its endpoint and family: `--body`, over it the flags
- * of the fields, the prompt, `--set`, the model.
+ * Builds the body of a request and checks it against every rule of its endpoint and family. Later sources win:
+ * `--body`, the flags of the fields, the prompt, `--set`, the model.
  */
 export async function buildRequest(
   { context, options, own, words }: CommandCall<CommonOptions>,
@@ -133,8 +133,8 @@ function throwAll(problems: readonly string[]): void {
 }
 
 /**
- * Holds the body against the contract.
- * @param isPartial whether some input could not be read: then nothing is said to be missing
+ * Checks the body against the contract.
+ * @param isPartial whether some input could not be read: then missing fields are not reported
  * @throws UsageError with all violations, each naming the flag to change
  */
 function throwViolations(
@@ -145,7 +145,7 @@ function throwViolations(
   family: FamilyId | undefined,
 ): void {
   const violations = checkBody(endpoint, body, family).filter(({ kind, path }) => {
-    // What was set by its path was meant, known or not.
+    // A field set with --set is intentional, even if it is unknown.
     if (kind === 'unknown') return !isSet(options, path)
     return kind !== 'required' || !isPartial || path.includes('.')
   })
@@ -154,7 +154,7 @@ function throwViolations(
     violations.map((violation) => sentence(violation, endpoint, flags)),
     {
       code: 'invalid_request',
-      // Beside other problems, sending it anyway does not help.
+      // `--no-validate` does not help against other problems.
       hint: isPartial
         ? '--no-validate skips the checks against the documented limits.'
         : '--no-validate sends it anyway.',
@@ -225,10 +225,10 @@ function configuredModel(
 }
 
 /**
- * The model: `-m`, then environment and configuration, then the sandbox's; else asked for.
- * @param settings undefined when they could not be read: then nothing is missed
- * @param problems when there are any, nobody is asked: the call fails anyway
- * @throws UsageError when no one names a model
+ * The model: `-m`, then environment and configuration, then the sandbox's; otherwise the user is asked.
+ * @param settings undefined if they could not be read: then a missing model is not reported
+ * @param problems if there are any, the user is not asked, because the call fails anyway
+ * @throws UsageError if there is no model
  */
 async function chooseModel(
   kind: ModelKind,
@@ -251,7 +251,7 @@ async function chooseModel(
   })
 }
 
-/** What is wrong with a model: it is of a family that the specification does not name for the endpoint. */
+/** Reports a model of a family that the specification does not list for the endpoint. */
 function modelProblems({ families = {} }: Endpoint, model: string, family: FamilyId | undefined): string[] {
   if (family === undefined || families[family] !== undefined) return []
   const served = Object.keys(families).join(', ')

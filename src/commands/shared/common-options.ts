@@ -101,7 +101,7 @@ export function addCommonOptions(program: Command): void {
   }
 }
 
-/** Whether the request is to be shown instead of sent. */
+/** Whether the request is printed instead of sent. */
 export function isDryRun({ dryRun, curl }: CommonOptions): boolean {
   return dryRun === true || curl === true
 }
@@ -111,7 +111,7 @@ export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
 }
 
-/** What `--strict` is about. */
+/** What `--strict` turns into failures. */
 export const strictMeanings = {
   text: { strict: 'treat an answer cut by the token limit as a failure' },
   images: { strict: 'treat missing images as a failure' },
@@ -120,7 +120,7 @@ export const strictMeanings = {
 } as const
 
 /**
- * Says in the help of a command what options of every command mean to this one.
+ * Describes in a command's help what the common options mean for it.
  * @param meaning by the options' names, as commander keeps them
  */
 export function explainCommon(command: Command, meaning: Readonly<Record<string, string>>): void {
@@ -130,16 +130,16 @@ export function explainCommon(command: Command, meaning: Readonly<Record<string,
   })
 }
 
-/** Common options that change nothing for the worse where no request is sent: less or more to read, no questions. */
+/** Common options that are harmless without a request: they change verbosity or disable questions. */
 const harmless: ReadonlySet<string> = new Set(['quiet', 'debug', 'input', 'stdin'])
 
 /**
- * The common options are declared on the program, so the parser takes them for every command. One that sends no
- * request cannot obey most of them.
+ * The common options are declared on the program, so the parser accepts them for every command. Most do not apply to a
+ * command that sends no request.
  * @param command the command that was called
- * @param refused the names of the options that it cannot obey, as commander keeps them; all but the harmless ones
- *   where it sends no request
- * @throws UsageError that names each option that was given in vain
+ * @param refused the names of the options that do not apply, as commander keeps them; by default all but the harmless
+ *   ones, if the command sends no request
+ * @throws UsageError that names each option that does not apply
  */
 export function refuseCommonOptions(command: Command, refused?: ReadonlySet<string>): void {
   const program = programOf(command)
@@ -155,7 +155,7 @@ export function refuseCommonOptions(command: Command, refused?: ReadonlySet<stri
   throw new UsageError(problems, { code: 'unknown_option', hint: `See modelgate ${name} --help.` })
 }
 
-/** Has a command refuse some of the common options, and leave them out of its help. */
+/** Makes a command reject some of the common options and hide them in its help. */
 export function refuseOptions(command: Command, refused: ReadonlySet<string>): void {
   const all = new Help()
   all.showGlobalOptions = true
@@ -178,8 +178,8 @@ function wordsOf(command: Command): string {
 }
 
 /**
- * Names the words that a value may be, for completion. Unlike `choices()` it does not enforce them: the contract's own
- * check does that, with all other problems.
+ * Lists the allowed values for completion. Unlike `choices()` it does not enforce them: the contract check does, and
+ * reports them with all other problems.
  */
 export function suggestWords<T extends Argument | Option>(
   target: T,

@@ -13,7 +13,7 @@ export interface ContractFlag {
   readonly name: string
   readonly path: readonly string[]
   readonly field: Field
-  /** What holds when the flag is not given, where the command itself decides that; else the contract's default. */
+  /** The default, if the command decides it; otherwise the contract's. */
   readonly default?: string
 }
 
@@ -28,7 +28,7 @@ export function flagsOf(fields: Fields, path: readonly string[] = []): ContractF
 
 const group = 'Fields of the request (JSON is inline, @file or @-):'
 
-/** Declares the flags on a command; nothing is checked or converted while parsing, so that all problems can be told at once. */
+/** Declares the flags on a command. Parsing checks and converts nothing, so that all problems are reported at once. */
 export function addContractFlags(command: Command, flags: readonly ContractFlag[]): void {
   for (const flag of flags) {
     const { name, field } = flag
@@ -45,7 +45,7 @@ export function addContractFlags(command: Command, flags: readonly ContractFlag[
 }
 
 /**
- * Puts the given flags into the body, over what is there; a flag whose JSON cannot be read becomes a problem.
+ * Writes the given flags to the body, replacing what is there; a flag with invalid JSON becomes a problem.
  * @param options of the command alone: the program has options of the same name (`--no-input` beside `--input`)
  */
 export async function applyContractFlags(
@@ -79,7 +79,7 @@ function placeholder(field: Field): string {
   return field.values === undefined && field.known === undefined ? 'text' : 'word'
 }
 
-/** The words that a value may be, where the contract lists them. */
+/** The allowed values, if the contract lists them. */
 function wordsOf(field: Field): readonly string[] | undefined {
   return field.values ?? field.known ?? field.items?.values ?? field.items?.known
 }
@@ -103,7 +103,7 @@ function spelled(name: string): string {
 }
 
 /**
- * What the flag of a field puts into the body.
+ * The value that a flag sets in the body.
  * @param given as commander keeps it: a text, the texts of a repeated flag, or a boolean
  * @throws UsageError, FileError as `parseJsonFlag` does
  */
@@ -119,14 +119,14 @@ async function fieldValue(context: Context, flag: string, field: Field, given: u
   return types.length === 1 ? text : textOrJson(context, flag, text)
 }
 
-/** Lists of plain texts are given by repeating the flag. */
+/** A list of strings is given by repeating the flag. */
 function isList(field: Field): boolean {
   return field.type === 'array' && field.items?.type === 'string'
 }
 
 const looksLikeJson = /^\s*[[{]/
 
-/** Where both text and JSON are allowed, JSON shows itself by its first character, in a file as well. */
+/** Where text and JSON are both allowed, the first character distinguishes them, in a file as well. */
 async function textOrJson(context: Context, flag: string, text: string): Promise<unknown> {
   if (!text.startsWith('@')) {
     return looksLikeJson.test(text) ? parseJsonFlag(context, flag, text) : parseTextFlag(context, flag, text)
@@ -148,16 +148,16 @@ async function listOf(context: Context, flag: string, texts: readonly string[]):
   }
 }
 
-/** What is no number stays text, and the check against the contract says so with all other problems. */
+/** Invalid numbers stay text; the contract check reports them with all other problems. */
 function numberOf(text: string): unknown {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
-/** Two flags, with their dashes, of which one would silently take the place of the other. */
+/** Two flags, with dashes, of which one would silently override the other. */
 export type ConflictingFlags = readonly [one: string, other: string]
 
 /**
- * Refuses a call that gives both flags of a pair.
+ * Rejects a call that gives both flags of a pair.
  * @param options of the command alone, as commander keeps them
  * @throws UsageError `conflicting_option` naming every such pair
  */

@@ -26,7 +26,7 @@ export async function printRequest(
   await stdout.drain()
 }
 
-/** What goes along with a request: JSON, the parts of a form, or nothing (`body` undefined). */
+/** The content of a request: JSON, the parts of a form, or nothing (`body` undefined). */
 export type PrintableContent = { readonly body: unknown } | { readonly parts: readonly ImagePart[] }
 
 function bodyOf(content: PrintableContent): string | readonly ImagePart[] | undefined {
@@ -42,10 +42,10 @@ function hidden(headers: Readonly<Record<string, string>>): Record<string, strin
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, hideHeader(name, value)]))
 }
 
-/** The system refuses a single argument of 128 KiB (Linux); beyond this the body goes through a pipe. */
+/** Linux limits a single argument to 128 KiB; longer bodies are piped. */
 const maxArgumentBytes = 100_000
 
-/** For a POSIX shell; the key comes from the environment of whoever pastes it, never from the text. */
+/** For a POSIX shell. The key is read from the environment when the command runs; it is never in the text. */
 function curlCommand(
   url: URL,
   headers: Readonly<Record<string, string>>,
@@ -63,7 +63,7 @@ function curlCommand(
   const start = `curl --no-buffer ${quoted(url.href)}`
   if (body === undefined) return [start, ...headerLines].join(' \\\n  ')
   if (isParts) return [start, ...headerLines, ...body.map(formLine)].join(' \\\n  ')
-  // printf is part of the shell, which knows no such limit.
+  // printf is a shell builtin, which has no such limit.
   const isLong = Buffer.byteLength(body) > maxArgumentBytes
   const feed = isLong ? [`printf %s ${quoted(body)} |`] : []
   const data = `--data-binary ${isLong ? '@-' : quoted(body)}`
@@ -76,7 +76,7 @@ function formLine(part: ImagePart): string {
   return `-F ${quoted(`${part.name}=@${path};filename=${fileName};type=${part.media_type}`)}`
 }
 
-/** As curl's own -F reads it: in quotes nothing but a backslash and a quote means something else. */
+/** Quoted for curl's -F, where only backslashes and quotes need escaping. */
 function curlQuoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, (character) => `\\${character}`)}"`
 }

@@ -8,7 +8,7 @@ import { resolve } from 'node:path'
 import { isProblem } from '../../problems.ts'
 import { parseJson } from '../../files/parse-json.ts'
 
-/** The text of a flag's value and a name for where it stood. */
+/** The text of a flag's value, and where it was read from. */
 interface FlagValue {
   readonly text: string
   /** Starts a message: `--tools`, `--tools: "a.json"`, `--tools: standard input`. */
@@ -58,14 +58,17 @@ export async function parseJsonFlag(context: Context, flag: string, value: strin
 }
 
 /**
- * As `parseJsonFlag`, for a flag whose JSON is an object or a list and mostly stands in a file: text that starts with
- * neither a bracket nor `@` is the name of that file.
+ * Like `parseJsonFlag`, for flags whose JSON is an object or a list, usually in a file: text that starts with neither
+ * a bracket nor `@` is a file name.
  */
 export async function parseJsonFileFlag(context: Context, flag: string, value: string): Promise<unknown> {
   return parseJsonFlag(context, flag, /^\s*[[{@]/.test(value) ? value : `@${value}`)
 }
 
-/** What the text of a flag says as JSON. @throws UsageError `invalid_json` with line and column */
+/**
+ * Parses the text of a flag as JSON.
+ * @throws UsageError `invalid_json` with line and column
+ */
 export function jsonOf({ text, location }: FlagValue, hint?: string): unknown {
   const { value, problem } = parseJson(text)
   if (problem === undefined) return value
@@ -86,8 +89,8 @@ async function isFile(path: string): Promise<boolean> {
 
 /**
  * The value of a text flag (`--system`, `--instructions`) or a prompt: the text itself, or with a leading `@` the
- * content of that file (`@notes.txt`) or of standard input (`@-`). `\@` starts a text with a real `@`.
- * Nothing is guessed: text that starts with `@` and names no file is an error that tells about the escape.
+ * content of that file (`@notes.txt`) or of standard input (`@-`). `\@` starts a text with a literal `@`. Text that
+ * starts with `@` but names no file is an error whose hint explains the escape.
  * @throws UsageError, FileError as `readFlagValue` does
  */
 export async function parseTextFlag(context: Context, flag: string, value: string): Promise<string> {
@@ -100,7 +103,7 @@ export async function parseTextFlag(context: Context, flag: string, value: strin
   }
 }
 
-// What the system says of a text that was never meant to be a path.
+// Errors of the system for text that was never meant to be a path.
 const notAFileName = new Set(['not_found', 'name_too_long', 'not_a_folder', 'bad_file_name'])
 
 function withEscape(error: ModelgateError, value: string): ModelgateError {

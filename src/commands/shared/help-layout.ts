@@ -1,7 +1,7 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import type { Context } from '../../context.ts'
 
-/** A term and what it means: a line of help, or several where it is narrow. */
+/** A term and its meaning: one line of help, or several on a narrow terminal. */
 type HelpRow = readonly [term: string, about: string]
 
 /** Longer lines are hard to read, however wide the terminal is. */
@@ -48,10 +48,10 @@ export const helpLayout: HelpConfiguration = {
   },
 }
 
-/** The same for a command that sends nothing: most options of every command mean nothing to it. */
+/** The same for a command that sends nothing, without the common options that do not apply to it. */
 export const ownOptionsLayout: HelpConfiguration = { ...helpLayout, showGlobalOptions: false }
 
-/** The options by the heading of their group; what has none comes first, with the program's among it. */
+/** The options grouped by heading; those without one come first, including the program's. */
 function groups(command: Command, help: Help): Map<string, Option[]> {
   const visible = [...help.visibleGlobalOptions(command), ...help.visibleOptions(command)]
   const [last, all] = [visible.filter(isLast), visible.filter((option) => !isLast(option))]
@@ -92,7 +92,7 @@ export function wrap(line: string, columns: number, hanging = ''): string {
   const lines: string[] = []
   let rest = line
   while (rest.length > width) {
-    // Not in the indentation, which is no place between words.
+    // Never in the indentation: it is not a space between words.
     const start = rest.search(/\S/)
     const before = rest.lastIndexOf(' ', width)
     const at = before > start ? before : rest.indexOf(' ', start)
@@ -103,7 +103,7 @@ export function wrap(line: string, columns: number, hanging = ''): string {
   return [...lines, rest].join('\n')
 }
 
-/** A command line to paste, and what it does where that is not plain. */
+/** A command line to paste, with an explanation if it is not obvious. */
 export type Example = readonly [line: string, about?: string]
 
 /** Puts examples in front of a command's help. */
@@ -111,7 +111,7 @@ export function addExamples(command: Command, context: Context, examples: readon
   command.addHelpText('before', () => formatExamples(examples, context.stdout.columns))
 }
 
-/** Examples that can be pasted at any width: what does not fit goes on in the next line, after a backslash. */
+/** Examples that can be pasted at any width: long lines continue after a backslash. */
 export function formatExamples(examples: readonly Example[], columns: number): string {
   const lines = examples.map(([line, about]) => [`  $ ${line}`, about] as const)
   const aboutAt = Math.max(...lines.map(([line, about]) => (about === undefined ? 0 : line.length))) + 2

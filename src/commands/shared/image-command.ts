@@ -52,9 +52,9 @@ export function addImageOptions(command: Command): void {
 
 /** What the two image commands do differently. */
 interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts, 'endpoint' | 'flags'> {
-  /** The model that the gateway takes when none is named; else it is asked for. */
+  /** The gateway's default model; without one, the user is asked. */
   readonly defaultModel?: RequestParts['model']['byDefault']
-  /** Looks at the pictures that go along. */
+  /** Inspects the input pictures. */
   readSources(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
 }
 
@@ -73,7 +73,7 @@ export async function buildImageRequest(
       location: 'body',
       ...(defaultModel === undefined ? {} : { byDefault: defaultModel }),
     },
-    // What is piped in may be the list of a loop, or a picture: beside a prompt it is not read.
+    // Piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
     joinsInput: false,
     async readInputs({ settings, problems: { check } }) {
       await check(() => void previewMode(options))
@@ -119,7 +119,7 @@ function previewMode({ preview = 'auto' }: ImageOptions): PreviewMode {
   throw new UsageError(`--preview must be one of ${words}, not ${JSON.stringify(preview)}.`)
 }
 
-/** @throws UsageError for flags of one call that contradict each other, each contradiction a sentence that names both */
+/** @throws UsageError for flags that contradict each other, each problem a sentence that names both */
 function checkCombination({ stdout }: Context, options: ImageOptions): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
   const toStandardOutput = output === '-'
@@ -157,7 +157,7 @@ function named(flags: Readonly<Record<string, boolean | undefined>>): string[] {
   return Object.keys(flags).filter((name) => flags[name])
 }
 
-/** Makes images and shows what comes in the form that was asked for. */
+/** Makes images and renders the events in the requested format. */
 export async function sendImages(
   context: Context,
   options: ImageOptions,
@@ -187,7 +187,7 @@ export async function sendImages(
   })
 }
 
-/** What failed has been reported as it happened, unless the command is quiet: then the last words tell it. */
+/** Failures were reported as they happened; with --quiet they are in the final message. */
 function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
   if (outcome.kind === 'failed' || outcome.failure === undefined) return outcome
   const reasons = outcome.document.failures.map(({ index, message }) => `Image ${index} failed: ${message}`)
@@ -197,7 +197,8 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
 /** Pictures on the terminal, above their paths. */
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
   const preview = createPreview(context, previewMode(options))
-  // On one terminal the result, which is the path, stands below its picture as it is; below the last of several.
+  // If stdout and stderr share a terminal, the path printed as the result is the caption; with several images only
+  // the last one's.
   const captionOf = (path: string, index: number, count: number) => {
     if (!context.stdout.isTerminal) return path
     return count > 1 ? `image ${index}` : undefined
@@ -215,7 +216,7 @@ function createViewer(context: Context, options: ImageOptions): ImageViewer | un
   )
 }
 
-/** What is no file cannot be read again, and what somebody has taken away is nothing to stop for. */
+/** A pipe or device cannot be read again; a file that was removed in the meantime is skipped. */
 async function readImage(path: string): Promise<Uint8Array | undefined> {
   try {
     return (await stat(path)).isFile() ? await readFile(path) : undefined

@@ -12,23 +12,23 @@ import type { Output } from '../../output/output.ts'
 import { claimStandardInput, isStandardInputClaimed } from './standard-input.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
 
-/** Where a command's requests go, and what must be closed when it is done. */
+/** The gateway for a command's requests, and what must be closed afterwards. */
 interface OpenGateway {
   readonly gateway: Gateway
-  /** What everything but results goes through on its way out; it knows the key. */
+  /** Redacts all output except results; it knows the key. */
   readonly gate: Gate
-  /** Whether a request that may cost money has gone out. */
+  /** Whether a request that may cost money has been sent. */
   hasSent(): boolean
   close(): Promise<void>
 }
 
-/** The sandbox takes any key; this one says what it is wherever it might show up. */
+/** The sandbox accepts any key; this one is recognizable wherever it appears. */
 const sandboxKey = 'sandbox-key'
 
 /** All settings of a call, from flags, environment, files and defaults. */
 export async function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
   const settings = await resolveSettings(context, options)
-  // A key that is piped in must never become part of a prompt.
+  // A key on standard input must never become part of a prompt.
   const { apiKeyFile, caFile } = settings
   for (const { value, source } of [apiKeyFile, caFile]) {
     const isInput = value !== undefined && /^\/(?:dev\/stdin|(?:dev|proc\/self)\/fd\/0)$/.test(value)
@@ -38,10 +38,10 @@ export async function readSettings(context: Context, options: CommonOptions): Pr
 }
 
 /**
- * Opens the way to the gateway, or starts the sandbox (`--sandbox`).
- * @param streamed whether the reply is expected as a stream
+ * Connects to the gateway, or starts the sandbox (`--sandbox`).
+ * @param streamed whether a streamed reply is expected
  * @param currentOutput where retries are reported, once there is one
- * @param gate the command's own, when it had to have one before; it learns the key
+ * @param gate the command's own, if it was created earlier; the key is added to it
  * @throws UsageError without a base URL; ModelgateError (exit 3) without a key
  */
 export async function openGateway(
@@ -95,7 +95,7 @@ export async function openGateway(
 /** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
 const traceLimit = 5_000
 
-/** A trace quotes the gateway, which may give back the key or try to act on the terminal. */
+/** A trace quotes the gateway, which may echo the key or send control characters. */
 function createTraceSink(context: Context, gate: Gate): (line: string) => void {
   return (line) => context.stderr.write(`${gate.line(line, traceLimit)}\n`)
 }
@@ -132,7 +132,7 @@ export function configuredBaseUrl({ baseUrl }: Settings): URL {
   })
 }
 
-/** More than all authorities of the world take. */
+/** Larger than any real bundle of certificate authorities. */
 const maxCaBytes = 4_194_304
 
 async function readCertificates(context: Context, path: string): Promise<string> {
@@ -149,15 +149,15 @@ async function readCertificates(context: Context, path: string): Promise<string>
 }
 
 /**
- * Node reads the file of NODE_EXTRA_CA_CERTS itself, at the first connection with TLS: in one go and deaf to signals.
- * That is left to it only for a regular file; a pipe is read here, and devices are refused.
+ * Node reads the file of NODE_EXTRA_CA_CERTS itself at the first TLS connection: synchronously, so a pipe could hang
+ * it and block signals. Therefore pipes are read here, and devices are refused.
  */
 async function readExtraCertificates(context: Context): Promise<void> {
   const path = context.env['NODE_EXTRA_CA_CERTS']
   if (!path) return
   const file = await describeInputFile(context, path, { maxBytes: maxCaBytes })
   if (file instanceof ModelgateError) {
-    // Node says itself what it cannot read, and goes on without.
+    // Node itself warns about a file that it cannot read, and continues without it.
     if (!['not_a_file', 'file_too_large', 'pipe_silent'].includes(file.code)) return
     throw new UsageError(`NODE_EXTRA_CA_CERTS: ${file.message}`, { code: 'ca_unreadable', phase: 'config' })
   }

@@ -7,7 +7,7 @@ import type { Body } from '../../operations/operation.ts'
 import type { ProblemList } from '../../problems.ts'
 import { parseJson } from '../../files/parse-json.ts'
 
-/** The body that `--body` gives to start from; an empty one without it. */
+/** The initial body from `--body`, or an empty one. */
 export async function startBody(context: Context, options: CommonOptions): Promise<Body> {
   if (options.body === undefined) return {}
   const value = await parseJsonFlag(context, '--body', options.body)
@@ -18,9 +18,9 @@ export async function startBody(context: Context, options: CommonOptions): Promi
 }
 
 /**
- * Sets a place in the body, creating what lies on the way.
- * @param flag which one asks for it, for the message
- * @throws UsageError `invalid_set` for a name that cannot be one, and where a text or number is in the way
+ * Sets a field of the body by its path and creates missing parents.
+ * @param flag the flag that sets it, for the message
+ * @throws UsageError `invalid_set` for a name that is not allowed, or if a parent is text or a number
  */
 export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
   const name = path[0]!
@@ -32,7 +32,7 @@ export function setField(body: Body, path: readonly string[], value: unknown, fl
   }
 }
 
-/** Applies `--set`, which comes last and reaches anything. */
+/** Applies `--set`, which comes last and can set any field. */
 export async function applySets(options: CommonOptions, body: Body, problems: ProblemList): Promise<void> {
   for (const text of options.set ?? []) {
     await problems.check(() => {
@@ -42,7 +42,7 @@ export async function applySets(options: CommonOptions, body: Body, problems: Pr
   }
 }
 
-/** Whether `--set` reaches into a top-level field. Texts that cannot be read reach nothing. */
+/** Whether `--set` sets a top-level field or part of it. Invalid values set nothing. */
 export function isSet(options: CommonOptions, field: string): boolean {
   return (options.set ?? []).some((text) => {
     try {
@@ -53,7 +53,7 @@ export function isSet(options: CommonOptions, field: string): boolean {
   })
 }
 
-/** One `--set`: where in the request body, and what. */
+/** One `--set`: a path in the request body, and a value. */
 interface Setting {
   /** At least one name or index. */
   readonly path: readonly string[]
@@ -65,9 +65,9 @@ type JsonObject = Readonly<Record<string, unknown>>
 const maxNames = 64
 
 /**
- * Reads `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` stand for the character itself.
- * The value must be JSON, so that `"5"` and `5` stay different things; a bare word is refused with the quoted form
- * as the hint.
+ * Parses `path.to.field=JSON`. Names are separated by dots; `\.`, `\=`, `\[`, `\]` and `\\` are the literal
+ * characters. The value must be JSON, so that `"5"` and `5` stay different; for a bare word the hint suggests the
+ * quoted form.
  * @throws UsageError `invalid_set`
  */
 export function parseSet(text: string): Setting {
@@ -81,8 +81,8 @@ export function parseSet(text: string): Setting {
 }
 
 /**
- * The body with one value set; the given body is not changed. Missing objects are created. A number indexes an array
- * that is there, or starts one when it is 0; the index after the last appends.
+ * A copy of the body with one value set. Missing objects are created. A number indexes an existing array or, if it is
+ * 0, creates one; the index after the last appends.
  * @throws UsageError `invalid_set` when the path leads through a text, a number or past the end of an array
  */
 export function setPath(body: JsonObject, path: readonly string[], value: unknown): JsonObject {
@@ -119,7 +119,7 @@ function arrayIndex(name: string, length: number, path: readonly string[]): numb
   throw invalid(`${field} is an array of ${length}, so its index is 0 to ${length}, not ${shown(name)}`)
 }
 
-/** Where the first "=" without a backslash stands. */
+/** Position of the first unescaped "=". */
 function pathEnd(text: string): number {
   for (let at = 0; at < text.length; at++) {
     if (text[at] === '\\') at++
@@ -146,7 +146,7 @@ function splitPath(text: string): string[] {
   return names
 }
 
-/** Other programs write indices so; here such a name would become a field of its own. */
+/** Other programs write indices in brackets; here that would create a field of that name. */
 function brackets(text: string): UsageError {
   const dotted = text
     .replaceAll('[]', '[0]')
@@ -158,7 +158,7 @@ function brackets(text: string): UsageError {
   )
 }
 
-/** The word as JSON text, ready to be pasted; nothing for what is no single word. */
+/** A hint with the word as quoted JSON; undefined for anything but a simple word. */
 function quoted(text: string, end: number): string | undefined {
   const word = text.slice(end + 1)
   return /^[\w .:/-]{1,40}$/.test(word)

@@ -12,22 +12,22 @@ import { isDryRun, type CommonOptions } from './common-options.ts'
 import { printRequest, type PrintableContent } from './dry-run.ts'
 import { openGateway } from './open-gateway.ts'
 
-/** What a command runs, and how what comes of it is shown. */
+/** What a command runs, and how its output is rendered. */
 export interface CommandRun<Document extends OutputDocument> {
   /** Whether the reply is expected as a stream. */
   readonly streamed: boolean
   /** The request as `--dry-run` shows it. */
   describeRequest(gateway: Gateway): { readonly request: GatewayRequest; readonly content: PrintableContent }
-  /** What the renderer has to know; opened when there is something to render, so that a dry run makes no file. */
+  /** Options for the renderer. Evaluated only when there is something to render, so that a dry run creates no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
   operation(call: Call, gate: Gate): Promise<Outcome<Document>>
-  /** The command's own gate, when it had to have one before the gateway is opened. */
+  /** The command's own gate, if it was created before the gateway is opened. */
   readonly gate?: Gate
 }
 
 /**
- * The frame around every command that asks the gateway: opens it, shows a dry run instead, renders what the operation
- * tells, reports how it came out.
+ * Runs the operation of a command: opens the gateway, prints a dry run instead, renders the events, reports the
+ * outcome.
  * @throws AlreadyReported for a failure, which has been reported by then
  */
 export async function runOperation<Document extends OutputDocument>(
@@ -83,7 +83,7 @@ export function openOutput(
   })
 }
 
-/** Only a listener that shows the gateway's own JSON gets it: others have their text sooner without. */
+/** The gateway's own JSON is passed on only if the output shows it: decoding is faster without. */
 export function listenerOf(output: Output, { raw }: CommonOptions): Call['listener'] {
   return {
     event: (event) => output.event(event),
@@ -93,8 +93,8 @@ export function listenerOf(output: Output, { raw }: CommonOptions): Call['listen
 }
 
 /**
- * Ends the output of a command with what came of its operation.
- * @param hasSent whether a request that may cost money has gone out
+ * Ends the output of a command with the outcome of its operation.
+ * @param hasSent whether a request that may cost money has been sent
  * @throws AlreadyReported for a failure
  */
 export async function reportOutcome<Document extends OutputDocument>(
@@ -109,7 +109,7 @@ export async function reportOutcome<Document extends OutputDocument>(
   }
   const { document, failure } = outcome
   try {
-    // The document on standard output tells of every item; words do that on standard error.
+    // The document on standard output lists every item; standard error has the messages.
     if (failure === undefined || json || jsonl) await output.end(document)
     else await output.error(failure, document)
   } catch (error) {

@@ -6,7 +6,7 @@ import { consumeInput, type SilenceStep, decodeText, invalidTextClause } from '.
 export interface PromptSource {
   /** The words of the command line, joined; `-` alone means standard input. */
   readonly argument: string | undefined
-  /** Whether standard input is left alone: by `--no-stdin`, or by a setting, over which `-` wins. */
+  /** Whether standard input is ignored: by `--no-stdin`, or by a setting, which `-` overrides. */
   readonly noStdin: 'flag' | 'setting' | false
   /** Whether standard input is read beside a prompt as well. */
   readonly joins: boolean
@@ -19,10 +19,11 @@ export interface PromptSource {
 const noticeAfterMs = 1000
 
 /**
- * The prompt from the command line, from standard input, or from both: piped text first, a blank line, then the prompt.
- * Undefined when there is neither; an empty text when standard input was read and held none.
- * Call it after the flags have been read: when one of them has claimed standard input (`@-`), only the argument counts.
- * A file that somebody has begun to read, such as the list of a `while read` loop, is left alone beside a prompt.
+ * The prompt from the command line, from standard input, or from both: piped text first, a blank line, then the
+ * prompt. Undefined if there is neither; empty if standard input was read and empty.
+ * Call it after the flags have been read: if one of them has claimed standard input (`@-`), only the argument counts.
+ * If there is a prompt, a file that another process is reading, such as the list of a `while read` loop, is not
+ * touched.
  * @throws UsageError `stdin_silent`, `stdin_not_text`, `stdin_claimed`, `input_too_large`
  */
 export async function readPrompt(context: Context, source: PromptSource): Promise<string | undefined> {
@@ -63,8 +64,8 @@ function joinedNote(kind: InputKind, piped: string): string {
 }
 
 /**
- * Reads standard input to its end, however long that takes.
- * @param reader as the user wrote it, for the message when two want it: `--tools @-`
+ * Reads standard input to its end, without a time limit.
+ * @param reader as the user wrote it, for the message if it is read twice: `--tools @-`
  */
 export async function readStandardInputBytes(context: Context, reader: string): Promise<Buffer> {
   claimStandardInput(context, reader)

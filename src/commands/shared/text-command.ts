@@ -20,7 +20,7 @@ export interface TextOptions extends CommonOptions {
   schema?: string
 }
 
-/** What the flags of both text commands give beside fields of the body. */
+/** What the flags of both text commands set besides fields of the body. */
 export interface TextInputs {
   readonly attachments: readonly Attachment[]
   readonly answerSchema: AnswerSchema | undefined
@@ -28,7 +28,7 @@ export interface TextInputs {
 
 /**
  * Reads `--schema` and `--attach`.
- * @param schemaFields what asks the gateway for an answer that follows a schema: path in the body, and value
+ * @param schemaFields the fields that request an answer that follows a schema: path in the body, and value
  */
 export async function readTextInputs(
   context: Context,
@@ -57,7 +57,7 @@ async function attachment(context: Context, location: string): Promise<Attachmen
   })
 }
 
-/** Sends a text request and shows the answer in the form that was asked for. */
+/** Sends a text request and renders the answer in the requested format. */
 export async function sendText(
   context: Context,
   options: CommonOptions,
@@ -81,7 +81,7 @@ export async function sendText(
   })
 }
 
-/** Files are loaded only by who writes one: hashing alone costs milliseconds at the start. */
+/** Loaded only when a file is written: hashing alone adds milliseconds to the start. */
 async function openOutputFile(
   context: Context,
   { output, force }: CommonOptions,

@@ -9,7 +9,7 @@ import { parseTextFlag } from './flag-value.ts'
 interface PromptUse {
   /** Undefined when they could not be read. */
   readonly settings: Settings | undefined
-  /** Whether the body already holds a conversation; then standard input is read only when `-` asks for it. */
+  /** Whether the body already holds a conversation; then standard input is read only for `-`. */
   readonly hasContent: boolean
   /** Whether piped text and a prompt make one prompt. */
   readonly joins: boolean
@@ -47,8 +47,7 @@ export async function readTextPrompt(
 }
 
 /**
- * The prompt, and what is wrong with it, as far as can be told without asking or reading standard input:
- * for a call that fails anyway.
+ * Checks the prompt without asking the user or reading standard input, for a call that fails anyway.
  * @throws UsageError when there is no prompt, or an empty one
  */
 export async function checkTextPrompt(
@@ -68,8 +67,8 @@ export async function checkTextPrompt(
 }
 
 /**
- * The words of the command line as one text. Among several, `-` or `@file` would be sent as it is,
- * while whoever wrote it most likely wants it read.
+ * The words of the command line as one text. Among several words `-` or `@file` would be sent literally, which is most
+ * likely not intended.
  * @throws UsageError `word_not_read`
  */
 function joinedWords(words: readonly string[]): string | undefined {
@@ -115,8 +114,8 @@ function emptyPrompt(): UsageError {
 }
 
 /**
- * Whether a missing value may be asked for: somebody sits at a terminal and reads standard error,
- * neither `--no-input` nor a CI says otherwise. Of the environment only `CI` itself counts, not every `CI_…`.
+ * Whether the user may be asked for a missing value: there is a terminal, and neither `--no-input` nor a CI runner
+ * forbids it. Only the variable `CI` itself counts, not every `CI_…`.
  */
 export function canAsk(context: Context, noInput: boolean): boolean {
   const { CI = '' } = context.env
@@ -126,7 +125,7 @@ export function canAsk(context: Context, noInput: boolean): boolean {
 
 /**
  * Asks for a line of text.
- * @returns the text; empty when there is no answer, because the input has ended (Ctrl-D)
+ * @returns the text; empty if the input has ended (Ctrl-D)
  * @throws Interrupted on Ctrl-C
  */
 export async function askText(context: Context, message: string): Promise<string> {
@@ -137,13 +136,13 @@ export async function askText(context: Context, message: string): Promise<string
     ...(stderr.stream === undefined ? {} : { output: stderr.stream }),
     signal: AbortSignal.any([signal, ended.signal]),
   }
-  // At the end of input the question would stay open for ever. The line reader then only pauses the stream,
-  // as it also does after an answer, when nothing is left to abort.
+  // At the end of input the question would never be answered. The line reader then only pauses the stream, as it also
+  // does after an answer, when there is nothing left to abort.
   const endings = ['pause', 'end', 'close'] as const
   const onEnd = () => ended.abort()
   for (const name of endings) stdin.stream?.once(name, onEnd)
   try {
-    // Needed rarely, and large.
+    // Large and rarely needed.
     const { input } = await import('@inquirer/prompts')
     return await input({ message, required: true }, streams)
   } catch (error) {
@@ -157,9 +156,9 @@ export async function askText(context: Context, message: string): Promise<string
 }
 
 /**
- * Looks for the key before somebody is asked for a prompt or a model, which would be typed in vain without one.
- * Does nothing where nobody is asked, or no key is needed.
- * @param settings undefined when they could not be read: then nobody is asked
+ * Checks that there is a key before asking for a prompt or a model, so that nothing is typed for a call that cannot be
+ * sent. Does nothing if the user is not asked or no key is needed.
+ * @param settings undefined if they could not be read: then the user is not asked
  * @throws what `Settings.apiKey` throws
  */
 export async function checkBeforeAsking(

@@ -29,12 +29,12 @@ export async function readContentTool(context: Context, text: string): Promise<u
     )
   }
   const value = await parseJsonFlag(context, '--tool', text)
-  // A declaration has a name; a whole tool has none.
+  // A function declaration has a name; a complete tool does not.
   const isDeclaration = typeof (value as { name?: unknown } | null)?.name === 'string'
   return isDeclaration ? { functionDeclarations: [value] } : value
 }
 
-/** Tools that a name is enough for (wire notes, section 2, "Input"). */
+/** Tools that need only a name (wire notes, section 2, "Input"). */
 const responseTools: Readonly<Record<string, unknown>> = {
   web_search: { type: 'web_search' },
   web_search_preview: { type: 'web_search_preview' },
@@ -79,7 +79,7 @@ function requireUrl(text: string, url: string): void {
   })
 }
 
-/** A function may be given bare, nested as in the older chat style, or as a whole tool. */
+/** A function may be bare, nested as in the older chat style, or a complete tool. */
 function asFunction(value: unknown): unknown {
   if (!isObject(value)) return value
   if (isObject(value['function'])) return { type: 'function', ...value['function'] }

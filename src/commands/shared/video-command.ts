@@ -24,9 +24,9 @@ import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from
 import { runOperation } from './run-operation.ts'
 import { canAsk } from './text-prompt.ts'
 
-/** The options of the commands about one job, beside the fields of their requests. */
+/** The options of commands for a single job, besides the fields of their requests. */
 export interface VideoOptions extends CommonOptions {
-  /** Undefined: whether somebody sits at a terminal. */
+  /** Undefined: depends on whether there is a terminal. */
   wait?: boolean
   pollInterval?: string
   allowPrivateUrls?: true
@@ -43,7 +43,7 @@ export function addJobOptions(command: Command, options: readonly Option[]): voi
   for (const option of options) command.addOption(option.helpGroup('Job:'))
 }
 
-/** How a job is waited for. */
+/** Adds the options for waiting for a job. */
 export function waitOptions(): Option[] {
   return [
     new Option('--poll-interval <seconds>', `the first wait between two look-ups (${pollSeconds.first})`),
@@ -87,7 +87,7 @@ export function refuseCombinations(
   if (stdout.isTerminal) refuse('-o - would write the bytes of a video to the terminal.')
 }
 
-/** Whether a command that starts a job waits for it: as `--wait` says, else only for a person at a terminal. */
+/** Whether a command that starts a job waits for it: as `--wait` says, by default only on a terminal. */
 function isWaitedFor(context: Context, { wait }: VideoOptions): boolean {
   return wait ?? (canAsk(context, false) && context.stdout.isTerminal)
 }
@@ -101,7 +101,7 @@ export interface VideoStart {
 }
 
 /**
- * Builds the request for a job, holds it against every rule of its endpoint, and plans the files.
+ * Builds the request for a job, checks it against every rule of its endpoint, and plans the files.
  * @throws UsageError (or FileError) with everything that is wrong, each problem naming the flag to change
  */
 export async function buildVideoRequest(
@@ -131,7 +131,7 @@ export async function buildVideoRequest(
 }
 
 /**
- * Starts a job, and waits for it unless that is left to another command.
+ * Starts a job and, if requested, waits for it.
  * @param source the video to remix, as it was named; undefined with `--last`, and for a job that needs none
  */
 export async function startJob(
@@ -143,7 +143,7 @@ export async function startJob(
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const remixed = request.kind === 'video' ? await findNamedJob(store, options, settings, source) : undefined
-  // A remix costs money where it is made: nothing but the call itself says that this is the sandbox.
+  // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
   if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
     throw new UsageError(`The video ${remixed.id} is in the sandbox: add --sandbox.`, {
       code: 'other_gateway',
@@ -194,7 +194,7 @@ export async function findNamedJob(
   })
 }
 
-/** How a job is waited for, as the flags say; the time of `--timeout` counts from now. */
+/** How to wait for a job, according to the flags; the time of `--timeout` starts now. */
 export function waitPlan(
   context: Context,
   options: VideoOptions,
@@ -213,8 +213,7 @@ export function waitPlan(
 }
 
 /**
- * The command that goes on waiting for a job, ready to paste into a shell, with the flags that it needs to find the
- * same gateway.
+ * The command that resumes waiting for a job, ready to paste, with the flags that it needs to find the same gateway.
  */
 export function resumeCommand({ program }: Pick<Context, 'program'>, options: VideoOptions) {
   const { sandbox, profile, baseUrl } = options

@@ -22,12 +22,12 @@ import {
   type VideoOptions,
 } from './video-command.ts'
 
-/** The common options about a request that has been sent long ago. */
+/** The common options that apply only to creating a job. */
 export const refusedByLookUps: ReadonlySet<string> = new Set(
   'model body set validate usage stdinTimeout'.split(' '),
 )
 
-/** Looks a job up, or waits for its end and saves its videos where the command that started it wanted. */
+/** Looks up a job, or waits for it and saves its videos where the command that started it intended. */
 export async function lookUpJob(
   context: Context,
   given: VideoOptions,
@@ -38,7 +38,7 @@ export async function lookUpJob(
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const named = await findNamedJob(store, given, settings, text)
-  // The record knows whether the job is the sandbox's.
+  // The job's record says whether it belongs to the sandbox.
   const options: VideoOptions = named.stored?.record.is_sandbox ? { ...given, sandbox: true } : given
   const resume = resumeCommand(context, options)
   const waits = command === 'video wait' || options.wait === true
@@ -68,9 +68,9 @@ export async function lookUpJob(
 }
 
 /**
- * The videos go where `-o` says now, else where the command said that started the job.
- * @throws UsageError, FileError for a location that cannot be written to. A name that is taken is no reason not to wait:
- *   the video gets the next one
+ * The videos go to this command's `-o`, otherwise to that of the command that started the job.
+ * @throws UsageError, FileError for a location that cannot be written to. An existing file is not a problem: the video
+ *   gets the next free name
  */
 async function planWait(
   context: Context,
@@ -82,7 +82,7 @@ async function planWait(
   const record = stored?.record
   const before = options.output === undefined ? record?.output : undefined
   const location = {
-    // Standard output is another one by now.
+    // Standard output is not that of the earlier command.
     output: options.output ?? (before?.output === '-' ? null : (before?.output ?? null)),
     folder: before?.folder ?? settings.outputDir.value ?? null,
     force: true,
@@ -99,7 +99,7 @@ async function planWait(
   return { ...waitPlan(context, options, settings), output, force }
 }
 
-/** A note for whoever expected the gateway to be asked. */
+/** Tells the user that no request was made. */
 function alreadySavedNote({ length }: readonly SavedVideo[]): string {
   const saved = length === 1 ? 'The video was' : `The ${length} videos were`
   const them = length === 1 ? 'it' : 'them'
