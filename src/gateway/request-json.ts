@@ -15,8 +15,8 @@ export interface JsonText {
 export type JsonReply = JsonText & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
 
 interface JsonLimits {
-  /** A reply of more characters is refused. */
-  readonly maxLength: number
+  /** A reply of more characters is refused; by default, of more than one message of a stream may have. */
+  readonly maxLength?: number
   /** For a reply that may break off and still be worth having. */
   readonly recover?: Recovery | undefined
 }
@@ -29,14 +29,15 @@ interface Recovery {
 }
 
 /**
- * Sends a request and reads the one JSON value of its reply, whole. Of several values the first counts.
+ * Sends a request and reads the one JSON value of its reply, whole. Of several values the first counts. An error object
+ * that comes with a status of 200 to 299 is a value, too: `replyError` makes an error of it.
  * @throws ContractError for what is not JSON, for HTML, and for more than the limit; ModelgateError for a reply that is cut or
  *   stalls, unless the value had come by then or could be recovered; what `sendRequest` throws
  */
 export async function requestJson(
   gateway: Gateway,
   request: GatewayRequest,
-  { maxLength, recover }: JsonLimits,
+  { maxLength, recover }: JsonLimits = {},
 ): Promise<JsonReply> {
   const reply = await sendRequest(gateway, request)
   let found: JsonText | undefined

@@ -13,7 +13,7 @@ import {
   type RequestKind,
   type RetryPolicy,
 } from './retry.ts'
-import { maxRedirects, sameOriginTarget } from './url.ts'
+import { endpointUrl, maxRedirects, sameOriginTarget } from './url.ts'
 import { checkUsage } from './reply-errors.ts'
 import { requestIdOf, statusError } from './status-error.ts'
 import { readErrorText } from './reply-body.ts'
@@ -193,6 +193,33 @@ export function wireRequest(
     },
     ...(request.body === undefined ? {} : { body: request.body }),
     onReplyBytes: request.onReplyBytes,
+  }
+}
+
+interface JsonPost {
+  readonly kind: RequestKind
+  readonly body: unknown
+  /** Values for the query of the URL. */
+  readonly query?: Readonly<Record<string, string>> | undefined
+  /** Whether the reply is wanted as a stream of events. */
+  readonly streamed?: boolean
+  readonly idempotencyKey?: string
+}
+
+/** A POST of a JSON value to the path of an endpoint. */
+export function jsonRequest(
+  { baseUrl }: Pick<Gateway, 'baseUrl'>,
+  path: string,
+  { kind, body, query, streamed = false, idempotencyKey }: JsonPost,
+): GatewayRequest {
+  return {
+    method: 'POST',
+    url: endpointUrl(baseUrl, path, query),
+    kind,
+    accept: streamed ? 'text/event-stream' : 'application/json',
+    contentType: 'application/json',
+    body: jsonBody(body),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
 }
 

@@ -2,9 +2,9 @@ import { ModelgateError, UsageError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
-import { jsonBody } from '../gateway/send-request.ts'
+import { jsonRequest } from '../gateway/send-request.ts'
 import { streamText, type DecoderOptions, type TextDecoder } from '../gateway/stream-text.ts'
-import { endpointUrl, mintIdempotencyKey } from '../gateway/url.ts'
+import { mintIdempotencyKey } from '../gateway/url.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
 import { createImageSaver, type ImageData, type ImageSaver } from './text-images.ts'
@@ -35,18 +35,11 @@ interface TextPlan {
 
 /** The request as it goes over the wire. */
 export function textGatewayRequest(
-  { baseUrl, clock }: Gateway,
+  gateway: Gateway,
   { path, query, body, streamed }: TextRequest,
 ): GatewayRequest {
-  return {
-    method: 'POST',
-    url: endpointUrl(baseUrl, path, query),
-    kind: 'text',
-    accept: streamed ? 'text/event-stream' : 'application/json',
-    contentType: 'application/json',
-    idempotencyKey: mintIdempotencyKey(clock),
-    body: jsonBody(body),
-  }
+  const idempotencyKey = mintIdempotencyKey(gateway.clock)
+  return jsonRequest(gateway, path, { kind: 'text', query, body, streamed, idempotencyKey })
 }
 
 /** Generates text, of either style (specification, endpoints 1 and 2). The words are events, as they come. */

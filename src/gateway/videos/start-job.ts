@@ -1,5 +1,5 @@
-import { jsonBody } from '../send-request.ts'
-import { endpointUrl, modelSegment, pathSegment } from '../url.ts'
+import { jsonRequest } from '../send-request.ts'
+import { modelSegment, pathSegment } from '../url.ts'
 import { type JobReport, idsIn, jobObject } from './job-fields.ts'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../../contract/videos.ts'
 import { ModelgateError } from '../../errors.ts'
@@ -15,23 +15,6 @@ export interface JobRequest {
   readonly body: unknown
   /** Minted once per command. */
   readonly idempotencyKey: string
-}
-
-/** A request that starts a job. */
-function jobRequest(
-  { baseUrl }: Pick<Gateway, 'baseUrl'>,
-  path: string,
-  { body, idempotencyKey }: JobRequest,
-): GatewayRequest {
-  return {
-    method: 'POST',
-    url: endpointUrl(baseUrl, path),
-    kind: 'create',
-    contentType: 'application/json',
-    accept: 'application/json',
-    body: jsonBody(body),
-    idempotencyKey,
-  }
 }
 
 /**
@@ -64,7 +47,8 @@ export function operationRequest(
   model: string,
   request: JobRequest,
 ): GatewayRequest {
-  return jobRequest(gateway, videoOperationEndpoint.path.replace('{model}', modelSegment(model)), request)
+  const path = videoOperationEndpoint.path.replace('{model}', modelSegment(model))
+  return jsonRequest(gateway, path, { kind: 'create', ...request })
 }
 
 /**
@@ -86,7 +70,8 @@ export function remixRequest(
   request: JobRequest,
 ): GatewayRequest {
   const segment = pathSegment(videoId, 'the id of a video')
-  return jobRequest(gateway, videoRemixEndpoint.path.replace('{video_id}', segment), request)
+  const path = videoRemixEndpoint.path.replace('{video_id}', segment)
+  return jsonRequest(gateway, path, { kind: 'create', ...request })
 }
 
 /**
