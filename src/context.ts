@@ -9,7 +9,7 @@ export interface Timer {
   cancel(): void
 }
 
-/** Time and randomness, so that tests control both. All durations are milliseconds. */
+/** Time and randomness, replaceable in tests. All durations are milliseconds. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. */
   now(): number
@@ -17,7 +17,7 @@ export interface Clock {
   monotonic(): number
   /**
    * Calls back once, after `ms`; keeps the process alive until then.
-   * @param label distinguishes the pauses of the program from its time limits
+   * @param label distinguishes sleeping from time limits
    */
   timer(ms: number, callback: () => void, label?: 'sleep'): Timer
   /** A number in [0, 1). */
@@ -58,12 +58,12 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   })
 }
 
-/** Lets everything else that is due run first, between two parts of long work. It takes no time of the clock. */
+/** Yields to other pending work during long computations, without using the clock. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Whether a CI runner reads what is written; most set `CI`, GitHub's sets both. */
+/** Whether the output goes to a CI runner; most set `CI`, GitHub's sets both. */
 export function inCi(env: Context['env']): boolean {
   return Boolean(env['CI'] || env['GITHUB_ACTIONS'])
 }
@@ -71,9 +71,9 @@ export function inCi(env: Context['env']): boolean {
 let isTuned = false
 
 /**
- * A long stream makes only short-lived garbage: a growing young generation would double the memory and save no time,
- * and incremental marking would cost more than it ever finds.
- * To be called once the stream proves to be long: loading Node's module for it takes as long as a short reply.
+ * A long stream creates only short-lived garbage: a growing young generation would double the memory without saving
+ * time, and incremental marking would cost more than it frees. Called only once a stream proves to be long, because
+ * loading `node:v8` takes as long as a short reply.
  */
 export function tuneForLongWork(): void {
   if (isTuned) return
@@ -85,7 +85,7 @@ export function tuneForLongWork(): void {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Asking `performance` would load the module behind it.
+  // `performance` would load another module.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   timer(ms, callback) {
     // setTimeout overflows above 2^31 - 1 ms and would fire at once.
@@ -97,8 +97,8 @@ export const systemClock: Clock = {
 
 export interface SystemContext extends Context {
   /**
-   * Ends the process with an exit code, or of the signal that it got, once everything written has been handed over.
-   * Resolves where only the code was to be set: then the process ends by itself.
+   * Ends the process with an exit code, or by the signal that it received, after all output has been flushed. Resolves
+   * if only the exit code was to be set: then the process ends by itself.
    */
   end(exitCode: number): Promise<void>
 }
@@ -113,7 +113,7 @@ export function systemContext(): SystemContext {
     onClosed: abort,
     wasClosed: () => !process.stdout.isTTY && isOutputClosed(process.ppid),
   })
-  // Nobody reading the messages is no reason to stop.
+  // A closed standard error does not stop the program.
   const stderr = createSink(process.stderr, { descriptor: 2, onClosed: () => {}, wasClosed: () => false })
   return {
     stdin: createInput(() => process.stdin),
@@ -133,8 +133,8 @@ export function systemContext(): SystemContext {
 }
 
 /**
- * Certificates are always checked (gateway/connection.ts). Where the process has no such variable, Node does not warn
- * that they are not; a key command still gets it.
+ * Certificates are always checked (gateway/connection.ts). Without the variable, Node does not warn that they are not;
+ * key commands still get it.
  */
 function environment(): Context['env'] {
   const name = 'NODE_TLS_REJECT_UNAUTHORIZED'
@@ -144,7 +144,7 @@ function environment(): Context['env'] {
   return env
 }
 
-/** Read only where it is needed: it may have been removed. */
+/** Read only when needed: the directory may have been removed. */
 function workingDirectory(): string {
   try {
     return process.cwd()
@@ -158,7 +158,7 @@ function workingDirectory(): string {
   }
 }
 
-/** Empty when there is none: the working directory must never be taken for the user's home. */
+/** Empty if there is none: the working directory must never pass for the user's home. */
 function safeHome(): string {
   try {
     return homedir()

@@ -1,6 +1,6 @@
 /**
- * Every way a command can end, and the errors that lead there.
- * An error knows its exit code where it is created; `main` only reads it.
+ * The exit codes and the error classes that lead to them. An error gets its exit code where it is created; `main` only
+ * reads it.
  */
 
 export interface ExitCode {
@@ -75,7 +75,7 @@ export type ExitName = keyof typeof exitCodes
 /** Whether the call may have cost money. */
 export type Billed = 'no' | 'maybe' | 'yes'
 
-/** How far the command had come. */
+/** How far the command had got. */
 export type Phase =
   | 'input'
   | 'config'
@@ -87,21 +87,21 @@ export type Phase =
   | 'result'
   | 'output'
 
-/** What an error says beyond its message; every field is optional. */
+/** Details of an error beyond its message; every field is optional. */
 export interface ErrorFacts {
   readonly phase?: Phase
   readonly httpStatus?: number | undefined
   readonly requestId?: string | undefined
-  /** Seconds the gateway asked to wait. */
+  /** How many seconds the gateway asks to wait. */
   readonly retryAfterS?: number | undefined
   readonly billed?: Billed
   /** What to do next, as a sentence or a command to run. */
   readonly hint?: string | undefined
   /** Id of the remote response or job. */
   readonly remoteId?: string | undefined
-  /** Absolute paths of results that could not be written where they belong and were put into the rescue folder. */
+  /** Absolute paths of results that could not be written to their targets and were saved in the rescue folder. */
   readonly rescued?: readonly string[]
-  /** The single problems, where the error lists several. */
+  /** The individual problems of an error that lists several. */
   readonly problems?: readonly ModelgateError[]
   readonly cause?: unknown
 }
@@ -122,7 +122,7 @@ function withoutUndefined(facts: Amendment): ErrorFacts {
 /** The one error class that `main` knows; the subclasses only fix the exit code. */
 export class ModelgateError extends Error {
   readonly exit: ExitName
-  /** A stable word for programs, in snake_case: `rate_limited`, `file_exists`. */
+  /** A stable identifier for programs, in snake_case: `rate_limited`, `file_exists`. */
   readonly code: string
   readonly facts: ErrorFacts
 
@@ -151,7 +151,7 @@ export class ModelgateError extends Error {
   amend({ exit = this.exit, code = this.code, message = this.message, ...changed }: Amendment) {
     const facts = { ...this.facts, ...withoutUndefined(changed) }
     const amended = new ModelgateError(exit, code, message, { ...facts, hint: facts.hint ?? undefined })
-    // Handlers go by the class, too: an Interrupted has to stay one.
+    // Handlers check the class: an Interrupted has to stay one.
     const like = exit === this.exit ? (Object.getPrototypeOf(this) as object) : prototypeFor(exit)
     return Object.setPrototypeOf(amended, like) as ModelgateError
   }
@@ -181,7 +181,7 @@ export class ConfigError extends UsageError {
   }
 }
 
-/** A file or stream of this machine cannot be read or written. */
+/** A local file or stream cannot be read or written. */
 export class FileError extends ModelgateError {
   constructor(code: string, message: string, facts: ErrorFacts = {}) {
     super('io', code, message, { phase: 'output', ...facts })
@@ -204,7 +204,7 @@ export class GenerationError extends ModelgateError {
 
 type SignalExit = 'hangup' | 'interrupt' | 'terminate'
 
-/** A signal ended the command. Without facts no request had been sent when it came. */
+/** A signal ended the command. Without facts, no request had been sent. */
 export class Interrupted extends ModelgateError {
   constructor(exit: SignalExit, facts: ErrorFacts = {}) {
     const message = { hangup: 'Hung up.', interrupt: 'Stopped.', terminate: 'Terminated.' }[exit]
@@ -212,14 +212,14 @@ export class Interrupted extends ModelgateError {
   }
 }
 
-/** Whoever read standard output has gone: the program ends quietly (exit 0). */
+/** The reader of standard output has closed it: the program ends quietly (exit 0). */
 export class OutputClosed extends ModelgateError {
   constructor() {
     super('ok', 'output_closed', 'standard output was closed by its reader', { phase: 'output' })
   }
 }
 
-/** The command failed and has already said so; only the exit code is left to pass on. */
+/** The failure has been reported; only the exit code is left to pass on. */
 export class AlreadyReported extends Error {
   override readonly name = 'AlreadyReported'
   readonly exitCode: number
@@ -230,10 +230,10 @@ export class AlreadyReported extends Error {
   }
 }
 
-/** The error as one that knows its exit code: anything unexpected is a bug (exit 1). */
+/** Converts anything thrown to a ModelgateError; anything unexpected is a bug (exit 1). */
 export function asModelgateError(error: unknown, debug: boolean): ModelgateError {
   if (error instanceof ModelgateError) return error
-  // The stack is for the report, so only `--debug` shows it.
+  // The stack is for bug reports, so only `--debug` shows it.
   const reason = error instanceof Error ? (debug ? error.stack : error.message) : String(error)
   return new ModelgateError('bug', 'internal_error', `This is a bug in modelgate: ${reason}`, {
     hint: 'Please report it with what --debug prints; check it for private data first.',
@@ -241,7 +241,7 @@ export function asModelgateError(error: unknown, debug: boolean): ModelgateError
   })
 }
 
-/** The text with a full stop at its end, so that another sentence can follow: a gateway's words often have none. */
+/** Ends the text with a full stop, so that another sentence can follow: messages of gateways often have none. */
 export function asSentence(text: string): string {
   return text.replace(/[.!?]?$/, '.')
 }

@@ -116,7 +116,7 @@ async function show(
   await output.end({ version: outputVersion, command: 'video list', jobs, warnings })
 }
 
-/** The rows do not identify their columns, so the heading is printed too. */
+/** Prints what the rows do not show: that jobs were forgotten, or that there are none. */
 function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
   const jobs = count === 1 ? '1 job' : `${count} jobs`
   if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
@@ -126,10 +126,10 @@ function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count:
 function parseLimit(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new UsageError(`--limit ${JSON.stringify(text)} is not a number of jobs, from 1 on.`)
+  throw new UsageError(`--limit must be a whole number from 1, not ${JSON.stringify(text)}.`)
 }
 
 function checkState(state: string | undefined): void {
   if (state === undefined || listedStates.includes(state)) return
-  throw new UsageError(`--state ${JSON.stringify(state)} is none of ${listedStates.join(', ')}.`)
+  throw new UsageError(`--state must be one of ${listedStates.join(', ')}, not ${JSON.stringify(state)}.`)
 }

@@ -1,7 +1,7 @@
 import { isLoopback } from '../loopback.ts'
 import { ConfigError } from '../errors.ts'
 
-/** Longer than any address a server accepts. */
+/** Longer than any URL that servers accept. */
 const maxLength = 2048
 
 /**
@@ -45,7 +45,7 @@ function parse(text: string, source: string): URL {
   return url
 }
 
-/** Ports that belong to other protocols; the Fetch Standard ("port blocking") lets no HTTP request go there. */
+/** Ports that HTTP clients refuse to connect to because other protocols use them (Fetch Standard, "port blocking"). */
 export const badPorts: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,

@@ -12,7 +12,7 @@ const packageKey = 'modelgate'
 
 const dataFormats = ['json', 'yaml', 'yml'] as const
 
-/** Data only: nothing here is ever code. */
+/** Data formats only: configuration is never executed. */
 const projectFiles: readonly string[] = [
   `.${packageKey}rc`,
   ...dataFormats.map((format) => `.${packageKey}rc.${format}`),
@@ -23,7 +23,7 @@ const projectFiles: readonly string[] = [
 
 const userFiles = ['config.yaml', 'config.yml', 'config.json']
 
-/** A configuration file as it was read; `content` is not checked yet. */
+/** A configuration file; `content` has not been validated yet. */
 export interface FoundFile {
   readonly path: string
   readonly text: string
@@ -58,9 +58,9 @@ export function userFilePath(context: Context): string {
   return join(folder, present ?? 'config.yaml')
 }
 
-/** Looks with `stat` first: loading the packages that read such files takes longer than the rest of the start. */
+/** Checks with `stat` first: loading the packages that read such files takes longer than the rest of the start. */
 async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
-  // Joined by hand: normalising a hundred paths takes longer than looking for the files.
+  // String concatenation: normalising a hundred paths takes longer than checking the files.
   const present = names.filter((name) => isCandidate(`${folder}${sep}${name}`))
   if (present.length === 0) return undefined
   return loadFirst(folder, present)
@@ -69,12 +69,12 @@ async function readFirst(folder: string, names: readonly string[]): Promise<Foun
 const maxBytes = 1_048_576
 
 function isCandidate(file: string): boolean {
-  // existsSync, unlike statSync, costs no exception for a folder that may not be searched.
+  // Unlike statSync, existsSync does not throw for a folder without search permission.
   if (!existsSync(file)) return false
   const stat = statSync(file)
   if (stat.isDirectory()) return false
   if (file.endsWith('package.json')) return stat.isFile() && stat.size <= maxBytes && hasSettings(file)
-  // A device or a pipe would never end.
+  // Reading a device or a pipe might never end.
   if (!stat.isFile()) throw new ConfigError(`${file}: not a regular file.`)
   if (stat.size > maxBytes) throw new ConfigError(`${file}: larger than 1 MiB.`)
   try {
@@ -88,7 +88,7 @@ function isCandidate(file: string): boolean {
   return true
 }
 
-/** Whether a package.json has our settings. A broken one is reported only if it seems to have them. */
+/** Whether a package.json has our settings. An invalid one is reported only if it seems to have them. */
 function hasSettings(file: string): boolean {
   const text = textOf(file)
   if (!text.includes(`"${packageKey}"`)) return false
@@ -110,7 +110,7 @@ function* foldersToSearch(context: Context): Generator<string> {
 
 /** Above the working directory, a folder that anyone can write to (`/tmp`) is not part of a project. */
 function isWorldWritable(folder: string, platform: NodeJS.Platform): boolean {
-  // Windows has no such mode: every folder there has all bits set.
+  // On Windows all mode bits are always set.
   if (platform === 'win32') return false
   try {
     return (statSync(folder).mode & 0o002) !== 0
@@ -144,8 +144,8 @@ type ExplorerClass = new (
 /**
  * Reads the first of the files in `folder` that is not empty, as data.
  *
- * cosmiconfig's public functions first look for a "meta configuration" in the working directory and run a
- * `.config/config.js` found there, whatever options are given. Its explorer alone does no such thing.
+ * The public functions of cosmiconfig first look for a "meta configuration" in the working directory and run a
+ * `.config/config.js` found there, whatever the options. Its Explorer class does not.
  *
  * @throws ConfigError naming file, line and column when a file is not valid JSON or YAML
  */
@@ -194,7 +194,7 @@ function isPackage(file: string): boolean {
   return /[\\/]package\.json$/.test(file)
 }
 
-/** cosmiconfig would read the files that a `$import` names, from anywhere on the disk. */
+/** Refused because cosmiconfig would read files anywhere on the disk. */
 function refuseImport(file: string, document: unknown): unknown {
   const settings = isPackage(file) ? packageSection(document) : document
   if (isObject(settings) && Object.hasOwn(settings, '$import')) {

@@ -16,7 +16,7 @@ export interface ApiKey {
   readonly value: string
   /** `environment MODELGATE_API_KEY`, `flag --api-key-file, file PATH`, `user file PATH, its command`, … */
   readonly source: string
-  /** The last four characters; empty for a key so short that they would give it away. */
+  /** The last four characters; empty if the key is so short that they would reveal it. */
   readonly lastFour: string
 }
 
@@ -49,11 +49,11 @@ type Unchecked = Pick<ApiKey, 'value' | 'source'>
 
 function environmentKey({ env }: Context): Unchecked | undefined {
   const value = env['MODELGATE_API_KEY']
-  // Set but empty is a secret that went missing: reported, not skipped.
+  // An empty variable means that a secret is missing: reported, not skipped.
   return value === undefined ? undefined : { value, source: 'environment MODELGATE_API_KEY' }
 }
 
-/** The key of the first of these levels that names a file or a command; of both, the file. */
+/** The key from the first of these levels that names a file or a command; a file wins over a command. */
 async function configuredKey(
   context: Context,
   { apiKeyFile, apiKeyCommand }: KeySettings,
@@ -89,7 +89,7 @@ function keyMissing(context: Context, profile: string): ModelgateError {
 }
 
 /**
- * Refuses what cannot be sent as a bearer token. The message says what is wrong and where, never the key.
+ * Rejects a key that cannot be sent as a bearer token. The message names the problem and the source, never the key.
  * @throws ConfigError `key_invalid`; ModelgateError `key_missing` (exit 3) for an empty one
  */
 export function checkKey(key: string, source: string): void {
@@ -124,13 +124,13 @@ function problemOf(key: string): string | undefined {
 async function readKeyFile(context: Context, path: string, source: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
   if (!(bytes instanceof ModelgateError)) return trimKey(bytes)
-  // Reported by `checkKey`.
+  // An empty key is reported by `checkKey`.
   if (bytes.code === 'empty_file') return ''
   const message = `The key file (${source}): ${bytes.message}`
   throw bytes.amend({ code: 'config_invalid', message, phase: 'config' })
 }
 
-/** What a file or a command holds, without a byte order mark and the white space around it. */
+/** The content without a byte order mark and surrounding white space. */
 function trimKey(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).trim()
 }
@@ -175,7 +175,7 @@ function finished(
     const end = (settle: () => void) => {
       timer.cancel()
       signal.removeEventListener('abort', onAbort)
-      // The shell's own children may survive; nothing waits for them.
+      // Children of the shell may survive; do not wait for them.
       child.kill()
       child.stdout?.destroy()
       child.unref()
@@ -243,13 +243,13 @@ async function readProfiles(context: Context): Promise<Readonly<Record<string, u
   return Object.assign(Object.create(null) as Record<string, unknown>, profiles)
 }
 
-/** The text of a file that only its owner may read; undefined when there is none. */
+/** The text of a file that only its owner may read; undefined if it does not exist. */
 async function readPrivately(context: Context, file: string): Promise<string | undefined> {
   const bytes = await readInputFile(context, file, {
     maxBytes: maxCredentialsBytes,
     pipes: false,
     refuse: ({ mode }) =>
-      // Windows protects the user's folder instead, and has no such bits.
+      // Windows has no such bits; it protects the user's folder instead.
       context.platform !== 'win32' && (mode & 0o077) !== 0
         ? new ConfigError(`${file}: other users can read your keys.`, {
             hint: `Run: chmod 600 ${shellWord(file)}`,

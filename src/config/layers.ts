@@ -18,7 +18,7 @@ import {
   type SettingName,
 } from './setting-table.ts'
 
-/** Where a value comes from; the first of these that has one wins. */
+/** The sources of a value, in order of precedence. */
 export type Level = 'flag' | 'environment' | 'project' | 'user' | 'default'
 
 export interface Setting<Value> {
@@ -28,7 +28,7 @@ export interface Setting<Value> {
   readonly level: Level
 }
 
-/** The settings of one source, already checked and in the form that the program uses. */
+/** The settings of one source, validated and converted. */
 export type Layer = ReadonlyMap<SettingName, Setting<unknown>>
 
 /** The settings given on the command line. */
@@ -69,11 +69,11 @@ export interface FileLayer {
   /** The folder that the file was found in. */
   readonly folder: string
   readonly settings: Layer
-  /** By name, without what they inherit. Only the user's own file has any. */
+  /** By name, without inherited settings. Only the user's own file has profiles. */
   readonly profiles: ReadonlyMap<string, Layer>
 }
 
-/** The settings of the project file. What could leak the key is refused there. */
+/** The settings of the project file. Settings that could leak the key are rejected. */
 export function projectLayer(context: Context, file: FoundFile, problems: ProblemList): FileLayer {
   const source = `project file ${file.path}`
   const section = { context, file, problems, level: 'project', source, path: [], otherKeys: [] } as const
@@ -105,7 +105,7 @@ interface Section {
   readonly context: Context
   readonly file: FoundFile
   readonly level: 'project' | 'user'
-  /** The keys that lead to it: none, or `profiles` and a name. */
+  /** The path of keys to it: empty, or `profiles` and a name. */
   readonly path: readonly string[]
   readonly source: string
   /** Keys that are allowed besides the settings. */
@@ -157,7 +157,7 @@ function unknownKey({ file, path, otherKeys }: Section, key: string): ConfigErro
   return new ConfigError(`${location} is not a setting.${suggestion}`)
 }
 
-/** A longer key makes a pattern that the regular expression engine may refuse. */
+/** A longer key may exceed the limits of the regular expression engine. */
 const maxSearchedKey = 100
 
 /** `file:line: key`; the line is the first one where the keys of the path follow each other. */
@@ -179,13 +179,13 @@ function locationOf(file: FoundFile, path: readonly string[]): string {
 interface Origin {
   readonly source: string
   readonly level: Level
-  /** How a message names it: `--timeout`, `file.yaml:3: timeout`. */
+  /** How messages refer to it: `--timeout`, `file.yaml:3: timeout`. */
   readonly location: () => string
-  /** Where relative paths start. */
+  /** The base of relative paths. */
   readonly folder: string
 }
 
-/** Checks one value and adds it to the layer, or what is wrong with it to the problems. */
+/** Validates one value and adds it to the layer, or adds a problem. */
 function addValue(
   context: Context,
   layer: Map<SettingName, Setting<unknown>>,

@@ -3,10 +3,10 @@ import { describeJsonError } from '../files/parse-json.ts'
 import { dangerousNames, isDeeperThan, isObject } from '../json.ts'
 import { quoted } from './setting-table.ts'
 
-/** Limits against documents that are small on disk and large in memory. */
+/** Limits for documents that are small on disk and large in memory. */
 const maxAliases = 100
 const maxNodes = 200_000
-/** Deeper than any configuration, and far from what would exhaust the stack. */
+/** Deeper than any real configuration, and far below what would exhaust the stack. */
 const maxDepth = 64
 
 /**
@@ -41,7 +41,7 @@ export async function parseYaml(file: string, text: string): Promise<unknown> {
     if (!(error instanceof yaml.YAMLException)) throw error
     const { mark, reason } = error
     const location = mark === undefined ? file : `${file}:${mark.line + 1}:${mark.column + 1}`
-    // Nothing from the file is repeated: an alias can be a key in the wrong place.
+    // Messages never quote the file: an alias may be a misplaced API key.
     const problem = reason
       .replace(/^(unidentified alias|recursive alias) "[^]*"/, '$1')
       .replace(/ !<[^]*>/, '')
@@ -61,7 +61,7 @@ export function parseJson(file: string, text: string, part: (document: unknown) 
     document = JSON.parse(text)
   } catch (error) {
     const { line, column, reason } = describeJsonError(text, error as SyntaxError)
-    // Without the excerpt of the error: it may be a key in the wrong place.
+    // Without the excerpt of the error: it may be a misplaced API key.
     throw new ConfigError(`${file}:${line}:${column}: not valid JSON: ${reason}.`)
   }
   checkShape(file, part(document))

@@ -18,8 +18,9 @@ export function configFolder(context: Environment): string | undefined {
 }
 
 /**
- * The folder of what outlives a command, such as the records of jobs: `MODELGATE_STATE_DIR`, else `$XDG_STATE_HOME/modelgate`
- * (default `~/.local/state`), on Windows `%LocalAppData%\modelgate\State`. Undefined when there is no home directory.
+ * The folder for data that outlives a command, such as the records of jobs: `MODELGATE_STATE_DIR`, else
+ * `$XDG_STATE_HOME/modelgate` (default `~/.local/state`), on Windows `%LocalAppData%\modelgate\State`. Undefined
+ * without a home directory.
  */
 export function stateFolder(context: Environment): string | undefined {
   const { env, platform } = context
@@ -30,13 +31,13 @@ export function stateFolder(context: Environment): string | undefined {
   return folder === undefined ? undefined : win32.join(folder, 'State')
 }
 
-/** Where results go that were paid for and cannot be written to their own place. */
+/** The folder for results that were paid for but cannot be written to their target. */
 export function rescueFolder(context: Environment): string | undefined {
   const folder = stateFolder(context)
   return folder === undefined ? undefined : paths(context.platform).join(folder, 'rescued')
 }
 
-/** Where the sandbox keeps its video jobs from one command to the next. */
+/** Where the sandbox stores its video jobs between commands. */
 export function sandboxFolder(context: Environment): string | undefined {
   const folder = stateFolder(context)
   return folder === undefined ? undefined : paths(context.platform).join(folder, 'sandbox')
@@ -46,13 +47,13 @@ export function sandboxFolder(context: Environment): string | undefined {
 export function homeFolder(context: Environment): string | undefined {
   const { env, home, platform } = context
   if (!paths(platform).isAbsolute(home)) return undefined
-  // Where no home is known the context may have the working directory instead. A repository must
-  // never be taken for the user's own configuration, which may name commands to run.
+  // Without a known home the context may return the working directory. A repository must never pass for the user's
+  // own configuration, which may name commands to run.
   const isSet = Boolean(env['HOME'] ?? env['USERPROFILE'])
   return !isSet && home === context.cwd ? undefined : home
 }
 
-/** The working directory, which may be missing, is read only where it is needed. */
+/** The working directory may no longer exist, so it is read only if it is needed. */
 function absolute(context: Environment, path: string): string {
   const { isAbsolute, resolve } = paths(context.platform)
   return isAbsolute(path) ? path : resolve(context.cwd, path)

@@ -13,11 +13,11 @@ export interface SettingValues {
   readonly apiKeyCommand: string | undefined
   readonly trustedOrigins: readonly string[]
   readonly connectTimeout: number
-  /** Undefined: `defaultSeconds.firstByte`, by whether the reply is streamed. */
+  /** Undefined: `defaultSeconds.firstByte`, which depends on streaming. */
   readonly firstByteTimeout: number | undefined
   readonly idleTimeout: number
   readonly progressTimeout: number
-  /** Of the whole call; undefined: none. */
+  /** For the whole call; undefined: no limit. */
   readonly timeout: number | undefined
   /** Before the first look-up of a job. */
   readonly pollInterval: number
@@ -39,7 +39,7 @@ export interface SettingFlags {
   readonly profile?: string | undefined
   readonly baseUrl?: string | undefined
   readonly apiKeyFile?: string | undefined
-  /** The model of this command, whatever its kind. */
+  /** The model for this command, whatever its kind. */
   readonly model?: string | undefined
   readonly timeout?: string | number | undefined
   readonly connectTimeout?: string | number | undefined
@@ -54,7 +54,7 @@ export interface SettingFlags {
   readonly outputDir?: string | undefined
   readonly quiet?: boolean | undefined
   readonly noStdin?: boolean | undefined
-  /** The built-in gateway is used: then no base URL is, and none is checked. */
+  /** Uses the built-in gateway; the base URL is neither used nor checked. */
   readonly sandbox?: boolean | undefined
 }
 
@@ -64,7 +64,7 @@ interface Row<Value> {
   readonly default: Value
   /** A project file comes with a cloned repository: it cannot set what could leak the key or cost money. */
   readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
-  /** How much a value allows, where a project file may only lower it. */
+  /** Ranks a value by how much it allows; a project file may only lower it. */
   readonly allows?: (value: NonNullable<Value>) => number
   /** The values of all sources are joined, instead of the first source winning. */
   readonly joins?: true
@@ -79,7 +79,7 @@ export interface SettingRow<Value> extends Row<Value> {
   readonly env: string | undefined
 }
 
-/** What a setting may hold, and how it is read from text (environment, command line). */
+/** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
   readonly schema: v.GenericSchema<unknown, Value>
   readonly fromText: (text: string) => unknown
@@ -138,7 +138,7 @@ const origins: Kind<readonly string[]> = {
   fromText: (value) => value.split(/[\s,]+/).filter((part) => part !== ''),
 }
 
-/** From the one that repeats least to the one that repeats most. */
+/** From fewest to most retries. */
 const retryModes = ['never', 'safe', 'always'] as const
 const retryMode: Kind<(typeof retryModes)[number]> = {
   schema: v.picklist(retryModes, `must be one of ${retryModes.join(', ')}`),
@@ -150,7 +150,7 @@ const families: Kind<Readonly<Record<string, string>>> = {
   schema: v.pipe(
     v.custom<Record<string, unknown>>(isObject, 'must map model ids to families'),
     v.record(v.string(), oneLine('must be the name of a family, or none')),
-    // Without a prototype, a model called `constructor` has no family by accident.
+    // No prototype, so that a model called `constructor` does not get a family by accident.
     v.transform((mapping) => Object.assign(Object.create(null) as Record<string, string>, mapping)),
   ),
   fromText: (value) => value,
@@ -216,12 +216,12 @@ export const settingTable = Object.fromEntries(
   }),
 ) as unknown as { readonly [Name in SettingName]: SettingRow<SettingValues[Name]> }
 
-/** As a user types it: `baseUrl` is `--base-url`. */
+/** As the user types it: `baseUrl` is `--base-url`. */
 export function flagName(flag: keyof SettingFlags): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** The value as the program uses it; or what is wrong with it, as clauses that follow the setting's name. */
+/** The converted value, or the problems, as clauses that follow the setting's name. */
 export function parseValue<Value>(
   kind: Kind<Value>,
   input: unknown,
@@ -239,21 +239,21 @@ export function parseValue<Value>(
   }
 }
 
-/** A wrong value for a message. Long text is not repeated: it may be a key that ended up in the wrong place. */
+/** An invalid value for a message. Long text is not quoted: it may be a misplaced API key. */
 function describeValue(value: unknown): string {
   if (value === '') return 'empty'
   if (typeof value === 'string' && value.length <= 16) return quoted(value)
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
 }
 
-/** What a value is, without repeating it. */
+/** Describes a value without quoting it. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
   return typeof value === 'string' ? 'text' : `a ${typeof value}`
 }
 
-/** A name from a file, safe to print: quoted, shortened, with control and direction characters escaped. */
+/** A name from a file, safe to print: quoted, shortened, with control and bidirectional characters escaped. */
 export function quoted(name: string): string {
   const short = name.length > 60 ? `${name.slice(0, 60)}…` : name
   return JSON.stringify(short).replace(

@@ -31,17 +31,17 @@ export type Settings = {
   readonly [Name in SettingName]: Setting<Name extends 'baseUrl' ? URL | undefined : SettingValues[Name]>
 } & {
   /**
-   * The key, found when it is first needed and only once: its command may ask for a passphrase.
+   * The key, looked up once, when it is first needed: its command may ask for a passphrase.
    * @throws what `findKey` throws
    */
   readonly apiKey: () => Promise<ApiKey>
 }
 
-/** More problems than this are those of a file that was never meant for this program. */
+/** A file with more problems was not written for this program. */
 const maxProblems = 20
 
 /**
- * Decides every setting: flag, environment, project file, user file (its chosen profile first), default.
+ * Resolves every setting. Precedence: flag, environment, project file, user file (chosen profile first), default.
  * @throws ConfigError listing everything that is wrong in any of these
  */
 export async function resolveSettings(context: Context, flags: SettingFlags = {}): Promise<Settings> {
@@ -93,7 +93,7 @@ function firstOf(layers: readonly Layer[], name: SettingName): Setting<unknown> 
   return { ...first, value, source: found.map(({ source }) => source).join(' and ') }
 }
 
-/** The settings of the chosen profile; undefined for the default one where the file does not have it. */
+/** The settings of the chosen profile; undefined if it is the default one and the file does not have it. */
 async function chosenProfile(
   context: Context,
   chosen: Setting<unknown>,
@@ -114,7 +114,7 @@ async function chosenProfile(
   return profile
 }
 
-/** Puts a profile in front of the rest of the user's own file, which is the last layer. */
+/** Inserts a profile before the rest of the user's own file, which is the last layer. */
 function withProfile(layers: readonly Layer[], profile: Layer): Layer[] {
   const rest = new Map(layers.at(-1))
   // A profile with a key source of its own must not get the key of another.
@@ -147,7 +147,7 @@ function checkedBaseUrl(context: Context, { baseUrl, allowHttp, trustedOrigins }
   const { value, source, level } = baseUrl
   if (value === undefined) return undefined
   if (level === 'project') {
-    // Before clear text is judged: a message that offers --allow-http must not lead to somebody else's address.
+    // Checked before clear text: a message that suggests --allow-http must not help an untrusted address.
     const url = normaliseBaseUrl(value, source, true)
     checkTrustedOrigin(url, trustedOrigins.value, source, userFilePath(context))
   }

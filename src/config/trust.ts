@@ -5,7 +5,7 @@ import type { Setting } from './layers.ts'
 import { flagName, settingTable, type SettingName, type SettingRow } from './setting-table.ts'
 
 /**
- * Lets a project file choose only an address that the user trusts: a key never goes to one that a cloned repository chose.
+ * Rejects a base URL from a project file unless the user trusts it: a cloned repository must not redirect the key.
  * @param userFile where the user may add the origin
  * @throws ConfigError naming the origin and the setting to add
  */
@@ -47,7 +47,7 @@ export function checkInsideProject(
   })
 }
 
-/** The home directory is no project, even where it is a repository itself. */
+/** The home directory is not a project, even if it is a repository. */
 function repositoryOf(folder: string, home: string | undefined): string {
   for (let current = folder; current !== home && current !== dirname(current); current = dirname(current)) {
     if (existsSync(join(current, '.git'))) return current
@@ -55,17 +55,17 @@ function repositoryOf(folder: string, home: string | undefined): string {
   return folder
 }
 
-/** The system follows as many links in one path; more are a loop. */
+/** Linux follows at most this many links in one path. */
 const maxLinks = 40
 
-/** The path without symbolic links; the last parts of it need not exist yet. */
+/** The path with symbolic links resolved; its last parts need not exist yet. */
 function realPath(path: string, links = 0): string {
   try {
     return realpathSync(path)
   } catch {
     const parent = dirname(path)
     if (parent === path || links > maxLinks) return path
-    // The target of a dangling link may exist later.
+    // The target of a dangling link may be created later.
     const target = linkTarget(path)
     const folder = realPath(parent, links + 1)
     return target === undefined ? join(folder, basename(path)) : realPath(resolve(folder, target), links + 1)
@@ -81,8 +81,8 @@ function linkTarget(path: string): string | undefined {
 }
 
 /**
- * Lets a project file lower what the user allows, never raise it:
- * a cloned repository must not have a request sent, and paid for, more often than its user wants.
+ * Rejects a setting of a project file that raises what the user allows: a cloned repository must not cause more paid
+ * requests than its user wants.
  * @param own what the setting would be without the project file
  * @param userFile where the user may set it
  * @throws ConfigError

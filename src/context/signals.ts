@@ -6,16 +6,16 @@ type SignalName = keyof typeof exits
 
 const signalNames = Object.keys(exits) as SignalName[]
 
-/** How long cleaning up after a signal may take. */
+/** Time limit for cleaning up after a signal. */
 const maxCleanUpMs = 1_000
 
 /**
- * On Ctrl-C npm and npx forward to the program the signal that it already got from the terminal.
- * Nobody presses it again this soon.
+ * On Ctrl-C, npm and npx forward a signal that the program has already received from the terminal. A second key press
+ * does not follow this quickly.
  */
 const duplicateMs = 200
 
-/** The part of Node's `process` that is needed here. */
+/** The part of Node's `process` used here. */
 export interface SignalProcess {
   readonly pid: number
   readonly platform: NodeJS.Platform
@@ -68,14 +68,14 @@ export function obeySignals(
       }
       first = { name, at: clock.monotonic() }
       abort(new Interrupted(exits[name]))
-      // The reader of standard output may have stopped reading: unwritten output does not delay the end further.
+      // The reader of standard output may be stuck, so do not wait longer for unwritten output.
       clock.timer(maxCleanUpMs, () => die(name))
     })
   }
 
   return async (exitCode, flush) => {
     host.exitCode = exitCode
-    // A prompt on the terminal gets Ctrl-C as a key: there is no signal, but the process has to end as by one.
+    // A prompt in raw mode receives Ctrl-C as a key, not as a signal; the process must still end as by SIGINT.
     const name = first?.name ?? signalNames.find((signal) => exitCodes[exits[signal]].code === exitCode)
     isOver = name === undefined
     if (name === undefined) return

@@ -3,17 +3,17 @@ import { basename } from 'node:path'
 import { isatty } from 'node:tty'
 import { FileError, OutputClosed } from '../errors.ts'
 
-/** What standard input is connected to; only a pipe can be open and silent. */
+/** What standard input is connected to; only a pipe can stay open without data. */
 export type InputKind = 'terminal' | 'file' | 'pipe' | 'empty'
 
-/** How much of a file had been read before this program started; `none` where the system does not say. */
+/** How much of a file had been read before this program started; `none` if unknown. */
 export type Consumed = 'none' | 'some' | 'all'
 
 export interface Input {
   readonly kind: InputKind
-  /** More than `none` only for a file that somebody else is reading: the `while read` loop around this program. */
+  /** Not `none` only for a file that another process is reading, such as the list of a `while read` loop. */
   readonly consumed: Consumed
-  /** What on the command line reads it (`-`, `--tools @-`): it can be read only once. Set by that reader. */
+  /** The argument that reads it (`-`, `--tools @-`), set by its reader: it can be read only once. */
   reader?: string
   /** The bytes, as they come, to the end. */
   read(): AsyncIterable<Uint8Array>
@@ -23,28 +23,28 @@ export interface Input {
   readonly stream: NodeJS.ReadStream | undefined
 }
 
-/** Standard output or standard error. Writes never throw; `drain` reports what became of them. */
+/** Standard output or standard error. Writes never throw; `drain` reports errors. */
 export interface Sink {
   readonly isTerminal: boolean
   /** Width in characters; 80 when it is not known. */
   readonly columns: number
-  /** True when it was closed (`>&-`) before the program started: everything written is lost. */
+  /** Whether it was closed (`>&-`) before the program started: all output is lost. */
   readonly isClosed: boolean
   write(chunk: string | Uint8Array): void
-  /** True once more is buffered than the reader takes: then `drain` should be awaited. */
+  /** Whether the buffer is full: then `drain` should be awaited. */
   readonly needsDrain: boolean
-  /** Whether everything written has been handed to the system. */
+  /** Whether all output has been flushed. */
   readonly isIdle: boolean
   /**
-   * Waits until everything written has been handed to the system.
-   * @throws OutputClosed when the reader has gone, FileError when the system refused (`ENOSPC`, …)
+   * Waits until all output has been flushed.
+   * @throws OutputClosed if the reader has closed it, FileError for an error of the system (`ENOSPC`, …)
    */
   drain(): Promise<void>
   /** The stream itself, for a library that draws on the terminal. */
   readonly stream: NodeJS.WriteStream | undefined
 }
 
-/** @param open opens the stream, which loads everything that it may need */
+/** @param open opens the stream lazily: it loads many modules */
 export function createInput(open: () => NodeJS.ReadStream): Input {
   let stream: NodeJS.ReadStream | undefined
   return {
@@ -75,7 +75,7 @@ function kindOf(descriptor: number): InputKind {
     if (stat.isCharacterDevice()) return isatty(descriptor) ? 'terminal' : 'empty'
     return 'pipe'
   } catch {
-    // A closed descriptor has nothing to read.
+    // A closed descriptor is empty.
     return 'empty'
   }
 }
@@ -104,7 +104,7 @@ function* readDescriptor(descriptor: number): Generator<Uint8Array> {
 
 interface SinkOptions {
   readonly descriptor: number
-  /** Called once, when the reader has gone. */
+  /** Called once, when the reader has closed the stream. */
   readonly onClosed: (reason: OutputClosed) => void
   /** Whether the stream was closed before the program started. */
   readonly wasClosed: () => boolean
@@ -181,7 +181,7 @@ function writeToFile(
   }
 }
 
-/** These open /dev/null for writing only. Others, such as Node and Python, open it for reading as well. */
+/** These shells open /dev/null for writing only; other programs, such as Node and Python, open it for reading, too. */
 const shells =
   /^(?:sh|ash|bash|busybox|csh|dash|elvish|fish|ksh|ksh93|loksh|mksh|oksh|osh|pdksh|tcsh|yash|zsh)(?:-[\d.]+)?$/
 
@@ -195,7 +195,7 @@ const shells =
 export function isOutputClosed(parent: number): boolean {
   try {
     if (outputOf('self') !== 'null') return false
-    // Process 1 adopts what others have started.
+    // Process 1 adopts orphans, so it says nothing about this process.
     for (let id = parent; id > 1; id = parentOf(id)) {
       const output = outputOf(id)
       if (output === 'closed') return true
@@ -203,12 +203,12 @@ export function isOutputClosed(parent: number): boolean {
     }
     return false
   } catch {
-    // There is no /proc, or the process is somebody else's.
+    // No /proc, or a process of another user.
     return false
   }
 }
 
-/** `null` is also what Node makes of a closed one. */
+/** Node also replaces a closed descriptor with /dev/null. */
 function outputOf(id: number | 'self'): 'null' | 'closed' | 'other' {
   const folder = `/proc/${id}`
   if (!readdirSync(`${folder}/fd`).includes('1')) return 'closed'
@@ -219,7 +219,7 @@ function outputOf(id: number | 'self'): 'null' | 'closed' | 'other' {
 }
 
 function parentOf(id: number): number {
-  // The name, which comes before it in parentheses, may hold anything.
+  // The name before it, in parentheses, may contain anything.
   const [, , parent] = readFileSync(`/proc/${id}/stat`, 'latin1').split(')').at(-1)!.split(' ')
   return Number(parent)
 }

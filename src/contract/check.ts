@@ -3,7 +3,7 @@ import type { FamilyId } from './families.ts'
 import type { Endpoint, Field, JsonType } from './field.ts'
 import { isObject } from '../json.ts'
 
-/** One way in which a request body breaks the contract. */
+/** A violation of the contract by a request body. */
 export interface Violation {
   /** Where, in the body's own names: `generationConfig.topP`, `tools.0.type`. */
   readonly path: string
@@ -17,10 +17,9 @@ export interface Violation {
 type Schema = v.GenericSchema<unknown>
 
 /**
- * Holds a request body against an endpoint's table and yields every violation, not only the first.
- * Names the table does not know are violations at the top level and let through inside objects,
- * whose inner shapes the specification leaves open.
- * @param family the model's family: its own limits hold on top of those for every model
+ * Checks a request body against an endpoint's table and yields all violations. Unknown names are violations at the top
+ * level but allowed inside objects, whose shapes the specification leaves open.
+ * @param family the model's family: its limits apply in addition to those for every model
  */
 export function checkBody(
   endpoint: Endpoint,
@@ -42,7 +41,7 @@ export function checkBody(
       if (field.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
       continue
     }
-    // A value that is wrong in two ways (0.5 for a whole number from 1) is reported once.
+    // A value that breaks two rules (0.5 for a whole number from 1) is reported once.
     const result = v.safeParse(schemaOf(field), value, { abortPipeEarly: true })
     for (const issue of result.issues ?? []) {
       const inner = v.getDotPath(issue)
@@ -86,7 +85,7 @@ function schemaOf(field: Field): Schema {
   return field.nullable ? v.nullable(schema) : schema
 }
 
-/** Of several allowed types, the one the value has (else the first), so that the message is about that one. */
+/** Of several allowed types, the one that the value has (else the first), so that the message is about that one. */
 function pick(types: readonly JsonType[], options: readonly Schema[], value: unknown): Schema {
   const type = Array.isArray(value) ? 'array' : typeof value
   const index = types.indexOf(type as JsonType)
@@ -107,7 +106,7 @@ const nouns: Readonly<Record<JsonType, string>> = {
 const wanted = (noun: string) => (issue: v.BaseIssue<unknown>) =>
   `must be ${noun}, not ${describeValue(issue.input)}`
 
-/** A short rendering of a wrong value; long text is cut, so that a prompt never fills an error message. */
+/** A short rendering of an invalid value; long text is cut, so that a prompt never fills an error message. */
 function describeValue(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 40 ? `${text.slice(0, 37)}…` : text
@@ -163,7 +162,7 @@ function lengthCheck<Value extends string | unknown[]>(
 ) {
   return v.check<Value, (issue: v.CheckIssue<Value>) => string>(
     (value) => {
-      // The cheap bound first: counting the code points of a 100 MB prompt would be slow.
+      // Cheap check first: counting the code points of a 100 MB prompt would be slow.
       if (value.length <= maxLength) return value.length >= minLength
       return lengthOf(value) <= maxLength
     },
@@ -176,7 +175,7 @@ function lengthCheck<Value extends string | unknown[]>(
   )
 }
 
-/** Code points are counted in place: a list of those of a long prompt would fill the memory. */
+/** Counted without an array: the code points of a long prompt would fill the memory. */
 function lengthOf(value: string | readonly unknown[]): number {
   if (typeof value !== 'string') return value.length
   let length = 0

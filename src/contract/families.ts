@@ -49,8 +49,8 @@ export const families: readonly Family[] = [
 ]
 
 /**
- * The family of a model: from the user's own map first, then by its known ids; undefined for any other id,
- * which gets only the rules that hold for every model.
+ * The family of a model: from the user's own map first, then by its known ids. Undefined for any other id: then only
+ * the rules for every model apply.
  * @param mapped model ids to family ids, from configuration; an empty text or `none` means no family
  */
 export function familyOf(model: string, mapped: Readonly<Record<string, string>> = {}): FamilyId | undefined {

@@ -1,8 +1,8 @@
 import type { FamilyId } from './families.ts'
 
 /**
- * The vocabulary in which the specification's request tables are written down as data.
- * Commands read it for flags, help and checks; the sandbox reads the same data to accept or refuse.
+ * The types of the specification's request tables, written as data. Commands derive flags, help and checks from them;
+ * the sandbox validates requests with the same data.
  */
 
 export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array'
@@ -15,7 +15,7 @@ export interface Field {
   readonly nullable?: true
   /** The closed set of allowed strings (or of array entries' strings, via `items`). */
   readonly values?: readonly string[]
-  /** Values seen in public practice where the specification shows none: suggested, never enforced. */
+  /** Values from public practice where the specification lists none: suggested, never enforced. */
   readonly known?: readonly string[]
   readonly min?: number
   readonly max?: number
@@ -23,34 +23,34 @@ export interface Field {
   readonly minLength?: number
   readonly maxLength?: number
   readonly items?: Field
-  /** Inner fields. Known from public practice unless said otherwise, so unknown names inside are let through. */
+  /** Inner fields. Known from public practice unless stated otherwise, so unknown names are allowed. */
   readonly fields?: Fields
   readonly default?: string | number | boolean
   /** What to use instead of a deprecated field. */
   readonly deprecated?: string
-  /** The flag's name, where it is not the field's name with dashes; false for none of its own. */
+  /** The flag's name, if it is not the field's name with dashes; false if there is no flag. */
   readonly flag?: string | false
 }
 
 export type Fields = Readonly<Record<string, Field>>
 
-/** A rule that ties fields together. */
+/** A rule about a combination of fields. */
 export type Rule =
   | { readonly kind: 'exclusive'; readonly fields: readonly [string, string]; readonly about: string }
   | {
       readonly kind: 'requires'
       readonly field: string
-      /** The values of the field that need it; any value when left out. */
+      /** The values of the field that trigger it; any value by default. */
       readonly when?: readonly (string | number | boolean)[]
-      /** The other field, and the values of which it must have one. */
+      /** The other field, and its allowed values. */
       readonly other: string
       readonly values: readonly (string | number | boolean)[]
-      /** Leaving the other field out will do, because of its default. */
+      /** The other field may be missing, because its default is allowed. */
       readonly mayBeMissing?: true
       readonly about: string
     }
 
-/** What one model family takes of an endpoint's fields: narrower limits, or false for a field it does not have. */
+/** How a model family narrows an endpoint's fields: stricter limits, or false for an unsupported field. */
 export type FamilyFields = Readonly<
   Record<string, Pick<Field, 'values' | 'min' | 'max' | 'maxLength'> | false>
 >

@@ -3,17 +3,17 @@ import type { Endpoint, Fields, FamilyFields, Rule } from './field.ts'
 /** Result URLs can be fetched for this long after generation (specification, Limits). */
 export const urlLifetimeMinutes = 60
 
-/** The most images of one request. */
+/** Maximum number of images per request. */
 export const maxImages = 10
 
-/** Partial images of one image. */
+/** Maximum number of partial images per image. */
 export const maxPartialImages = 3
 
 const backgrounds = ['transparent', 'opaque', 'auto'] as const
 const outputFormats = ['png', 'jpeg', 'webp'] as const
 const responseFormats = ['url', 'b64_json'] as const
 
-/** Fields that both endpoints take, with the widest limits that any family has. */
+/** Fields of both endpoints, with the widest limits of any family. */
 const commonFields: Fields = {
   background: {
     type: 'string',

@@ -1,6 +1,6 @@
 import type { Endpoint, Fields } from './field.ts'
 
-/** Extra output that can be asked for (specification, endpoint 2, `include`). */
+/** Extra output that can be requested (specification, endpoint 2, `include`). */
 const includeValues = [
   'code_interpreter_call.outputs',
   'computer_call_output.output.image_url',

@@ -1,6 +1,6 @@
 import type { VideoState } from './videos.ts'
 
-/** The words that gateways and relays use for each state, in lower case with underscores (quirk 18). */
+/** Names that gateways and relays use for each state, in lower case with underscores (quirk 18). */
 const words: Readonly<Record<VideoState, readonly string[]>> = {
   pending: [
     'pending',
@@ -44,8 +44,8 @@ const states = new Map(
 )
 
 /**
- * The state that a gateway's word means, in any letter case; undefined for an unknown word,
- * which means a job that is still running (fault F2).
+ * The state that a gateway's name means, in any letter case; undefined for an unknown name, which means a running job
+ * (fault F2).
  */
 export function videoStateOf(word: string): VideoState | undefined {
   return states.get(normaliseState(word))
@@ -60,7 +60,7 @@ export function normaliseState(word: string): string {
     .replace(/^.*status_|^.*state_/, '')
 }
 
-/** Whether nothing more will happen to a job. */
+/** Whether a job's state is final. */
 export function hasEnded(state: VideoState): boolean {
   return state === 'completed' || state === 'failed'
 }

@@ -16,19 +16,19 @@ export const videoResolutions: Readonly<Record<string, readonly [number, number]
 /** Characters of the prompt of a Video (wire notes, section 3). */
 export const maxVideoPromptLength = 32_000
 
-/** A result can be fetched for so long after its completion (wire notes, "Videos"). */
+/** How long a result can be fetched after its completion (wire notes, "Videos"). */
 export const videoLifetimeMinutes = 60
 
 /** The page length of a list of videos (wire notes, "Videos"). */
 export const videoListLimit = { default: 20, max: 100 } as const
 
-/** What is taken from a reference image (wire notes, section 7). */
+/** What a reference image is used for (wire notes, section 7). */
 export const videoReferenceTypes = ['asset', 'style'] as const
 
 /** Reference images of one instance (wire notes, section 7). */
 const maxReferenceImages = 3
 
-/** The most videos of one operation (wire notes, section 7). */
+/** Maximum number of videos per operation (wire notes, section 7). */
 export const maxVideoSamples = 4
 
 /** An image inside an instance (wire notes, section 7). */

@@ -44,10 +44,10 @@ const imageFailure = define('image_failure', object(failureFields('image')))
 
 export const imageDefinitions = [image, imageLink, imageFailure] as const
 
-/** What is emitted while images are made and saved. Images are numbered from 1. */
+/** Events while images are generated and saved. Images are numbered from 1. */
 export const imageEvents = {
   'upload-progress': { sent: count('bytes that were sent'), total: count('bytes in all') },
-  /** A preview of an image that is still being made; the file only with `--save-partials`. */
+  /** A preview of an image in progress; it has a file only with `--save-partials`. */
   'image-partial': {
     index: count('number of the image'),
     partial: count('number of the preview'),

@@ -1,7 +1,7 @@
 /** Grows when a field is added or changed in meaning; readers may rely on fields never going away. */
 export const outputVersion = 1
 
-/** As much of JSON Schema (draft 2020-12) as the descriptions of the output need. */
+/** The part of JSON Schema (draft 2020-12) that the descriptions of the output need. */
 export interface JsonSchema {
   readonly $schema?: string
   readonly $id?: string
@@ -96,7 +96,7 @@ export function orNull<Value>(schema: Schema<Value>, description: string): Schem
   return { oneOf: [schema, { type: 'null' }], description }
 }
 
-/** Every field is always there; null says that there is nothing. Fields that a later version adds are accepted. */
+/** Every field is always present; null means no value. Readers must accept fields that a later version adds. */
 export function object<const Fields extends Properties>(properties: Fields): Schema<Shape<Fields>> {
   return { type: 'object', properties, required: Object.keys(properties) }
 }

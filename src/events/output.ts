@@ -1,4 +1,4 @@
-/** Everything that `--jsonl` prints line by line and `--json` as one document; the names only ever grow. */
+/** Everything that `--jsonl` prints line by line and `--json` as one document; names are never removed. */
 
 import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
 import {
@@ -23,7 +23,7 @@ import {
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents } from './video.ts'
 
-/** What every operation and the request core emit. */
+/** Events of every operation and of the request core. */
 const commandEvents = {
   start: {
     version,
@@ -104,7 +104,7 @@ const failure: JsonSchema = {
   required: ['error'],
 }
 
-/** What the program prints for programs, by the name that `modelgate schema` takes. Fields are only ever added. */
+/** The machine-readable output, by the name that `modelgate schema` takes. Fields are only ever added. */
 export const outputSchemas = {
   output: published('output', 'The document of --json', textDocument),
   images: published('images', 'The document of --json of the image commands', imageDocument),

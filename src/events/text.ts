@@ -1,6 +1,6 @@
 /**
- * What both text styles are decoded into: one event vocabulary, one finish-reason vocabulary, one document.
- * The same names are the lines of `--jsonl` and the fields of `--json`; they only ever grow.
+ * The common form of both text styles: one set of events, one set of finish reasons, one document. The same names are
+ * the lines of `--jsonl` and the fields of `--json`; they are never removed.
  */
 
 import {
@@ -22,7 +22,7 @@ import {
   type Infer,
 } from './output-schema.ts'
 
-/** Why the text ended, in one vocabulary for both styles. */
+/** Why the text ended, for both styles. */
 const finishReasons = [
   'stop',
   'length',
@@ -79,7 +79,7 @@ const candidate = define(
   }),
 )
 
-/** What is known of every file that was written. */
+/** The fields of every file that was written. */
 export const savedFileFields = {
   path: text('where the file is'),
   bytes: count('its size'),
@@ -87,10 +87,10 @@ export const savedFileFields = {
   mime_type: text('its media type'),
 }
 
-/** Of every result that was checked by its container. */
+/** The fields of every result whose container was checked. */
 export const verified = flag('false when it could not be verified that the file is complete')
 
-/** Of one of several results that could not be saved. */
+/** The fields of one of several results that could not be saved. */
 export const failureFields = (noun: 'image' | 'video') => ({
   index: count(`number of the ${noun}`),
   code: text('a stable word'),
@@ -106,7 +106,7 @@ export const file = define('file', object(savedFileFields))
 
 export const textDefinitions = [usage, toolCall, citation, candidate, file] as const
 
-/** What a decoder emits while a reply arrives. */
+/** Events of a decoder while a reply arrives. */
 export type TextEvent = EventsOf<typeof textEvents>
 export const textEvents = {
   'text-delta': {
@@ -120,12 +120,12 @@ export const textEvents = {
     name: text('name of the tool'),
     arguments: text('a piece of the arguments'),
   },
-  /** A whole tool call. */
+  /** A complete tool call. */
   'tool-call': { index: count('number of the call'), call: toolCall.reference },
   'code-run': { language: text('language'), code: text('code that the model ran') },
   'code-result': { outcome: text('how it went'), output: text('what it printed') },
   'citation-add': { citation: citation.reference },
-  /** Any other output item or part, whole. */
+  /** Any other complete output item or part. */
   'item-add': {
     kind: text('kind of item'),
     summary: text('what it is, in one line'),
@@ -172,11 +172,11 @@ type Decoded =
   | 'usage'
   | 'response'
 
-/** What a finished (or failed, or interrupted) text reply amounts to. */
+/** The result of a finished, failed or interrupted text reply. */
 export interface TextResult extends Pick<TextDocument, Decoded> {
-  /** The gateway's own word for the end. */
+  /** The gateway's own finish reason. */
   readonly raw_finish_reason: string | null
-  /** What the gateway says about it, if anything. */
+  /** The gateway's explanation, if any. */
   readonly finish_message: string | null
   /** Id of the response, where the reply names one. */
   readonly response_id: string | null

@@ -21,7 +21,7 @@ import {
 } from './output-schema.ts'
 import { failureFields, savedFileFields, verified, warnings } from './text.ts'
 
-/** What a job is on the gateway: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
+/** The kind of a job: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
 export type JobKind = Infer<typeof kind>
 const kind = oneOf(['video', 'operation'], 'what the job is on the gateway')
 
@@ -49,7 +49,7 @@ const video = define(
 export type VideoFailure = Infer<typeof videoFailure.schema>
 const videoFailure = define('video_failure', object(failureFields('video')))
 
-/** What this machine knows of a job that it has started; the lines of `video list`. */
+/** What is recorded of a job that this machine started; the lines of `video list`. */
 export type JobSummary = Infer<typeof job.schema>
 const job = define(
   'job',
@@ -73,12 +73,12 @@ const job = define(
 
 export const videoDefinitions = [video, videoFailure, job] as const
 
-/** What is emitted while a job runs and its result is saved. Videos of one job are numbered from 1. */
+/** Events while a job runs and its result is saved. Videos of a job are numbered from 1. */
 export type VideoEvent = EventsOf<typeof videoEvents>
 export const videoEvents = {
-  /** The gateway has accepted the job, and this machine has it on record. */
+  /** The gateway has accepted the job, and it is recorded on this machine. */
   'job-create': { id, kind },
-  /** A look-up, also when it says nothing new. */
+  /** A look-up, even if nothing has changed. */
   'job-progress': {
     id,
     state,
@@ -89,7 +89,7 @@ export const videoEvents = {
       'seconds that are left, from the progress since the job was first seen under way',
     ),
   },
-  /** A look-up that failed, which says nothing about the job. */
+  /** A failed look-up; the job itself may be fine. */
   'poll-fail': {
     id,
     attempt: count('failed look-ups in a row'),

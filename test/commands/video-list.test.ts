@@ -69,8 +69,8 @@ test('--limit and --state choose', async () => {
   expect(await ids(['--state', 'unknown'])).toEqual([])
   const bad = await list(['--limit', '0', '--state', 'done'])
   expect(bad).toMatchObject({ code: 2, out: '' })
-  expect(bad.err).toContain('--limit "0" is not a number of jobs, from 1 on.')
-  expect(bad.err).toContain('--state "done" is none of pending, in_progress, completed, failed, unknown.')
+  expect(bad.err).toContain('--limit must be a whole number from 1, not "0".')
+  expect(bad.err).toContain('--state must be one of pending, in_progress, completed, failed, unknown, not "done".')
 })
 
 test('--prune forgets what is over, and nothing that could still be fetched or still comes', async () => {

@@ -197,8 +197,8 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
 /** Pictures on the terminal, above their paths. */
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
   const preview = createPreview(context, previewMode(options))
-  // If stdout and stderr share a terminal, the path printed as the result is the caption; with several images only
-  // the last one's.
+  // On a terminal the printed path follows a single picture, so it needs no caption. The paths of several come after
+  // the last picture, so each gets its number.
   const captionOf = (path: string, index: number, count: number) => {
     if (!context.stdout.isTerminal) return path
     return count > 1 ? `image ${index}` : undefined
