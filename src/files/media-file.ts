@@ -130,33 +130,40 @@ export type SavedMedia<Facts> = Facts &
     readonly verified: boolean
   }
 
-/** Media on their way to where they belong. */
-export interface MediaFile<Facts> {
-  readonly noun: MediaKind<Facts>['noun']
+/**
+ * Where media are written. `write` is called as often as there are bytes; then whoever has opened it ends it with
+ * `commit`, `commitDamaged` or `discard`.
+ */
+export interface MediaWriter<Saved> {
   /**
-   * The bytes may be overwritten once the promise is settled.
+   * The bytes may be overwritten once the promise is settled, and not before that is it called again.
    * @throws ContractError `not_an_image`, `not_a_video` as soon as the first bytes show it
    * @throws FileError, UsageError as `openAtomicFile` does
    */
   write(bytes: Uint8Array): Promise<void>
+  /**
+   * Checks what has arrived, and gives it its name.
+   * @param isFramed whether the transport showed where the content ends; true unless given
+   * @throws ContractError `empty_image`, `not_an_image`; `damaged_image` for what is kept as `NAME.damaged.EXT`
+   * @throws FileError
+   */
+  commit(isFramed?: boolean): Promise<Saved>
+  /**
+   * Keeps what has arrived as `NAME.damaged.EXT`: it is incomplete, and all there is. Never throws.
+   * @returns its path; undefined where there is nothing to keep, or it went to a pipe, or cannot be kept
+   */
+  commitDamaged(): Promise<string | undefined>
+  /** Removes what was written. Never throws, may be called at any time and more than once. */
+  discard(): Promise<void>
+}
+
+/** Media on their way to where they belong. */
+export interface MediaFile<Facts> extends MediaWriter<SavedMedia<Facts>> {
+  readonly noun: MediaKind<Facts>['noun']
   /** Whether all of it has arrived, as far as the container shows. @throws ContractError as `MediaInspector.inspect` */
   integrity(): Integrity
   /** Forgets what was written, to be written again from its beginning. Left out where that cannot be taken back. */
   restart?(): Promise<void>
-  /**
-   * Checks what has arrived, and gives it its name. The last call.
-   * @param isFramed whether the transport showed where the content ends
-   * @throws ContractError `empty_image`, `not_an_image`; `damaged_image` for what is kept as `NAME.damaged.EXT`
-   * @throws FileError
-   */
-  done(isFramed?: boolean): Promise<SavedMedia<Facts>>
-  /**
-   * Keeps what has arrived as `NAME.damaged.EXT`: it is incomplete, and all there is. The last call. Never throws.
-   * @returns its path; undefined where there is nothing to keep, or it went to a pipe, or cannot be kept
-   */
-  keepDamaged(): Promise<string | undefined>
-  /** Removes what was written. Never throws, may be called at any time and more than once. */
-  drop(): Promise<void>
 }
 
 export interface MediaFileOptions extends Partial<Rescue> {
@@ -192,20 +199,20 @@ export function openMediaFile<Facts>(
     for (const bytes of waiting.splice(0)) await file.write(bytes)
     return file
   }
-  async function drop() {
+  async function discard() {
     waiting.length = 0
     await file?.discard()
     file = undefined
   }
-  async function orDrop<Value>(step: () => Promise<Value>): Promise<Value> {
+  async function orDiscard<Value>(step: () => Promise<Value>): Promise<Value> {
     try {
       return await step()
     } catch (error) {
-      await drop()
+      await discard()
       throw error
     }
   }
-  async function keepDamaged() {
+  async function commitDamaged() {
     if (file === undefined && waiting.length === 0) return undefined
     try {
       const written = file ?? (await open(inspector.inspect().mediaType))
@@ -214,13 +221,13 @@ export function openMediaFile<Facts>(
     } catch {
       return undefined
     } finally {
-      await drop()
+      await discard()
     }
   }
   return {
     noun: kind.noun,
     write: (bytes) =>
-      orDrop(async () => {
+      orDiscard(async () => {
         const mediaType = inspector.add(bytes)
         if (file !== undefined) return await file.write(bytes)
         waiting.push(Buffer.from(bytes))
@@ -228,21 +235,21 @@ export function openMediaFile<Facts>(
       }),
     integrity: () => inspector.inspect().integrity,
     async restart() {
-      await drop()
+      await discard()
       inspector = kind.createInspector()
     },
-    done: (isFramed = true) =>
-      orDrop(async () => {
+    commit: (isFramed = true) =>
+      orDiscard(async () => {
         const { mediaType, facts, integrity } = inspector.inspect()
         if (integrity.damage !== undefined) {
-          throw damagedMedia(kind.noun, integrity.damage, await keepDamaged())
+          throw damagedMedia(kind.noun, integrity.damage, await commitDamaged())
         }
         const saved = await (file ?? (await open(mediaType))).commit()
         if (saved.rescued === undefined && saved.path !== planned) renamed?.(planned, saved.path)
         return { ...facts, ...saved, mime_type: mediaType, verified: isVerified(integrity, isFramed) }
       }),
-    keepDamaged,
-    drop,
+    commitDamaged,
+    discard,
   }
 }
 
@@ -301,15 +308,15 @@ const notWorthKeeping = new Set(['download_too_large', 'image_too_large'])
  * @returns the error, with where that is
  */
 export async function keepDamaged(
-  writer: Pick<MediaFile<unknown>, 'keepDamaged' | 'drop'>,
+  writer: Pick<MediaWriter<unknown>, 'commitDamaged' | 'discard'>,
   error: unknown,
 ): Promise<unknown> {
   const isOfContent =
     error instanceof ModelgateError &&
     !['io', 'usage', 'bug'].includes(error.exit) &&
     !notWorthKeeping.has(error.code)
-  const kept = isOfContent ? await writer.keepDamaged() : undefined
-  await writer.drop()
+  const kept = isOfContent ? await writer.commitDamaged() : undefined
+  await writer.discard()
   if (kept === undefined || !(error instanceof ModelgateError)) return error
   return error.amend({
     message: `${asSentence(error.message)} The received data is kept as ${shownPath(kept)}.`,

@@ -49,11 +49,11 @@ export function streamMedia<Facts>(
       for (const bytes of written.splice(0)) await file.write(bytes)
     })
   }
-  async function drop() {
+  async function discard() {
     waiting = written = []
     await rescued?.file.discard()
   }
-  async function keepDamaged() {
+  async function commitDamaged() {
     waiting = written = []
     return (await rescued?.file.commitDamaged().catch(() => undefined))?.path
   }
@@ -65,12 +65,12 @@ export function streamMedia<Facts>(
       if (inspector.add(bytes) !== undefined) await pass()
     },
     integrity: () => inspector.inspect().integrity,
-    async done(isFramed = true) {
+    async commit(isFramed = true) {
       const { mediaType, facts, integrity } = inspector.inspect()
       await pass()
       await drain()
       if (integrity.damage !== undefined) {
-        throw damagedMedia(kind.noun, integrity.damage, await keepDamaged())
+        throw damagedMedia(kind.noun, integrity.damage, await commitDamaged())
       }
       const saved = {
         ...facts,
@@ -86,7 +86,7 @@ export function streamMedia<Facts>(
       const message = `${reason.message} The ${kind.noun} is kept in ${shownPath(path, Infinity)}.`
       return { ...saved, path, rescued: kept!.amend({ message }) }
     },
-    keepDamaged,
-    drop,
+    commitDamaged,
+    discard,
   }
 }

@@ -30,10 +30,10 @@ export async function downloadImages(
     const writer = openDownload(index)
     try {
       const { isFramed } = await download(gateway, url, writer, { allowPrivate })
-      await writer.done(isFramed)
+      await writer.commit(isFramed)
     } catch (error) {
       if (gateway.signal.aborted) {
-        await writer.drop()
+        await writer.discard()
         throw withAddresses(error, results)
       }
       addLink(results, image)

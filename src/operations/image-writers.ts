@@ -33,10 +33,7 @@ export interface ImageWriters {
 }
 
 /** A writer that can look at what has come, so that a download can be tried again. */
-interface DownloadWriter extends Omit<ImageWriter, 'done'>, DownloadSink {
-  /** @param isFramed whether the transport told where the content ends */
-  done(isFramed?: boolean): Promise<void>
-}
+type DownloadWriter = ImageWriter & DownloadSink
 
 /** Nothing gets its final name before it has come whole and has been looked at. */
 export function createImageWriters(
@@ -94,10 +91,10 @@ export function createImageWriters(
     })
     const checked: ImageWriter = {
       ...writer,
-      async done() {
+      async commit() {
         const { damage } = file.integrity()
-        if (damage === undefined) return writer.done()
-        await file.drop()
+        if (damage === undefined) return writer.commit()
+        await file.discard()
         warn(results, `Preview ${partial} is not kept: ${damage}.`)
       },
     }
@@ -110,7 +107,7 @@ export function createImageWriters(
     return {
       ...discardingWriter,
       write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
-      async done() {
+      async commit() {
         listener.event({ type: 'image-partial', index, partial, file: null })
         await viewer?.show({ index, partial, count: wanted.length, bytes: Buffer.concat(chunks) })
       },
@@ -159,13 +156,13 @@ export function createImageWriters(
 }
 
 function asWriter(
-  { restart, done, ...file }: MediaFile<ImageFacts>,
+  { restart, commit, ...file }: MediaFile<ImageFacts>,
   saved: (image: SavedMedia<ImageFacts>) => Promise<void>,
 ): DownloadWriter {
   return {
     ...file,
     ...(restart === undefined ? {} : { restart }),
-    done: async (isFramed) => saved(await done(isFramed)),
+    commit: async (isFramed) => saved(await commit(isFramed)),
   }
 }
 
@@ -184,17 +181,17 @@ function bestEffort(writer: ImageWriter, failed: (error: ModelgateError) => void
       const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
       if (!isLocal) throw error
       isGivenUp = true
-      await writer.drop()
+      await writer.discard()
       failed(error)
     }
   }
   return {
     write: (bytes) => attempt(() => writer.write(bytes)),
-    done: () => attempt(() => writer.done()),
-    async keepDamaged() {
-      await writer.drop()
+    commit: () => attempt(() => writer.commit()),
+    async commitDamaged() {
+      await writer.discard()
       return undefined
     },
-    drop: () => writer.drop(),
+    discard: () => writer.discard(),
   }
 }

@@ -80,7 +80,7 @@ export function takeExistingImages(
 interface ReplySink {
   write(chunk: Uint8Array): Promise<void>
   /** No more bytes come. @throws FileError for what could not be written, and is elsewhere */
-  end(): Promise<void>
+  commit(): Promise<void>
 }
 
 /** Passes on the reply as it comes, whatever is in it. Saves nothing. */
@@ -96,10 +96,10 @@ export async function relayImages(
       pass: (chunk) => sink.write(chunk),
     }).catch(async (error: unknown) => {
       // What went wrong first is the news.
-      await sink.end().catch(({ message }: Error) => warn(results, message))
+      await sink.commit().catch(({ message }: Error) => warn(results, message))
       throw error
     })
-    await sink.end()
+    await sink.commit()
     return undefined
   }
   return settle(

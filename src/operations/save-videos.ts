@@ -148,7 +148,7 @@ async function saveVideo(
       })
   try {
     const { isFramed } = await fetcher.fetch(index - 1, file)
-    const saved = await file.done(isFramed)
+    const saved = await file.commit(isFramed)
     if (!saved.verified) {
       warn(run, unverifiedNote('video', saved.path === '-' ? 'what was written' : saved.path))
     }
@@ -163,7 +163,7 @@ async function saveVideo(
     await keepRecord(run, { files })
   } catch (error) {
     if (!gateway.signal.aborted) throw await keepDamaged(file, error)
-    await file.drop()
+    await file.discard()
     throw gateway.signal.reason
   }
 }

@@ -97,7 +97,7 @@ export function createReplyWriter(
       await put(stream.push(chunk))
     },
     /** @throws FileError that names the file of what standard output did not take */
-    async end(): Promise<void> {
+    async commit(): Promise<void> {
       if (failure !== undefined && file === undefined) return
       await put(stream.end())
       if (!endsLine) await put('\n')

@@ -15,7 +15,7 @@ test.each([
     force: false,
   })
   await file.write(bytes)
-  const saved = await file.done()
+  const saved = await file.commit()
   expect(await describeVideoFile(context, saved.path)).toEqual(saved)
 })
 

@@ -33,5 +33,5 @@ for (let count = 0; count < mebibytes; count++) {
   most = Math.max(most, process.memoryUsage.rss())
 }
 await file.write(moov())
-const { bytes, seconds } = await file.done()
+const { bytes, seconds } = await file.commit()
 process.stdout.write(JSON.stringify({ bytes, seconds, memory: most / 2 ** 20 }))

@@ -74,7 +74,7 @@ test('damage is reported even when the image cannot be kept', async () => {
     const pathFor = () => 'hero.png'
     const file = openMediaFile(testContext({ cwd: folder }), imageKind, { pathFor, force: false })
     await file.write(mediaToSave.images.content.subarray(0, 2000))
-    return await file.done().catch((error: unknown) => error)
+    return await file.commit().catch((error: unknown) => error)
   }
   const { steps } = await withFsFault({ step: -1, fault: 'none' }, save)
   expect(await readdir(folder)).toEqual(['hero.damaged.png'])

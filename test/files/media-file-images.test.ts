@@ -43,7 +43,7 @@ async function save(
     await file.write(piece.subarray(0, length))
     piece.fill(0)
   }
-  return await file.done()
+  return await file.commit()
 }
 
 const noise = Buffer.from(Array.from({ length: 999 }, (_, at) => (at * at) % 256))
@@ -130,16 +130,16 @@ test('what has begun can be given up as damaged, and begun again', async () => {
   const given = open()
   await given.write(bytes.subarray(0, 300))
   expect(given.integrity()).toEqual({ state: 'short', damage: 'the PNG data ends too early' })
-  expect(await given.keepDamaged()).toBe('a.damaged.png')
-  expect(await given.keepDamaged()).toBeUndefined()
-  await given.drop()
+  expect(await given.commitDamaged()).toBe('a.damaged.png')
+  expect(await given.commitDamaged()).toBeUndefined()
+  await given.discard()
   const again = open()
   await again.write(bytes.subarray(0, 300))
   await again.restart!()
   await again.write(bytes)
-  expect(await again.done()).toMatchObject({ path: 'a.png', bytes: bytes.length, verified: true })
+  expect(await again.commit()).toMatchObject({ path: 'a.png', bytes: bytes.length, verified: true })
   const nothing = open()
-  expect(await nothing.keepDamaged()).toBeUndefined()
+  expect(await nothing.commitDamaged()).toBeUndefined()
   expect((await readdir(folder)).toSorted()).toEqual(['a.damaged.png', 'a.png'])
 })
 
@@ -247,8 +247,8 @@ test('discarding leaves nothing, at any time', async () => {
       force: false,
     })
     await file.write(bytes.subarray(0, length))
-    await file.drop()
-    await file.drop()
+    await file.discard()
+    await file.discard()
     expect(await readdir(folder)).toEqual([])
   }
 })
@@ -260,7 +260,7 @@ test('a named pipe gets the image as it arrives', async () => {
   const context = testContext({ cwd: folder })
   const file = openMediaFile(context, imageKind, { pathFor: () => 'pipe', force: false })
   const done: unknown[] = []
-  const saving = file.write(jpegBytes()).then(() => file.done())
+  const saving = file.write(jpegBytes()).then(() => file.commit())
   void saving.then((saved) => done.push(saved))
   while (done.length === 0) await context.clock.advance(50)
   expect(await saving).toMatchObject({ path: 'pipe', format: 'jpeg' })
@@ -273,7 +273,7 @@ describe('on standard output', () => {
     const image = streamMedia(context, imageKind)
     const bytes = pngBytes({ width: 7 })
     for (const byte of bytes) await image.write(Buffer.of(byte))
-    expect(await image.done()).toMatchObject({ path: '-', bytes: bytes.length, format: 'png', width: 7 })
+    expect(await image.commit()).toMatchObject({ path: '-', bytes: bytes.length, format: 'png', width: 7 })
     expect(context.stdout.bytes).toEqual(bytes)
     expect(context.stdout.drains).toBe(1)
   })
@@ -290,7 +290,7 @@ describe('on standard output', () => {
   test('damage is reported at the end', async () => {
     const image = streamMedia(testContext(), imageKind)
     await image.write(pngBytes().subarray(0, -2))
-    await expect(image.done()).rejects.toMatchObject({ code: 'damaged_image' })
+    await expect(image.commit()).rejects.toMatchObject({ code: 'damaged_image' })
   })
 
   test('a slow reader is waited for', async () => {

@@ -27,7 +27,7 @@ async function save(folder: string, bytes: Uint8Array, options: SaveOptions = {}
     await file.write(piece.subarray(0, length))
     piece.fill(0)
   }
-  return await file.done()
+  return await file.commit()
 }
 
 const quickTime = Buffer.concat([ftyp('qt  '), moov()])
@@ -148,8 +148,8 @@ test('dropped at any moment, nothing is left', async () => {
     })
     for (let at = 0; at < count; at++) await file.write(mp4Bytes().subarray(at * 40, at * 40 + 40))
     expect((await readdir(folder)).filter((name) => !name.endsWith('.mgpart'))).toEqual([])
-    await file.drop()
-    await file.drop()
+    await file.discard()
+    await file.discard()
     expect(await readdir(folder)).toEqual([])
   }
 })

@@ -29,7 +29,7 @@ function savedMedia(
         const pathFor = () => join(folder, name)
         const file = openMediaFile(testContext(), kind, { pathFor, force: index === 1 })
         for (let at = 0; at < content.length; at += 2000) await file.write(content.subarray(at, at + 2000))
-        await file.done()
+        await file.commit()
       }
     },
   }

@@ -17,7 +17,7 @@ test.each([1, 50, 64, 5000])(
       piece.fill(0)
     }
     expect(context.stdout.bytes.length).toBe(video.length)
-    expect(await stream.done()).toMatchObject({ path: '-', bytes: video.length, verified: true })
+    expect(await stream.commit()).toMatchObject({ path: '-', bytes: video.length, verified: true })
     expect(context.stdout.bytes.equals(video)).toBe(true)
   },
 )
@@ -30,15 +30,15 @@ test.each([
   const stream = streamMedia(context, videoKind)
   const work = async () => {
     for (const byte of Buffer.from(content)) await stream.write(Buffer.of(byte))
-    await stream.done()
+    await stream.commit()
   }
   await expect(work()).rejects.toMatchObject({ exitCode: 8, code })
-  await stream.drop()
+  await stream.discard()
   expect(context.stdout.bytes.length).toBe(0)
 })
 
 test('damage is reported at the end, when it cannot be undone', async () => {
   const stream = streamMedia(testContext(), videoKind)
   await stream.write(mp4Bytes().subarray(0, -1))
-  await expect(stream.done()).rejects.toMatchObject({ exitCode: 8, code: 'damaged_video' })
+  await expect(stream.commit()).rejects.toMatchObject({ exitCode: 8, code: 'damaged_video' })
 })

@@ -160,7 +160,7 @@ test('images that are there need neither a gateway nor a request', async () => {
 test('a reply is passed on as it is', async () => {
   const { call, events, request } = await worker([images(red)])
   const chunks: Uint8Array[] = []
-  const sink = { write: async (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk)), async end() {} }
+  const sink = { write: async (chunk: Uint8Array) => void chunks.push(Buffer.from(chunk)), async commit() {} }
   const outcome = await relayImages(call, await request(), sink)
   expect(outcome).toMatchObject({ kind: 'ended', document: { request_id: 'req-1', files: [] } })
   expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual(resultOf(red))

@@ -1,7 +1,7 @@
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { crc32 } from 'node:zlib'
 import { endsEarly, short, unknownEnd, type Integrity } from '../../files/byte-steps.ts'
-import { damagedMedia } from '../../files/media-file.ts'
+import { damagedMedia, type MediaFile } from '../../files/media-file.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
 
 /** Another range came than was requested. */
@@ -56,15 +56,9 @@ function empty(): ContractError {
   return new ContractError('empty_download', 'The content at the URL is empty.', { billed: 'no' })
 }
 
-/** Where a download goes. */
-export interface DownloadSink {
-  readonly noun?: 'image' | 'video'
-  write(bytes: Uint8Array): Promise<void>
-  /** Whether all has come, as far as the container shows. @throws ContractError for content of another kind */
-  integrity?(): Integrity
-  /** Forgets what was written, to be written again from its beginning. */
-  restart?(): Promise<void>
-}
+/** Where a download goes; what cannot be checked or begun anew leaves out the rest. */
+export type DownloadSink = Pick<MediaFile<unknown>, 'write'> &
+  Partial<Pick<MediaFile<unknown>, 'noun' | 'integrity' | 'restart'>>
 
 interface TransferOptions {
   readonly sink: DownloadSink

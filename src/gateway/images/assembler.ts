@@ -24,7 +24,7 @@ export interface ImageCollector extends DocumentHandlers {
   /** The reply broke off: what has come of an image is not whole. @returns the error, with where that is kept */
   keepDamaged(error: unknown): Promise<unknown>
   /** Gives up what has not been completed. */
-  drop(): Promise<void>
+  discard(): Promise<void>
 }
 
 /** @param eventName the name of the event that is being read */
@@ -101,7 +101,7 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       isList ||= Array.isArray(message['data'])
     },
     keepDamaged: (error) => assembler.keepDamaged(error),
-    drop: () => assembler.drop(),
+    discard: () => assembler.discard(),
     images,
     failures,
     results,
@@ -228,7 +228,7 @@ function createImageAssembler({ open, eventName }: AssemblerOptions) {
         const writer = await payload.end()
         if (writer === undefined) return
         if (kind === 'unknown') undecided = writer
-        else await writer.done()
+        else await writer.commit()
         outcomes.set(position, source)
       }
       return {
@@ -248,7 +248,7 @@ function createImageAssembler({ open, eventName }: AssemblerOptions) {
       if (writer === undefined) return settled
       const broken = await attempt(
         (error) => keepDamaged(writer, error),
-        () => (kind === 'partial' ? writer.drop() : writer.done()),
+        () => (kind === 'partial' ? writer.discard() : writer.commit()),
       )
       if (broken !== undefined) settled.set(0, broken)
       return settled
@@ -260,9 +260,9 @@ function createImageAssembler({ open, eventName }: AssemblerOptions) {
       return (await current?.keepDamaged(error)) ?? error
     },
     /** Gives up what has not been completed. */
-    async drop() {
-      await current?.drop()
-      await undecided?.drop()
+    async discard() {
+      await current?.discard()
+      await undecided?.discard()
     },
   }
 }
@@ -312,7 +312,7 @@ function createImagePayload(open: (isDataUrl: boolean) => Promise<ImageWriter>, 
       head += text.toString('latin1')
       await begin(false)
     },
-    /** The text has ended. Resolves with the writer, not yet done; undefined when there was nothing in it. */
+    /** The text has ended. Resolves with the writer, not yet committed; undefined when there was nothing in it. */
     async end() {
       if (head !== undefined) await begin(true)
       await decoder.push(escapes.end())
@@ -324,8 +324,8 @@ function createImagePayload(open: (isDataUrl: boolean) => Promise<ImageWriter>, 
     async keepDamaged(error: unknown) {
       return writer === undefined ? error : await keepDamaged(writer, error)
     },
-    async drop() {
-      await writer?.drop()
+    async discard() {
+      await writer?.discard()
       writer = undefined
     },
   }

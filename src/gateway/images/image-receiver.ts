@@ -1,16 +1,8 @@
 import type { ModelgateError } from '../../errors.ts'
+import type { MediaWriter } from '../../files/media-file.ts'
 
-/** Takes the bytes of one image. Whoever opens a writer ends it: with `done`, `keepDamaged` or `drop`. */
-export interface ImageWriter {
-  /** Called again only after the promise settles; then the bytes may be overwritten. */
-  write(bytes: Uint8Array): Promise<void>
-  /** All has come. @throws ContractError for what is not whole by its container */
-  done(): Promise<void>
-  /** What was written is damaged, and all there is. @returns where it is kept; undefined when it is not */
-  keepDamaged(): Promise<string | undefined>
-  /** What was written is worthless. */
-  drop(): Promise<void>
-}
+/** Takes the bytes of one image. */
+export type ImageWriter = MediaWriter<void>
 
 /** Which image of a reply begins. */
 export interface ImageStart {

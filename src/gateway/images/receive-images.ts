@@ -51,7 +51,7 @@ export async function receiveImages(
       throw gateway.signal.aborted ? failure : await collector.keepDamaged(failure)
     }
   } finally {
-    await collector.drop()
+    await collector.discard()
     await receiver.flush?.()
   }
   const { images, failures, results, usage, created } = collector
@@ -111,9 +111,9 @@ export async function relayReply(
 /** Takes what is not kept. */
 export const discardingWriter: ImageWriter = {
   write: async () => {},
-  done: async () => {},
-  keepDamaged: async () => undefined,
-  drop: async () => {},
+  commit: async () => {},
+  commitDamaged: async () => undefined,
+  discard: async () => {},
 }
 const unreadImages: ImageReceiver = { open: async () => discardingWriter, url() {} }
 

@@ -38,18 +38,18 @@ export function createImageResults({ count, onWrite, onDone }: AlbumOptions = {}
           chunks.push(Buffer.from(bytes))
           onWrite?.(picture)
         },
-        async done() {
-          if (picture.state !== 'open') throw new Error(`done when ${picture.state}`)
+        async commit() {
+          if (picture.state !== 'open') throw new Error(`committed when ${picture.state}`)
           onDone?.(picture)
           picture.state = 'done'
           picture.bytes = Buffer.concat(chunks)
         },
-        async keepDamaged() {
+        async commitDamaged() {
           picture.state = 'kept'
           picture.bytes = Buffer.concat(chunks)
           return undefined
         },
-        async drop() {
+        async discard() {
           if (picture.state !== 'kept') picture.state = 'dropped'
         },
       }

@@ -31,7 +31,7 @@ export async function readReply(pieces: Iterable<Uint8Array>, count?: number): P
     if (!(thrown instanceof ModelgateError)) throw thrown
     error = thrown.code
   } finally {
-    await collector.drop()
+    await collector.discard()
   }
   return {
     pictures: album.pictures.map(({ index, partial, state, bytes }) => {
