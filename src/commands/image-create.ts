@@ -28,7 +28,6 @@ export function registerImageCreate(command: Command, context: Context, send = s
         command: 'image create',
         endpoint,
         flags,
-        readSources: async () => ({ images: [], mask: undefined }),
       })
       await send(context, options, settings, request)
     })

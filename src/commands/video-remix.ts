@@ -2,10 +2,9 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { videoRemixEndpoint as endpoint } from '../contract/videos.ts'
 import { UsageError } from '../errors.ts'
-import { hasPrompt } from '../operations/video-request.ts'
+import { promptField } from './shared/build-request.ts'
 import { flagsOf } from './shared/contract-flags.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { isSet } from './shared/request-body.ts'
 import {
   addJobOptions,
   addStartOptions,
@@ -39,11 +38,7 @@ export function registerVideoRemix(command: Command, context: Context, start = s
         flags,
         model: { kind: 'remix', location: 'body' },
         joinsInput: false,
-        async readInputs() {},
-        hasContent: ({ body }) => hasPrompt(body) || isSet(options, 'prompt'),
-        addPrompt({ body }, prompt) {
-          if (prompt !== undefined) body['prompt'] = prompt
-        },
+        ...promptField('prompt', options),
       })
       await start(context, options, request, source)
     })

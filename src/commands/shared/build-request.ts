@@ -50,13 +50,26 @@ export interface RequestParts {
   /** Whether piped text and a prompt make one prompt. */
   readonly joinsInput: boolean
   /** Reads the command's own flags and files, before the prompt reads standard input. */
-  readInputs(draft: Draft): Promise<void>
+  readInputs?(draft: Draft): Promise<void>
   /** Whether the body, as far as it is known, needs no prompt. */
   hasContent(draft: Draft): boolean
   /** Puts the prompt into the body, and what was read before. */
   addPrompt(draft: Draft, prompt: string | undefined): void
   /** Sets the command's own defaults. */
   setDefaults?(body: Body): void
+}
+
+/** For an endpoint whose prompt is a text field of the body. */
+export function promptField(
+  name: string,
+  options: CommonOptions,
+): Pick<RequestParts, 'hasContent' | 'addPrompt'> {
+  return {
+    hasContent: ({ body }) => body[name] !== undefined || isSet(options, name),
+    addPrompt({ body }, prompt) {
+      if (prompt !== undefined) body[name] = prompt
+    },
+  }
 }
 
 /** The part of a request that all commands share; problems have not been thrown yet. */
@@ -85,7 +98,7 @@ export async function buildRequest(
   const body: Body = (await check(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags, own, body, problems)
   const draft: Draft = { problems, body, settings }
-  await parts.readInputs(draft)
+  await parts.readInputs?.(draft)
   const hasContent = parts.hasContent(draft)
   const hasModel =
     configuredModel(modelPart.kind, options, settings) !== undefined ||

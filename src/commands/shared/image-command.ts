@@ -19,9 +19,8 @@ import { createGate } from '../../output/gate.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
 import type { PreviewMode } from '../../output/preview/detect-protocol.ts'
 import { createReplyWriter } from '../../output/raw-output.ts'
-import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
+import { buildRequest, promptField, type CommandCall, type RequestParts } from './build-request.ts'
 import { explainCommon, strictMeanings, suggestWords, type CommonOptions } from './common-options.ts'
-import { isSet } from './request-body.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
 
 /** The options of both image commands, beside the fields of their requests. */
@@ -55,7 +54,7 @@ interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts,
   /** The gateway's default model; without one, the user is asked. */
   readonly defaultModel?: RequestParts['model']['byDefault']
   /** Inspects the input pictures. */
-  readSources(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
+  readSources?(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
 }
 
 /** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
@@ -78,12 +77,9 @@ export async function buildImageRequest(
     async readInputs({ settings, problems: { check } }) {
       await check(() => void previewMode(options))
       await check(() => checkCombination(context, options))
-      sources = await check(() => readSources(settings))
+      sources = await check(() => readSources?.(settings))
     },
-    hasContent: ({ body }) => body['prompt'] !== undefined || isSet(options, 'prompt'),
-    addPrompt({ body }, prompt) {
-      if (prompt !== undefined) body['prompt'] = prompt
-    },
+    ...promptField('prompt', options),
   })
   const { settings, body, model = '', family, warnings, problems } = built
   const { images = [], mask } = sources ?? {}

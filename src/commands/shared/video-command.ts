@@ -114,7 +114,7 @@ export async function buildVideoRequest(
     ...parts,
     async readInputs(draft) {
       await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
-      await parts.readInputs(draft)
+      await parts.readInputs?.(draft)
     },
   })
   if (parts.model.location === 'path') await problems.check(() => modelSegment(model ?? 'model'))
