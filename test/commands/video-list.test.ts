@@ -70,7 +70,9 @@ test('--limit and --state choose', async () => {
   const bad = await list(['--limit', '0', '--state', 'done'])
   expect(bad).toMatchObject({ code: 2, out: '' })
   expect(bad.err).toContain('--limit must be a whole number from 1, not "0".')
-  expect(bad.err).toContain('--state must be one of pending, in_progress, completed, failed, unknown, not "done".')
+  expect(bad.err).toContain(
+    '--state must be one of pending, in_progress, completed, failed, unknown, not "done".',
+  )
 })
 
 test('--prune forgets what is over, and nothing that could still be fetched or still comes', async () => {
