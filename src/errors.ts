@@ -143,8 +143,8 @@ export class ModelgateError extends Error {
   }
 
   /**
-   * The same failure in other words or with other facts, of the same class as long as it has the same exit.
-   * `error.amend({ billed: 'no', ...error.facts })` adds only what the error does not say by itself.
+   * A copy of the error with another message or other facts, of the same class unless the exit changes. `error.amend({
+   * billed: 'no', ...error.facts })` only adds missing facts.
    */
   amend(amendment: Amendment & { readonly exit?: undefined }): this
   amend(amendment: Amendment): ModelgateError

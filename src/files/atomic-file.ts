@@ -8,46 +8,46 @@ import { systemCode, writeError } from './file-error.ts'
 import { cutBytes, damagedName, numberedName } from './file-name.ts'
 import { placeFile, type FileTarget } from './write-target.ts'
 
-/** A file that has been written whole. */
+/** A completely written file. */
 export interface WrittenFile {
   /**
-   * As it was given, not resolved; with another name in the same folder when a spare one was needed. The absolute path
-   * in the rescue folder of what was rescued.
+   * The path as given, not resolved; another name in the same folder if a spare one was needed. For rescued content,
+   * the absolute path in the rescue folder.
    */
   readonly path: string
   readonly bytes: number
   /** Of the content, in hexadecimal. */
   readonly sha256: string
-  /** Why the content is in the rescue folder instead of where it belongs; its message and facts contain the path. */
+  /** Why the content was saved in the rescue folder; its message and facts contain the path. */
   readonly rescued?: ModelgateError
 }
 
-/** A file that appears whole under its name, or not at all. */
+/** A file that appears under its name complete or not at all. */
 export interface AtomicFile {
-  /** Bytes reach their reader as they are written: the target is a pipe or a device, and nothing can be taken back. */
+  /** Whether the target is a pipe or a device, whose reader gets the bytes immediately: nothing can be undone. */
   readonly isDirect: boolean
   /** @throws FileError when the system refuses (`no_space`, …); nothing is left behind then */
   write(chunk: Uint8Array | string): Promise<void>
   /**
-   * Gives the file its name. The last call; `discard` after it does nothing.
-   * @throws FileError; nothing is left behind then
+   * Gives the file its final name. The last call; `discard` after it does nothing.
+   * @throws FileError; leaves nothing behind
    */
   commit(): Promise<WrittenFile>
   /**
-   * The same for content that is not whole: the file is called `NAME.damaged.EXT`, or the next free name like that.
-   * @throws FileError; nothing is left behind then
+   * The same for incomplete content: the file is called `NAME.damaged.EXT`, or the next free name like that.
+   * @throws FileError; leaves nothing behind
    */
   commitDamaged(): Promise<WrittenFile>
-  /** Removes what was written. Never throws, may be called at any time and more than once. */
+  /** Removes the temporary file. Never throws; may be called repeatedly and at any time. */
   discard(): Promise<void>
 }
 
 export interface TemporaryOptions {
-  /** Other names for the file when its own is taken, counted from 2. */
+  /** Alternative names if the file exists, counted from 2. */
   readonly spareName?: ((count: number) => string) | undefined
   /**
-   * Takes over when the system refuses to go on: gets everything that has been written, and gives the file that the
-   * rest is written to. Without it what was written is given up.
+   * Called when writing fails: receives everything written so far and returns the file for the rest. Without it the
+   * written part is discarded.
    */
   readonly takeOver?:
     | ((content: AsyncIterable<Uint8Array>, reason: ModelgateError) => Promise<AtomicFile>)
@@ -99,7 +99,7 @@ export async function openTemporary(
       await sync.finish()
       const placed = await placeFile(context, temporary, final, finalPath, spare)
       isOpen = false
-      // Last, because until then what was written can be read back. It is on the disk by now: closing adds nothing.
+      // Last, because until then the content can be read back. It has been synced, so closing cannot lose anything.
       await handle.close().catch(() => {})
       return { path: placed, ...writer.finish() }
     } catch (error) {
@@ -132,12 +132,12 @@ export async function openTemporary(
   }
 }
 
-/** The name is cut so that the longest legal target still has a legal temporary name (255 bytes). */
+/** The name is cut so that even the longest legal target has a legal temporary name (255 bytes). */
 function temporaryName(name: string): string {
   return `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`
 }
 
-/** Nobody else may read the file before it is whole; what the umask allows is learned from the file itself. */
+/** Only the user may read the file until it is complete; the umask is derived from the mode that the file got. */
 async function create(temporary: string, target: FileTarget): Promise<{ handle: FileHandle; mode: number }> {
   const { O_CREAT, O_EXCL, O_RDWR, O_NOFOLLOW = 0 } = constants
   const handle = await open(temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW, target.mode ?? 0o666)
@@ -152,7 +152,7 @@ async function create(temporary: string, target: FileTarget): Promise<{ handle: 
   }
 }
 
-/** The first bytes of a file, also of one that has no name any more. The memory of a piece is used again for the next. */
+/** The first bytes of an open file, even if it has been unlinked. The buffer is reused for each piece. */
 async function* readBack(handle: FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(Math.min(bytes, 1_048_576))
   for (let at = 0; at < bytes;) {
@@ -163,7 +163,7 @@ async function* readBack(handle: FileHandle, bytes: number): AsyncGenerator<Uint
   }
 }
 
-/** Some file systems keep no permissions. */
+/** Some file systems do not support permissions. */
 function chmod(handle: FileHandle, mode: number): Promise<void> {
   return handle.chmod(mode).catch(ignore('EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'))
 }
@@ -177,13 +177,13 @@ function ignore(...codes: readonly string[]) {
 /** Counts and hashes what it writes. */
 interface DigestWriter {
   write(chunk: Uint8Array | string): Promise<void>
-  /** Bytes that have been written whole so far. */
+  /** Number of bytes written so far. */
   readonly bytes: number
-  /** Bytes so far and their SHA-256. The last call. */
+  /** The number of bytes and their SHA-256. The last call. */
   finish(): { readonly bytes: number; readonly sha256: string }
 }
 
-/** Writes to an open file from its current position on, whole chunks in the order of the calls. */
+/** Writes complete chunks to an open file at its current position, in the order of the calls. */
 export function digestWriter(handle: FileHandle): DigestWriter {
   const hash = createHash('sha256')
   let bytes = 0
@@ -191,7 +191,7 @@ export function digestWriter(handle: FileHandle): DigestWriter {
     async write(chunk) {
       const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
       const written = writeWhole(handle, data)
-      // Meanwhile: the system writes in a thread of its own.
+      // Hashed in parallel: the write runs in another thread.
       hash.update(data)
       await written
       bytes += data.length
@@ -203,7 +203,7 @@ export function digestWriter(handle: FileHandle): DigestWriter {
   }
 }
 
-/** The system may take less than it is given. */
+/** A write may be partial. */
 async function writeWhole(handle: FileHandle, data: Uint8Array): Promise<void> {
   for (let at = 0; at < data.length;) {
     const { bytesWritten } = await handle.write(data, at, data.length - at)
@@ -219,8 +219,8 @@ interface FileSync {
   /** Reports how much has been written. Waits for nothing. */
   wrote(bytes: number): void
   /**
-   * Waits until all that was written is on the disk.
-   * @throws the error of the system, also one that an earlier part met
+   * Waits until everything written is on the disk.
+   * @throws the error of the system, including that of an earlier flush
    */
   finish(): Promise<void>
 }
@@ -251,7 +251,7 @@ export function createFileSync(handle: FileHandle): FileSync {
   }
 }
 
-/** Not every file system, and not every kind of file, supports it. */
+/** Not all file systems and file types support it. */
 function isUnable(error: unknown): boolean {
   return ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')
 }
@@ -268,7 +268,7 @@ export async function removeLeftovers(folder: string, now: number): Promise<void
     if (!/^\..+\.[0-9a-f]{16}\.mgpart$/.test(name)) continue
     const path = join(folder, name)
     const found = await lstat(path).catch(() => undefined)
-    // Every write renews the time, so a file of a living process is not that old.
+    // Every write updates the time, so the file of a running process is never that old.
     if (found?.isFile() && now - found.mtimeMs > leftoverAgeMs) await unlink(path).catch(() => {})
   }
 }

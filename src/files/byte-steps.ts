@@ -1,31 +1,34 @@
-/** What a reader wants next: some bytes, or to be past some, however many. */
+/** The next request of a reader: read some bytes, or skip any number. */
 type Want =
   | { readonly take: number; readonly skip?: never; readonly mayEnd: boolean }
   | { readonly skip: number; readonly take?: never; readonly mayEnd: boolean }
 
-/** Code that reads bytes as if it could ask for them, while they are pushed at it. It always gets as many as it asks for. */
+/**
+ * A parser written as a generator that requests bytes, while its input is pushed in pieces. It always gets as many as
+ * it requests.
+ */
 export type Steps<Result> = Generator<Want, Result, Buffer>
 
-/** The next bytes, at most 256. @param mayEnd the data may end before the first of them */
+/** Reads the next bytes, at most 256. @param mayEnd whether the data may end before the first of them */
 export function* take(count: number, mayEnd = false): Steps<Buffer> {
   return yield { take: count, mayEnd }
 }
 
-/** Goes on behind the next bytes; Infinity goes to the end. @param mayEnd the data may end anywhere in them */
+/** Skips the next bytes; Infinity skips to the end. @param mayEnd whether the data may end within them */
 export function* skip(count: number, mayEnd = false): Steps<void> {
   if (count > 0) yield { skip: count, mayEnd }
 }
 
-/** Steps that are fed in pieces of any size. Bytes after their end are ignored. */
+/** A parser that is fed pieces of any size. Bytes after its end are ignored. */
 interface PushedSteps<Result> {
   add(bytes: Uint8Array): void
   /** How many bytes have arrived. */
   readonly received: number
-  /** What the steps have led to; undefined while they want more. */
+  /** The result; undefined while more bytes are needed. */
   readonly result: Result | undefined
   /**
-   * Where the steps are. `gap`: before bytes that are optional; `open`: in bytes that may end anywhere; `inside`: in
-   * bytes that have to follow; `done`: at their end.
+   * The state of the parser. `gap`: before optional bytes; `open`: in bytes that may end anywhere; `inside`: in
+   * required bytes; `done`: at the end.
    */
   readonly position: 'gap' | 'open' | 'inside' | 'done'
   /** The requested bytes that have arrived so far. */
@@ -72,26 +75,26 @@ export function pushInto<Result>(steps: Steps<Result>): PushedSteps<Result> {
   }
 }
 
-/** What a container shows about whether all of it has arrived. */
+/** Whether a container is complete. */
 export interface Integrity {
   /**
-   * `whole`: the container's own end has arrived. `unknown`: the container does not say where it ends. `unchecked`: the
-   * format is not known, or one that nothing here can follow. `short`: the container announces more than has arrived.
-   * `damaged`: more bytes would not make it right.
+   * `whole`: the container's end was found. `unknown`: the container does not say where it ends. `unchecked`: the
+   * format is unknown, or there is no parser for it. `short`: the container announces more data. `damaged`: more data
+   * would not help.
    */
   readonly state: 'whole' | 'unknown' | 'unchecked' | 'short' | 'damaged'
-  /** What is wrong, as the end of a sentence; undefined when nothing is. */
+  /** The problem, as the end of a sentence; undefined if there is none. */
   readonly damage?: string
 }
 
-/** Follows a container through its bytes, wherever they are cut into pieces. */
+/** Checks a container incrementally, in pieces of any size. */
 export interface ContainerReader {
   add(bytes: Uint8Array): void
   /** Of what has arrived so far; more may be added afterwards. */
   integrity(): Integrity
 }
 
-/** What a container says about its video; null where it does not. */
+/** The properties of a video according to its container; null if unknown. */
 export interface VideoShape {
   /** In pixels, as the video is stored. */
   readonly width: number | null
@@ -99,7 +102,7 @@ export interface VideoShape {
   readonly seconds: number | null
 }
 
-/** Follows a video, and reads its description on the way. */
+/** Checks a video container and reads its properties. */
 export interface VideoReader extends ContainerReader {
   shape(): VideoShape
 }
@@ -112,7 +115,7 @@ export const damaged = (damage: string): Integrity => ({ state: 'damaged', damag
 export const endsEarly = 'its data ends too early'
 export const impossibleSizes = 'its structure has impossible sizes'
 
-/** A container that nothing here can follow. */
+/** A container without a parser. */
 export function uncheckedContainer(): ContainerReader {
   return { add() {}, integrity: () => ({ state: 'unchecked' }) }
 }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 
-/** A picture as rows of RGBA pixels from the top left, alpha not multiplied in. */
+/** A picture as rows of RGBA pixels from the top left, not premultiplied. */
 export interface Pixels {
   readonly data: Uint8ClampedArray<ArrayBuffer>
   readonly width: number
@@ -12,8 +12,8 @@ export interface Pixels {
 }
 
 /**
- * Decodes a PNG, JPEG or WebP. The caller limits the size first (`readImageInfo`): a picture takes four bytes a pixel.
- * Runs on the calling thread, some 20 ns a pixel.
+ * Decodes a PNG, JPEG or WebP. The caller checks the size first (`readImageInfo`): a picture takes four bytes per
+ * pixel. Runs on the calling thread, about 20 ns per pixel.
  * @param mediaType of the bytes, sniffed rather than declared
  * @throws ContractError when the bytes are broken or of another type
  */
@@ -21,7 +21,7 @@ export async function decodeImage(bytes: Uint8Array, mediaType: string): Promise
   const decode = decoderOf(mediaType)
   try {
     const pixels = await decode(bytes)
-    // Codecs return null, or a partial picture, for broken bytes.
+    // For broken bytes the codecs return null or a partial picture.
     if (pixels !== null && pixels.data.length === pixels.width * pixels.height * 4) return pixels
   } catch (cause) {
     throw broken(mediaType, cause)
@@ -46,7 +46,7 @@ function broken(mediaType: string, cause?: unknown): ContractError {
   return new ContractError('image_broken', `The ${mediaType} cannot be decoded.`, { cause })
 }
 
-/** Encodes as PNG, without loss and with transparency. */
+/** Encodes as PNG, lossless and with transparency. */
 export async function encodePng(pixels: Pixels): Promise<Uint8Array> {
   const { encode, initSync } = await import('@jsquash/png/codec/pkg/squoosh_png.js')
   initSync(await wasmModule(pngFile))
@@ -70,7 +70,7 @@ export async function encodeWebp(pixels: Pixels, quality: number): Promise<Uint8
     import('@jsquash/webp/codec/enc/webp_enc_simd.js'),
     import('@jsquash/webp/meta.js'),
   ])
-  // Method 2 takes a third of the time of the usual 4 and makes files hardly larger.
+  // Method 2 takes a third of the time of the default 4, and the files are hardly larger.
   const options = { ...defaultOptions, quality, method: 2 }
   return encodeWith(factory, '@jsquash/webp/codec/enc/webp_enc_simd.wasm', pixels, options)
 }
@@ -84,7 +84,8 @@ async function decodePng(bytes: Uint8Array): Promise<Pixels> {
   try {
     return decode(bytes)
   } catch (cause) {
-    // The decoder panics at a broken file and leaves its stack where it was; a few hundred such files would fill it.
+    // The decoder panics on a broken file without restoring its stack pointer; after a few hundred such files the
+    // stack would be full.
     moveStack(before - moveStack(0))
     throw cause
   }
@@ -92,7 +93,7 @@ async function decodePng(bytes: Uint8Array): Promise<Pixels> {
 
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels | null> {
   const { default: factory } = await import('@jsquash/jpeg/codec/dec/mozjpeg_dec.js')
-  // Pixels as they are stored, like the dimensions in a header, whatever the camera's rotation.
+  // Pixels as stored, ignoring EXIF rotation, like the dimensions in the header.
   const decoder = await instantiate<Decoder>(factory, '@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm')
   return decoder.decode(bytes, false)
 }
@@ -111,16 +112,18 @@ interface Encoder {
   encode(data: Uint8ClampedArray, width: number, height: number, options: object): Uint8Array | null
 }
 
-/** What the glue code of both packages exports. */
+/** The exports of the glue code in both packages. */
 type Factory<Codec> = (settings: {
   readonly noInitialRun: true
-  /** What the codec would write on the console: its complaints about a broken file. */
+  /** Discards what the codec would log about a broken file. */
   print(line: string): void
   printErr(line: string): void
   instantiateWasm(imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void): unknown
 }) => Promise<Codec>
 
-/** A fresh instance for every picture: the module is compiled once, and memory and mishaps go with the instance. */
+/**
+ * A new instance for every picture, which frees its memory and discards its state. The module is compiled only once.
+ */
 async function instantiate<Codec>(factory: Factory<Codec>, path: string): Promise<Codec> {
   const module = await wasmModule(path)
   return factory({

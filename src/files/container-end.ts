@@ -24,7 +24,7 @@ const readers: Readonly<Record<string, () => ContainerReader>> = {
 }
 
 /**
- * Has to be fed from the image's first byte on; bytes after the end are not looked at.
+ * Feed it from the first byte of the image on; bytes after its end are ignored.
  * @param format the media type's own word
  */
 export function readContainer(format: string): ContainerReader {
@@ -33,7 +33,7 @@ export function readContainer(format: string): ContainerReader {
 
 const endsTooEarly = (name: string) => short(`the ${name} data ends too early`)
 
-/** @param walk gives true at the end, false where its parts are in an order that cannot be */
+/** @param walk returns true at the end, false if the parts are in an impossible order */
 function follow(name: string, walk: Steps<boolean>): ContainerReader {
   const steps = pushInto(walk)
   return {
@@ -57,8 +57,8 @@ function* pngChunks(): Steps<boolean> {
 }
 
 /**
- * Segments with a length, which may hold a thumbnail with an end of its own, and between them the picture's data,
- * in which a byte ff is always followed by 00 or a restart mark.
+ * Segments with a length, which may contain a thumbnail with its own end marker, and between them entropy-coded data,
+ * in which a byte ff is always followed by 00 or a restart marker.
  */
 function readJpeg(): ContainerReader {
   let state: 'data' | 'marker' | 'length' | 'last' = 'data'
@@ -90,7 +90,7 @@ function readJpeg(): ContainerReader {
     },
     integrity() {
       if (state !== 'last') return endsTooEarly('JPEG')
-      // The picture's size is not always within what is kept of its beginning: that there is a frame has to do.
+      // The frame header may be beyond the bytes that are kept, so its presence has to suffice.
       return hasFrame ? whole : damaged('its header cannot be read')
     },
   }
@@ -107,7 +107,7 @@ export function readRiff(name: string): ContainerReader {
   return follow(name, riffContent())
 }
 
-/** The size of a RIFF file is at byte 4 and counts what follows it. One that is written live may have no size. */
+/** The size of a RIFF file is at byte 4 and counts the bytes after it. A live recording may have no size. */
 function* riffContent(): Steps<boolean> {
   yield* skip(4)
   const length = (yield* take(4)).readUInt32LE()
@@ -116,7 +116,7 @@ function* riffContent(): Steps<boolean> {
   return true
 }
 
-/** A screen with its palette, then pictures and extensions, each with its data in blocks, and 3b as the last byte. */
+/** A logical screen with its palette, then images and extensions with data in sub-blocks, and 3b as the last byte. */
 function* gifBlocks(): Steps<boolean> {
   yield* skip(paletteBytes((yield* take(13))[10]!))
   for (;;) {
@@ -124,10 +124,10 @@ function* gifBlocks(): Steps<boolean> {
     if (kind === 0x3b) return true
     if (kind === 0x2c) {
       yield* skip(paletteBytes((yield* take(9))[8]!))
-      // How many bits the first codes of the picture have.
+      // The LZW minimum code size.
       yield* skip(1)
     } else if (kind === 0x21) yield* skip(1)
-    // Some writers leave a zero too many behind the blocks.
+    // Some writers add an extra zero after the blocks.
     else if (kind !== 0) return false
     if (kind === 0) continue
     for (let length = 1; length > 0;) {

@@ -8,7 +8,7 @@ export function decodeBase64(text: string): Buffer | undefined {
   const end = body.indexOf('=')
   if (end !== -1 && !/^[=\s]*$/.test(body.slice(end))) return undefined
   const digits = (end === -1 ? body : body.slice(0, end)).replaceAll(/\s+/g, '')
-  // Node's decoder skips what it does not know: only then are there fewer bytes than there should be.
+  // Node's decoder skips invalid characters, so compare the length.
   const size = Math.floor((digits.length * 3) / 4)
   const bytes = Buffer.from(digits, 'base64')
   return size > 0 && bytes.length === size && digits.length % 4 !== 1 ? bytes : undefined

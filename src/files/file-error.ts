@@ -45,13 +45,16 @@ const reasons: Readonly<Record<string, Reason>> = {
   ENFILE: tooMany,
 }
 
-/** Says what kept a file from being written. The error of the system is its cause. */
+/** An error for a file that cannot be written; the cause is the error of the system. */
 export function writeError(cause: unknown, path: string): FileError {
   const { code, clause, hint } = reasonOf(cause, 'write_failed')
   return new FileError(code, `${shownPath(path)} cannot be written: ${clause}.`, withHint(hint, cause))
 }
 
-/** Says what kept a file from being read. What exists and cannot be read is the disk's fault (exit 10), not the call's. */
+/**
+ * An error for a file that cannot be read. A missing file is a mistake in the call (exit 2); an unreadable one is not
+ * (exit 10).
+ */
 export function readError(cause: unknown, path: string): ModelgateError {
   const { code, clause, hint } = reasonOf(cause, 'read_failed')
   const facts = { ...withHint(hint, cause), phase: 'input' as Phase }
@@ -60,7 +63,7 @@ export function readError(cause: unknown, path: string): ModelgateError {
   return isMistake ? new UsageError(message, { ...facts, code }) : new FileError(code, message, facts)
 }
 
-/** What no system takes for a path. */
+/** Not a valid path on any system. */
 export function fileNameProblem(path: string): UsageError | undefined {
   if (path !== '' && !path.includes('\0')) return undefined
   return new UsageError(`${JSON.stringify(path)} is not a file name.`, { code: 'bad_file_name' })
@@ -92,7 +95,7 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
 }
 
-/** A path in quotes for a message; what was mistaken for a path may be long. */
+/** Quotes a path for a message and shortens it: it may be text that was mistaken for a path. */
 export function shownPath(path: string, limit = 300): string {
   return path.length > limit ? `"${path.slice(0, 120)}…"` : `"${path}"`
 }
@@ -106,7 +109,7 @@ function reasonOf(cause: unknown, otherwise: string): Reason {
 const withHint = (hint: string | undefined, cause: unknown) =>
   hint === undefined ? { cause } : { hint, cause }
 
-/** A word as a POSIX shell reads it back: in quotes where it has to be. */
+/** Quotes a word for a POSIX shell, if necessary. */
 export function shellWord(text: string): string {
   return /^[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path'
 
-// Longer names are refused by some systems once a suffix and a folder are added.
+// Leaves room for a suffix and a folder on systems with short limits.
 const maxBytes = 120
 
 // Windows opens a device for these, with any extension, in any folder.

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { systemCode } from './file-error.ts'
 
 /**
- * Makes a folder that only the user may read, and those above it. The recursive mkdir of Node never ends where the
- * system says "no such file" although the parent is there, as `/proc` and folders that are mounted on demand do.
+ * Creates a folder that only the user may read, and its parents. Node's recursive mkdir never returns if the system
+ * says "no such file" although the parent exists, as in `/proc` and automounted folders.
  * @throws the error of the system
  */
 export async function makeFolder(path: string): Promise<void> {
@@ -22,13 +22,13 @@ async function makeOne(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    // Some file systems that cannot be written say so before they say that the folder is there.
+    // Some read-only file systems report that before they report that the folder exists.
     const found = await stat(path).catch(() => undefined)
     if (!found?.isDirectory()) throw error
   }
 }
 
-/** Makes a new name in a folder survive a power cut. Best effort: Windows, for one, opens no folders. */
+/** Syncs a folder, so that a new name survives a power failure. Best effort: Windows, for one, cannot open folders. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => {})

@@ -1,6 +1,6 @@
 import { sniffMediaType } from './media-type.ts'
 
-/** What every format's header says about an image. */
+/** The properties of an image according to its header. */
 interface ImageShape {
   /** In pixels, as stored: a camera's turn (EXIF orientation) is not applied. */
   readonly width: number
@@ -9,7 +9,7 @@ interface ImageShape {
   readonly hasAlpha: boolean
 }
 
-/** What a format's reader finds; undefined when the header is damaged or not whole. */
+/** The result of reading a header; undefined if it is damaged or incomplete. */
 type FoundShape = ImageShape | undefined
 
 /** The bit depths that each colour type may have (PNG specification, table 11.1). */
@@ -60,7 +60,7 @@ function readJpegInfo(head: Buffer): FoundShape {
       if (at + 9 > head.length) return undefined
       return { width: head.readUInt16BE(at + 7), height: head.readUInt16BE(at + 5), hasAlpha: false }
     } else {
-      // The scan or the end before any frame: no picture.
+      // A scan or the end before any frame: not a valid image.
       if (marker === 0xda || marker === 0xd9) return undefined
       const length = head.readUInt16BE(at + 2)
       if (length < 2) return undefined
@@ -93,7 +93,7 @@ function hasTransparentColour(head: Buffer): boolean {
   return false
 }
 
-/** Content is a row of blocks, each with its length before it; a length of 0 ends the row. */
+/** Sub-blocks, each after its length; a length of 0 ends them. */
 function endOfBlocks(head: Buffer, start: number): number {
   let at = start
   while (at < head.length && head[at] !== 0) at += 1 + head[at]!
@@ -138,7 +138,7 @@ function lossless(head: Buffer): FoundShape {
   }
 }
 
-/** What the header of an image says. */
+/** The format and properties of an image according to its header. */
 export interface ImageInfo extends ImageShape {
   readonly format: ImageFormat
   readonly mediaType: `image/${ImageFormat}`
@@ -146,7 +146,7 @@ export interface ImageInfo extends ImageShape {
 
 type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
 
-/** An image whose header says less than this many bytes from its start is one that hides it behind its metadata. */
+/** How many bytes are enough to find the header, unless there is unusually long metadata before it. */
 export const imageInfoHeadBytes = 1024 * 1024
 
 const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
@@ -157,9 +157,9 @@ const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
 }
 
 /**
- * Reads format, dimensions and transparency from the header of an image; nothing is decoded and no name is trusted.
+ * Reads format, dimensions and transparency from the header of an image; decodes nothing and ignores file names.
  * @param head the first bytes, `imageInfoHeadBytes` of them or the whole file
- * @returns undefined when it is none of the formats, or when its header is damaged or ends too early
+ * @returns undefined for any other format, or if the header is damaged or incomplete
  */
 export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
   const format = /^image\/(png|jpeg|webp|gif)$/.exec(sniffMediaType(head) ?? '')?.[1] as

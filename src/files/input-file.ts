@@ -8,7 +8,7 @@ import { defaultSeconds, maxRequestBytes } from '../limits.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { fileNameProblem, readError, shownPath } from './file-error.ts'
 
-/** A file that will be sent, looked at before anything is. */
+/** A file that will be sent, inspected before anything is sent. */
 interface InputFile {
   /** As it was given. */
   readonly path: string
@@ -16,18 +16,18 @@ interface InputFile {
   readonly bytes: number
   /** Its first bytes (4 KiB unless more are requested), which show its type. */
   readonly head: Uint8Array
-  /** All of a pipe, which can be read only once. */
+  /** The content of a pipe, which can be read only once. */
   readonly content?: Buffer
 }
 
 interface ReadLimits {
-  /** In bytes; what a request can hold at all when left out, which is also the most that is read of a pipe. */
+  /** In bytes; by default the limit of a request, which is also the most that is read from a pipe. */
   readonly maxBytes?: number
   /** How many of the first bytes are read. */
   readonly headBytes?: number
   /** Whether a pipe is accepted, such as `<(command)`; true when left out. */
   readonly pipes?: boolean
-  /** What else is wrong with the file, by its mode. */
+  /** An additional check of the file's mode. */
   readonly refuse?: (found: Stats) => ModelgateError | undefined
 }
 
@@ -62,7 +62,7 @@ export function describeInputFile(
   })
 }
 
-/** Reads a whole file or pipe; problems are returned as by `describeInputFile`. */
+/** Reads a whole file or pipe; returns problems like `describeInputFile`. */
 export function readInputFile(
   context: InputContext,
   path: string,
@@ -90,7 +90,7 @@ async function withInputFile<Value>(
   if (badName !== undefined) return badName
   let descriptor: number | undefined
   try {
-    // Opening a pipe without a writer would block a thread for ever, and with it the end of the program.
+    // Opening a pipe without a writer would block a thread, and so prevent the program from exiting.
     descriptor = await openFile(resolve(context.cwd, path), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     const found = await statOf(descriptor)
     if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
@@ -99,7 +99,7 @@ async function withInputFile<Value>(
     if (pipes && found.isFIFO()) {
       const { Socket } = await import('node:net')
       const socket = new Socket({ fd: descriptor, readable: true, writable: false })
-      // The socket closes it from now on.
+      // The socket owns the descriptor from here on.
       descriptor = undefined
       const content = await readPipe(context, path, socket, Math.min(maxBytes, maxRequestBytes))
       return content.length === 0 ? empty(path) : await use(content)
@@ -116,7 +116,7 @@ async function withInputFile<Value>(
   }
 }
 
-/** Reads to the end, which is not where its size says when the file is being written at the same time. */
+/** Reads to the actual end: the size may be outdated if the file is still being written. */
 async function readWhole(path: string, { descriptor, size }: OpenFile, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -164,7 +164,7 @@ function tooLarge(path: string, size: string, maxBytes: number): UsageError {
   return new UsageError(message, { code: 'file_too_large' })
 }
 
-/** Bytes that arrive at any time: standard input, a pipe. */
+/** A source of bytes that may be slow: standard input, a pipe. */
 interface ByteSource {
   /** The bytes, to the end. */
   read(): AsyncIterable<Uint8Array>
@@ -172,18 +172,18 @@ interface ByteSource {
   release(): void
 }
 
-/** Something to do when a source has stayed silent for a time. */
+/** An action to take when a source has been silent for some time. */
 export interface SilenceStep {
   readonly afterMs: number
-  /** What it throws ends the reading. */
+  /** An exception ends the reading. */
   act(): void
 }
 
 interface ConsumeOptions {
   readonly maxBytes: number
-  /** What is thrown above `maxBytes`. */
+  /** The error to throw above `maxBytes`. */
   readonly tooLarge: () => Error
-  /** Called off by the first byte, or by the end; after that the reading takes as long as it takes. */
+  /** Cancelled by the first byte or the end; after that there is no time limit. */
   readonly steps?: readonly SilenceStep[]
 }
 
@@ -224,7 +224,7 @@ export async function consumeInput(
     }
     return Buffer.concat(chunks, bytes)
   }
-  // Not awaited itself: a read that hangs must not hold up the end.
+  // Not awaited: a read that hangs must not block the exit.
   collect().then(resolve, reject)
   try {
     return await promise
@@ -235,10 +235,10 @@ export async function consumeInput(
   }
 }
 
-/** Bytes that are not the text they should be. `offset` counts bytes from 0. */
+/** Bytes that are not valid text. `offset` counts bytes from 0. */
 interface InvalidText {
   readonly encoding: 'UTF-8' | 'UTF-16'
-  /** Undefined for UTF-16, where only the whole can be judged. */
+  /** Undefined for UTF-16, which is only validated as a whole. */
   readonly offset: number | undefined
   readonly byte: number | undefined
 }
@@ -277,14 +277,14 @@ export function invalidTextClause({ encoding, offset, byte }: InvalidText): stri
   return `is not ${encoding} text${location}`
 }
 
-/** Offset of the first byte sequence that UTF-8 forbids or that is cut by the end: there a decoder puts U+FFFD. */
+/** Offset of the first invalid or truncated UTF-8 sequence: there the decoder writes U+FFFD. */
 function firstInvalidByte(bytes: Uint8Array): number {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   let offset = 0
   for (let start = 0; ;) {
     const at = text.indexOf('\ufffd', start)
     offset += Buffer.byteLength(text.slice(start, at))
-    // The text may hold that character itself.
+    // The text may contain a genuine U+FFFD.
     const isItself = bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd
     if (!isItself) return offset
     offset += 3

@@ -12,11 +12,11 @@ import {
   type VideoReader,
 } from './byte-steps.ts'
 
-/** False when sizes lie so that the walk cannot go on. */
+/** False if invalid sizes stop the walk. */
 type Walk = Steps<boolean>
 type Visit = (id: number, length: number) => Walk
 
-/** More elements than any video has outside of its clusters. */
+/** More elements than any real video has outside its clusters. */
 const maxElements = 1_000_000
 
 const ids = {
@@ -33,14 +33,14 @@ const ids = {
 } as const
 
 /**
- * Walks over the elements of a WebM or Matroska file (RFC 8794, RFC 9559) and looks into its descriptions only. A length
- * that is not known, as live recorders write it, means the rest of the file.
+ * Walks over the elements of a WebM or Matroska file (RFC 8794, RFC 9559) and reads only its headers. An unknown
+ * length, as written by live recorders, means the rest of the file.
  */
 export function createMatroskaReader(): VideoReader {
   let elementsLeft = maxElements
   let hasTracks = false
   let hasSegment = false
-  /** An element says that it goes on to the end, wherever that is. */
+  /** An element of unknown size, which extends to the end. */
   let isUnbounded = false
   // Nanoseconds; the default of the format.
   let scale = 1_000_000
@@ -61,7 +61,7 @@ export function createMatroskaReader(): VideoReader {
       isUnbounded ||= content === Infinity
       if (!(yield* visit(id.marked, content))) return false
       left -= content
-      // What follows the segment is not looked at.
+      // Data after the segment is ignored.
       if (hasSegment && length === Infinity && id.marked === ids.segment) return true
     }
     return true

@@ -13,24 +13,24 @@ import {
   type VideoReader,
 } from './byte-steps.ts'
 
-/** False when sizes lie so that the walk cannot go on. */
+/** False if invalid sizes stop the walk. */
 type Walk = Steps<boolean>
-/** Goes past the content of a box of this length, into it or not. */
+/** Skips or enters the content of a box of this length. */
 type Visit = (type: string, length: number) => Walk
 
-/** More boxes than any video has: hours in fragments of a second have some 20,000. */
+/** More boxes than any real video has: hours in one-second fragments have about 20,000. */
 const maxBoxes = 1_000_000
-/** Everything of interest in a header box is before this. */
+/** The relevant part of a header box is within this many bytes. */
 const headerBytes = 128
 const noIndex = 'it has no index'
 const topTypes = new Set(['moov', 'moof', 'meta', 'mdat', 'mfra'])
-/** What zeros after the last box look like: a box without a name that goes on to the end. */
+/** Zero padding after the last box looks like a box without a name that extends to the end. */
 const padding = '\0\0\0\0'
 
 /**
- * Walks over the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12), wherever the index is, and looks
- * only into the index: the description of the video, and where its data lies. Between two boxes a file may end, so the
- * place of its last data is what distinguishes a complete one from one that was cut there.
+ * Walks over the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12) and reads only the index: the
+ * properties of the video, and where its data is. Such a file may be cut between two boxes unnoticed, so it is
+ * complete only if it contains the last data that the index refers to.
  */
 export function createMp4Reader(): VideoReader {
   let boxesLeft = maxBoxes
@@ -41,11 +41,11 @@ export function createMp4Reader(): VideoReader {
   /** Which of the boxes that matter are on the top level, and which of them was last. */
   const found = new Set<string>()
   let lastType = ''
-  /** A box says that it goes on to the end, wherever that is. */
+  /** A box of unknown size, which extends to the end. */
   let isUnbounded = false
-  /** The movie says that fragments follow. */
+  /** The movie header announces fragments. */
   let hasFragments = false
-  /** Where the last piece of data begins that the index names. */
+  /** The largest data offset in the index. */
   let lastChunk = 0
 
   function* boxes(length: number, visit: Visit): Walk {
@@ -63,7 +63,7 @@ export function createMp4Reader(): VideoReader {
         size = Number((yield* take(8)).readBigUInt64BE())
         used = 16
       }
-      // A size of 0 means all that is left.
+      // A size of 0 means the rest of the file.
       if (size === 0) size = left
       if (size < used) return false
       size = Math.min(size, left)
@@ -79,7 +79,7 @@ export function createMp4Reader(): VideoReader {
   }
   function* header(length: number, read: (content: Buffer) => void): Walk {
     const wanted = Math.min(length, headerBytes)
-    // What is too short stays unread.
+    // Too short: not read.
     const padded = Buffer.alloc(headerBytes)
     if (wanted > 0) (yield* take(wanted)).copy(padded)
     read(padded)
@@ -140,14 +140,14 @@ export function createMp4Reader(): VideoReader {
   }
   const steps = pushInto(boxes(Infinity, top))
 
-  /** Of a file that may end here. */
+  /** The integrity of a file that may end here. */
   const atEnd = (): Integrity => {
     if (!['moov', 'moof', 'meta'].some((type) => found.has(type))) return short(noIndex)
     if (lastChunk > steps.received) return short(endsEarly)
     if (hasFragments && !found.has('moof') && !found.has('mdat')) return short(endsEarly)
     if (found.has('moof')) {
       if (lastType === 'moof') return short(endsEarly)
-      // Another fragment might have followed.
+      // More fragments may be missing.
       return found.has('mfra') ? whole : unknownEnd
     }
     return found.has('mdat') ? whole : unknownEnd
@@ -157,7 +157,7 @@ export function createMp4Reader(): VideoReader {
     integrity() {
       const ended = atEnd()
       const isPadded = steps.position === 'gap' && steps.pending.every((byte) => byte === 0)
-      // What follows a whole file does no harm.
+      // Data after a complete file is harmless.
       if (steps.position === 'done') return ended.state === 'whole' ? ended : damaged(impossibleSizes)
       if (steps.position !== 'open' && !isPadded) return short(endsEarly)
       return isUnbounded && ended.state === 'whole' ? unknownEnd : ended

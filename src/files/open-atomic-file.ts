@@ -13,17 +13,17 @@ export interface WriteOptions {
   /** Replace an existing file. */
   readonly force: boolean
   /**
-   * Other names in the same folder (counted from 2), the first free of which the file gets when its own is taken,
-   * before writing or in the meantime: what was paid for is not lost because another process was faster.
+   * Alternative names in the same folder (counted from 2). The first free one is used if the file exists, even if
+   * another process created it in the meantime: the result has been paid for.
    */
   readonly spareName?: (count: number) => string
   /** The permissions of the file; those of the one that is replaced, or what the umask allows, unless given. */
   readonly mode?: number
 }
 
-/** Where a result goes that was paid for and that the system refuses where it belongs. */
+/** Where to save a result that was paid for but cannot be written to its target. */
 export interface Rescue {
-  /** Undefined when the machine has no place for one. */
+  /** Undefined if the machine has no state folder. */
   readonly rescueFolder: string | undefined
 }
 
@@ -60,7 +60,7 @@ export async function openAtomicFile(
 }
 
 /**
- * The same for a result that has already arrived: what cannot even be opened where it belongs is rescued, too.
+ * The same for a result that has already arrived: it is rescued even if its target cannot be opened.
  * @throws FileError when the rescue fails as well
  */
 export async function openResultFile(
@@ -72,7 +72,7 @@ export async function openResultFile(
   try {
     return await openAtomicFile(context, path, options)
   } catch (error) {
-    // A signal while a named pipe waits for its reader is not an error of the system.
+    // An interrupt while waiting for the reader of a named pipe is not a file error.
     if (!(error instanceof ModelgateError) || (error.exit !== 'io' && error.exit !== 'usage')) throw error
     return await openRescueFile(context, options.rescueFolder, path, error)
   }
@@ -117,7 +117,7 @@ async function openForReader(context: Context, path: string, location: string): 
   const nonblocking = constants.O_NONBLOCK ?? 0
   for (;;) {
     try {
-      // Opening a named pipe would otherwise block a thread, and with it the end of the program, until it has a reader.
+      // Opened without blocking: otherwise a thread would wait for a reader and prevent the program from exiting.
       const probe = await open(location, constants.O_WRONLY | nonblocking)
       try {
         return await open(location, constants.O_WRONLY)
@@ -131,7 +131,7 @@ async function openForReader(context: Context, path: string, location: string): 
   }
 }
 
-/** The longest part of a name that is kept, so that time and number still fit into 255 bytes. */
+/** Maximum length of the kept part of a name, so that time and number still fit into 255 bytes. */
 const maxNameBytes = 200
 
 /**

@@ -12,7 +12,7 @@ import { findTarget } from './write-target.ts'
 export const templateTokens = ['index', 'ext', 'model', 'date', 'slug', 'id'] as const
 type TemplateToken = (typeof templateTokens)[number]
 
-/** What a command makes. */
+/** The kind of files that a command creates. */
 type OutputKind = 'image' | 'video'
 
 /** The values of the tokens. */
@@ -22,19 +22,19 @@ export interface TemplateValues {
   readonly extension: string
   readonly model: string
   readonly prompt: string
-  /** Names what has no prompt; an image unless given. */
+  /** Used in place of an empty prompt; `image` by default. */
   readonly kind?: OutputKind
   /** Milliseconds since 1970; `{date}` is its day in UTC, as 2026-08-20. */
   readonly now: number
   readonly id: string | undefined
 }
 
-/** A file name with tokens. */
+/** A parsed file name with placeholders. */
 interface OutputTemplate {
   readonly tokens: ReadonlySet<TemplateToken>
-  /** Words in braces that mean nothing, as they were written. */
+  /** Unknown placeholders, as written. */
   readonly unknown: readonly string[]
-  /** Whatever the values hold, they add no folder, no hidden file and no name that some system keeps for itself. */
+  /** Fills in the values, whatever they contain, without creating a folder, a hidden file or a reserved name. */
   expand(values: TemplateValues): string
 }
 
@@ -67,7 +67,7 @@ export function literalTemplate(text: string): string {
   return text.replace(/[{}]/g, '$&$&')
 }
 
-/** At most this many bytes of a value go into a name, so that no value makes it too long for a file system. */
+/** Maximum bytes of a value, so that no value makes a name too long for a file system. */
 const maxBytes = { model: 60, id: 80, slug: 48 }
 
 function valueOf(token: TemplateToken, values: TemplateValues): string {
@@ -91,7 +91,7 @@ function isToken(word: string): word is TemplateToken {
   return (templateTokens as readonly string[]).includes(word)
 }
 
-/** The first words of a prompt, in small letters, joined by dashes; what it is a prompt for when it has none. */
+/** The first words of a prompt, in lower case, joined by dashes; the kind of file if there are none. */
 export function slugOf(prompt: string, kind: OutputKind = 'image'): string {
   const words = prompt
     .slice(0, 1000)
@@ -101,7 +101,7 @@ export function slugOf(prompt: string, kind: OutputKind = 'image'): string {
     .replaceAll(/[^\p{L}\p{N}\p{M}]+/gu, '-')
     .replace(/^[-\p{M}]+/u, '')
   const cut = cutBytes(words, maxBytes.slug)
-  // Ends between words where that leaves enough of them.
+  // Cuts between words if enough of them remain.
   const wholeWords = cut.length < words.length && words[cut.length] !== '-' ? cut.replace(/-[^-]*$/, '') : cut
   const slug = (wholeWords.length > cut.length / 3 ? wholeWords : cut).replace(/-+$/, '')
   return slug === '' ? kind : slug
@@ -120,7 +120,7 @@ export interface OutputRequest {
   readonly output?: string
   /** The folder for files that `-o` does not name (`output_dir`). */
   readonly folder?: string
-  /** What is made; images unless given. */
+  /** The kind of files; images by default. */
   readonly kind?: OutputKind
   /** How many of them are requested. */
   readonly count: number
@@ -132,23 +132,23 @@ export interface OutputRequest {
   readonly now: number
 }
 
-/** More file names than this are not planned ahead; any beyond get their own. */
+/** Maximum number of names planned ahead; further files get theirs later. */
 export const maxPlannedNames = 100
 
-/** Where the images, or the videos, of one command go. */
+/** The files of one command's images or videos. */
 export interface OutputPlan {
   /** The image goes to standard output (`-o -`). */
   readonly toStandardOutput: boolean
   /**
-   * The user named no file: the name comes from the prompt and a digest of model and prompt, so it is the same in
-   * every run; when it is taken, the next free one is as good.
+   * Whether the name was generated: from the prompt and a digest of model and prompt, so it is the same in every run.
+   * If it is taken, the next free one is used.
    */
   readonly isAutomatic: boolean
-  /** Two images of one command never get the same path, even when more arrive than were requested. */
+  /** Never returns the same path for two images of a command, even if more arrive than were requested. */
   pathFor(image: PlannedImage): string
   /**
-   * Everything about names and places that would keep an image from being saved, found before anything is sent:
-   * what is wrong with the name, a missing folder (exit 2), a file that exists, a folder that cannot be written (10).
+   * Finds every problem with names and folders that would prevent saving, before anything is sent: an invalid name or
+   * a missing folder (exit 2), an existing file or a folder without write permission (exit 10).
    */
   check(expected?: ExpectedFiles): Promise<readonly ModelgateError[]>
 }
@@ -165,15 +165,15 @@ interface PlannedImage {
 }
 
 interface ExpectedFiles {
-  /** The extension that the images will most likely have; `png`, for videos `mp4`, unless given. */
+  /** The expected extension of the images; by default `png`, for videos `mp4`. */
   readonly extension?: string
-  /** Records are written beside the images. */
+  /** Whether records are written beside the images. */
   readonly sidecar?: boolean
   /** Previews are kept beside the images. */
   readonly partials?: boolean
 }
 
-/** Decides the names of a command's images or videos. Changes nothing; looks only whether `-o` is a folder. */
+/** Decides the names of a command's images or videos. Changes nothing on disk; only checks whether `-o` is a folder. */
 export function planOutputs(context: Context, request: OutputRequest): OutputPlan {
   const { output, kind = 'image', count } = request
   const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
@@ -197,7 +197,7 @@ export function planOutputs(context: Context, request: OutputRequest): OutputPla
       if (problems.length > 0 || toStandardOutput) return problems
       const mayBeTaken = folder !== undefined || template.tokens.has('id')
       const files = Array.from({ length: count }, (_, at) => {
-        // The longest id that a name can hold shows whether the name gets too long; what exists it cannot show.
+        // Checks the length with the longest possible id. Existing files are not checked, since the id is unknown.
         const planned = { index: at + 1, extension, id: 'x'.repeat(80) }
         const path = pathFor(planned)
         return [
@@ -211,7 +211,7 @@ export function planOutputs(context: Context, request: OutputRequest): OutputPla
   }
 }
 
-/** As a template: the user's own text may hold tokens, the rest is literal. */
+/** A template: the user's text may contain placeholders, the rest is literal. */
 function automaticName({ model, prompt, kind }: OutputRequest): string {
   const digest = createHash('sha256').update(`${model}\0${prompt}`).digest('hex').slice(0, 8)
   return `${slugOf(prompt, kind)}-${digest}.{ext}`
@@ -229,16 +229,16 @@ function folderOf(context: Context, output: string): string | undefined {
 }
 
 interface NamedOutput {
-  /** The name as it was given, tokens and all. */
+  /** The name as given, with placeholders. */
   readonly text: string
   readonly template: OutputTemplate
   readonly kind: OutputKind
   readonly count: number
-  /** The user named a file rather than a folder. */
+  /** Whether the user named a file rather than a folder. */
   readonly isNamed: boolean
 }
 
-/** What is wrong with a name before anything is looked up: one problem each, none when it is fine. */
+/** The problems of a name that can be found without file access, one problem each. */
 function nameProblems(context: Context, { text, template, kind, count, isNamed }: NamedOutput): UsageError[] {
   const { tokens, unknown } = template
   const shown = JSON.stringify(text)
@@ -282,7 +282,7 @@ function nameProblems(context: Context, { text, template, kind, count, isNamed }
   return problems
 }
 
-/** The first part of a path that Windows would refuse, or take for something else. */
+/** The first part of a path that Windows would reject or reinterpret. */
 function windowsProblem(text: string): string | undefined {
   const parts = text.replace(/^[a-z]:/i, '').split(/[/\\]/)
   const isRefused = (part: string) =>
@@ -293,18 +293,18 @@ function windowsProblem(text: string): string | undefined {
 
 interface PlannedFile {
   readonly path: string
-  /** A name that is taken is no problem: another will be found. */
+  /** An existing file is not a problem: another name will be found. */
   readonly mayBeTaken: boolean
 }
 
-/** What would keep files from being written: each that exists, and for each folder the first other trouble. */
+/** Problems with the targets: every existing file, and one other problem per folder. */
 async function placeProblems(
   context: Context,
   files: readonly PlannedFile[],
   force: boolean,
 ): Promise<ModelgateError[]> {
   const problems: ModelgateError[] = []
-  /** Folders that have been tried, and whether a problem with them has been reported. */
+  /** The folders checked so far, and whether a problem was reported for them. */
   const folders = new Map<string, boolean>()
   for (const { path, mayBeTaken } of files) {
     const folder = dirname(path)
@@ -319,7 +319,7 @@ async function placeProblems(
   return problems
 }
 
-/** Creates a temporary file and removes it: only that shows whether a folder can be written. */
+/** Creates and removes a temporary file: the only reliable test for write permission. */
 async function tryToWrite(
   context: Context,
   path: string,
@@ -327,7 +327,7 @@ async function tryToWrite(
   mayBeTaken: boolean,
 ): Promise<void> {
   const target = await findTarget(context, path, force, mayBeTaken)
-  // Opening a named pipe would wait for its reader.
+  // Opening a named pipe would block until it has a reader.
   if (target.kind === 'stream') return
   const file = await openAtomicFile(context, path, { force, spareName: String })
   await file.discard()

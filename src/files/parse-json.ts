@@ -1,4 +1,4 @@
-/** Deeper values cannot be written out again without running out of stack, and no gateway reads them. */
+/** Deeper values would exhaust the stack when written again, and no gateway accepts them. */
 const maxJsonDepth = 512
 
 export type ParsedJson =
@@ -28,25 +28,28 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1))
 }
 
-/** The first place where text stops being JSON. */
+/** The position of the first syntax error. */
 interface JsonError {
   /** In UTF-16 units, from 0; the length of the text when it ends too early. */
   readonly offset: number
   /** Line and column count from 1, columns in characters. */
   readonly line: number
   readonly column: number
-  /** A clause without a word of the text: `expected "," or "}" after property value`. */
+  /** A clause that does not quote the text: `expected "," or "}" after property value`. */
   readonly reason: string
-  /** A few characters around the place, in one line; never the content at large. */
+  /** A few characters around the position, on one line. */
   readonly excerpt: string
 }
 
-/** @param error what `JSON.parse` threw for the text: V8 says in its message what is wrong, and mostly where */
+/**
+ * Describes the error that `JSON.parse` threw.
+ * @param error its message has the reason and usually the position
+ */
 export function describeJsonError(text: string, { message }: SyntaxError): JsonError {
   const isToken = isUnexpectedToken(message)
   const match = /^(.+?)(?: in JSON)? at position (\d+)/.exec(isToken ? '' : message)
   const offset = isToken ? findUnexpectedToken(text, message) : Number(match?.[2] ?? text.length)
-  // Messages without a place are about the beginning of a value: a wrong character, or the end of the text.
+  // Messages without a position are about an unexpected token or the end of the text.
   const reason = match?.[1] ?? 'expected a value'
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
   return {
@@ -114,7 +117,7 @@ function countLines(text: string, end: number): number {
   return line
 }
 
-/** A character outside the basic plane takes two units; its second half is not counted. */
+/** A surrogate pair is one character; do not count its second half. */
 function countCharacters(text: string, start: number, end: number): number {
   let count = 0
   for (let at = start; at < end; at++) if ((text.charCodeAt(at) & 0xfc00) !== 0xdc00) count++

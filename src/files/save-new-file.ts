@@ -9,9 +9,9 @@ import { openResultFile, type Rescue } from './open-atomic-file.ts'
 export interface NewFile extends Partial<Rescue> {
   /** Where to save; relative to the context's working directory, `.` for that itself. */
   readonly folder: string
-  /** A name that has been through `safeFileName`. */
+  /** A name made by `safeFileName`. */
   readonly stem: string
-  /** Decides the extension. */
+  /** Determines the extension. */
   readonly mediaType: string
   readonly data: Uint8Array
 }

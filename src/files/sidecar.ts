@@ -6,17 +6,17 @@ import { numberedName } from './file-name.ts'
 import type { ImageFacts } from './image-inspector.ts'
 import type { SavedMedia } from './media-file.ts'
 
-/** Grows when a field is added; fields never go away. */
+/** Incremented when a field is added; fields are never removed. */
 const sidecarVersion = 2
 
-/** How an image was made, as far as the command knows. */
+/** How an image was created. */
 export interface ImageRecord {
   readonly command: string
   readonly model: string
   readonly prompt: string
-  /** The prompt as the gateway changed it. */
+  /** The prompt as revised by the gateway. */
   readonly revised_prompt: string | null
-  /** The fields of the request, in the specification's words, without prompt, model and files. */
+  /** The fields of the request except prompt, model and files. */
   readonly parameters: Readonly<Record<string, unknown>>
   readonly request_id: string | null
   /** As the gateway sent it. */
@@ -36,15 +36,15 @@ export interface InputDigest {
   readonly sha256: string
 }
 
-/** The record of `hero.png` is `hero.png.json`, so that it never meets the one of `hero.webp`. */
+/** The record of `hero.png` is `hero.png.json`, so it never collides with that of `hero.webp`. */
 export function sidecarPath(imagePath: string): string {
   return `${imagePath}.json`
 }
 
 /**
- * Writes the record of an image beside it. Without `force` a record that is there already stays, and the new one gets
- * the next free name: the image is saved by now. Only the user may read it: it holds the prompt.
- * @param options.clean takes secrets out of the JSON that is written
+ * Writes the record of an image beside it. Without `force` an existing record is kept and the new one gets the next
+ * free name, since the image has already been saved. Only the user may read it: it contains the prompt.
+ * @param options.clean removes secrets from the JSON
  * @throws as `openAtomicFile` does
  */
 export async function writeSidecar(
@@ -58,7 +58,7 @@ export async function writeSidecar(
     generator: `modelgate ${__VERSION__}`,
     time: new Date(context.clock.now()).toISOString(),
     ...record,
-    // The record moves together with its image.
+    // The record and the image are in the same folder, so a relative name survives moving them.
     output: { ...record.output, path: basename(record.output.path) },
   }
   const spareName = (count: number) => numberedName(basename(path), count)

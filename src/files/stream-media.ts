@@ -7,13 +7,13 @@ import { extensionOf } from './media-type.ts'
 import { damagedMedia, isVerified, type MediaFile, type MediaKind } from './media-file.ts'
 import { openRescueFile, type Rescue } from './open-atomic-file.ts'
 
-/** A rescue needs all that has been written, which is kept in memory: not of more than this. */
+/** A rescue needs the whole content, so it is kept in memory up to this size. */
 const maxRescuedBytes = 256 * 1_048_576
 
 /**
- * Writes media to standard output as they arrive (`-o -`), but nothing before the first bytes have shown what they are.
- * What is found wrong at their end has been written by then. The path of the result is `-`.
- * @param rescue where the whole of it goes when standard output does not take it (a full disk)
+ * Writes media to standard output as they arrive (`-o -`), but nothing until the first bytes have been identified.
+ * Damage found at the end cannot be undone. The path of the result is `-`.
+ * @param rescue where the whole content goes if standard output fails (a full disk)
  */
 export function streamMedia<Facts>(
   context: Context,
@@ -60,7 +60,7 @@ export function streamMedia<Facts>(
   return {
     noun: kind.noun,
     async write(bytes) {
-      // A copy, because the stream may hold it longer than whoever gives it.
+      // A copy, because the stream may use it after the caller has reused its buffer.
       waiting.push(Buffer.from(bytes))
       if (inspector.add(bytes) !== undefined) await pass()
     },

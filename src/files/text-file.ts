@@ -3,23 +3,23 @@ import type { SavedFile } from '../events/text.ts'
 import type { WrittenFile } from './atomic-file.ts'
 import { openAtomicFile, type Rescue, type WriteOptions } from './open-atomic-file.ts'
 
-/** Text on its way into a file that appears whole or not at all. */
+/** A text file that appears complete or not at all. */
 export interface TextFile {
-  /** As it was given. */
+  /** The path as given. */
   readonly path: string
-  /** Keeps the text; nothing is lost when `flush` is not awaited after each. */
+  /** Buffers the text; there is no need to await `flush` after each call. */
   write(text: string): void
-  /** Waits for a slow disk. Writes once enough text has gathered, to a pipe at once. */
+  /** Writes the buffer once there is enough text, to a pipe at once, and waits for a slow disk. */
   flush(): Promise<void>
   commit(): Promise<SavedFile & Pick<WrittenFile, 'rescued'>>
   discard(): Promise<void>
 }
 
-// Nothing can be seen of the file before it is complete, so small writes would only cost time.
+// The file is invisible until it is complete, so small writes would only cost time.
 const flushLength = 65_536
 
 /**
- * Opens a file for exactly the text that is written, as UTF-8.
+ * Opens a file for text, encoded as UTF-8.
  * @throws as `openAtomicFile` does
  */
 export async function openTextFile(
@@ -30,7 +30,7 @@ export async function openTextFile(
   const file = await openAtomicFile(context, path, options)
   let gathered = ''
 
-  /** A high surrogate at the end waits for its other half, which may come with the next text. */
+  /** A high surrogate at the end waits for its other half in the next text. */
   async function writeGathered(isLast: boolean) {
     const isSplit = !isLast && /[\ud800-\udbff]$/.test(gathered.slice(-1))
     const text = isSplit ? gathered.slice(0, -1) : gathered

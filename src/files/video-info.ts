@@ -6,7 +6,7 @@ import { createMatroskaReader } from './matroska-info.ts'
 import { inspectFile, mediaKind, type MediaKind } from './media-file.ts'
 import { createMp4Reader } from './mp4-info.ts'
 
-/** The formats that are known; `bin` stands for all others. */
+/** The known formats; `bin` is any other. */
 export type VideoFormat = 'mp4' | 'mov' | 'webm' | 'mkv' | 'avi' | 'mpg' | 'ts' | 'ogv' | 'bin'
 
 /** What is reported about a video. */
@@ -55,8 +55,8 @@ function formatOf(mediaType: string): VideoFormat {
 }
 
 /**
- * A video that is there already, as it was described when it was saved; undefined for anything else, for a damaged one,
- * and for none. `verified` says what its container alone shows.
+ * Describes an existing video as it was described when saved; undefined if it is missing, damaged or not a video.
+ * `verified` depends only on its container.
  */
 export async function describeVideoFile(
   context: Pick<Context, 'cwd'>,

@@ -1,4 +1,4 @@
-/** The little of WebAssembly that is used here: the type libraries of Node leave it to those of browsers. */
+/** The part of WebAssembly used here: Node's type declarations do not include it. */
 declare namespace WebAssembly {
   interface Module {
     readonly [Symbol.toStringTag]: string

@@ -12,26 +12,26 @@ import {
 } from './file-error.ts'
 import { syncFolder } from './folder.ts'
 
-/** Where a file is to be written. */
+/** The target of a write. */
 export interface FileTarget {
   readonly kind: 'file'
-  /** The real folder, so that a link swapped in later cannot lead the writing elsewhere. */
+  /** The resolved folder, so that a symbolic link created later cannot redirect the write. */
   readonly folder: string
   readonly name: string
-  /** The permissions that the file is to have, as of the one that is replaced; undefined for what the umask allows. */
+  /** The permissions for the file, those of the file it replaces; undefined for the default of the umask. */
   readonly mode: number | undefined
   readonly force: boolean
 }
 
-/** A pipe, socket or device, which has no content that could be replaced. */
+/** A pipe, socket or device, which cannot be replaced. */
 interface StreamTarget {
   readonly kind: 'stream'
   readonly location: string
 }
 
 /**
- * Looks at what is at `path` and decides whether and how it may be written.
- * @param mayBeTaken an existing file is no problem, because another name will be found then
+ * Inspects `path` and decides whether and how it may be written.
+ * @param mayBeTaken whether an existing file is allowed, because another name will be used
  */
 export async function findTarget(
   context: Context,
@@ -55,19 +55,19 @@ export async function findTarget(
   return { kind: 'file', folder, name: basename(location), mode: existing && existing.mode & 0o777, force }
 }
 
-/** What the path leads to, through links; undefined when nothing is there. */
+/** Follows links; undefined if there is no file. */
 async function look(location: string, path: string) {
   try {
     return await stat(location)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
-    // A circle of links is a thing that exists and may be replaced like any link.
+    // A loop of links exists and may be replaced like any link.
     if (systemCode(error) === 'ELOOP' && (await isLink(location))) return undefined
     throw writeError(error, path)
   }
 }
 
-/** A link that leads nowhere exists too. */
+/** A dangling link exists, too. */
 async function isLink(location: string): Promise<boolean> {
   return await lstat(location).then(
     (found) => found.isSymbolicLink(),
@@ -92,11 +92,12 @@ function isFolder(path: string): FileError {
 const maxNames = 10_000
 
 /**
- * Gives a finished temporary file its final name: by `rename` when an existing file may be replaced, otherwise by
- * `link`, which fails if another process has taken the name in the meantime; then the next spare name is tried, if any.
+ * Gives a finished temporary file its final name: by `rename` if an existing file may be replaced, otherwise by
+ * `link`, which fails if another process has created the file in the meantime; then the next alternative name is
+ * tried, if any.
  * @param path the name to use in messages
  * @returns the path that it got
- * @throws FileError `file_exists`, …; the temporary file is then still there
+ * @throws FileError `file_exists`, …; then the temporary file still exists
  */
 export async function placeFile(
   context: Context,
@@ -128,16 +129,16 @@ async function linkOrReserve(context: Context, temporary: string, final: string)
     if (!linksMissing.has(systemCode(error) ?? '')) throw error
     return await reserveAndReplace(context, temporary, final)
   }
-  // The result is in place; a second name that cannot be removed is not a failure.
+  // The result is saved; failing to remove the temporary name is not an error.
   await unlink(temporary).catch(() => {})
 }
 
-/** What file systems without hard links answer. */
+/** Error codes of file systems without hard links. */
 const linksMissing = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'])
 
 /**
- * Without hard links the name is taken by an empty file first, so that still nothing of somebody else's is
- * overwritten. Being killed between the two steps leaves that empty file.
+ * Without hard links, reserves the name with an empty file first, so that no file of another process is overwritten. A
+ * kill between the two steps leaves that empty file.
  */
 async function reserveAndReplace(context: Context, temporary: string, final: string): Promise<void> {
   const reservation = await open(final, 'wx')

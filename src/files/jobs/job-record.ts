@@ -4,44 +4,44 @@ import { type VideoState, videoStates } from '../../contract/videos.ts'
 import { isObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 
-/** Grows when a field is added; fields never go away. */
+/** Incremented when a field is added; fields are never removed. */
 const recordVersion = 2
 
-/** Where the videos of a job go, as the command that started it requested. */
+/** The output options of the command that started the job. */
 interface JobOutput {
   /** What `-o` said. */
   readonly output: string | null
   /** The folder for files that `-o` does not name (`output_dir`). */
   readonly folder: string | null
   readonly force: boolean
-  /** The folder that relative paths belong to. */
+  /** The folder that relative paths are relative to. */
   readonly cwd: string
 }
 
-/** What is known of a job before it is sent. */
+/** What is known about a job before the request is sent. */
 export interface NewJob {
   readonly kind: JobKind
   /** `video generate`, `video remix`. */
   readonly command: string
   readonly model: string
   readonly prompt: string
-  /** Credentials and query in it are not kept. */
+  /** Without credentials and query. */
   readonly base_url: string
   readonly is_sandbox: boolean
-  /** The body of the request; media in it are not kept. */
+  /** The body of the request, without media. */
   readonly request: unknown
   readonly idempotency_key: string
   readonly output: JobOutput
 }
 
-/** What may be learned of a job after it has been sent. */
+/** What is learned about a job after the request has been sent. */
 export interface JobProgress {
   /** The id of a video, or the name of an operation; null until the gateway's reply has arrived. */
   readonly id: string | null
   /** Unix seconds, of this machine's clock. */
   readonly checked_at: number | null
   readonly state: VideoState | 'unknown'
-  /** The gateway's own word for the state. */
+  /** The gateway's own name for the state. */
   readonly status: string | null
   /** 0 to 100, for display. */
   readonly progress: number | null
@@ -51,26 +51,26 @@ export interface JobProgress {
   readonly files: readonly string[]
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
-  /** Since version 2, once every video of the job has been saved. */
+  /** Added in version 2; set once every video of the job has been saved. */
   readonly result?: JobResult
 }
 
-/** The result of a job, so that it can be reported again when the gateway has forgotten the job. */
+/** The result of a job, so that it can be reported again after the gateway has deleted the job. */
 interface JobResult {
-  /** The gateway's own object; media in it are not kept. */
+  /** The gateway's own object, without media. */
   readonly reply: unknown
   /** In the order of their numbers, with absolute paths. */
   readonly videos: readonly SavedVideo[]
 }
 
-/** What this machine knows of a job. Fields of later versions are kept as they are. */
+/** The record of a job. Fields of later versions are preserved. */
 export interface JobRecord extends NewJob, JobProgress {
   readonly version: number
   /** Unix seconds, of this machine's clock. */
   readonly created_at: number
 }
 
-/** The record of a job that is about to be sent. @param now Unix seconds */
+/** Creates the record of a job before its request is sent. @param now Unix seconds */
 export function newRecord(job: NewJob, now: number): JobRecord {
   return {
     version: recordVersion,
@@ -96,7 +96,7 @@ export function newRecord(job: NewJob, now: number): JobRecord {
   }
 }
 
-/** What has been learned of a job, as it is put on record. */
+/** Converts a report about a job to fields of its record. */
 export function recordedChange(change: Partial<JobProgress>): Partial<JobProgress> {
   const { result } = change
   if (result === undefined) return change
@@ -104,8 +104,8 @@ export function recordedChange(change: Partial<JobProgress>): Partial<JobProgres
 }
 
 /**
- * The later of two records of one job, with what must never be lost from the earlier: an id, a saved file, and that
- * the job has ended. Any order of merging leads to the same ids, files and end.
+ * Merges two records of a job: the later one, with whatever must not be lost from the earlier one: an id, a saved
+ * file, and that the job has ended. The result does not depend on the order of merging.
  */
 export function mergeRecords(before: JobRecord, after: JobRecord): JobRecord {
   const { state, status, progress, error } = rank(after) < rank(before) ? before : after
@@ -124,7 +124,7 @@ export function mergeRecords(before: JobRecord, after: JobRecord): JobRecord {
   }
 }
 
-/** The fields that are shown. */
+/** The fields for output. */
 export function summaryOf(record: JobRecord): JobSummary {
   const { id, kind, state, status, progress, model, prompt, base_url, is_sandbox } = record
   const { idempotency_key, created_at, checked_at, expires_at, files } = record
@@ -146,7 +146,7 @@ export function summaryOf(record: JobRecord): JobSummary {
   }
 }
 
-/** A moment of a record, in UTC; the number itself for one that no calendar has. @param seconds since 1970 */
+/** A time of a record, in UTC; the number itself if it is out of range. @param seconds since 1970 */
 export function isoTime(seconds: number): string {
   const date = new Date(seconds * 1000)
   return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
@@ -166,16 +166,16 @@ function latest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other)
 }
 
-/** A base URL as it is put on record: it may hold a key as its user, its password or in its query. */
+/** A base URL without its user, password and query, any of which may be a key. */
 function recordedBaseUrl(baseUrl: string): string {
   const url = URL.parse(baseUrl)
   return url === null ? '' : `${url.protocol}//${url.host}${url.pathname}`
 }
 
-/** Longer text without a space is assumed to be encoded media. */
+/** Longer text without spaces is treated as encoded media. */
 const maxWordLength = 4096
 
-/** A copy with null in the place of media: they would fill the disk, and do not help to find a job again. */
+/** A copy with media replaced by null: they would fill the disk, and do not help to find a job again. */
 function withoutMedia(value: unknown): unknown {
   if (typeof value === 'string') return isMedia(value) ? null : value
   if (Array.isArray(value)) return value.map(withoutMedia)
@@ -252,7 +252,7 @@ type DecodedRecord =
   | { readonly record: JobRecord; readonly problem?: never }
   | { readonly problem: string; readonly record?: never }
 
-/** Reads a record as it was written, with fields that this version does not know. The problem is a clause. */
+/** Parses a record, keeping unknown fields. The problem is a clause. */
 export function decodeRecord(text: string): DecodedRecord {
   const { value, problem } = parseJson(text)
   if (problem !== undefined) return { problem }

@@ -30,17 +30,17 @@ import { lastSegment } from '../../contract/videos.ts'
 interface JobList {
   /** Newest first. */
   readonly jobs: readonly StoredJob[]
-  /** Records that cannot be read, one sentence each. */
+  /** One sentence for each record that cannot be read. */
   readonly warnings: readonly string[]
 }
 
 /**
- * The jobs that this machine has started, each in a folder of its own. Any number of processes may read and write at
- * once, and any of them may be killed at any time: nothing that was written is lost, and no process waits for another.
+ * The jobs started on this machine, each in its own folder. Any number of processes may read and write at once and be
+ * killed at any time: nothing written is lost, and no process waits for another.
  */
 export interface JobStore {
   /**
-   * Puts a job on record, before it is sent: then a kill before the reply leaves its idempotency key.
+   * Records a job before its request is sent, so that its idempotency key survives a kill.
    * @throws FileError
    */
   create(job: NewJob): Promise<StoredJob>
@@ -53,22 +53,22 @@ export interface JobStore {
   find(text: string): Promise<StoredJob | undefined>
   /** The newest job, whose id may be unknown. */
   last(): Promise<StoredJob | undefined>
-  /** Takes jobs off the record. @throws nothing: what cannot be removed stays */
+  /** Deletes the records of jobs. Never throws: records that cannot be removed stay. */
   forget(jobs: readonly StoredJob[]): Promise<void>
 }
 
 const maxConcurrentReads = 64
 
 interface JobStoreOptions {
-  /** Takes secrets out of the JSON that is written. */
+  /** Removes secrets from the JSON that is written. */
   readonly clean?: (json: string) => string
-  /** Finds the id of a job in the reply to its creation, or in the beginning of that. */
+  /** Finds the id of a job in the reply to its creation, which may be incomplete. */
   readonly readReply?: (text: string, kind: JobKind) => Pick<JobRecord, 'id' | 'kind'> | undefined
 }
 
 /**
- * The store below a state folder; undefined when the machine has no place for one: then nothing is on record, and
- * `create` says so.
+ * The store in a state folder; undefined if the machine has none: then nothing is recorded, and `create` fails with
+ * that reason.
  */
 export function openJobStore(
   stateFolder: string | undefined,
@@ -79,7 +79,7 @@ export function openJobStore(
 
   const write = async (folder: string, merge: (before: JobRecord | undefined) => JobRecord) => {
     try {
-      // Whoever removes a forgotten or an empty folder may do so at any time.
+      // Another process may remove a forgotten or empty folder at any time.
       for (let attempt = 1; ; attempt++) {
         try {
           await makeFolder(folder)
@@ -123,7 +123,7 @@ export function openJobStore(
     }
   }
 
-  /** The record with the id of the job, which may be in a reply that a killed process has not read. */
+  /** The record with the id of the job, which may be in a reply that a killed process did not get to parse. */
   const withId = async (folder: string, found: FoundRecord, record: JobRecord): Promise<JobRecord> => {
     if (record.id !== null || found.replies.length === 0) return record
     return { ...record, ...findIdIn(await readReply(folder, found), record.kind) }
@@ -173,7 +173,7 @@ export function openJobStore(
   }
 }
 
-/** The names of jobs; the folder may hold other things too. */
+/** The names of job folders; the parent may contain other files. */
 async function folderNames(root: string): Promise<{ names: string[]; warnings: string[] }> {
   try {
     const names = await readdir(root)
@@ -189,7 +189,7 @@ function timeName(now: number): string {
   return new Date(now).toISOString().replaceAll(/[-:.Z]/g, '')
 }
 
-/** A key may come from outside; a name never does (threat S7). */
+/** Keys may come from outside, so they are never used as file names (threat S7). */
 function digest(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16)
 }
@@ -204,7 +204,7 @@ function noFolder(): FileError {
   })
 }
 
-/** A shorter beginning is more likely a typo than an id. */
+/** Minimum length of an id prefix: a shorter one is more likely a typo. */
 const minPrefixLength = 4
 
 /** How many ids are listed when several match. */
@@ -239,20 +239,20 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
   })
 }
 
-/** A job that is on record. */
+/** A recorded job. */
 export interface StoredJob {
   readonly folder: string
-  /** As it was read or written last by this process. */
+  /** The record as last read or written by this process. */
   readonly record: JobRecord
   /**
-   * Adds what has been learned to what is on disk by now: a saved file, an id and an end are never lost.
-   * `checked_at` becomes the present time with every state, unless it is given. May be called again at once.
+   * Merges new facts with the record on disk: a saved file, an id and an end are never lost. Every state sets
+   * `checked_at` to the present time unless it is given. May be called concurrently.
    * @throws FileError
    */
   update(change: Partial<JobProgress>): Promise<void>
   /**
-   * Opens the file for the gateway's reply as it arrives. It is removed once the job's id is on record; until then the
-   * id is looked up in it.
+   * Opens a file for the gateway's reply as it arrives. The job's id is found in it until the id is recorded; then the
+   * file is removed.
    * @throws FileError
    */
   openReplyLog(): Promise<ReplyLog>
