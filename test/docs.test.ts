@@ -39,7 +39,7 @@ test('tables keep their columns, whatever the cells contain', () => {
   )
 })
 
-describe('what is said of the code names files that are there', () => {
+describe('what is said of the code names what is there', () => {
   const names = ['src', 'test', 'bin', 'docs']
     .flatMap((folder) =>
       readdirSync(new URL(folder, projectRoot), { recursive: true, encoding: 'utf8' }).map(
@@ -48,12 +48,23 @@ describe('what is said of the code names files that are there', () => {
     )
     .concat('.ci/run', 'README.md', 'CHANGELOG.md')
 
-  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('%s', (document) => {
+  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('files of %s', (document) => {
     const text = readFileSync(new URL(document, projectRoot), 'utf8')
     const named = [...text.matchAll(/`([\w][\w./-]*\.(?:ts|js|md)|src\/[\w./-]+|test\/[\w./-]+)`/g)].map(
       ([, path]) => path!.replace(/\/$/, ''),
     )
     const missing = named.filter((path) => !names.some((name) => name === path || name.endsWith(`/${path}`)))
     expect([named.length > 10, missing]).toEqual([true, []])
+  })
+
+  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('functions of %s', (document) => {
+    const text = readFileSync(new URL(document, projectRoot), 'utf8')
+    const named = [...text.matchAll(/`([a-z]+[A-Z]\w*)`/g)].map(([, name]) => name!)
+    const source = names
+      .filter((path) => /^src\/.*\.ts$/.test(path))
+      .map((path) => readFileSync(new URL(path, projectRoot), 'utf8'))
+      .join('\n')
+    const missing = named.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))
+    expect([named.length > 1, missing]).toEqual([true, []])
   })
 })
