@@ -44,6 +44,7 @@ export type Outcome<Document extends OutputDocument> =
 /**
  * Turns what an operation throws into its outcome.
  * @param work gives the failure that the items amount to, if any
+ * @param document what has come so far; undefined only while `work` has not succeeded
  * @param amend adds to an error what only the operation knows
  */
 export async function settle<Document extends OutputDocument>(
