@@ -17,23 +17,11 @@ export interface ConnectionOptions {
   readonly lookup?: LookupFunction
 }
 
-interface Proxies {
+/** The proxy for each scheme, and the hosts that are reached without one (`NO_PROXY`). */
+export interface Proxies {
   readonly http: string | undefined
   readonly https: string | undefined
   readonly except: string
-}
-
-/** Reads the proxy variables of an environment; undefined when none is set. Lower case wins, as in curl. */
-export function proxiesFrom(env: Readonly<Record<string, string | undefined>>): Proxies | undefined {
-  const read = (name: string) => env[name.toLowerCase()] || env[name] || undefined
-  const http = withScheme(read('HTTP_PROXY') ?? read('ALL_PROXY'))
-  const https = withScheme(read('HTTPS_PROXY') ?? read('ALL_PROXY'))
-  if (http === undefined && https === undefined) return undefined
-  return { http, https: https ?? http, except: read('NO_PROXY') ?? '' }
-}
-
-function withScheme(proxy: string | undefined): string | undefined {
-  return proxy === undefined || proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
 /** A connection to one origin, for one exchange. */

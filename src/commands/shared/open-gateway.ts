@@ -5,7 +5,7 @@ import { sandboxFolder } from '../../config/paths.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../files/input-file.ts'
-import { proxiesFrom } from '../../gateway/connection.ts'
+import type { Proxies } from '../../gateway/connection.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
@@ -130,6 +130,19 @@ export function configuredBaseUrl({ baseUrl }: Settings): URL {
     phase: 'config',
     hint: 'Set MODELGATE_BASE_URL or --base-url, or try --sandbox, which needs neither gateway nor key.',
   })
+}
+
+/** Reads the proxy variables of an environment; undefined when none is set. Lower case wins, as in curl. */
+export function proxiesFrom(env: Context['env']): Proxies | undefined {
+  const read = (name: string) => env[name.toLowerCase()] || env[name] || undefined
+  const http = withScheme(read('HTTP_PROXY') ?? read('ALL_PROXY'))
+  const https = withScheme(read('HTTPS_PROXY') ?? read('ALL_PROXY'))
+  if (http === undefined && https === undefined) return undefined
+  return { http, https: https ?? http, except: read('NO_PROXY') ?? '' }
+}
+
+function withScheme(proxy: string | undefined): string | undefined {
+  return proxy === undefined || proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
 /** Larger than any real bundle of certificate authorities. */
