@@ -41,6 +41,9 @@ export interface Context {
   readonly program: string
 }
 
+/** What working with files takes of it. */
+export type FileContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal'>
+
 /** Sleeps on the given clock; rejects with the signal's reason when aborted. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

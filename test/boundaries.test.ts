@@ -103,6 +103,12 @@ describe('the check sees', () => {
     ['gateway/a.ts', `run({ fetch })`, 'uses fetch; only context.ts may'],
     ['gateway/a.ts', `setTimeout(go, 5)`, 'uses setTimeout; only context.ts may'],
     ['sandbox/a.ts', `const at = Date.now()`, 'uses Date.now; only context.ts may'],
+    ['operations/a.ts', `if (stdout.isTerminal) show()`, 'uses isTerminal, which operations must not know'],
+    ['gateway/a.ts', `const { stderr } = context`, 'uses stderr, which gateway must not know'],
+    ['files/a.ts', `context.stdin.read()`, 'uses stdin, which files must not know'],
+    ['operations/a.ts', `const code = error.exitCode`, 'uses exitCode, which operations must not know'],
+    ['operations/a.ts', `call(context.env['HOME'])`, 'uses env, which operations must not know'],
+    ['operations/a.ts', `const f = (context: Context) => 0`, 'takes the whole Context'],
   ])('in %s: %s', (path, text, problem) => {
     expect(boundaryProblems(path, text)).toEqual([expect.stringContaining(problem)])
   })
@@ -123,6 +129,8 @@ describe('the check sees', () => {
       `// process.exit()\nconst text = 'fetch(url)' + event.process + at({ console: 1 }).fetch`,
     ],
     ['gateway/a.ts', `new Date(0)\nDate.parse(text)`],
+    ['operations/a.ts', `const f = (context: Pick<Context, 'cwd'>) => context.stdout // stdin`],
+    ['commands/a.ts', `const f = ({ stdin, env }: Context) => 0`],
   ])('nothing wrong in %s: %s', (path, text) => {
     expect(boundaryProblems(path, text)).toEqual([])
   })

@@ -2,7 +2,7 @@ import { randomBytes, createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, unlink, type FileHandle, lstat, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import { ModelgateError } from '../errors.ts'
 import { systemCode, writeError } from './file-error.ts'
 import { cutBytes, damagedName, numberedName } from './file-name.ts'
@@ -56,7 +56,7 @@ export interface TemporaryOptions {
 
 /** Creates the temporary file `.<name>.<16 hex digits>.mgpart` beside its target. */
 export async function openTemporary(
-  context: Context,
+  context: FileContext,
   path: string,
   target: FileTarget,
   { spareName, takeOver }: TemporaryOptions = {},

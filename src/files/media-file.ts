@@ -4,7 +4,7 @@ import { describeContent, looksLikeText, sniffMediaType, extensionOf } from './m
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import type { Context } from '../context.ts'
+import type { Context, FileContext } from '../context.ts'
 import type { AtomicFile, WrittenFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
 import { numberedName } from './file-name.ts'
@@ -181,7 +181,7 @@ export interface MediaFileOptions extends Partial<Rescue> {
  * has been checked.
  */
 export function openMediaFile<Facts>(
-  context: Context,
+  context: FileContext,
   kind: MediaKind<Facts>,
   { pathFor, renamed, ...options }: MediaFileOptions,
 ): MediaFile<Facts> {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { open, type FileHandle, realpath } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type Context, sleep } from '../context.ts'
+import { type FileContext, sleep } from '../context.ts'
 import { ModelgateError, FileError } from '../errors.ts'
 import { digestWriter, openTemporary, type AtomicFile, type TemporaryOptions } from './atomic-file.ts'
 import { shownPath, systemCode, writeError } from './file-error.ts'
@@ -37,7 +37,7 @@ export interface Rescue {
  * @throws FileError `file_exists`, `is_folder`, `permission_denied`, `read_only`, `no_space`, `name_too_long`, …
  */
 export async function openAtomicFile(
-  context: Context,
+  context: FileContext,
   path: string,
   options: WriteOptions & Partial<Rescue>,
 ): Promise<AtomicFile> {
@@ -64,7 +64,7 @@ export async function openAtomicFile(
  * @throws FileError when the rescue fails as well
  */
 export async function openResultFile(
-  context: Context,
+  context: FileContext,
   path: string,
   options: WriteOptions & Partial<Rescue>,
 ): Promise<AtomicFile> {
@@ -82,7 +82,7 @@ export async function openResultFile(
 const readerPollMs = 50
 
 /** Opens a pipe or device. Waits for the reader of a named pipe, as a shell does; Ctrl-C ends that. */
-async function openDirectly(context: Context, path: string, location: string): Promise<AtomicFile> {
+async function openDirectly(context: FileContext, path: string, location: string): Promise<AtomicFile> {
   const handle = await openForReader(context, path, location)
   const writer = digestWriter(handle)
   let closed = false
@@ -113,7 +113,7 @@ async function openDirectly(context: Context, path: string, location: string): P
   }
 }
 
-async function openForReader(context: Context, path: string, location: string): Promise<FileHandle> {
+async function openForReader(context: FileContext, path: string, location: string): Promise<FileHandle> {
   const nonblocking = constants.O_NONBLOCK ?? 0
   for (;;) {
     try {
@@ -142,7 +142,7 @@ const maxNameBytes = 200
  * @throws FileError with the code of `reason`, which says that the rescue failed as well; so do the file's own methods
  */
 export async function openRescueFile(
-  context: Context,
+  context: FileContext,
   folder: string | undefined,
   path: string,
   reason: ModelgateError,

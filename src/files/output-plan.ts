@@ -2,7 +2,7 @@ import { cutBytes, isDeviceName, safeFileName, numberedPath, partialPath } from 
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join, resolve, basename, dirname } from 'node:path'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { sidecarPath } from './sidecar.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
@@ -174,7 +174,7 @@ interface ExpectedFiles {
 }
 
 /** Decides the names of a command's images or videos. Changes nothing on disk; only checks whether `-o` is a folder. */
-export function planOutputs(context: Context, request: OutputRequest): OutputPlan {
+export function planOutputs(context: FileContext, request: OutputRequest): OutputPlan {
   const { output, kind = 'image', count } = request
   const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
   const text = folder === undefined ? output! : join(folder, automaticName(request))
@@ -218,7 +218,7 @@ function automaticName({ model, prompt, kind }: OutputRequest): string {
 }
 
 /** The folder that `-o` names, as a template; undefined when it names a file. */
-function folderOf(context: Context, output: string): string | undefined {
+function folderOf(context: FileContext, output: string): string | undefined {
   if ((context.platform === 'win32' ? /[/\\]$/ : /\/$/).test(output)) return output
   try {
     const isFolder = output !== '' && statSync(resolve(context.cwd, output)).isDirectory()
@@ -239,7 +239,10 @@ interface NamedOutput {
 }
 
 /** The problems of a name that can be found without file access, one problem each. */
-function nameProblems(context: Context, { text, template, kind, count, isNamed }: NamedOutput): UsageError[] {
+function nameProblems(
+  context: FileContext,
+  { text, template, kind, count, isNamed }: NamedOutput,
+): UsageError[] {
   const { tokens, unknown } = template
   const shown = JSON.stringify(text)
   const problems: UsageError[] = []
@@ -299,7 +302,7 @@ interface PlannedFile {
 
 /** Problems with the targets: every existing file, and one other problem per folder. */
 async function placeProblems(
-  context: Context,
+  context: FileContext,
   files: readonly PlannedFile[],
   force: boolean,
 ): Promise<ModelgateError[]> {
@@ -321,7 +324,7 @@ async function placeProblems(
 
 /** Creates and removes a temporary file: the only reliable test for write permission. */
 async function tryToWrite(
-  context: Context,
+  context: FileContext,
   path: string,
   force: boolean,
   mayBeTaken: boolean,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
 import type { WrittenFile } from './atomic-file.ts'
 import { numberedName } from './file-name.ts'
@@ -22,7 +22,7 @@ export interface NewFile extends Partial<Rescue> {
  * @throws as `openAtomicFile` does
  */
 export async function saveNewFile(
-  context: Context,
+  context: FileContext,
   { folder, stem, mediaType, data, ...rescue }: NewFile,
 ): Promise<SavedFile & Pick<WrittenFile, 'rescued'>> {
   const name = `${stem}.${extensionOf(mediaType)}`

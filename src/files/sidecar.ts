@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
 import { numberedName } from './file-name.ts'
@@ -48,7 +48,7 @@ export function sidecarPath(imagePath: string): string {
  * @throws as `openAtomicFile` does
  */
 export async function writeSidecar(
-  context: Context,
+  context: FileContext,
   record: ImageRecord,
   { force, clean }: { readonly force: boolean; readonly clean: (json: string) => string },
 ): Promise<SavedFile> {

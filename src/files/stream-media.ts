@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Context } from '../context.ts'
+import type { FileContext, Sink } from '../context.ts'
 import { FileError } from '../errors.ts'
 import type { AtomicFile } from './atomic-file.ts'
 import { shownPath } from './file-error.ts'
@@ -10,13 +10,18 @@ import { openRescueFile, type Rescue } from './open-atomic-file.ts'
 /** A rescue needs the whole content, so it is kept in memory up to this size. */
 const maxRescuedBytes = 256 * 1_048_576
 
+/** Standard output takes bytes here, and is no terminal. */
+export type StreamContext = FileContext & {
+  readonly stdout: Pick<Sink, 'write' | 'needsDrain' | 'drain'>
+}
+
 /**
  * Writes media to standard output as they arrive (`-o -`), but nothing until the first bytes have been identified.
  * Damage found at the end cannot be undone. The path of the result is `-`.
  * @param rescue where the whole content goes if standard output fails (a full disk)
  */
 export function streamMedia<Facts>(
-  context: Context,
+  context: StreamContext,
   kind: MediaKind<Facts>,
   rescue?: Rescue,
 ): MediaFile<Facts> {

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
 import type { WrittenFile } from './atomic-file.ts'
 import { openAtomicFile, type Rescue, type WriteOptions } from './open-atomic-file.ts'
@@ -23,7 +23,7 @@ const flushLength = 65_536
  * @throws as `openAtomicFile` does
  */
 export async function openTextFile(
-  context: Context,
+  context: FileContext,
   path: string,
   options: WriteOptions & Partial<Rescue>,
 ): Promise<TextFile> {

@@ -1,6 +1,6 @@
 import { lstat, realpath, stat, link, open, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type Context, sleep } from '../context.ts'
+import { type FileContext, sleep } from '../context.ts'
 import { FileError } from '../errors.ts'
 import {
   fileExists,
@@ -34,7 +34,7 @@ interface StreamTarget {
  * @param mayBeTaken whether an existing file is allowed, because another name will be used
  */
 export async function findTarget(
-  context: Context,
+  context: FileContext,
   path: string,
   force: boolean,
   mayBeTaken = false,
@@ -100,7 +100,7 @@ const maxNames = 10_000
  * @throws FileError `file_exists`, …; then the temporary file still exists
  */
 export async function placeFile(
-  context: Context,
+  context: FileContext,
   temporary: string,
   target: FileTarget,
   path: string,
@@ -122,7 +122,7 @@ export async function placeFile(
   }
 }
 
-async function linkOrReserve(context: Context, temporary: string, final: string): Promise<void> {
+async function linkOrReserve(context: FileContext, temporary: string, final: string): Promise<void> {
   try {
     await link(temporary, final)
   } catch (error) {
@@ -140,7 +140,7 @@ const linksMissing = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSY
  * Without hard links, reserves the name with an empty file first, so that no file of another process is overwritten. A
  * kill between the two steps leaves that empty file.
  */
-async function reserveAndReplace(context: Context, temporary: string, final: string): Promise<void> {
+async function reserveAndReplace(context: FileContext, temporary: string, final: string): Promise<void> {
   const reservation = await open(final, 'wx')
   await reservation.close()
   try {
@@ -154,7 +154,7 @@ async function reserveAndReplace(context: Context, temporary: string, final: str
 const renameTries = 6
 
 /** On Windows a virus scanner may hold the file for a moment. */
-async function replace(context: Context, temporary: string, final: string): Promise<void> {
+async function replace(context: FileContext, temporary: string, final: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await rename(temporary, final)

@@ -31,7 +31,7 @@ const maxMebibytes = 512
  *   it refers to itself without an end, or takes too much time or memory; the reason of the context's signal
  */
 export async function compileAnswerSchema(
-  context: Context,
+  context: Pick<Context, 'clock' | 'signal'>,
   schema: unknown,
   memory = maxMebibytes,
 ): Promise<AnswerSchema> {
@@ -74,7 +74,7 @@ export async function compileAnswerSchema(
  * The thread's next reply; `unchecked` when it takes too long or breaks down. The thread keeps the program alive as
  * long as it is waited for, and has ended when this rejects.
  */
-async function reply(context: Context, worker: Worker): Promise<SchemaMessage> {
+async function reply(context: Pick<Context, 'clock' | 'signal'>, worker: Worker): Promise<SchemaMessage> {
   const { clock, signal } = context
   const { promise, resolve, reject } = Promise.withResolvers<SchemaMessage>()
   let patternTimer: Timer | undefined

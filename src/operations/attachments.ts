@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { extensionOf, mediaTypeOfName, refineZip, sniffMediaType } from '../files/media-type.ts'
 import { readInputFile } from '../files/input-file.ts'
@@ -36,7 +36,7 @@ const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
  * @param location a path, a `file:` URL, or another URL
  * @throws UsageError for a missing or empty file and for an invalid URL or one of another kind, FileError for an unreadable file
  */
-export async function readAttachment(context: Context, location: string): Promise<Attachment> {
+export async function readAttachment(context: FileContext, location: string): Promise<Attachment> {
   if (/^(?:https?|gs):/i.test(location)) return urlAttachment(location)
   if (otherUrl.test(location) && !fileUrl.test(location)) throw urlNotTaken(location)
   const path = fileUrl.test(location) ? pathOf(location) : location

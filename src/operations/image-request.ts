@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import type { FamilyId } from '../contract/families.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import { ContractError, FileError, ModelgateError, UsageError } from '../errors.ts'
@@ -83,7 +83,7 @@ const endpoints = { 'image create': imageCreateEndpoint, 'image edit': imageEdit
  * list of problems.
  */
 export async function imageRequest(
-  context: Context,
+  context: FileContext,
   { family, validate, ...parts }: ImageRequestParts,
   plan: ImagePlan,
   { add, check }: ProblemList,
@@ -154,7 +154,7 @@ function extensionFor(body: Body): string {
  * Looks at an image that is there already. Gives a problem for what is no whole image: to make it would be to overwrite
  * it; to skip it, to say that all is well.
  */
-async function readExisting(context: Context, path: string): Promise<SavedImage | FileError> {
+async function readExisting(context: FileContext, path: string): Promise<SavedImage | FileError> {
   const problem = (code: string, message: string) =>
     new FileError(code, message, {
       phase: 'input',

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import type { Clock } from '../context.ts'
 import { maxImages, urlLifetimeMinutes } from '../contract/images.ts'
 import type { FileError, ModelgateError } from '../errors.ts'
 import type { ImageDocument, ImageFailure, ImageLink, SavedImage } from '../events/image.ts'
@@ -20,7 +20,7 @@ export interface RemoteImage {
 
 /** What has become of the images of one request so far. Images are numbered from 1, as their files are. */
 export interface ImageResults {
-  readonly context: Context
+  readonly clock: Clock
   readonly listener: Call['listener']
   readonly request: ImageRequest
   requestId: string | null
@@ -49,7 +49,7 @@ export function createImageResults(
   request: ImageRequest,
 ): ImageResults {
   return {
-    context,
+    clock: context.clock,
     listener,
     request,
     requestId: null,
@@ -112,8 +112,8 @@ export function isSettled({ saved, links, failures }: ImageResults, index: numbe
 }
 
 /** A result that stays where it is. */
-export function addLink({ context, links }: ImageResults, { index, url }: RemoteImage): ImageLink {
-  const expires_at = Math.floor(context.clock.now() / 1000) + urlLifetimeMinutes * 60
+export function addLink({ clock, links }: ImageResults, { index, url }: RemoteImage): ImageLink {
+  const expires_at = Math.floor(clock.now() / 1000) + urlLifetimeMinutes * 60
   const link = { index, url, expires_at }
   links.push(link)
   return link

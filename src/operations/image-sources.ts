@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import type { FamilyId } from '../contract/families.ts'
 import { maskLimits, sourceLimits, type SourceLimits } from '../contract/images.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
@@ -46,7 +46,7 @@ export function isUrl(location: string): boolean {
 
 /** @throws UsageError, FileError naming the input */
 export async function readImageFile(
-  context: Context,
+  context: FileContext,
   input: SourceInput,
   path: string,
 ): Promise<ImageSource> {

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import type { StreamContext } from '../files/stream-media.ts'
 import { asModelgateError, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/output.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -21,9 +21,15 @@ export interface Redactor {
   document(json: string): string
 }
 
+/**
+ * What an operation takes of the process: the working directory, the platform, time, and the signal that ends it. It
+ * neither asks nor reads, and has no environment; standard output takes the bytes of `-o -`, and nothing else.
+ */
+export type OperationContext = StreamContext
+
 /** What every operation works with. It knows nothing of flags, terminals or exit codes. */
 export interface Call {
-  readonly context: Context
+  readonly context: OperationContext
   readonly gateway: Gateway
   readonly listener: Listener
   readonly redactor: Redactor

@@ -1,6 +1,6 @@
 import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
 import { resolve } from 'node:path'
-import type { Context } from '../context.ts'
+import type { FileContext } from '../context.ts'
 import { lastSegment } from '../contract/videos.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
@@ -99,7 +99,7 @@ export interface InstancePictures {
  * Reads a picture; its type comes from its bytes.
  * @throws UsageError, FileError
  */
-export async function readPicture(context: Context, picture: Picture): Promise<InlineImage> {
+export async function readPicture(context: FileContext, picture: Picture): Promise<InlineImage> {
   const bytes = 'bytes' in picture ? picture.bytes : await readInputFile(context, picture.path)
   if (bytes instanceof ModelgateError) throw bytes.amend({ message: `${picture.label}: ${bytes.message}` })
   const mimeType = sniffMediaType(bytes.subarray(0, 4096))
@@ -145,7 +145,7 @@ export type VideoLocation = Omit<NewJob['output'], 'cwd'>
  * @param cwd the folder that relative paths belong to, where it is another than the present one
  */
 export function planVideos(
-  context: Context,
+  context: FileContext,
   { output, folder, force }: VideoLocation,
   named: { readonly model: string; readonly prompt: string; readonly count: number; readonly now: number },
   cwd?: string,

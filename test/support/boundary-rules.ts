@@ -64,6 +64,10 @@ const contextOnly = [
   'performance.now',
 ]
 
+/** Below the commands nothing knows of a command line, its terminal, and how a process ends. */
+const commandLineOnly = ['stdin', 'stderr', 'isTerminal', 'env', 'argv', 'exitCode', 'exitCodes']
+const belowCommands = new Set(['operations', 'gateway', 'files', 'events', 'contract'])
+
 /** Lines of a file, above which it has more than one concern. */
 const maxLines = 400
 
@@ -79,7 +83,19 @@ export function boundaryProblems(path: string, text: string): string[] {
     ...contextOnly
       .filter((name) => path !== 'context.ts' && names.includes(name))
       .map((name) => `${path} uses ${name}; only context.ts may`),
+    ...(belowCommands.has(areaOf(path)) ? commandLineProblems(path, text, names) : []),
     ...(lines > maxLines ? [`${path} has ${lines} lines, more than ${maxLines}`] : []),
+  ]
+}
+
+function commandLineProblems(path: string, text: string, names: readonly string[]): string[] {
+  const used = new Set(names.flatMap((name) => name.split('.')))
+  return [
+    ...commandLineOnly
+      .filter((name) => used.has(name))
+      .map((name) => `${path} uses ${name}, which ${areaOf(path)} must not know`),
+    // A part of it (`FileContext`, `OperationContext`, `Pick`) has no terminal.
+    ...(/[:,(&|<] ?Context\b(?!\[|,)/.test(text) ? [`${path} takes the whole Context`] : []),
   ]
 }
 
