@@ -67,4 +67,20 @@ describe('what is said of the code names what is there', () => {
     const missing = named.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))
     expect([named.length > 1, missing]).toEqual([true, []])
   })
+
+  test('what the example of CONTRIBUTING.md imports', () => {
+    const text = readFileSync(new URL('CONTRIBUTING.md', projectRoot), 'utf8')
+    const imports = [...text.matchAll(/^import (?:type )?\{ (.*) \} from '(.*)'$/gm)]
+      .map(([, list, path]) => ({
+        list: list!.replaceAll('type ', '').split(', '),
+        file: new URL(path!, new URL('src/operations/', projectRoot)),
+      }))
+      // The files that a reader would write first.
+      .filter(({ file }) => !file.pathname.endsWith('/tokens.ts'))
+    const missing = imports.flatMap(({ list, file }) => {
+      const source = readFileSync(file, 'utf8')
+      return list.filter((name) => !new RegExp(`^export .*\\b${name}\\b`, 'm').test(source))
+    })
+    expect([imports.length, missing]).toEqual([8, []])
+  })
 })
