@@ -10,14 +10,14 @@ export interface GrowingText {
 /** Pieces are joined in blocks of about this many characters. */
 const blockLength = 16_384
 
-/** Of a text that is not printed, this much is kept to show that there is one. */
+/** How much of a text is kept if it is not printed, only to show that there is one. */
 export const beginningOnly = 65_536
 
 /**
- * Collects pieces that were cut out of larger texts. A piece keeps the text it was cut from in memory,
- * and adding up keeps the pieces; so they are copied together from time to time, or a long answer
- * would hold on to everything that arrived over the network.
- * @param keep how many characters are kept, give or take a piece; the rest is only counted
+ * Collects pieces of larger texts. A piece is a slice that keeps its original string in memory, and concatenation
+ * keeps the slices; so the pieces are copied from time to time, or a long answer would keep everything received from
+ * the network.
+ * @param keep about how many characters are kept; the rest is only counted
  */
 export function createGrowingText(keep = Infinity): GrowingText {
   let blocks: string[] = []
@@ -32,7 +32,7 @@ export function createGrowingText(keep = Infinity): GrowingText {
       const isKept = length < keep
       length += piece.length
       if (!isKept) return
-      // A large piece is most of what it was cut from.
+      // A large piece is most of its original string.
       if (recent === '' && piece.length >= blockLength) return void blocks.push(piece)
       recent += piece
       if (recent.length >= blockLength) closeBlock()

@@ -28,7 +28,7 @@ export function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** A count or a position; null for what cannot be one, so that documents keep to their schema. */
+/** A non-negative whole number; null for anything else, so that documents match their schema. */
 export function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }
@@ -37,7 +37,7 @@ export function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
 
-/** How deep a value of somebody else's may be nested: `JSON.stringify` fails at some thousands of levels. */
+/** Maximum nesting of values from outside: `JSON.stringify` fails at some thousands of levels. */
 export const maxJsonDepth = 512
 
 /** Whether arrays and objects are nested more than `maxDepth` levels deep. Without recursion, so that no depth is too much. */
@@ -54,5 +54,8 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Names that would reach an object's prototype in careless code. No field of any gateway and no setting is called so. */
+/**
+ * Names that can reach an object's prototype (prototype pollution). No field of a gateway and no setting has such a
+ * name.
+ */
 export const dangerousNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])

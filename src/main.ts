@@ -2,7 +2,7 @@ import { systemContext, type Context } from './context.ts'
 import { AlreadyReported, FileError, OutputClosed, asModelgateError, exitCodes } from './errors.ts'
 import { runProgram } from './program.ts'
 
-/** For the launcher, which loads nothing but this module. @public */
+/** For the launcher, which loads only this module. @public */
 export { systemContext }
 
 /**
@@ -19,7 +19,7 @@ export async function main(argv: readonly string[], context: Context): Promise<n
     if (error instanceof AlreadyReported) return error.exitCode
     if (error instanceof OutputClosed) return error.exitCode
     const failure = asModelgateError(error, argv.includes('--debug'))
-    // A command that has sent a request reports its own failures, with what they may cost.
+    // A command that has sent a request reports its own failures, including whether they may be billed.
     const isUnsent = failure.exit === 'io' || failure.exit === 'bug'
     const known = isUnsent ? failure.amend({ billed: 'no', ...failure.facts }) : failure
     const { reportError } = await import('./output/create-output.ts')

@@ -11,7 +11,7 @@ export function nearestName(typed: string, known: readonly string[]): string | u
   return best
 }
 
-/** How many characters must be inserted, deleted, replaced or swapped with their neighbour. */
+/** Edit distance: how many characters must be inserted, deleted, replaced or swapped with their neighbour. */
 function editDistance(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)]
   const at = (row: number, column: number) => rows[row]?.[column] ?? Infinity

@@ -1,16 +1,15 @@
 import { ConfigError, ModelgateError, UsageError } from './errors.ts'
 
 /**
- * Collects what is wrong with a call (its flags, files and configuration), so that all of it is reported at once.
- * A problem is an error whose message begins with its location: a flag, a file with the line and the key, a path in the
- * request body.
+ * Collects the problems of a call (flags, files and configuration), so that all are reported at once. A problem is an
+ * error whose message begins with its location: a flag, a file with line and key, or a path in the request body.
  */
 export interface ProblemList {
   add(problem: ModelgateError): void
-  /** Runs a check; a problem that it throws is kept, and any other error is thrown on. */
+  /** Runs a check and collects the problem that it throws; rethrows any other error. */
   check<Value>(run: () => Value | Promise<Value>): Promise<Value | undefined>
   readonly any: boolean
-  /** Whether there are so many that more of them would help nobody. */
+  /** Whether there are more problems than the limit. */
   readonly isFull: boolean
   /** @throws one error with all problems, if there are any */
   throwIfAny(): void
@@ -47,8 +46,8 @@ export function createProblemList(limit = Infinity): ProblemList {
 const moreProblems = '… and more.'
 
 /**
- * Waits for all of several inputs and throws all their problems together.
- * An error that is not a problem of the input (a signal, a bug) is thrown alone.
+ * Waits for several inputs and throws all their problems together. An error that is not a problem of the input (a
+ * signal, a bug) is thrown alone.
  */
 export async function allInputs<Value>(inputs: readonly Promise<Value>[]): Promise<Value[]> {
   const settled = await Promise.allSettled(inputs)
@@ -59,7 +58,7 @@ export async function allInputs<Value>(inputs: readonly Promise<Value>[]): Promi
   return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
 }
 
-/** Throws a single problem as it is, several as one error that lists them; nothing when there are none. */
+/** Throws a single problem as it is, several as one error that lists them; nothing if there are none. */
 export function throwProblems(problems: readonly ModelgateError[]): void {
   const all = problems.flatMap(partsOf)
   const distinct = all.filter(
@@ -68,7 +67,7 @@ export function throwProblems(problems: readonly ModelgateError[]): void {
   const [first] = distinct
   if (first === undefined) return
   if (distinct.length > 1) throw listOf(distinct)
-  // Problems are found before anything is sent, also one with a file that was to be written.
+  // Problems are found before anything is sent, including those with output files.
   throw first.facts.billed === 'no' ? first : first.amend({ billed: 'no', ...first.facts })
 }
 
@@ -101,7 +100,7 @@ function partsOf(problem: ModelgateError): readonly ModelgateError[] {
   return problem.facts.problems ?? [problem]
 }
 
-/** Whether an error is a mistake in what was given, or a file that cannot be used; all of these are reported together. */
+/** Whether an error is invalid input or an unusable file; these are reported together. */
 export function isProblem(error: unknown): error is ModelgateError {
   return error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'io')
 }

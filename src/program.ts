@@ -5,13 +5,13 @@ import { addCommonOptions, refuseCommonOptions } from './commands/shared/common-
 import { addExamples, type Example, helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/help.ts'
 
-/** A command as the tree knows it before it is loaded. */
+/** A command before its module is loaded. */
 export interface CommandEntry {
   readonly name: string
   readonly about: string
-  /** Whether the options of every command, which are about requests and results, belong in its help. */
+  /** Whether the common options, which concern requests and results, belong in its help. */
   readonly sends?: true
-  /** Gets what gives the command its arguments, options and action; undefined for a group of commands. */
+  /** Loads the module that adds arguments, options and action; undefined for a group of commands. */
   load?(): Promise<Register>
   readonly examples?: readonly Example[]
   readonly commands?: readonly CommandEntry[]
@@ -19,7 +19,7 @@ export interface CommandEntry {
 
 type Register = (command: Command, context: Context) => void
 
-/** Every command, in the order of `--help`. Each is loaded, with all it needs, when it is called. */
+/** All commands, in the order of `--help`. The module of each is loaded when the command is called. */
 export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'generate',
@@ -135,7 +135,7 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return
-    // A command that is nothing without one of its own was called without one.
+    // A group of commands was called without a subcommand.
     if (error.code === 'commander.help') return calledCommand(program, argv).outputHelp()
     throw new UsageError(plainMessage(error), {
       code: error.code.replace('commander.', '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
@@ -144,7 +144,7 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   }
 }
 
-/** What the parser refused, in the words that the program has for its own refusals. */
+/** Rewords an error of the parser in the style of the program's own errors. */
 function plainMessage({ message }: CommanderError): string {
   return message
     .replace(/^error: /, '')
@@ -156,7 +156,7 @@ function plainMessage({ message }: CommanderError): string {
     )
 }
 
-/** The command that was called, as far as its words are known: the program, a command, or one of its own. */
+/** The innermost command that the arguments name: the program, a command, or a subcommand. */
 function calledCommand(program: Command, argv: readonly string[]): Command {
   let command = program
   for (const word of argv) {
@@ -180,7 +180,7 @@ export function createProgram(context: Context): Command {
     .configureHelp(helpLayout)
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
-      // Errors are thrown and told in one place, main.
+      // Errors are thrown, and reported only in main.
       writeErr: () => {},
       outputError: () => {},
       getOutHelpWidth: () => context.stdout.columns,
@@ -196,7 +196,7 @@ export function createProgram(context: Context): Command {
   return program
 }
 
-/** Adds commands to the program or a group. The module of one is loaded when it is called. */
+/** Adds commands to the program or a group. The module of a command is loaded when it is called. */
 function addCommands(parent: Command, context: Context, entries: readonly CommandEntry[]): void {
   for (const { name, about, sends, examples: own, commands } of entries) {
     const command = parent.command(name).description(about)
@@ -206,7 +206,7 @@ function addCommands(parent: Command, context: Context, entries: readonly Comman
     command.configureHelp(ownOptionsLayout).hook('preAction', () => refuseCommonOptions(command))
   }
   parent.hook('preSubcommand', ({ args }, command) =>
-    // Of `video help wait` the parser shows the help without another hook.
+    // The parser handles `video help wait` without calling another hook.
     args[1] === 'help' ? loadCommand(command, context, entries) : loadOwn(command, context, entries),
   )
 }
@@ -232,7 +232,7 @@ async function loadOwn(command: Command, context: Context, entries: readonly Com
   }
 }
 
-/** For the commands that speak about other commands. */
+/** For commands that describe other commands. */
 function withLoader(register: (command: Command, context: Context, load: LoadCommand) => void): Register {
   return (command, context) => register(command, context, (other) => loadCommand(other, context))
 }

@@ -7,20 +7,20 @@ import type { SchemaMessage } from './schema-worker.ts'
 export interface AnswerSchema {
   readonly schema: unknown
   /**
-   * Checks one answer; there is no second check.
-   * @throws ModelgateError (exit 14) that lists where the answer differs, or says why that cannot be told;
-   *   the reason of the context's signal when it is aborted
+   * Checks one answer. May be called only once.
+   * @throws ModelgateError (exit 14) that lists where the answer differs, or why it could not be checked; the reason
+   *   of the context's signal when it is aborted
    */
   check(text: string): Promise<void>
 }
 
-/** How long a schema may take to compile, and an answer to be checked. Either takes some milliseconds. */
+/** Time limit for compiling a schema and for checking an answer, each. Normally it takes some milliseconds. */
 const maxMs = 10_000
 
-/** How long one of its patterns may take for texts of a line. */
+/** Time limit for testing one of its patterns against short texts. */
 const maxPatternMs = 5_000
 
-/** Memory of the thread that does it. */
+/** Memory limit of the worker thread. */
 const maxMebibytes = 512
 
 /**
@@ -42,7 +42,7 @@ export async function compileAnswerSchema(
     throw bad('must be a JSON object (a JSON Schema)')
   }
   const { Worker } = await import('node:worker_threads')
-  // In the bundle the thread has a file of its own beside this one.
+  // The bundle has the worker in a separate file beside this one.
   const file = import.meta.url.endsWith('.ts') ? './schema-worker.ts' : './schema-worker.js'
   const worker = new Worker(new URL(file, import.meta.url), {
     workerData: JSON.stringify(schema),
@@ -71,8 +71,8 @@ export async function compileAnswerSchema(
 }
 
 /**
- * The thread's next reply; `unchecked` when it takes too long or breaks down. The thread keeps the program alive as
- * long as it is waited for, and has ended when this rejects.
+ * The worker's next message; `unchecked` if it takes too long or crashes. The worker keeps the process alive while it
+ * is awaited, and has been terminated when this rejects.
  */
 async function reply(context: Pick<Context, 'clock' | 'signal'>, worker: Worker): Promise<SchemaMessage> {
   const { clock, signal } = context

@@ -8,9 +8,9 @@ import { readInputFile } from '../files/input-file.ts'
 /** A file whose bytes go into the request. */
 interface FileAttachment {
   readonly kind: 'file'
-  /** The last part of its path; `stdin.png` and the like for standard input. */
+  /** The base name of its path; `stdin.png` and the like for standard input. */
   readonly name: string
-  /** From its bytes; `application/octet-stream` when they tell nothing. */
+  /** Detected from its bytes; `application/octet-stream` if unknown. */
   readonly mediaType: string
   /** Its size. */
   readonly bytes: number
@@ -21,14 +21,14 @@ interface FileAttachment {
 interface UrlAttachment {
   readonly kind: 'url'
   readonly url: string
-  /** Guessed from the extension, undefined when there is none that is known. */
+  /** Guessed from the extension; undefined if it is unknown. */
   readonly mediaType: string | undefined
 }
 
 export type Attachment = FileAttachment | UrlAttachment
 
 const fileUrl = /^file:\/\//i
-/** One letter is a drive of Windows. */
+/** A single letter is a Windows drive. */
 const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
 
 /**
@@ -45,7 +45,7 @@ export async function readAttachment(context: FileContext, location: string): Pr
   return fileAttachment(basename(path), content)
 }
 
-/** Bytes that have no name, under one that fits their type. */
+/** Attaches bytes without a name, under a name that fits their type. */
 export function attachBytes(stem: string, content: Buffer): Attachment {
   const { mediaType } = fileAttachment('', content)
   return fileAttachment(`${stem}.${extensionOf(mediaType)}`, content)

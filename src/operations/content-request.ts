@@ -15,7 +15,7 @@ export function contentRequest(fields: Pick<TextRequest, 'model' | 'body' | 'ans
     ...fields,
     command: 'generate',
     path: endpoint.path.replace('{model}', modelSegment(fields.model)),
-    // Without it the reply is one JSON array (wire notes, section 1); the gateway may ignore it.
+    // Without `alt=sse` the reply is one JSON array (wire notes, section 1); the gateway may ignore it.
     query: { alt: 'sse' },
     streamed: true,
     warnings: [],
@@ -23,7 +23,7 @@ export function contentRequest(fields: Pick<TextRequest, 'model' | 'body' | 'ans
   }
 }
 
-/** Adds the user's message with its attachments, which stand before the text as the public documents advise. */
+/** Adds the user's message, with attachments before the text as the public documents recommend. */
 export function addMessage(body: Body, attachments: readonly Attachment[], prompt: string | undefined): void {
   const parts = [...attachments.map(attachmentPart), ...(prompt === undefined ? [] : [{ text: prompt }])]
   if (parts.length === 0) return
@@ -44,7 +44,7 @@ export interface SafetySetting {
   readonly threshold: string
 }
 
-/** Adds safety settings; one that is there already for the same category gives way. */
+/** Adds safety settings, replacing existing ones for the same category. */
 export function addSafety(body: Body, settings: readonly SafetySetting[]): void {
   const given = new Set<unknown>(settings.map(({ category }) => category))
   const before = body['safetySettings']

@@ -9,7 +9,7 @@ import type { AnswerSchema } from './answer-schema.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
 import { createImageSaver, type ImageData, type ImageSaver } from './text-images.ts'
 
-/** A text request that has been checked; what the two text styles differ in. */
+/** A validated text request, of either style. */
 export interface TextRequest {
   readonly command: 'generate' | 'respond'
   readonly model: string
@@ -18,18 +18,18 @@ export interface TextRequest {
   readonly query?: Readonly<Record<string, string>>
   readonly body: Body
   readonly streamed: boolean
-  /** What the answer must match. */
+  /** The schema that the answer must match. */
   readonly answerSchema?: AnswerSchema | undefined
   readonly warnings: readonly string[]
   readonly createDecoder: (options: DecoderOptions) => TextDecoder
 }
 
 interface TextPlan {
-  /** Where images inside the reply are saved. */
+  /** The folder for images in the reply. */
   readonly folder: string
-  /** Whether the document is to hold the whole text and the gateway's own response: that costs memory. */
+  /** Whether the document contains the whole text and the gateway's own response, which takes memory. */
   readonly keepsResponse: boolean
-  /** Whether an answer that the token limit cut is a failure. */
+  /** Whether an answer cut short by the token limit is a failure. */
   readonly strict: boolean
 }
 
@@ -42,7 +42,7 @@ export function textGatewayRequest(
   return jsonRequest(gateway, path, { kind: 'text', query, body, streamed, idempotencyKey })
 }
 
-/** Generates text, of either style (specification, endpoints 1 and 2). The words are events, as they come. */
+/** Generates text, of either style (specification, endpoints 1 and 2). Text is emitted as events while it arrives. */
 export async function generateText(
   call: Call,
   request: TextRequest,
@@ -58,7 +58,7 @@ export async function generateText(
     warnings.push(message)
     listener.event({ type: 'warning-add', message })
   }
-  // Most replies hold no image.
+  // Loaded on demand: most replies contain no image.
   let images: ImageSaver | undefined
   const saveImage = (image: ImageData) => {
     images ??= createImageSaver(call, {
@@ -115,7 +115,7 @@ export async function generateText(
     return undefined
   }
   return settle(call, work, document, (error) => {
-    // What cannot be written has been generated all the same.
+    // A failed write does not change that the answer was generated, and billed.
     const known = hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error
     return requestId === null || known instanceof UsageError
       ? known
@@ -123,7 +123,7 @@ export async function generateText(
   })
 }
 
-/** Whether a reply is more than its images. */
+/** Whether a reply contains anything besides images. */
 function hasWords(decoder: TextDecoder): boolean {
   const { candidates, tool_calls: calls } = decoder.result()
   return calls.length > 0 || candidates.some(({ text }) => text !== '')

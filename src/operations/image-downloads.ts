@@ -14,8 +14,8 @@ import {
 import type { ImageWriters } from './image-writers.ts'
 
 /**
- * Downloads every result at once: its address lives only for a while. One that cannot be had does not keep the others;
- * its address is reported, for it has been paid for.
+ * Downloads all results immediately, since their URLs expire soon. A failed download does not stop the others; its URL
+ * is reported, because the image has been paid for.
  * @throws ModelgateError when no image at all was saved
  */
 export async function downloadImages(
@@ -42,7 +42,7 @@ export async function downloadImages(
     reportFiles(results, index)
   }
   const [first] = failures
-  // Nothing at all was saved: then the first failure is that of the operation.
+  // Nothing was saved: then the first failure is that of the operation.
   if (first !== undefined && results.saved.size === 0) {
     const [address, ...others] = failures.flatMap(({ image }) => addressOf(image) ?? [])
     const hints = [
@@ -54,15 +54,14 @@ export async function downloadImages(
   }
   for (const { image, error } of failures) {
     const address = addressOf(image)
-    // One of several has only its message.
+    // One failure of several is reported by its message only.
     const message = address === undefined ? error.message : `${asSentence(error.message)} ${address}`
     failImage(results, image.index, error.amend({ message }))
   }
 }
 
 /**
- * A signal that came when images had been made: these have been paid for, and the addresses of those that were not
- * fetched are all that is left of them.
+ * Adds the URLs of images that have not been downloaded to an interrupt: the images have been paid for.
  * @param error the reason of the abort
  */
 export function withAddresses(error: unknown, results: ImageResults): unknown {
@@ -75,7 +74,9 @@ export function withAddresses(error: unknown, results: ImageResults): unknown {
   return error.amend({ phase: error.facts.phase ?? 'result', billed: 'yes', hint })
 }
 
-/** The image has been made. To run the command again would make, and bill, another one. */
+/**
+ * Marks the error as billed and removes hints to run the command again: that would generate, and bill, another image.
+ */
 function downloadError({ trace }: Gateway, error: unknown): ModelgateError {
   const known = asModelgateError(error, trace !== undefined)
   if (known.exit === 'bug') return known
@@ -87,12 +88,12 @@ function downloadError({ trace }: Gateway, error: unknown): ModelgateError {
   })
 }
 
-/** Other hints are for a request that made nothing: they say to change it, or to run it again. */
+/** Other hints suggest to change the request or to run it again, which does not help here. */
 function hintApplies({ exit, code }: ModelgateError): boolean {
   return exit === 'io' || exit === 'key' || code === 'url_expired' || code === 'url_refused'
 }
 
-/** Where an image is that has been made; one that its address holds itself is nowhere else. */
+/** A hint with the URL of an image; undefined for a data URL, which has no address to fetch it from. */
 function addressOf({ url }: RemoteImage): string | undefined {
   return url.startsWith('data:') ? undefined : `The image has been made; its address is ${url}`
 }

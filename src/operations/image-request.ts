@@ -18,49 +18,49 @@ import type { ProblemList } from '../problems.ts'
 import { sourceProblems, type ImageSource } from './image-sources.ts'
 import type { Body } from './operation.ts'
 
-/** A request for images that has been checked. */
+/** A validated request for images. */
 export interface ImageRequest {
   readonly command: 'image create' | 'image edit'
-  /** The one that is asked for, or that the gateway takes when the body names none. */
+  /** The requested model, or the gateway's default. */
   readonly model: string
   readonly body: Body
   readonly prompt: string
   readonly images: readonly ImageSource[]
   readonly mask: ImageSource | undefined
   readonly streamed: boolean
-  /** What the files are called. */
+  /** The names of the files. */
   readonly outputs: OutputPlan
-  /** The numbers of the images to make, from 1: fewer than asked for with `skipExisting`. */
+  /** The numbers of the images to generate, from 1: with `skipExisting` only those that do not exist. */
   readonly wanted: readonly number[]
-  /** Images that are there already (`skipExisting`). */
+  /** Existing images (`skipExisting`). */
   readonly existing: readonly ExistingImage[]
   readonly warnings: readonly string[]
 }
 
-/** An image that is there already. */
+/** An existing image. */
 interface ExistingImage {
   /** From 1. */
   readonly index: number
   readonly file: SavedImage
 }
 
-/** What becomes of the images. */
+/** How the images are saved. */
 export interface ImagePlan {
-  /** What the files are called: a name, a folder, a template, or `-` for standard output. */
+  /** A name, a folder, a template, or `-` for standard output. */
   readonly output: string | undefined
   /** The folder for files that `output` does not name. */
   readonly folder: string | undefined
   /** Whether existing files are replaced. */
   readonly force: boolean
-  /** Whether only images are made whose files are not there yet. */
+  /** Whether images whose files exist are skipped. */
   readonly skipExisting: boolean
-  /** Whether images are saved; else their URLs are reported. */
+  /** Whether images are saved; otherwise their URLs are reported. */
   readonly download: boolean
   /** Whether previews are kept beside the image. */
   readonly savePartials: boolean
   /** Whether a record is written beside each image. */
   readonly sidecar: boolean
-  /** Whether fewer images than were asked for are a failure. */
+  /** Whether fewer images than requested are a failure. */
   readonly strict: boolean
   /** Whether results are fetched from private addresses, too. */
   readonly allowPrivateUrls: boolean
@@ -72,15 +72,14 @@ interface ImageRequestParts extends Pick<
 > {
   /** Undefined for a model of no known family. */
   readonly family: FamilyId | undefined
-  /** Whether the sources are held against the documented limits. */
+  /** Whether the sources are checked against the documented limits. */
   readonly validate: boolean
 }
 
 const endpoints = { 'image create': imageCreateEndpoint, 'image edit': imageEditEndpoint } as const
 
 /**
- * A request from a checked body. Checks its sources and the files that it will make; what is wrong with them goes to the
- * list of problems.
+ * Creates a request from a validated body. Checks its sources and output files, and adds their problems to the list.
  */
 export async function imageRequest(
   context: FileContext,
@@ -139,20 +138,20 @@ function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
 }
 
-/** What was not checked need not be a number of images at all. */
+/** An unvalidated body may contain any value here. */
 function countOf({ n }: Body): number {
   return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), maxPlannedNames) : 1
 }
 
-/** The extension that the answer will most likely have; the bytes decide in the end. */
+/** The expected extension; the actual one depends on the bytes received. */
 function extensionFor(body: Body): string {
   const format = body['output_format']
   return format === 'jpeg' ? 'jpg' : typeof format === 'string' ? format : 'png'
 }
 
 /**
- * Looks at an image that is there already. Gives a problem for what is no whole image: to make it would be to overwrite
- * it; to skip it, to say that all is well.
+ * Reads an existing image. Returns a problem for an incomplete image, which no run of this command created: generating
+ * it would overwrite the file, skipping it would report success.
  */
 async function readExisting(context: FileContext, path: string): Promise<SavedImage | FileError> {
   const problem = (code: string, message: string) =>
@@ -173,7 +172,7 @@ async function readExisting(context: FileContext, path: string): Promise<SavedIm
   return { ...found.file, revised_prompt: null }
 }
 
-/** A part of a form: a text, or a file that is named by where it comes from. */
+/** A part of a form: a value, or a file identified by its source. */
 export type ImagePart =
   | { readonly name: string; readonly value: string }
   | {
@@ -184,13 +183,13 @@ export type ImagePart =
       readonly bytes: number
     }
 
-/** Uploads shorter than this need no progress. */
+/** Smaller uploads need no progress. */
 const progressFromBytes = 1_000_000
 
 /**
- * The request as it goes over the wire: JSON for a creation, multipart for an edit (specification, endpoints 4 and 6).
- * `content` is the same for a person to read.
- * @param onProgress is told how much of a large upload has been sent
+ * Builds the HTTP request: JSON for a creation, multipart for an edit (specification, endpoints 4 and 6). `content` is
+ * a readable form of it.
+ * @param onProgress is called with how much of a large upload has been sent
  */
 export function imageGatewayRequest(
   { baseUrl, clock }: Gateway,
@@ -251,7 +250,7 @@ function form({ body, images, mask }: ImageRequest) {
   return { ...multipartBody([...fields, ...parts]), content: { parts: [...fields, ...shown] } }
 }
 
-/** Counts what has been handed over. A request that is sent again starts anew. */
+/** Counts the bytes sent. A retry starts from zero. */
 function withProgress(body: RequestBody, report: (sent: number, total: number) => void): RequestBody {
   return {
     length: body.length,

@@ -11,36 +11,36 @@ import { readResponseUsage } from '../gateway/responses/transcript.ts'
 import type { ImageRequest } from './image-request.ts'
 import type { Call } from './operation.ts'
 
-/** A result that the gateway gives by its address. */
+/** A result that the gateway returned as a URL. */
 export interface RemoteImage {
   /** Number of the image, from 1. */
   readonly index: number
   readonly url: string
 }
 
-/** What has become of the images of one request so far. Images are numbered from 1, as their files are. */
+/** The results of a request so far. Images are numbered from 1, like their files. */
 export interface ImageResults {
   readonly clock: Clock
   readonly listener: Call['listener']
   readonly request: ImageRequest
   requestId: string | null
   hasReplied: boolean
-  /** How many images the reply holds or names, also those that are not kept. */
+  /** How many images or URLs the reply contains, including those that are not kept. */
   total: number
-  /** What the reply says of images that have come whole, by their positions. */
+  /** What the reply says about complete images, by position. */
   received: readonly ReceivedImage[]
   reply: ImageReply | undefined
   readonly files: Map<number, Omit<SavedImage, 'revised_prompt'>>
-  /** The images that went where they belong, standard output among these places. */
+  /** The images written to their targets, including standard output. */
   readonly saved: Set<number>
   readonly partials: SavedFile[]
   readonly remote: RemoteImage[]
   readonly links: ImageLink[]
   readonly failures: ImageFailure[]
-  /** Why images are in the rescue folder instead of where they belong; each is a failure, too. */
+  /** Why images were saved in the rescue folder; each is also a failure. */
   readonly rescued: FileError[]
   readonly warnings: string[]
-  /** Those whose file has been reported. */
+  /** The numbers of images whose file has been reported. */
   readonly reported: Set<number>
 }
 
@@ -69,14 +69,14 @@ export function createImageResults(
   }
 }
 
-/** The number of the image at a position of the reply, which may hold more than were asked for. */
+/** The number of the image at a position of the reply, which may contain more than were requested. */
 export function numberAt({ wanted }: ImageRequest, position: number): number {
   return wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
 }
 
 /**
- * As many as were asked for, or as one request can make. More than was asked for may have been paid for; but no gateway
- * is to fill a folder.
+ * How many images to keep: as many as were requested, or as one request can produce. Extra images may have been
+ * billed, but no gateway may fill a folder.
  */
 export function maxKept({ wanted }: ImageRequest): number {
   return Math.max(wanted.length, maxImages)
@@ -98,20 +98,20 @@ export function failImage(
   { code, message, facts }: ModelgateError,
 ): void {
   const { listener, request, failures } = results
-  // More than was asked for is not missed.
+  // Extra images are not missing.
   if (!request.wanted.includes(index)) return warn(results, message)
   const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
   failures.push(failure)
-  // Of the only one the error of the operation tells.
+  // A single image is reported by the error of the operation.
   if (request.wanted.length > 1 || failure.rescued === null) listener.event({ type: 'image-fail', failure })
 }
 
-/** Whether it is known what became of an image. */
+/** Whether the outcome of an image is known. */
 export function isSettled({ saved, links, failures }: ImageResults, index: number): boolean {
   return saved.has(index) || [...links, ...failures].some((known) => known.index === index)
 }
 
-/** A result that stays where it is. */
+/** Adds a result that is not downloaded. */
 export function addLink({ clock, links }: ImageResults, { index, url }: RemoteImage): ImageLink {
   const expires_at = Math.floor(clock.now() / 1000) + urlLifetimeMinutes * 60
   const link = { index, url, expires_at }
@@ -119,7 +119,7 @@ export function addLink({ clock, links }: ImageResults, { index, url }: RemoteIm
   return link
 }
 
-/** The images that this request made. */
+/** The images that this request produced. */
 export function madeImages({ files, received, request }: ImageResults): (readonly [number, SavedImage])[] {
   return [...files].map(([index, file]) => {
     const item = received.find((image) => numberAt(request, image.index) === index)
@@ -127,7 +127,7 @@ export function madeImages({ files, received, request }: ImageResults): (readonl
   })
 }
 
-/** The images that were made and those that had been there before, in order. */
+/** New and existing images, in order. */
 function allImages(results: ImageResults): (readonly [number, SavedImage])[] {
   const existing = results.request.existing.map(({ index, file }) => [index, file] as const)
   return [...existing, ...madeImages(results)].sort(([a], [b]) => a - b)
@@ -135,7 +135,7 @@ function allImages(results: ImageResults): (readonly [number, SavedImage])[] {
 
 /**
  * Reports the files that have not been reported yet.
- * @param last number of the last image to report, while others are still to come
+ * @param last number of the last image to report, if more are expected
  */
 export function reportFiles(results: ImageResults, last = Infinity): void {
   for (const [index, file] of allImages(results)) {

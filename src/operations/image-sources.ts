@@ -11,35 +11,35 @@ import { download } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { fileChunks } from '../gateway/multipart.ts'
 
-/** What a picture is given as. */
+/** The input of a picture. */
 export interface SourceInput {
   /** The field of the request. */
   readonly field: 'image' | 'mask'
-  /** What messages call it: `--image`. */
+  /** Its name in messages: `--image`. */
   readonly name: string
 }
 
-/** A picture that will be uploaded, known by its own first bytes. */
+/** A picture to upload, identified by its first bytes. */
 export interface ImageSource extends SourceInput {
-  /** As it was given: a path, a URL, or `-`. */
+  /** As given: a path, a URL, or `-`. */
   readonly label: string
   readonly fileName: string
   readonly bytes: number
   readonly mediaType: string
-  /** Undefined for what is no picture that is known here. */
+  /** Undefined if it is not a known image format. */
   readonly info: ImageInfo | undefined
   /** The bytes, from the beginning. */
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 }
 
-/** More than any family takes: what is larger is refused before it is looked at. */
+/** More than any family accepts: larger input is rejected without being read. */
 const maxSourceBytes = 1024 * 1024 * 1024
-/** A picture by URL is held in memory until it is sent; no family takes a larger one. */
+/** A picture from a URL is kept in memory until it is sent; no family accepts a larger one. */
 const maxFetchedBytes = sourceLimits['image-model-a'].below
 const maxShownUrl = 200
 const maxShownLabel = 100
 
-/** Whether a source is not a file but what an address holds. */
+/** Whether a source is a URL rather than a file. */
 export function isUrl(location: string): boolean {
   return /^(?:https?|data):/i.test(location)
 }
@@ -63,7 +63,7 @@ export async function readImageFile(
 
 /**
  * Fetches a picture by its URL, under the same rules as result URLs: no key to another origin, no private address.
- * @throws UsageError naming the input as long as another address would help
+ * @throws UsageError naming the input if another URL would help
  */
 export async function fetchImage(
   gateway: Gateway,
@@ -79,14 +79,14 @@ export async function fetchImage(
       if (!(error instanceof ModelgateError) || gateway.signal.aborted) throw error
       const exit = error.exit === 'contract' || error.exit === 'rejected' ? 'usage' : error.exit
       const message = `${nameOf({ ...input, label })}: ${error.message}`
-      // Hints are about requests to the gateway.
+      // The hints are about requests to the gateway, so they are dropped.
       throw error.amend({ exit, message, phase: 'input', hint: null })
     },
   )
   return imageFromBytes(input, label, 'image', Buffer.concat(chunks))
 }
 
-/** Without a password, a signature, or the content itself: messages and records are read by others. */
+/** Without password, signature or inline content: messages and records may be read by others. */
 function urlLabel(url: string): string {
   const parsed = URL.parse(url)
   if (parsed === null) return url.slice(0, maxShownUrl)
@@ -94,7 +94,7 @@ function urlLabel(url: string): string {
   return `${parsed.origin}${parsed.pathname}`
 }
 
-/** @param stem of the file name that is sent along; the bytes decide about its extension */
+/** @param stem of the file name to send; its extension is determined by the bytes */
 export function imageFromBytes(
   input: SourceInput,
   label: string,
@@ -125,9 +125,9 @@ function mediaTypeOf(head: Uint8Array): string {
 }
 
 /**
- * What is wrong with the pictures of an edit (specification, Limits), each a sentence naming the input.
- * Type, dimensions and transparency come from the files' own bytes, never from their names.
- * @param family undefined for a model of no known family: then only the rules for every model hold
+ * Finds the problems with the pictures of an edit (specification, Limits), each a sentence naming the input. Type,
+ * dimensions and transparency are read from the files' bytes, never derived from names.
+ * @param family undefined for a model of no known family: then only the rules for every model apply
  */
 export async function sourceProblems(
   images: readonly ImageSource[],
@@ -186,7 +186,9 @@ async function maskProblems(mask: ImageSource, first: ImageSource | undefined): 
   ]
 }
 
-/** A mask has to be a valid PNG, and is small enough to be read for that; one that is too large is refused anyway. */
+/**
+ * A mask must be a valid PNG and is small enough to be read for that check; one that is too large is rejected anyway.
+ */
 async function truncationProblem(mask: ImageSource): Promise<string[]> {
   if (mask.bytes >= maskLimits.below) return []
   const container = readContainer('png')

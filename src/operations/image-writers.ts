@@ -11,7 +11,7 @@ import type { ImagePlan } from './image-request.ts'
 import { failImage, maxKept, numberAt, reportFiles, warn, type ImageResults } from './image-results.ts'
 import type { Call } from './operation.ts'
 
-/** Shows images as they come to whoever watches. */
+/** Shows images as they arrive. */
 export interface ImageViewer {
   show(image: ShownImage): Promise<void>
 }
@@ -19,13 +19,13 @@ export interface ImageViewer {
 export type ShownImage = {
   /** Number of the image, from 1. */
   readonly index: number
-  /** Which preview of it this is, from 0; null for the image itself. */
+  /** Number of the preview, from 0; null for the image itself. */
   readonly partial: number | null
-  /** How many images were asked for. */
+  /** How many images were requested. */
   readonly count: number
 } & ({ readonly path: string } | { readonly bytes: Uint8Array })
 
-/** Where the images of one reply are written. */
+/** Writes the images of one reply. */
 export interface ImageWriters {
   readonly receiver: ImageReceiver
   /** A writer for an image that is downloaded. */
@@ -35,7 +35,7 @@ export interface ImageWriters {
 /** A writer that can look at what has come, so that a download can be tried again. */
 type DownloadWriter = ImageWriter & DownloadSink
 
-/** Nothing gets its final name before it has come whole and has been looked at. */
+/** An image gets its final name only after it has been received completely and verified. */
 export function createImageWriters(
   { context, gateway, listener, redactor, rescueFolder }: Call,
   results: ImageResults,
@@ -56,12 +56,12 @@ export function createImageWriters(
       force,
       rescueFolder,
       renamed(planned, saved) {
-        // A name that nobody asked for may as well be another.
+        // A generated name may be replaced without a warning.
         if (!outputs.isAutomatic) warn(results, `${planned} was taken meanwhile; the image is in ${saved}.`)
       },
     })
 
-  /** A writer for a whole image. With `-o -` there is no path to report. */
+  /** Opens a writer for a whole image. With `-o -` there is no path to report. */
   const openImage = (index: number): DownloadWriter => {
     const toStream = outputs.toStandardOutput
     const file = toStream ? streamMedia(context, imageKind, { rescueFolder }) : openFile(index)
@@ -80,7 +80,7 @@ export function createImageWriters(
     })
   }
 
-  /** A preview that is kept beside the image, as NAME-partial-0. */
+  /** Saves a preview beside the image, as NAME-partial-0. */
   const openPartial = (index: number, partial: number): ImageWriter => {
     const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
     const writer = asWriter(file, async ({ path, bytes, sha256, mime_type }) => {
@@ -101,7 +101,7 @@ export function createImageWriters(
     return bestEffort(checked, ({ message }) => warn(results, `Preview ${partial} is not kept: ${message}`))
   }
 
-  /** A preview that is only shown. */
+  /** Shows a preview without saving it. */
   const showPartial = (index: number, partial: number): ImageWriter => {
     const chunks: Uint8Array[] = []
     return {
@@ -114,7 +114,7 @@ export function createImageWriters(
     }
   }
 
-  /** Two images on standard output would be none; and a reply of any number of them is not to fill the folder. */
+  /** Several images on standard output would be unusable, and a reply must not fill the folder. */
   const isLeftOut = (position: number) => {
     results.total = Math.max(results.total, position + 1)
     if (position >= kept) return true
@@ -137,13 +137,13 @@ export function createImageWriters(
       return isKept ? openPartial(index, partial) : showPartial(index, partial)
     },
     async flush() {
-      // With -o - nothing but the image is on standard output, whose writer waits for it.
+      // With -o - the writer of the image already waits for standard output.
       if (!outputs.toStandardOutput) await listener.flush()
     },
     async received(image) {
       results.received = [...results.received, image]
       const number = numberAt(request, image.index)
-      // Those before it that have to be fetched are reported first.
+      // Wait until earlier images, which may still be downloading, have been reported.
       if (results.remote.every(({ index }) => index > number)) reportFiles(results, number)
     },
     url({ index: position, url }) {

@@ -13,14 +13,14 @@ import type { Redactor } from './operation.ts'
 import { videoCount } from './video-request.ts'
 import { changeOf } from './video-run.ts'
 
-/** A job by what it is called on the gateway, with what this machine has on record. */
+/** A job by its id on the gateway, with its record on this machine. */
 export interface NamedJob {
   readonly id: string
   readonly kind: JobKind
   readonly stored: StoredJob | undefined
 }
 
-/** The gateway that is asked for jobs. */
+/** The gateway that jobs are looked up on. */
 export interface JobGateway {
   readonly isSandbox: boolean
   /** Undefined when none is configured. */
@@ -28,8 +28,8 @@ export interface JobGateway {
 }
 
 /**
- * The jobs of this machine, below its state folder.
- * @param redactor what is put on record goes through it
+ * Opens the store of jobs on this machine.
+ * @param redactor removes secrets from records
  */
 export function openJobs(
   { clock }: Pick<Context, 'clock'>,
@@ -43,18 +43,18 @@ export function openJobs(
 }
 
 /**
- * The job that is meant by an id, or the beginning of one. One that is not on record is taken as it is: a name with
- * slashes is an operation's.
- * @throws UsageError for an ambiguous beginning, a name that is no path, and a job of another gateway
+ * Finds a job by its id or the beginning of it. An unrecorded id is used as it is: a name with slashes is an
+ * operation's.
+ * @throws UsageError for an ambiguous beginning, an invalid path, or a job of another gateway
  */
 export async function findJob(store: JobStore, text: string, gateway: JobGateway): Promise<NamedJob> {
   const found = await store.find(text)
   if (found !== undefined) return namedJob(found, gateway)
-  // What relays call videos may be base64, slashes and all (quirk 21).
+  // Video ids of relays may be base64, including slashes (quirk 21).
   if (!text.includes('/') || /^(video|task)_/.test(text)) {
     return { id: text, kind: 'video', stored: undefined }
   }
-  // A remix goes by the last part alone: the name is checked whole here.
+  // A remix uses only the last part, so check the whole name here.
   operationPath(text)
   return { id: text, kind: 'operation', stored: undefined }
 }
@@ -95,16 +95,19 @@ function namedJob(stored: StoredJob, { isSandbox, baseUrl }: JobGateway): NamedJ
 /** A job whose outcome is still unknown after this many days is unlikely to be resolved. */
 export const unknownJobDays = 7
 
-/** Whether nothing is lost with the record: no result is left to be fetched, and none is to come. @param now Unix seconds */
+/**
+ * Whether the record can be deleted without loss: there is no result to fetch, and none will follow. @param now Unix
+ * seconds
+ */
 export function isPrunable(record: JobRecord, now: number): boolean {
   const { state, files, result, request, checked_at, created_at } = record
   if (state === 'failed' || isExpired(record, now)) return true
-  // A result is on record once all of its videos are saved.
+  // `result` is set once all videos have been saved.
   if (state === 'completed') return result !== undefined || files.length >= videoCount(request)
   return now - (checked_at ?? created_at) > unknownJobDays * 86_400
 }
 
-/** The jobs that have not ended and are of the gateway that is asked, and a warning for those of each other one. */
+/** The jobs of this gateway that have not ended, and a warning for the jobs of each other gateway. */
 export function jobsToRefresh(
   jobs: readonly StoredJob[],
   { isSandbox, baseUrl }: JobGateway,
@@ -141,11 +144,11 @@ function counted({ length }: readonly StoredJob[]): string {
   return length === 1 ? '1 job is' : `${length} jobs are`
 }
 
-/** So many jobs are asked for at once. */
+/** How many jobs are looked up concurrently. */
 const atOnce = 4
 
 /**
- * Looks jobs up, and puts on record what comes.
+ * Looks up jobs and updates their records.
  * @returns a warning for each look-up that failed
  * @throws the reason of the signal
  */

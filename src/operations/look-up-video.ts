@@ -21,13 +21,13 @@ import {
 } from './video-run.ts'
 
 export interface LookUpPlan {
-  /** Whether a job that failed, or is still running, is a failure of the look-up. */
+  /** Whether a job that failed or is still running makes the command fail. */
   readonly reportsState: boolean
   /** The command that waits for a job, for hints. */
   readonly resume: (id: string) => string
 }
 
-/** Looks a job up, once. */
+/** Looks up a job, once. */
 export async function lookUpVideo(
   call: Call,
   command: VideoDocument['command'],
@@ -57,8 +57,8 @@ export async function lookUpVideo(
 }
 
 /**
- * What became of asking for a job that the gateway has forgotten, or whose videos have expired: the same error, with
- * what this machine knows. The last known state is reported, where nothing else is.
+ * The error for a job that the gateway no longer has, or whose videos have expired, with what this machine knows about
+ * it. The last known state is reported if there is nothing else.
  */
 export async function withRecordedFacts(
   error: ModelgateError,
@@ -86,7 +86,7 @@ function lastState(state: VideoState, record: JobRecord): string {
   return `When it was last heard of${when}, it was ${formatState({ state, status, progress })}${until}.`
 }
 
-/** Where the videos have been saved, as sentences. */
+/** Sentences that say where the videos were saved. */
 function savedFilesOf({ files }: JobRecord): Promise<string[]> {
   return Promise.all(
     files.map(async (path) => {

@@ -21,7 +21,7 @@ import {
 import { createImageWriters, type ImageViewer, type ImageWriters } from './image-writers.ts'
 import { countMismatch, settle, type Call, type Outcome } from './operation.ts'
 
-/** Makes images (specification, endpoints 4 and 6), and saves every one that the reply gives, or names. */
+/** Generates images (specification, endpoints 4 and 6) and saves every image or URL in the reply. */
 export async function makeImages(
   call: Call,
   request: ImageRequest,
@@ -34,7 +34,7 @@ export async function makeImages(
   const work = async () => {
     startImages(results)
     for (const message of request.warnings) warn(results, message)
-    // Before the images come: these may replace what was sent along.
+    // Now, because the new images may replace the source files.
     const inputs = plan.sidecar ? await digestSources(request) : []
     const broken = await receive(call, results, writers)
     if (broken !== undefined && gateway.signal.aborted) throw withAddresses(broken, results)
@@ -62,7 +62,7 @@ export async function makeImages(
   )
 }
 
-/** All images of a request are there already (`skipExisting`): sends nothing. */
+/** Handles a request whose images all exist (`skipExisting`): sends nothing. */
 export function takeExistingImages(
   call: Pick<Call, 'context' | 'listener'>,
   request: ImageRequest,
@@ -79,11 +79,11 @@ export function takeExistingImages(
 /** Takes the bytes of a reply. */
 interface ReplySink {
   write(chunk: Uint8Array): Promise<void>
-  /** No more bytes come. @throws FileError for what could not be written, and is elsewhere */
+  /** Ends the reply. @throws FileError for output that could not be written, and was saved elsewhere */
   commit(): Promise<void>
 }
 
-/** Passes on the reply as it comes, whatever is in it. Saves nothing. */
+/** Passes on the reply unchanged. Saves nothing. */
 export async function relayImages(
   call: Call,
   request: ImageRequest,
@@ -95,7 +95,7 @@ export async function relayImages(
       replied: (id) => (results.requestId = id),
       pass: (chunk) => sink.write(chunk),
     }).catch(async (error: unknown) => {
-      // What went wrong first is the news.
+      // The first error is the one to report.
       await sink.commit().catch(({ message }: Error) => warn(results, message))
       throw error
     })
@@ -116,7 +116,7 @@ function wireRequest({ gateway, listener }: Call, request: ImageRequest) {
   }).request
 }
 
-/** @returns why the reply broke off; what had come by then is among the results */
+/** @returns why the reply broke off; earlier images are among the results */
 async function receive(
   call: Call,
   results: ImageResults,
@@ -142,8 +142,8 @@ function listLinks(results: ImageResults): void {
 }
 
 /**
- * The reply broke off, or said that something went wrong, when a part of the images had come.
- * @throws the error, unless it only says why the others are missing: an unknown outcome is no failed image
+ * Handles a reply that broke off or reported an error after some of the images had arrived.
+ * @throws the error, unless it only explains why the others are missing: an unknown outcome is not a failed image
  */
 function failMissing(results: ImageResults, error: ModelgateError): void {
   const { wanted } = results.request
@@ -153,7 +153,7 @@ function failMissing(results: ImageResults, error: ModelgateError): void {
   for (const index of missing) failImage(results, index, error)
 }
 
-/** @throws the first error when no image is where it belongs: then it is that of the operation */
+/** @throws the first error if no image was saved: it is then the error of the operation */
 function throwRescued({ rescued, saved, links }: ImageResults): void {
   const [first] = rescued
   if (first === undefined || saved.size + links.length > 0) return
@@ -170,7 +170,7 @@ function someFailed({ failures, request }: ImageResults): ModelgateError {
   })
 }
 
-/** Fewer images than were asked for are a result, and worth a word. */
+/** Fewer images than requested are a result with a warning. */
 function checkCount(results: ImageResults, strict: boolean): void {
   const { saved, links, request } = results
   const [received, requested] = [saved.size + links.length, request.wanted.length]
@@ -192,7 +192,7 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
   return error.amend({ exit: 'io', phase: 'output', billed: 'yes' })
 }
 
-/** What the pictures that go along are. */
+/** Describes the input pictures for the record. */
 function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
   const sources = [...images, ...(mask === undefined ? [] : [mask])]
   return Promise.all(
@@ -205,8 +205,8 @@ function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
 }
 
 /**
- * Writes how each image was made beside it: enough to make it again, and to know it again. A record that cannot be
- * written is a warning: the image is there.
+ * Writes a record beside each image: how it was generated, and a digest to identify it. A record that cannot be
+ * written is a warning: the image has been saved.
  */
 async function writeSidecars(
   { context, redactor }: Call,

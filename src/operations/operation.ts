@@ -6,42 +6,42 @@ import type { Gateway } from '../gateway/gateway.ts'
 /** A request body in the contract's own names. */
 export type Body = Record<string, unknown>
 
-/** Who is told what happens while an operation runs: a renderer of the command line, a log, a board of many jobs. */
+/** Receives the events of an operation: a renderer of the command line, a log, a dashboard. */
 export interface Listener {
   event(event: OutputEvent): void
   /** Waits for a slow reader. Called once for every chunk from the network. */
   flush(): Promise<void>
-  /** The gateway's own JSON as it came, for a listener that wants it: one document, or one event of a stream. */
+  /** The gateway's own JSON as received, for a listener that wants it: one document, or one event of a stream. */
   readonly raw?: ((text: string) => void) | undefined
 }
 
-/** Takes secrets out of what the gateway sent, before it becomes a part of a file name or of a record. */
+/** Removes secrets from the gateway's text before it is used in a file name or a record. */
 export interface Redactor {
   text(text: string): string
   document(json: string): string
 }
 
 /**
- * What an operation takes of the process: the working directory, the platform, time, and the signal that ends it. It
- * neither asks nor reads, and has no environment; standard output takes the bytes of `-o -`, and nothing else.
+ * What an operation uses of the process: the working directory, the platform, time, and the signal that ends it. It has
+ * neither input nor environment; standard output is only for the bytes of `-o -`.
  */
 export type OperationContext = StreamContext
 
-/** What every operation works with. It knows nothing of flags, terminals or exit codes. */
+/** The dependencies of every operation. It does not know flags, terminals or exit codes. */
 export interface Call {
   readonly context: OperationContext
   readonly gateway: Gateway
   readonly listener: Listener
   readonly redactor: Redactor
-  /** Where a result goes that has been paid for and cannot be written where it belongs. */
+  /** The folder for results that were paid for but cannot be written to their target. */
   readonly rescueFolder: string | undefined
-  /** Whether a request that may cost money has gone out. */
+  /** Whether a request that may cost money has been sent. */
   hasSent(): boolean
 }
 
 /**
- * How an operation came out. `ended`: the document is complete, and lists the items that failed; `failure` is what
- * these amount to. `failed`: the operation broke off, and the document holds what had come by then.
+ * The outcome of an operation. `ended`: the document is complete and lists the items that failed; `failure` is the
+ * error for them. `failed`: the operation broke off; the document contains what had arrived.
  */
 export type Outcome<Document extends OutputDocument> =
   | { readonly kind: 'ended'; readonly document: Document; readonly failure?: ModelgateError | undefined }
@@ -64,23 +64,23 @@ export async function settle<Document extends OutputDocument>(
     return { kind: 'ended', document: document()!, failure }
   } catch (thrown) {
     const error = asModelgateError(thrown, gateway.trace !== undefined)
-    // A bug cannot have cost anything before a request went out. Other errors know that themselves.
+    // A bug before a request was sent cost nothing. Other errors have that fact themselves.
     const known =
       error.exit === 'bug' ? error.amend({ billed: hasSent() ? 'maybe' : 'no', ...error.facts }) : error
     return { kind: 'failed', error: await amend(known), document: document() }
   }
 }
 
-/** Adds entries to a list of a body. What is there and is no list is kept, for the check to judge. */
+/** Appends entries to a list in a body. A value that is not a list is kept, for the contract check to report. */
 export function appendEntries(body: Body, name: string, entries: readonly unknown[]): void {
   const before = body[name] ?? []
   body[name] = [...(Array.isArray(before) ? (before as unknown[]) : [before]), ...entries]
 }
 
 /**
- * How many results came of those that were asked for, as a sentence (fault E37).
- * @param requested undefined when nobody knows
- * @param kept how many of them are kept, where that is not all
+ * How many results were received and requested, as a sentence (fault E37).
+ * @param requested undefined if unknown
+ * @param kept how many of them are kept, if not all
  */
 export function countMismatch(
   received: number,

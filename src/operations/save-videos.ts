@@ -24,26 +24,26 @@ import {
   type VideoRun,
 } from './video-run.ts'
 
-/** Where the videos of a job go, and what becomes of those that are there already. */
+/** Where to save the videos of a job, and what to do about existing ones. */
 export interface SavePlan {
   readonly output: OutputPlan
   /** Replace existing files. */
   readonly force: boolean
-  /** Fetch also the videos that have been saved before. */
+  /** Also fetch videos that were saved earlier. */
   readonly refetch: boolean
-  /** The videos go somewhere else than the record says, which keeps telling of those that are there. */
+  /** Whether the target differs from the record, which then keeps the earlier files. */
   readonly isCopy: boolean
   /** Fetch results from private addresses, too. */
   readonly allowPrivateUrls: boolean
-  /** The command that takes up the wait for a job, for hints. */
+  /** The command that resumes waiting for a job, for hints. */
   readonly resume: (id: string) => string
 }
 
 /**
- * Saves every video of a completed job at once: their addresses live only for a while. One that cannot be had does not
- * keep the others.
- * @returns the error of a command of which some videos are missing (exit 12), those that were filtered among them
- * @throws ModelgateError when not a single one was saved
+ * Saves all videos of a completed job immediately, since their URLs expire soon. A failed download does not stop the
+ * others.
+ * @returns the error for missing videos (exit 12), including filtered ones
+ * @throws ModelgateError if not a single one was saved
  */
 export async function saveVideos(
   call: Call,
@@ -94,7 +94,7 @@ export async function saveVideos(
   })
 }
 
-/** How many of the videos are saved: more than were asked for may have been paid for, but no gateway is to fill a folder. */
+/** How many of the videos to save: extra videos may have been billed, but no gateway may fill a folder. */
 function savedCount(run: VideoRun, completed: JobReport): number {
   const total = Math.max(1, videoSources(completed).length)
   const requested = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
@@ -106,7 +106,7 @@ function savedCount(run: VideoRun, completed: JobReport): number {
   return count
 }
 
-/** Enough to report it all again without the gateway. A copy elsewhere does not replace what is on record. */
+/** Enough to report the result again without the gateway. A copy elsewhere does not replace the record. */
 async function recordResult(
   { context }: Call,
   run: VideoRun,
@@ -168,7 +168,7 @@ async function saveVideo(
   }
 }
 
-/** A wait that was killed after the file had its name has left the very same video: one is enough. */
+/** A wait that was killed after renaming the file has left the same video: do not save it twice. */
 async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Promise<SavedVideo> {
   const existing = await describeVideoFile({ cwd }, planned)
   if (existing?.sha256 !== saved.sha256) return saved
@@ -176,10 +176,13 @@ async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Pro
   return { ...existing, verified: saved.verified }
 }
 
-/** What would mean that nothing was sent: by now a job has been paid for, and a folder has gone meanwhile. */
+/**
+ * Replaces exit codes that mean "nothing was sent": a job has been already paid for, for example if its folder was
+ * removed.
+ */
 const afterwards: Partial<Record<ExitName, ExitName>> = { notSent: 'later', usage: 'io' }
 
-/** The video has been made, and can be fetched as long as the gateway keeps it. */
+/** The video exists and can be fetched as long as the gateway keeps it. */
 function withResume(error: ModelgateError, id: string, resume: string): ModelgateError {
   const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
   const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
@@ -188,15 +191,15 @@ function withResume(error: ModelgateError, id: string, resume: string): Modelgat
   return error.amend({ exit: afterwards[error.exit], phase: 'result', billed: 'yes', remoteId: id, hint })
 }
 
-/** Between two reports of one download, in milliseconds: every piece from the network would be too many. */
+/** Milliseconds between two progress events of a download: one for every chunk would be too many. */
 const pauseMs = 500
 
-/** Reports how far downloads have come: at once for each video, then every half second, and at its end. */
+/** Reports the progress of downloads: at the start of each video, then every half second, and at its end. */
 function createDownloadMeter({ context: { clock }, listener }: Call) {
   let current = 0
   let reportedAt = -Infinity
   return {
-    /** @param index which video comes next, from 1 */
+    /** @param index number of the next video, from 1 */
     begin(index: number): void {
       current = index
       reportedAt = -Infinity

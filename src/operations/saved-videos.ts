@@ -22,8 +22,8 @@ import {
 const extensions = Object.values(videoMediaTypes).map(extensionOf)
 
 /**
- * The videos of a job that earlier commands have saved and that are still there, by their numbers from 1.
- * @param id what stands for `{id}` in names
+ * The videos of a job that earlier commands saved and that still exist, by their numbers from 1.
+ * @param id the value of `{id}` in names
  * @param count how many videos the job has
  */
 export async function savedBefore(
@@ -52,16 +52,15 @@ export async function savedBefore(
       if (file !== undefined) saved.set(index, { ...file, path })
     }
   }
-  // Under other names than planned it shows only that they are all there. The same video may have several names.
+  // Under other names, only the complete set can be recognized. The same video may have several names.
   const different = [...new Map([...existing.values()].map((file) => [file.sha256, file])).values()]
   if (saved.size === count || different.length < count) return saved
   return new Map(different.map((file, at) => [at + 1, file]))
 }
 
 /**
- * The videos of a job when all of them have been saved and are still there, each whole and with the same bytes: whoever
- * waits for them again wants to know where they are, and the gateway may have forgotten the job. Undefined when one is
- * missing or damaged.
+ * The videos of a job if all were saved and still exist unchanged; undefined otherwise. A repeated wait then only
+ * reports where they are; the gateway may have deleted the job.
  */
 export async function findSavedVideos(
   { cwd }: Pick<Context, 'cwd'>,
@@ -81,13 +80,13 @@ export async function findSavedVideos(
       id: redactor.text(lastSegment(id)),
     })
     const path = resolve(cwd, planned) === video.path ? planned : video.path
-    // A record of an earlier version does not say whether the video was verified.
+    // Records of earlier versions do not say whether the video was verified.
     saved.push({ ...video, path, verified: video.verified ?? found.verified })
   }
   return saved
 }
 
-/** Reports videos as the operation did that saved them, and those that are missing: the outcome is the same. */
+/** Reports videos like the operation that saved them, including missing ones, with the same outcome. */
 export function reportSavedVideos(
   listener: Listener,
   command: VideoDocument['command'],

@@ -2,11 +2,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Ajv, AnySchemaObject, ErrorObject, ValidateFunction } from 'ajv'
 
 /**
- * Compiles the schema of `--schema` and checks answers against it, on a thread of its own: both may take any time and
- * memory (patterns that backtrack, references that multiply), and are then ended from outside.
+ * Compiles the schema of `--schema` and validates answers, in a worker thread: both may take any time and memory
+ * (backtracking patterns, multiplying references) and can then be terminated.
  */
 
-/** What the thread says. Of the first kind any number come, then one of the others for the schema and for each answer. */
+/**
+ * The messages of the worker: any number of `trying`, then one of the others for the schema and for each answer.
+ * @property clause follows `--schema`
+ * @property errors where the answer differs, the first of `count`
+ */
 export type SchemaMessage =
   | { readonly kind: 'trying'; readonly pattern: string }
   | { readonly kind: 'compiled' }
@@ -20,7 +24,7 @@ export type SchemaMessage =
 const port = parentPort!
 const send = (message: SchemaMessage) => port.postMessage(message)
 
-/** Of the places where an answer differs, so many are told. */
+/** Maximum number of reported differences. */
 const maxErrors = 10
 
 /** By the last part of `$schema`. Each draft is loaded only when a schema asks for it. */
@@ -64,9 +68,9 @@ function draftOf(schema: object | boolean): keyof typeof drafts {
   )
 }
 
-/** Keywords that hold values, and none that hold schemas. */
+/** Keywords whose values are not schemas. */
 const valueKeywords = new Set(['const', 'enum', 'default', 'examples'])
-/** Keywords that hold schemas under names of the author's own. */
+/** Keywords that map names to schemas. */
 const namingKeywords = new Set([
   'properties',
   'patternProperties',
@@ -75,7 +79,7 @@ const namingKeywords = new Set([
   'definitions',
 ])
 
-/** The pointers and the patterns anywhere in a schema, each once. */
+/** Collects the references and patterns of a schema, without duplicates. */
 function partsOf(schema: unknown) {
   const references = new Set<string>()
   const patterns = new Set<string>()
@@ -96,14 +100,14 @@ function partsOf(schema: unknown) {
   return { references, patterns }
 }
 
-/** A value of every type. */
+/** One value of each type. */
 const values = [null, true, 1, 'a', [], {}, [1], { a: 1 }]
 
-/** More references than this are not tried one by one. */
+/** Maximum number of references that are tried one by one. */
 const maxReferences = 200
 
 /**
- * Finds references that lead back to themselves without going into the value: a circle passes through one of them.
+ * Finds references that refer to themselves without descending into the value: every such cycle contains one of them.
  * @throws RangeError for one
  */
 function tryReferences(
@@ -123,7 +127,7 @@ function tryReferences(
 }
 
 /**
- * Undefined also for what is only to be found from where it is referred to: a place below another `$id`.
+ * Compiles the target of a reference. Also undefined if it can be resolved only relative to another `$id`.
  * @throws RangeError as `tryReferences`
  */
 function partAt(ajv: Ajv, name: string): ValidateFunction | undefined {
@@ -135,10 +139,10 @@ function partAt(ajv: Ajv, name: string): ValidateFunction | undefined {
   }
 }
 
-/** Long enough for a pattern that backtracks to take years. */
+/** Long enough to make a backtracking pattern take years. */
 const probeLength = 60
 
-/** Matches a pattern against texts that almost fit: one whose time grows beyond all bounds does not come back. */
+/** Tests a pattern against texts that almost match: one with catastrophic backtracking does not return. */
 function tryPattern(pattern: string): void {
   send({ kind: 'trying', pattern })
   const expression = new RegExp(pattern, 'u')
@@ -148,7 +152,7 @@ function tryPattern(pattern: string): void {
   }
 }
 
-/** `/age must be integer`; where the message alone leaves open which, it is named. */
+/** `/age must be integer`, with the parameter if the message does not name it. */
 function describeError({ instancePath, message, params }: ErrorObject): string {
   const { additionalProperty, unevaluatedProperty, allowedValues, allowedValue } = params
   const name: unknown = additionalProperty ?? unevaluatedProperty

@@ -13,10 +13,10 @@ import { beginRun, changeOf, jobFailed, keepRecord, settleRun, warn, type VideoR
 import { waitAndSave, type WaitPlan } from './wait-for-video.ts'
 
 export interface StartPlan extends WaitPlan {
-  /** The jobs of this machine. */
+  /** The jobs recorded on this machine. */
   readonly store: JobStore
   readonly isSandbox: boolean
-  /** What the names of `output` were planned from, so that a later command can plan them again. */
+  /** The parameters that `output` was planned with, so that a later command can plan it again. */
   readonly location: VideoLocation
   /** Whether the job is waited for and its videos are saved. */
   readonly waits: boolean
@@ -26,7 +26,7 @@ export interface StartPlan extends WaitPlan {
   readonly checksSource: boolean
 }
 
-/** Starts a job: on record before it is sent, its id reported before anything is waited for. */
+/** Starts a job. It is recorded before the request is sent, and its id is reported before waiting. */
 export async function startVideo(
   call: Call,
   request: VideoRequest,
@@ -54,8 +54,8 @@ export async function startVideo(
 }
 
 /**
- * A remix is based on a completed video (specification, endpoint 3): one look before it is paid for.
- * @throws UsageError with the state that the source is in
+ * A remix needs a completed video (specification, endpoint 3): look it up before paying.
+ * @throws UsageError with the state of the source
  */
 async function checkSource(
   { gateway }: Call,
@@ -75,7 +75,7 @@ async function checkSource(
   })
 }
 
-/** A disk that fails is no reason not to start: the id is reported all the same. */
+/** A failing disk does not prevent the start: the id is reported in any case. */
 async function recordJob(
   { context, gateway }: Call,
   run: VideoRun,
@@ -102,7 +102,7 @@ async function recordJob(
   }
 }
 
-/** Sends the request; what comes of the reply is on disk before it is read. */
+/** Sends the request and writes the reply to disk before parsing it. */
 async function send(
   { gateway }: Call,
   { stored }: VideoRun,
@@ -110,13 +110,14 @@ async function send(
   { store }: StartPlan,
   wire: GatewayRequest,
 ): Promise<JobReport> {
-  // Where it cannot be opened the job is on record all the same, and its id will be reported.
+  // If it cannot be opened, the job is still recorded and its id will be reported.
   const log = await stored?.openReplyLog().catch(() => undefined)
   const create = kind === 'video' ? remixVideo : createOperation
   try {
     return await create(gateway, { ...wire, onReplyBytes: log?.add }).finally(() => log?.close())
   } catch (error) {
-    // A job that was surely not started need not be remembered; of one that may exist, the key is all that is known.
+    // Deletes the record of a job that was certainly not started. If it may exist, the key is all that is known, so
+    // keep the record.
     if (stored !== undefined && !mayExist(error)) await store.forget([stored])
     else {
       const { code, message } = asModelgateError(error, false)
@@ -126,7 +127,7 @@ async function send(
   }
 }
 
-/** An error in place of a job is a refusal, under whatever status. After an unexpected error nobody knows. */
+/** An error in place of a job is a rejection, whatever the status. After an unexpected error the outcome is unknown. */
 function mayExist(error: unknown): boolean {
   if (!(error instanceof ModelgateError)) return true
   if (error.exit === 'failed') return false

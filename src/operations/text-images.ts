@@ -7,17 +7,17 @@ import type { Call } from './operation.ts'
 
 export type ImageData = Extract<TextEvent, { type: 'image-data' }>
 
-/** Saves the media inside a text reply, in the order in which it comes. */
+/** Saves the media in a text reply, in order. */
 export interface ImageSaver {
   add(image: ImageData): void
   /**
-   * Resolves when everything added so far is on disk, or cannot be: then that is told, and the reply goes on.
+   * Resolves when everything added so far has been written or has failed; failures are reported, and the reply
+   * continues.
    */
   saved(): Promise<void>
   /**
-   * What the images that could not be saved, or came broken, make of the command: exit 12 where others were saved,
-   * else 10 or 8.
-   * @param hasWords the reply has something else in it, so that a broken image is not all
+   * The failure for images that could not be saved or were damaged: exit 12 if others were saved, else 10 or 8.
+   * @param hasWords whether the reply contains anything besides images
    */
   failure(hasWords: boolean): ModelgateError | undefined
 }
@@ -27,15 +27,14 @@ export interface ImageSaverOptions {
   /** Id of the response, for the names of the files; null until it is known. */
   responseId(): string | null
   onSaved(file: SavedFile): void
-  /** Told of each image that is not saved, and why. */
+  /** Called for each image that is not saved, with the reason. */
   onWarning(message: string): void
 }
 
 /**
- * Files are named after the response and never overwrite anything. Previews of an image that is still
- * being made are not kept: the whole image follows. What cannot be saved in the folder has been paid for,
- * so it is put into the rescue folder.
- * What cannot be read is not saved, and what is not whole is kept as `NAME.damaged.EXT`; the rest of the reply stands.
+ * Files are named after the response and never overwrite anything. Previews are not kept, since the whole image
+ * follows. An image that cannot be written has been paid for, so it is saved in the rescue folder. Unreadable data is
+ * not saved, and incomplete data is kept as `NAME.damaged.EXT`; the rest of the reply is unaffected.
  */
 export function createImageSaver(
   { context, rescueFolder }: Pick<Call, 'context' | 'rescueFolder'>,
@@ -50,7 +49,7 @@ export function createImageSaver(
     failures.push(error)
     onWarning(error.message)
   }
-  /** Some give the address of an image where its data belongs. */
+  /** Some gateways send a URL in place of the data. */
   const refuse = (text: string) => {
     const isAddress = /^\s*https?:\/\//i.test(text)
     if (isAddress)
@@ -109,7 +108,7 @@ function broken(code: 'bad_base64' | 'damaged_image', message: string): Contract
   return new ContractError(code, message, { billed: 'yes', hint: 'Look at the reply with --raw.' })
 }
 
-/** What is wrong with an image, as the end of a sentence. Nothing is said of what declares to be one and is not. */
+/** The damage of an image, as the end of a sentence; undefined for data that is not an image. */
 function damageOf(kind: typeof imageKind, data: Uint8Array): string | undefined {
   const inspector = kind.createInspector()
   try {
@@ -121,7 +120,7 @@ function damageOf(kind: typeof imageKind, data: Uint8Array): string | undefined 
   }
 }
 
-/** Most replies hold no image: what saves one is loaded when the first comes. */
+/** Loaded with the first image: most replies contain none. */
 async function loadFiles() {
   const [base64, name, file, image] = await Promise.all([
     import('../files/decode-base64.ts'),

@@ -14,22 +14,19 @@ import { operationRequest, remixRequest } from '../gateway/videos/start-job.ts'
 import { isObject, objectOf } from '../json.ts'
 import type { Body } from './operation.ts'
 
-/** A request for a video job that has been checked. */
+/** A validated request for a video job. */
 export interface VideoRequest {
   readonly command: 'video generate' | 'video remix'
   readonly kind: JobKind
   readonly model: string
   readonly body: Body
-  /** Names files and records. */
+  /** The prompt for file names and records. */
   readonly prompt: string
   /** How many videos it asks for. */
   readonly count: number
 }
 
-/**
- * The request of a long-running operation (specification, endpoint 7), or of a remix (endpoint 3).
- * @param prompt as it was given; unless it was, the body's own
- */
+/** @param prompt as given; by default the body's own */
 export function videoRequest({
   kind,
   model,
@@ -47,7 +44,7 @@ function promptOf(body: Body): string {
   return typeof prompt === 'string' ? prompt : ''
 }
 
-/** How many videos a body asks for; what was sent unchecked need not hold a number at all. */
+/** How many videos a body requests; an unvalidated body may contain any value. */
 export function videoCount(request: unknown): number {
   const body = objectOf(request)
   const samples = objectOf(body['parameters'])['sampleCount']
@@ -55,13 +52,13 @@ export function videoCount(request: unknown): number {
   return Math.max(1, Math.min(each * instancesOf(body).length, maxPlannedNames))
 }
 
-/** The instances of an operation as far as they are objects; what else stands there is left to the check. */
+/** The instances of an operation that are objects; the contract check reports the others. */
 export function instancesOf({ instances }: Body): Body[] {
   return Array.isArray(instances) ? instances.filter((instance): instance is Body => isObject(instance)) : []
 }
 
 /**
- * The request as it goes over the wire, with a new idempotency key.
+ * Builds the HTTP request, with a new idempotency key.
  * @param source the video that a remix starts from
  * @throws UsageError for a model or an id that cannot be a part of a path
  */
@@ -79,7 +76,7 @@ export function videoGatewayRequest(
 
 /** A picture by its path, or its bytes. */
 export type Picture =
-  /** The label is what messages name it by, beside its path: a flag, a field. */
+  /** The label identifies it in messages, besides its path: a flag, a field. */
   { readonly label: string; readonly path: string } | { readonly label: string; readonly bytes: Uint8Array }
 
 /** A picture inside an instance (wire notes, section 7). */
@@ -88,7 +85,7 @@ export interface InlineImage {
   readonly mimeType: string
 }
 
-/** What pictures become in an instance. */
+/** How pictures are encoded in an instance. */
 export interface InstancePictures {
   readonly image?: InlineImage
   readonly lastFrame?: InlineImage
@@ -96,7 +93,7 @@ export interface InstancePictures {
 }
 
 /**
- * Reads a picture; its type comes from its bytes.
+ * Reads a picture and detects its type from its bytes.
  * @throws UsageError, FileError
  */
 export async function readPicture(context: FileContext, picture: Picture): Promise<InlineImage> {
@@ -114,8 +111,8 @@ export async function readPicture(context: FileContext, picture: Picture): Promi
 export const hasPrompt = ({ prompt }: Body) => prompt !== undefined
 
 /**
- * Adds prompt and pictures: as an instance of their own, or as what the instances of the body lack.
- * @throws UsageError where they belong to none of several instances
+ * Adds prompt and pictures, either as a new instance or to the instances of the body that lack them.
+ * @throws UsageError if it is ambiguous which of several instances they belong to
  */
 export function addInstance(body: Body, prompt: string | undefined, pictures: InstancePictures): void {
   if (body['instances'] === undefined) {
@@ -136,13 +133,13 @@ export function addInstance(body: Body, prompt: string | undefined, pictures: In
   for (const instance of instances) Object.assign(instance, pictures)
 }
 
-/** Where the videos of a job go, as it is put on record. */
+/** The output options of a job, for its record. */
 export type VideoLocation = Omit<NewJob['output'], 'cwd'>
 
 /**
  * Plans the names of the videos.
- * @param named what names are made of; `now` is when the job was asked for, in milliseconds since 1970
- * @param cwd the folder that relative paths belong to, where it is another than the present one
+ * @param named the values for names; `now` is when the job was requested, in milliseconds since 1970
+ * @param cwd the folder that relative paths are relative to, if not the current one
  */
 export function planVideos(
   context: FileContext,

@@ -9,28 +9,28 @@ import { isObject, objectOf, stringOf } from '../json.ts'
 import { countMismatch, settle, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
-/** What can be known of a job, from the gateway or from the record; the gateway's own object is not always on record. */
+/** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
 type KnownJob = Pick<
   JobReport,
   'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt' | 'requestId' | 'text'
 > & { readonly value: JobReport['value'] | null }
 
-/** What an operation about one job knows of it, and has reported so far. */
+/** The state of an operation on one job, and what it has reported so far. */
 export interface VideoRun {
   readonly listener: Listener
   readonly command: VideoDocument['command']
   /** The model as far as the command knows it; empty when it does not. */
   readonly model: string
-  /** The job as this machine has it on record. */
+  /** The recorded job. */
   stored: StoredJob | undefined
-  /** The newest that is known of the job; undefined before its id is. */
+  /** The latest report on the job; undefined until its id is known. */
   job: KnownJob | undefined
   readonly files: Map<number, SavedVideo>
   readonly failures: VideoFailure[]
   readonly warnings: string[]
 }
 
-/** Begins a run, and reports that. */
+/** Starts a run and reports that. */
 export function beginRun(
   listener: Listener,
   { command, model, stored }: Pick<VideoRun, 'command' | 'model' | 'stored'>,
@@ -39,7 +39,7 @@ export function beginRun(
   return { listener, command, model, stored, job: undefined, files: new Map(), failures: [], warnings: [] }
 }
 
-/** Turns what an operation about a job throws into its outcome. The gateway's own object comes last (`raw`). */
+/** Converts an exception of an operation on a job to its outcome. The gateway's own object is reported last (`raw`). */
 export async function settleRun(
   call: Call,
   run: VideoRun,
@@ -57,7 +57,7 @@ export async function settleRun(
   return outcome
 }
 
-/** The gateway's own object, the newest that came. */
+/** The gateway's own object, as last received. */
 export function reportRaw({ listener, job }: VideoRun): void {
   if (job !== undefined && job.value !== null) listener.raw?.(job.text ?? JSON.stringify(job.value))
 }
@@ -92,7 +92,7 @@ export function savedFiles({ files }: VideoRun): SavedVideo[] {
   return [...files].sort(([a], [b]) => a - b).map(([, file]) => file)
 }
 
-/** Warns; of the same thing once. */
+/** Emits a warning, without duplicates. */
 export function warn({ warnings, listener }: VideoRun, message: string): void {
   if (warnings.includes(message)) return
   warnings.push(message)
@@ -105,7 +105,7 @@ export function reportSaved({ files, listener }: VideoRun, index: number, file: 
   listener.event({ type: 'video-save', index, file })
 }
 
-/** Reports a video that could not be had. */
+/** Reports a video that could not be fetched. */
 export function reportFailure({ failures, listener }: VideoRun, index: number, error: ModelgateError): void {
   const { code, message, facts } = error
   const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
@@ -114,9 +114,9 @@ export function reportFailure({ failures, listener }: VideoRun, index: number, e
 }
 
 /**
- * Reports the videos that were made and not handed over.
- * @param count how many there are beside them
- * @returns the error of a command of which some videos are missing; undefined when there are none
+ * Reports the videos that were generated but withheld.
+ * @param count how many there are besides them
+ * @returns the error for missing videos; undefined if there are none
  */
 export function reportFiltered(
   run: VideoRun,
@@ -133,17 +133,16 @@ export function reportFiltered(
   return someMissing(filteredSentence(filtered, count), id)
 }
 
-/** The error of a command of which some videos are missing (exit 12). */
+/** The error for missing videos (exit 12). */
 export function someMissing(message: string, remoteId: string, facts: ErrorFacts = {}): ModelgateError {
   const all = { phase: 'result', billed: 'yes', remoteId, ...facts } as const
   return new ModelgateError('partial', 'some_videos_failed', message, all)
 }
 
 /**
- * Fewer videos than were asked for are a result with a warning (fault E37); those that were filtered are reported
- * apart.
+ * Warns about fewer videos than requested (fault E37); filtered ones are reported separately.
  * @param count how many videos there are
- * @returns the error that `strict` makes of it
+ * @returns an error instead with `strict`
  */
 export function checkCount(
   run: VideoRun,
@@ -160,7 +159,7 @@ export function checkCount(
   return undefined
 }
 
-/** The error that a failed job amounts to (exit 9). */
+/** The error for a failed job (exit 9). */
 export function jobFailed({ id, failure, requestId }: JobReport): GenerationError {
   const { code, message } = failure ?? { code: null, message: 'no reason given' }
   const reason = code === null || message.includes(code) ? message : `${message} (${code})`
@@ -170,7 +169,7 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
   })
 }
 
-/** Puts what has been learned on record. A disk that fails must not fail the job: that is one warning. */
+/** Updates the record. A failing disk must not fail the job: it causes one warning. */
 export async function keepRecord(run: VideoRun, change: Parameters<StoredJob['update']>[0]): Promise<void> {
   await run.stored?.update(change).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
@@ -178,7 +177,7 @@ export async function keepRecord(run: VideoRun, change: Parameters<StoredJob['up
   })
 }
 
-/** What a report adds to a record. */
+/** The fields of a report that are recorded. */
 export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] {
   const { state, status, progress, expiresAt, failure, requestId } = report
   return {
@@ -191,7 +190,7 @@ export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] 
   }
 }
 
-/** What the record knows of a job, in the form of a report of the gateway. */
+/** Converts a record to a report. */
 export function recordedJob(kind: JobKind, record: JobRecord): Omit<KnownJob, 'id' | 'state'> {
   const { status, progress, expires_at, request_id, result } = record
   const value = isObject(result?.reply) ? result.reply : null

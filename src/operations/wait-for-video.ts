@@ -20,17 +20,17 @@ import {
   type VideoRun,
 } from './video-run.ts'
 
-/** How a job is waited for, and where its videos go. */
+/** How to wait for a job and where to save its videos. */
 export interface WaitPlan extends SavePlan {
-  /** Whether fewer videos than were asked for are a failure. */
+  /** Whether fewer videos than requested are a failure. */
   readonly strict: boolean
-  /** The first wait between two look-ups, in seconds; the usual one unless given. */
+  /** The first interval between two look-ups, in seconds; by default the usual one. */
   readonly pollIntervalS: number | undefined
   /** When the wait ends, on the monotonic clock, in milliseconds; undefined when it does not. */
   readonly deadlineMs: number | undefined
 }
 
-/** Waits for a job that was started before, and saves its videos. */
+/** Waits for a job that was started earlier, and saves its videos. */
 export async function waitForVideo(
   call: Call,
   command: VideoDocument['command'],
@@ -49,9 +49,9 @@ export async function waitForVideo(
 
 /**
  * Waits for a job and saves its videos.
- * @param first what is known already, so that it is not asked for at once
- * @returns the error of a command of which some videos are missing
- * @throws ModelgateError; each knows the job's id and, where the job goes on, the command that takes the wait up again
+ * @param first a recent report, so that it is not looked up immediately
+ * @returns the error for missing videos
+ * @throws ModelgateError with the job's id and, if the job is still running, the command that resumes the wait
  */
 export async function waitAndSave(
   call: Call,
@@ -63,7 +63,7 @@ export async function waitAndSave(
   const { context, listener } = call
   const { stored } = run
   const { deadlineMs } = plan
-  // The limit of a whole request is that of the whole wait here, which counts from the start of the command.
+  // --timeout limits the whole wait here, not each request, and is counted from the start of the command.
   const gateway = { ...call.gateway, limits: { ...call.gateway.limits, total: undefined } }
   const startedAt = stored?.record.created_at ?? first?.createdAt ?? undefined
   const sinceStartS = startedAt === undefined ? 0 : Math.max(0, context.clock.now() / 1000 - startedAt)
@@ -87,7 +87,7 @@ export async function waitAndSave(
         elapsed_s: Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10,
         remaining_s: timeLeft({ state, progress, elapsedMs }),
       })
-      // One after the other, and without keeping the next look-up waiting.
+      // In order, and without delaying the next look-up.
       writing = writing.then(() => keepRecord(run, changeOf(found)))
     },
     onFailedLookUp: ({ attempt, waitS, httpStatus, reason }) =>
@@ -106,7 +106,7 @@ export async function waitAndSave(
   return missing ?? checkCount(run, ended, videoSources(ended).length, plan.strict)
 }
 
-/** What one look-up found. */
+/** The result of one look-up. */
 interface LookUp {
   readonly state: VideoState
   /** 0 to 100; null when the gateway does not say. */
@@ -116,9 +116,9 @@ interface LookUp {
 }
 
 /**
- * The time that a job has left if it goes on as it did since it was first seen under way: its time in a queue says
- * nothing about its pace, and of the time before the first look nobody knows how much of it was queue.
- * @returns takes what each look-up found, and gives whole seconds; null while the pace is not known
+ * Estimates the remaining time of a job from its pace since it was first seen running: time in a queue says nothing
+ * about the pace, and it is unknown how much time before the first look-up was spent in a queue.
+ * @returns a function that takes the result of each look-up and returns whole seconds; null while the pace is unknown
  */
 export function createTimeLeft(): (found: LookUp) => number | null {
   let first: { readonly done: number; readonly atMs: number } | undefined

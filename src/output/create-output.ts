@@ -12,31 +12,31 @@ import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
-  /** What a flag asked for; otherwise the result itself, for a terminal or plain. */
+  /** The mode that a flag selects; by default the result itself, for a terminal or plain. */
   readonly mode?: 'json' | 'jsonl' | 'raw' | undefined
   /**
-   * What the command makes: text, files whose paths are the result, a report about a job, or a job that goes on
-   * without this program and whose id is the result.
+   * The kind of result: text, files (whose paths are the result), a report about a job, or a job that continues
+   * without this program (whose id is the result).
    */
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
-  /** The command that goes on waiting for a job. */
+  /** The command that resumes waiting for a job. */
   readonly resume?: (id: string) => string
-  /** Nothing on standard error but errors. */
+  /** Only errors on standard error. */
   readonly quiet: boolean
   /** Print the token counts on standard error at the end, even when quiet. */
   readonly usage: boolean
-  /** Where the model's text goes instead of (text modes) or besides (others) standard output. */
+  /** The file for the model's text instead of (text modes) or besides (other modes) standard output. */
   readonly file?: TextFile | undefined
-  /** Cleans everything but the result's own text; by default one that knows the environment's key. */
+  /** Redacts everything except the result's own text; by default with the environment's key. */
   readonly gate?: Gate | undefined
-  /** Where text goes that standard output does not take. */
+  /** The rescue folder for text that cannot be written to standard output. */
   readonly rescue?: Omit<TextRescue, 'isRaw'> | undefined
 }
 
-/** Longer ids are cut in progress lines. */
+/** Maximum length of ids in progress lines. */
 const maxIdLength = 500
 
-/** Chooses the renderer, once. Nothing else in the program asks whether it is JSON or a terminal. */
+/** Chooses the renderer, once. No other code checks for JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
   const gate = options.gate ?? createGate(context)
@@ -45,7 +45,7 @@ export function createOutput(context: Context, options: OutputOptions): Output {
   return mode === 'raw' ? redactRaw(kept, gate.documents()) : kept
 }
 
-/** Writes the text to the file that was asked for, or keeps what standard output does not take. */
+/** Writes the text to the requested file, or rescues text that standard output does not accept. */
 function keepText(
   context: Context,
   output: Output,
@@ -53,7 +53,7 @@ function keepText(
   mode: OutputMode,
 ): Output {
   if (file !== undefined) return outputToFile(output, file, mode === 'terminal' || mode === 'plain')
-  // With --json the error document contains the text.
+  // With --json, the error document contains the text.
   if (rescue === undefined || mode === 'json') return output
   return rescueText(context, output, { ...rescue, isRaw: mode === 'raw' })
 }
@@ -84,7 +84,7 @@ function createRenderer(
       return createRawOutput(parts)
     case 'terminal':
     case 'plain': {
-      // A CI runner takes some lines for commands, which cannot be ruled out for streamed words.
+      // A CI runner interprets some lines as commands, and streamed text could form one.
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
       const show = (text: string) => showOwn(gate.text(text))
@@ -98,13 +98,13 @@ function createRenderer(
 }
 
 export interface ErrorReportOptions {
-  /** The form that the command line asked for. */
+  /** The mode that the command line selects. */
   readonly json?: 'json' | 'jsonl' | undefined
-  /** Errors are printed all the same. */
+  /** Errors are still printed. */
   readonly quiet: boolean
 }
 
-/** Reports a failure from before there was an `Output`, in the form that it would have had. */
+/** Reports a failure that occurred before there was an `Output`, in the same format. */
 export async function reportError(
   context: Context,
   error: ModelgateError,

@@ -12,7 +12,7 @@ import { roughTime } from './job-progress.ts'
 interface PathsOutputParts {
   readonly screen: Screen
   readonly notices: Notices
-  /** How a path or a URL is written: as it is, or made safe for a terminal. */
+  /** Formats a path or a URL: unchanged, or sanitised for a terminal. */
   readonly show: (text: string) => string
 }
 
@@ -41,10 +41,10 @@ export function createPathsOutput({ screen, notices, show }: PathsOutputParts): 
 interface JobOutputParts {
   readonly screen: Screen
   readonly notices: Notices
-  /** How text from the gateway is written: as it is, or made safe for a terminal. */
+  /** Formats text from the gateway: unchanged, or sanitised for a terminal. */
   readonly show: (text: string) => string
   readonly clock: Clock
-  /** Everything that is known of the job, or only its id, for a script that will look it up. */
+  /** Print everything about the job, or only its id, for a script that will look it up. */
   readonly what: 'report' | 'id'
 }
 
@@ -64,7 +64,7 @@ export function createJobOutput({ screen, notices, show, clock, what }: JobOutpu
       await screen.close()
     },
     async error(error, partial) {
-      // A failed job has been looked up, too.
+      // Looking up a failed job is a success, so its state is printed.
       if (partial !== undefined && 'video' in partial && what === 'report') report(partial)
       notices.error(error)
       await screen.closeAfterError()
@@ -79,7 +79,7 @@ function reportLines(document: VideoDocument, now: number): string[] {
   return [
     row('id', id),
     ...(model === null ? [] : [row('model', model)]),
-    // No script needs the gateway's own name of a state unchanged: made safe everywhere.
+    // Always sanitised: no script needs the gateway's own name of a state unchanged.
     row('state', sanitise(formatState({ state, status }))),
     ...(progress === null ? [] : [row('progress', `${progress}%`)]),
     ...(expires_at === null ? [] : [row('expires', expiryText(expires_at, now))]),

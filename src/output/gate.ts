@@ -9,35 +9,35 @@ import {
 import type { PieceStream, TextStream } from './redact/streams.ts'
 
 /**
- * Everything that leaves the program and is not a result's own text or media goes through the gate: it removes secrets,
- * and whatever could act on a terminal.
+ * All output except a result's own text or media passes through the gate, which removes secrets and control
+ * characters.
  */
 export interface Gate {
-  /** Adds a secret that has become known. Streams that exist already do not look for it. */
+  /** Adds a secret. Existing streams do not look for it. */
   hide(secret: string): void
-  /** An id, a path, a URL: without secrets. */
+  /** Redacts an id, a path or a URL. */
   text(text: string): string
-  /** One line for standard error, at most `limit` characters long. */
+  /** Cleans one line for standard error, at most `limit` characters long. */
   line(text: string, limit: number): string
-  /** Text for standard error that comes in pieces. */
+  /** Cleans streamed text for standard error. */
   stream(): TextStream
-  /** A JSON document for standard error. */
+  /** Cleans a JSON document for standard error. */
   json(text: string): string
-  /** JSON without secrets, for standard output or a file: one document, or one on each line. */
+  /** Redacts JSON for standard output or a file: one document, or one on each line. */
   document(json: string): string
-  /** JSON documents whose strings may be pieces of one text. */
+  /** Redacts a stream of JSON documents whose strings may be pieces of one text. */
   documents(): PieceStream
-  /** The bytes of a reply for standard output, unchanged but for secrets; sanitised on a terminal. */
+  /** Redacts the bytes of a reply for standard output; on a terminal they are also sanitised. */
   reply(): ReplyStream
 }
 
-/** Bytes that come in pieces; what can be passed on is returned. */
+/** Cleans streamed bytes; returns those that can be passed on. */
 export interface ReplyStream {
   push(chunk: Uint8Array): Uint8Array | string
   end(): Uint8Array | string
 }
 
-/** @param secrets known already; the key in the environment is always one */
+/** @param secrets known so far; the key in the environment is always included */
 export function createGate(context: Context, secrets: readonly string[] = []): Gate {
   const { MODELGATE_API_KEY: ownKey = '' } = context.env
   const hidden = new Set([ownKey, ...secrets].filter((secret) => secret !== ''))
@@ -45,7 +45,7 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
   const redactJson = lazily(createJsonRedactor)
   const isCi = inCi(context.env)
 
-  /** Created when it is first needed, and again when there is another secret. */
+  /** Created on first use, and again after a secret is added. */
   function lazily(create: (secrets: readonly string[]) => (text: string) => string) {
     let made: { readonly count: number; readonly redactor: (text: string) => string } | undefined
     return (text: string) => {
@@ -87,7 +87,7 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
   }
 }
 
-/** Except on a terminal, each byte is decoded as one character, so that it stays unchanged. */
+/** Not on a terminal: latin1 maps each byte to one character, so the bytes stay unchanged. */
 function createReplyStream(stream: TextStream, isTerminal: boolean): ReplyStream {
   if (!isTerminal) {
     return {
@@ -102,27 +102,27 @@ function createReplyStream(stream: TextStream, isTerminal: boolean): ReplyStream
   }
 }
 
-/** Counts code units, but never splits a character. */
+/** Counts code units, but never splits a surrogate pair. */
 function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
   return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 /**
- * Characters that could act on a terminal: C0 but tab and newline, DEL, C1, the bidirectional overrides and isolates,
- * tag characters. Single characters are replaced instead of parsing sequences, so that none can hide between chunks.
+ * Characters that can control a terminal: C0 except tab and newline, DEL, C1, bidirectional overrides and isolates,
+ * tag characters. Replaces single characters instead of parsing sequences, so that none can be split across chunks.
  */
 const unsafe = /\r\n|[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u
 const everyUnsafe = new RegExp(unsafe, 'gu')
 
-/** Text that is safe on a terminal: characters that could act on it are replaced with a visible mark (`ESC` with `␛`). */
+/** Makes text safe for a terminal: control characters are replaced with visible marks (`ESC` with `␛`). */
 export function sanitise(text: string): string {
   return unsafe.test(text) ? text.replace(everyUnsafe, mark) : text
 }
 
 /**
- * JSON in which these characters are written as escapes: the same document, safe on a terminal.
- * Only for JSON without raw control characters, as `JSON.stringify` makes it.
+ * Makes JSON safe for a terminal: writes these characters as escapes, which does not change the document. Only for
+ * JSON without raw control characters, such as that of `JSON.stringify`.
  */
 export function sanitiseJson(json: string): string {
   return unsafe.test(json) ? json.replace(everyUnsafe, escapeUnits) : json

@@ -12,19 +12,21 @@ export type ProgressEvent = JobProgress | DownloadProgress
 interface JobProgressParts {
   readonly screen: Screen
   readonly clock: Clock
-  /** One line without anything that could act on a terminal, and without secrets. */
+  /** Formats one line without control characters and secrets. */
   readonly clean: (text: string) => string
-  /** Whether a log gets lines of its own; not where standard output has the same events. */
+  /** Whether to write lines to a log; not if standard output has the same events. */
   readonly log: boolean
 }
 
-/** Milliseconds after which a log gets a line although nothing has changed. */
+/** Milliseconds after which a log gets a line even if nothing has changed. */
 const logInterval = 60_000
 
-/** Milliseconds between two steps of a bar that shows no percentage. */
+/** Milliseconds between two animation steps of a bar without percentage. */
 const stepTime = 200
 
-/** Shows how far a job and its downloads have come: on one line that is redrawn, or in a log with a line for each change. */
+/**
+ * Shows the progress of a job and its downloads: on one line that is redrawn, or in a log with a line for each change.
+ */
 export function createJobProgress({ screen, clock, clean, log }: JobProgressParts) {
   let job: JobView | undefined
   let download: DownloadView | undefined
@@ -72,19 +74,19 @@ function asciiOf(text: string): string {
   return text.replaceAll(/[^\u0020-\u007e]/g, '?')
 }
 
-/** What is known of a job at any moment, also between two look-ups. Times are milliseconds of a monotonic clock. */
+/** The state of a job, also between two look-ups. Times are milliseconds of a monotonic clock. */
 interface JobView {
   readonly id: string
   readonly state: VideoState
-  /** The gateway's own name of the state, as it came. */
+  /** The gateway's own name of the state, as received. */
   readonly status: string | null
-  /** 0 to 100, a whole number that never becomes smaller. */
+  /** 0 to 100, a whole number that never decreases. */
   readonly percent: number | null
   readonly startedAt: number
   readonly endsAt: number | null
 }
 
-/** The job after a look-up; `before` is what was known of the same job. */
+/** The job after a look-up; `before` is its previous state. */
 function viewOf(event: JobProgress, before: JobView | undefined, now: number): JobView {
   const { id, state, status, progress, elapsed_s, remaining_s } = event
   const known = [before?.percent, state === 'completed' ? 100 : progress].filter(
@@ -128,20 +130,20 @@ interface Sample {
   readonly received: number
 }
 
-/** How far a download has come, and how fast it has been lately. Times are milliseconds of a monotonic clock. */
+/** The progress and recent speed of a download. Times are milliseconds of a monotonic clock. */
 interface DownloadView {
   readonly index: number
   readonly received: number
   readonly total: number | null
-  /** Of the last seconds, oldest first. */
+  /** Recent samples, oldest first. */
   readonly samples: readonly Sample[]
 }
 
-/** The rate is measured over this many milliseconds, from samples this far apart. */
+/** The time window for the rate in milliseconds, and the interval between samples. */
 const rateWindow = 5_000
 const sampleInterval = 250
 
-/** The download after an event; `before` is what was known of the same one. A restarted one is measured anew. */
+/** The download after an event; `before` is its previous state. A restarted download is measured anew. */
 function downloadOf(
   { index, received, total }: DownloadProgress,
   before: DownloadView | undefined,
@@ -184,21 +186,21 @@ function percentOf({ received, total }: DownloadView): number | null {
   return total === null || total === 0 ? null : Math.min(100, Math.floor((received / total) * 100))
 }
 
-/** In bytes a second; 0 while too little is known. */
+/** In bytes per second; 0 without enough samples. */
 function rateOf({ received, samples }: DownloadView, now: number): number {
   const first = samples[0]
   if (first === undefined || now - first.at < sampleInterval) return 0
   return ((received - first.received) * 1000) / (now - first.at)
 }
 
-/** The parts of a line of progress. All of them are plain ASCII, so that their length is their width. */
+/** The parts of a progress line. All are ASCII, so that their length is their width. */
 export interface LineParts {
-  /** 0 to 100; null when it is not known: then the bar only moves back and forth. */
+  /** 0 to 100; null if unknown: then the bar only moves back and forth. */
   readonly percent: number | null
   readonly label: string
-  /** Most important first: the last are left out first where there is little room. */
+  /** Most important first; the last are dropped first if there is too little space. */
   readonly details: readonly string[]
-  /** May be shortened; empty where none is to be shown. */
+  /** May be shortened; empty if there is none. */
   readonly id: string
 }
 
@@ -211,8 +213,8 @@ const maxId = 28
 const movingLength = 3
 
 /**
- * One line of at most `width` characters, with as much on it as fits.
- * @param step counts up, to move the bar
+ * A line of at most `width` characters with as many parts as fit.
+ * @param step counts up, to animate the bar
  */
 export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
   const { percent, label, details, id } = parts
@@ -226,7 +228,7 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
   const hasBar = take(minBar)
   const left = details.findIndex((detail) => !take(detail.length))
   const visible = left === -1 ? details : details.slice(0, left)
-  // A percentage already says that something is being done.
+  // The percentage already shows activity.
   const hasLabel = percent !== null && take(label.length)
   const idLength = Math.min(id.length, maxId, Math.max(minId, room - gap.length))
   const isWhole = left === -1 && (hasLabel || percent === null)
@@ -254,14 +256,14 @@ function empty(length: number, styles: Styles): string {
   return length === 0 ? '' : styles.dim('░'.repeat(length))
 }
 
-/** The beginning and the end of an id: the names of operations differ only at the end. */
+/** Shortens the middle of an id: the names of operations differ only at the end. */
 function shortened(id: string, length: number): string {
   if (id.length <= length) return id
   const end = Math.ceil((length - 1) / 2)
   return `${id.slice(0, length - 1 - end)}…${id.slice(-end)}`
 }
 
-/** A time as a clock shows it: `0:05`, `12:40`, `1:02:03`. */
+/** A duration like a clock: `0:05`, `12:40`, `1:02:03`. */
 export function clockTime(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
@@ -269,7 +271,7 @@ export function clockTime(seconds: number): string {
   return hours === 0 ? `${minutes}:${rest}` : `${hours}:${String(minutes).padStart(2, '0')}:${rest}`
 }
 
-/** A rounded time, in one unit: `40 s`, `52 min`, `3 h`, `2 d`. */
+/** A rounded duration, in one unit: `40 s`, `52 min`, `3 h`, `2 d`. */
 export function roughTime(seconds: number): string {
   if (seconds < 90) return `${Math.floor(seconds)} s`
   if (seconds < 90 * 60) return `${Math.floor(seconds / 60)} min`
@@ -278,7 +280,7 @@ export function roughTime(seconds: number): string {
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
-/** A number of bytes in a fitting unit: `830 B`, `4.2 MB`, `120 MB`. */
+/** A number of bytes with a unit: `830 B`, `4.2 MB`, `120 MB`. */
 export function byteText(bytes: number): string {
   let [amount, unit] = [bytes, 0]
   while (amount >= 999.5 && unit < units.length - 1) [amount, unit] = [amount / 1000, unit + 1]

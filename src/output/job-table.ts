@@ -7,11 +7,11 @@ import { roughTime } from './job-progress.ts'
 export interface TableView {
   /** Unix seconds. */
   readonly now: number
-  /** The width of the terminal; undefined for a script, which gets every field, separated by tabs. */
+  /** The width of the terminal; undefined for scripts, which get all fields, separated by tabs. */
   readonly columns: number | undefined
 }
 
-/** Jobs as rows, each with its newline; empty when there are none. Safe for a terminal. */
+/** Formats jobs as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function jobTable(jobs: readonly JobSummary[], { now, columns }: TableView): string {
   if (jobs.length === 0) return ''
   const lines =
@@ -21,7 +21,7 @@ export function jobTable(jobs: readonly JobSummary[], { now, columns }: TableVie
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** The whole id, full times, one line of the prompt, and the gateway's own state where it is another. */
+/** The complete id, full times, one line of the prompt, and the gateway's own state if it differs. */
 function fieldsOf(job: JobSummary, now: number): string[] {
   const { id, state, status, progress, created_at, expires_at, model, prompt } = job
   return [
@@ -39,9 +39,9 @@ function fieldsOf(job: JobSummary, now: number): string[] {
 
 const maxPrompt = 200
 const gap = '  '
-/** Less of a prompt is of no use. */
+/** Minimum useful length of a prompt. */
 const minPrompt = 8
-/** Columns that are left out, in this order, as long as the prompt has less room than given here. */
+/** Columns that are dropped, in this order, while the prompt has less space than given here. */
 const optionalColumns = [
   ['MODEL', 20],
   ['AGE', 16],
@@ -87,7 +87,7 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     const words = room >= minPrompt ? [shortened(prompt, room)] : []
     const line = shortened([...cells, ...words].join(gap).trimEnd(), columns)
     const job = jobs[row - 1]
-    // Without an id only the key identifies the job, so it is shown whole.
+    // Without an id only the key identifies the job, so it is shown in full.
     return job !== undefined && job.id === null
       ? [line, `${gap}no reply received; idempotency key:`, `${gap}${oneLine(job.idempotency_key)}`]
       : [line]
@@ -126,7 +126,7 @@ function columnWidth({ heading, cells }: Column): number {
   return Math.max(...[heading, ...cells].map(textWidth))
 }
 
-/** An upper bound: what is not ASCII may take two columns. */
+/** An upper bound: characters outside ASCII may take two columns. */
 function textWidth(text: string): number {
   let width = 0
   for (const character of text) width += /[ -~]/.test(character) ? 1 : 2

@@ -15,7 +15,10 @@ interface JsonOutputParts {
   readonly gate: Gate
 }
 
-/** `--json`: one document when the command ends; a failure is one document on standard error, with what had arrived. */
+/**
+ * `--json`: one document when the command ends; a failure is one document on standard error, with everything that had
+ * arrived.
+ */
 export function createJsonOutput({ screen, notices, stdout, stderr, gate }: JsonOutputParts): Output {
   return {
     event: (event) => notices.event(event),
@@ -51,7 +54,7 @@ const resultFields: ReadonlySet<string> = new Set([
   'jobs',
 ])
 
-/** Whether anything has arrived that a reader may want to keep. */
+/** Whether anything worth keeping has arrived. */
 function hasContent(document: OutputDocument): boolean {
   return Object.entries(document).some(
     ([name, value]) => resultFields.has(name) && (value as { readonly length: number }).length > 0,
@@ -113,7 +116,7 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
     async error(error) {
       if (error instanceof OutputClosed) return screen.closeAfterError()
       last(gate.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))
-      // Where standard output is closed or full, the failure is reported on the other stream.
+      // If standard output is closed or full, the failure is reported on standard error.
       await screen.close().catch(() => {
         screen.json(documentText(errorDocument(error), stderr))
       })
@@ -121,7 +124,7 @@ export function createJsonLinesOutput({ screen, notices, stdout, stderr, gate }:
   }
 }
 
-/** The pieces of texts, across which a secret may be split. */
+/** Events with pieces of text: a secret may be split across several. */
 const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'text-delta',
   'reasoning-delta',
@@ -129,7 +132,7 @@ const deltaEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'tool-delta',
 ])
 
-/** Written by the program itself, though they may quote the gateway; a wait may follow each. */
+/** Events of the program itself, which may quote the gateway; a wait may follow each. */
 const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'start',
   'file-save',
@@ -143,12 +146,12 @@ const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'video-fail',
 ])
 
-/** A document as it is printed: indented and safe to show on a terminal, on one line elsewhere. No newline at the end. */
+/** Formats a document: indented and safe on a terminal, on one line elsewhere. No newline at the end. */
 function documentText(document: unknown, sink: Sink): string {
   return sink.isTerminal ? sanitiseJson(JSON.stringify(document, undefined, 2)) : JSON.stringify(document)
 }
 
-/** A document as one line of `--jsonl`, with its newline. */
+/** Formats a document as one line of `--jsonl`, with its newline. */
 function documentLine(document: unknown, sink: Sink): string {
   const json = JSON.stringify(document)
   return `${sink.isTerminal ? sanitiseJson(json) : json}\n`
@@ -174,7 +177,7 @@ export function errorDocument(error: ModelgateError): ErrorDocument {
   }
 }
 
-/** @throws ContractError when the gateway's part of a document is nested too deeply to be printed */
+/** @throws ContractError if the gateway's part of a document is nested too deeply to be printed */
 function checkDocumentDepth(document: OutputDocument): void {
   if (openParts(document).some(isTooDeep)) throw tooDeep()
 }
@@ -197,14 +200,14 @@ function tooDeep(): ContractError {
 /** The fields of documents whose shape the gateway decides, beside the arguments of tool calls. */
 const openFields: ReadonlySet<string> = new Set(['response', 'video', 'operation'])
 
-/** The parts of a document whose shape the gateway decides. */
+/** The parts of a document whose shape is defined by the gateway. */
 function openParts(document: OutputDocument): unknown[] {
   const calls = 'tool_calls' in document ? document.tool_calls : []
   const fields = Object.entries(document).filter(([name]) => openFields.has(name))
   return [...fields.map(([, value]) => value), ...calls.map((call) => call.arguments)]
 }
 
-/** What has arrived, without the parts that cannot be printed: the report of an error must not fail itself. */
+/** The document without parts that cannot be printed: the report of an error must not fail itself. */
 function withoutDeepParts(document: OutputDocument): object {
   const entries = Object.entries(document).map(([name, value]) =>
     openFields.has(name) && isTooDeep(value) ? [name, null] : [name, value],
@@ -214,7 +217,7 @@ function withoutDeepParts(document: OutputDocument): object {
   return { ...shown, tool_calls: document.tool_calls.filter((call) => !isTooDeep(call.arguments)) }
 }
 
-/** The part of an event whose shape the gateway decides. */
+/** The part of an event whose shape is defined by the gateway. */
 function openPart(event: OutputEvent): unknown {
   switch (event.type) {
     case 'tool-call':

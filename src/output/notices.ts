@@ -8,12 +8,12 @@ import type { ProgressEvent } from './job-progress.ts'
 import type { SavedImage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
-/** What every renderer prints on standard error. */
+/** The lines of every renderer on standard error. */
 export interface Notices {
   event(event: OutputEvent): void
-  /** At the end of a command that got an answer. */
+  /** At the end of a successful command. */
   end(document: OutputDocument): void
-  /** The failure, for a person, and the token counts that are known. Nothing is said of a reader that has gone. */
+  /** Prints the failure for a person, and the known token counts. Nothing if the reader has closed the output. */
   error(error: ModelgateError, partial?: OutputDocument): void
 }
 
@@ -21,14 +21,14 @@ interface NoticeOptions {
   readonly quiet: boolean
   /** Print the token counts at the end. */
   readonly usage: boolean
-  /** Leave out what the document on standard output contains. */
+  /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
-  /** The command that continues to wait for a job. */
+  /** The command that resumes waiting for a job. */
   readonly resume: ((id: string) => string) | undefined
   readonly showProgress: (event: ProgressEvent) => void
 }
 
-/** High, because a message or a hint may contain a command to paste. */
+/** Large, because a message or a hint may contain a command to paste. */
 const errorLimit = 4_000
 
 export function createNotices(screen: Screen, options: NoticeOptions): Notices {
@@ -57,7 +57,7 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         refusal.add(event.text)
         return
       }
-      // A job costs money, so its id is printed even when quiet.
+      // A job costs money, so its id is printed even with --quiet.
       if (event.type === 'job-create') return reportJob(event)
       if (options.quiet) return
       if (event.type === 'job-progress' || event.type === 'download-progress') {
@@ -85,13 +85,13 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   }
 }
 
-/** One line about an event, for a person. Information is left out where a document contains it; warnings are not. */
+/** Prints a line about an event for a person. Information is omitted if a document contains it; warnings are not. */
 interface Notice {
   readonly level: 'information' | 'warning'
   readonly text: string
 }
 
-/** The line for an event on standard error; undefined for those that are shown otherwise. */
+/** The line for an event on standard error; undefined for events that are shown elsewhere. */
 export function noticeOf(event: OutputEvent): Notice | undefined {
   switch (event.type) {
     case 'warning-add':
@@ -172,7 +172,7 @@ function citationText({ title, url }: { title: string | null; url: string | null
   return parts.length === 0 ? 'no title or URL' : parts.join(' ')
 }
 
-/** Ratings are printed as the gateway sends them: usually a category and a probability. */
+/** Formats ratings as the gateway sends them: usually a category and a probability. */
 function ratingText(rating: unknown): string {
   const { category, probability } = (rating ?? {}) as { category?: unknown; probability?: unknown }
   return typeof category === 'string' ? `${category} ${String(probability ?? '')}`.trim() : shortJson(rating)
@@ -192,7 +192,7 @@ function savedVideoText(index: number, { width, height, format, seconds, bytes }
   return `video ${index}: ${size}${format}, ${seconds === null ? '' : `${oneDecimal(seconds)} s, `}${bytes} bytes`
 }
 
-/** Of consecutive failed look-ups, the first and every fifth. */
+/** Reports the first and every fifth of consecutive failed look-ups. */
 function isReported(attempt: number): boolean {
   return attempt === 1 || attempt % 5 === 0
 }
@@ -203,7 +203,7 @@ function lookUpText(event: Extract<VideoEvent, { type: 'poll-fail' }>): string {
   return `look-up failed${times}, next in ${oneDecimal(wait_s)} s: ${event.reason}${statusText(event)}`
 }
 
-/** The status of a reply, unless the reason has it. */
+/** The status of a reply, unless the reason already contains it. */
 function statusText({ http_status, reason }: { http_status: number | null; reason: string }): string {
   const code = `HTTP ${http_status}`
   return http_status === null || reason.includes(code) ? '' : ` (${code})`
@@ -213,7 +213,7 @@ function oneDecimal(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** An error for a person: one line for each problem, then hints and ids. */
+/** Formats an error for a person: one line for each problem, then hints and ids. */
 function errorLines(error: ModelgateError): { problems: string[]; notes: string[] } {
   const { hint, requestId, remoteId } = error.facts
   return {
@@ -230,7 +230,7 @@ function errorLines(error: ModelgateError): { problems: string[]; notes: string[
   }
 }
 
-/** Whether the call may have cost money; derived from the exit code where the error does not say. */
+/** A note whether the call may have cost money, derived from the exit code if the error does not say. */
 export function billedOf(error: ModelgateError): Billed {
   const { billed, phase } = error.facts
   if (billed !== undefined) return billed
@@ -238,7 +238,7 @@ export function billedOf(error: ModelgateError): Billed {
   return unbilledExits.has(error.exit) ? 'no' : 'maybe'
 }
 
-/** A signal without facts came before a request was sent. */
+/** An interrupt without facts came before any request. */
 const unbilledExits: ReadonlySet<ExitName> = new Set([
   'usage',
   'key',
@@ -256,7 +256,7 @@ function billedNote(error: ModelgateError): string[] {
   return billed === 'maybe' ? ['  The request may have been billed.'] : []
 }
 
-/** The token counts of a document; null where none were reported, and for jobs, which have none. */
+/** The token counts of a document; null if none were reported, and for jobs, which have none. */
 function usageOf(document: OutputDocument | undefined): Usage | null {
   return document !== undefined && 'usage' in document ? document.usage : null
 }

@@ -13,7 +13,7 @@ export interface RawOutputParts {
   readonly stdout: Sink
 }
 
-/** `--raw`: the gateway's own JSON, unchanged but for what could act on a terminal. */
+/** `--raw`: the gateway's own JSON, unchanged except for control characters on a terminal. */
 export function createRawOutput({ screen, notices, stdout }: RawOutputParts): Output {
   let pending = ''
   const write = () => {
@@ -45,7 +45,7 @@ export function createRawOutput({ screen, notices, stdout }: RawOutputParts): Ou
   }
 }
 
-/** Takes the secrets out of the gateway's own JSON before anything else gets it; each piece ends in a newline. */
+/** Removes secrets from the gateway's own JSON before it is used; each piece ends in a newline. */
 export function redactRaw(other: Output, documents: PieceStream): Output {
   const pass = (texts: readonly string[]) => texts.forEach((text) => other.raw(text))
   return {
@@ -65,8 +65,8 @@ export function redactRaw(other: Output, documents: PieceStream): Output {
 }
 
 /**
- * `--raw` of a reply that is passed on as it comes, whatever is in it: its own bytes but for secrets. What standard
- * output does not take (a full disk) has been paid for, so it goes to a file in the rescue folder.
+ * `--raw` for a reply that is passed on unchanged except for secrets. What standard output does not accept (a full
+ * disk) has been paid for, so it is saved in the rescue folder.
  */
 export function createReplyWriter(
   context: Context,
@@ -96,7 +96,7 @@ export function createReplyWriter(
       endsLine = chunk.at(-1) === LINE_FEED
       await put(stream.push(chunk))
     },
-    /** @throws FileError that names the file of what standard output did not take */
+    /** @throws FileError that names the file with what standard output did not accept */
     async commit(): Promise<void> {
       if (failure !== undefined && file === undefined) return
       await put(stream.end())

@@ -3,13 +3,13 @@ import type { Gate } from './gate.ts'
 import type { TextStream } from './redact/streams.ts'
 
 /**
- * Both output streams, which may share a terminal: there the text on standard output and the lines on standard error
- * must not run into each other.
+ * Both output streams, which may share a terminal: text on standard output and lines on standard error must not be
+ * mixed on one line.
  */
 export interface Screen {
   /** The result, on standard output, exactly as given. */
   text(text: string): void
-  /** The model's reasoning beside the result, as it comes, on standard error. */
+  /** The model's reasoning, streamed to standard error. */
   reasoning(text: string): void
   /** One line on standard error. On a terminal it waits for the end of the current line of text. */
   line(text: string, tone: Tone, limit?: number): void
@@ -17,27 +17,27 @@ export interface Screen {
   json(text: string): void
   /** Whether a line can be redrawn in place while nothing else is written. */
   readonly isLive: boolean
-  /** Shows what is being waited for until something else is written: a text after a moment, a live line at once. */
+  /** Shows a progress indicator until something else is written: a text after a short delay, a live line at once. */
   wait(text: string | LiveLine): void
   /**
    * Waits for a slow reader of standard output.
    * @throws what `Sink.drain` throws
    */
   settle(): Promise<void>
-  /** The same, to the end of everything written. */
+  /** The same, until everything has been written. */
   close(): Promise<void>
-  /** The same after a failure, which outranks whatever becomes of the output now. */
+  /** The same after a failure; further output errors are ignored. */
   closeAfterError(): Promise<void>
 }
 
-/** Longer lines are cut. */
+/** Maximum length of a line. */
 const defaultLimit = 500
 
 export function createScreen(context: Context, gate: Gate, quiet: boolean): Screen {
   const { stdout, stderr } = context
   const styles = loadStyles(context)
   const progress = quiet ? undefined : createProgress(context, styles)
-  // Whether there is an unfinished line, of the text or of the reasoning.
+  // Whether a line of text or reasoning is unfinished.
   let isTextOpen = false
   let isReasoningOpen = false
   let reasoning: TextStream | undefined
@@ -45,7 +45,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   const deferredLines: string[] = []
   const queue: ((ready: Styles) => void)[] = []
 
-  /** Keeps the order of everything written while the colours are still being loaded. */
+  /** Preserves the order of writes while the colour library is loading. */
   const whenStyled = (task: (ready: Styles) => void) => {
     if (styles.current !== undefined && queue.length === 0) return task(styles.current)
     if (queue.push(task) === 1) {
@@ -154,7 +154,7 @@ export type LiveLine = (width: number, styles: Styles) => string
 
 /** Milliseconds after which a live line is drawn again. */
 const redrawInterval = 200
-/** Changes are drawn at once, but not more often than this. */
+/** Minimum milliseconds between two redraws. */
 const minRedrawInterval = 100
 
 interface LiveLineDrawer {
@@ -178,7 +178,7 @@ function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLi
   const draw = () => {
     timer?.cancel()
     timer = clock.timer(redrawInterval, draw)
-    // What a slow terminal has not taken yet would be outdated when it is shown.
+    // Skip a frame while the terminal is busy: it would be outdated when shown.
     if (current === undefined || stderr.needsDrain) return
     const text = current(stderr.columns - 1, styles.current!)
     if (text !== drawn) stderr.write(`\r${text}\u001b[J\r`)
@@ -201,7 +201,7 @@ function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLi
   }
 }
 
-/** Shows that something is going on while nothing else is written. */
+/** Shows activity while nothing else is written. */
 interface Progress {
   /** Shows a spinner with the text if nothing stops it within 300 ms, or a live line at once. */
   start(text: string | LiveLine): void
@@ -213,13 +213,13 @@ const spinnerDelay = 300
 /** A spinner or a live line on standard error; undefined unless that is a terminal with cursor control. */
 function createProgress(context: Context, styles: StyleLoader): Progress | undefined {
   const { stream, isTerminal } = context.stderr
-  // In a terminal without width the spinner would clear lines forever.
+  // With a width of 0 the spinner would clear lines forever.
   if (!isTerminal || !stream?.columns || context.env.TERM === 'dumb' || inCi(context.env)) return undefined
 
   const live = createLiveLine(context, styles)
   let timer: Timer | undefined
   let spinner: { stop(): unknown } | undefined
-  // Counts starts and stops, so that a spinner whose library loads too late does not start.
+  // Counts starts and stops, so that a spinner does not start after it was stopped while loading.
   let turn = 0
 
   const spin = async (text: string, ownTurn: number) => {
@@ -230,7 +230,8 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
       stream,
       color: context.env.NO_COLOR ? false : 'cyan',
       isEnabled: true,
-      // Standard input may be a pipe, and a hidden cursor would stay hidden after a kill.
+      // Leave standard input alone, which may be a pipe, and the cursor visible, which would stay hidden after a
+      // kill.
       discardStdin: false,
       hideCursor: false,
     }).start()
@@ -278,12 +279,12 @@ interface StyleLoader {
   readonly ready: Promise<unknown>
 }
 
-/** Loads the colour library only where there will be colours. */
+/** Loads the colour library only if colours are used. */
 export function loadStyles(context: Context): StyleLoader {
   if (!wantsColour(context)) return { current: noStyles, ready: Promise.resolve() }
   let current: Styles | undefined
   const ready = import('chalk').then(({ Chalk }) => {
-    // The library would look at the environment of the process; `wantsColour` has decided already.
+    // Without auto-detection: `wantsColour` has already decided.
     const chalk = new Chalk({ level: 1 })
     current = {
       plain: unstyled,

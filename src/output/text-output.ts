@@ -12,9 +12,9 @@ import type { TextFile } from '../files/text-file.ts'
 interface TextOutputParts {
   readonly screen: Screen
   readonly notices: Notices
-  /** How the text is written: as it is, or made safe for a terminal. */
+  /** Formats the text: unchanged, or sanitised for a terminal. */
   readonly show: (text: string) => string
-  /** Show the model's reasoning beside its text. */
+  /** Whether to show the model's reasoning. */
   readonly showReasoning: boolean
 }
 
@@ -49,7 +49,7 @@ export function createTextOutput({ screen, notices, show, showReasoning }: TextO
           reasoning.add(0, event.text)
           break
         case 'tool-delta':
-          // The call is reported when it is complete.
+          // A tool call is reported when it is complete.
           break
         default:
           writePending()
@@ -74,12 +74,12 @@ export function createTextOutput({ screen, notices, show, showReasoning }: TextO
   }
 }
 
-/** Orders the text of several candidates: the first as it comes, the others after it. */
+/** Orders the text of several candidates: the first is streamed, the others follow it. */
 interface CandidateText {
   add(index: number, text: string): void
-  /** What can be written now. */
+  /** The text that can be written now. */
   take(): string
-  /** All that is left: the end of the first candidate, then the others by index, each on a new line. */
+  /** The rest: the end of the first candidate, then the others by index, each on a new line. */
   rest(ending: 'whole' | 'broken-off'): string
   /** The last character taken so far; empty when there was no text. */
   readonly last: string
@@ -124,13 +124,13 @@ function createCandidateText(): CandidateText {
   }
 }
 
-/** Half of a surrogate pair, or a CR that may be half of a CRLF: the next delta decides. */
+/** Hold back half of a surrogate pair, and a CR that may be part of a CRLF. */
 function holdsBack(text: string): boolean {
   const unit = text.charCodeAt(text.length - 1)
   return (unit >= 0xd800 && unit <= 0xdbff) || unit === 0x0d
 }
 
-/** A reply that broke off inside a character ends before it. */
+/** Drop half of a surrogate pair at the end of a truncated reply. */
 function withoutHalfCharacter(text: string): string {
   return text.replace(/[\ud800-\udbff]$/, '')
 }
@@ -145,7 +145,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
   const text = createCandidateText()
   const kept = new Map<number, GrowingText>()
   let committed = false
-  /** Why nothing more is written to the file. */
+  /** The error that stopped writing to the file. */
   let failure: FileError | undefined
 
   /** A failed write does not end the command: the rest of the text has been paid for, too. */
@@ -168,12 +168,12 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
   }
   /** Prints the text instead. */
   const printInstead = async (warning: string | undefined) => {
-    // The first failure is what counts, not a temporary file left behind.
+    // Report the first failure, not a leftover temporary file.
     await file.discard().catch(() => {})
     if (warning !== undefined) other.event({ type: 'warning-add', message: warning })
     for (const [index, part] of kept) other.event({ type: 'text-delta', index, text: part.toString() })
   }
-  /** What becomes of the file when the command fails. */
+  /** Handles the file when the command fails. */
   const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
     const isPrinted = kept.size > 0 && !(error instanceof OutputClosed)
     const unfinished = `${file.path} was not finished; the text that arrived is on standard output`
@@ -226,18 +226,18 @@ export interface TextRescue {
   readonly folder: string | undefined
   /** The name of the file there. */
   readonly name: string
-  /** Standard output gets the gateway's own JSON, so that is what is kept. */
+  /** Whether standard output gets the gateway's own JSON, which is then what is kept. */
   readonly isRaw: boolean
 }
 
 /**
- * Continues when standard output takes no more (a full disk): the text has been paid for, so what did not get there is
- * written to a file in the rescue folder. Keeps only as much of the text as may not have been written yet.
- * The command ends with a FileError that names the file.
+ * Continues if standard output fails (a full disk): the text has been paid for, so the unwritten part is saved in the
+ * rescue folder. Keeps only text that may not have been written yet. The command ends with a FileError that names the
+ * file.
  */
 export function rescueText(context: Context, other: Output, rescue: TextRescue): Output {
   const text = createCandidateText()
-  /** Written, but the system may still refuse it. */
+  /** Written, but may still fail. */
   let before = ''
   let recent = ''
   let failure: FileError | undefined

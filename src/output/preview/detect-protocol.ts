@@ -1,23 +1,23 @@
 import { execFile } from 'node:child_process'
 import type { Context } from '../../context.ts'
 
-/** How a picture gets onto a terminal. */
+/** Protocols for pictures on a terminal. */
 export type Protocol = 'kitty' | 'iterm' | 'sixel' | 'blocks'
 
-/** `auto` takes the best that the terminal has. */
+/** `auto` selects the best protocol of the terminal. */
 export type PreviewMode = 'auto' | Protocol | 'off'
 
 type Environment = Context['env']
 
-/** How a terminal is recognised: by its environment or, through tmux, by its names. */
+/** Recognises a terminal by its environment or, through tmux, by its names. */
 interface Terminal {
   readonly protocol: Protocol
   readonly matches: (env: Environment) => unknown
 }
 
 /**
- * The first that fits wins; a terminal that is not listed gets half blocks, which all can show. Left out on purpose:
- * VTE (sixel is compiled into few of them), VS Code and Windows Terminal (they do not say whether images are on).
+ * The first match wins; any other terminal gets half blocks, which all can show. Omitted on purpose: VTE (sixel is
+ * rarely compiled in), VS Code and Windows Terminal (they do not report whether images are enabled).
  */
 const terminals: readonly Terminal[] = [
   { protocol: 'kitty', matches: (env) => env.KITTY_WINDOW_ID || env.TERM?.startsWith('xterm-kitty') },
@@ -35,7 +35,7 @@ const terminals: readonly Terminal[] = [
     matches: (env) => env.TERM_PROGRAM === 'iTerm.app' || env.LC_TERMINAL === 'iTerm2',
   },
   { protocol: 'iterm', matches: (env) => env.TERM_PROGRAM === 'mintty' },
-  // The first version with the protocol is 22.04.
+  // Supported since version 22.04.
   { protocol: 'kitty', matches: (env) => Number(env.KONSOLE_VERSION) >= 220_400 },
   { protocol: 'sixel', matches: (env) => /^(foot|mlterm|contour|yaft|vt340)|sixel/.test(env.TERM ?? '') },
 ]
@@ -45,9 +45,9 @@ export function detectProtocol(env: Environment): Protocol {
   return terminals.find(({ matches }) => matches(env))?.protocol ?? 'blocks'
 }
 
-/** What is known of tmux and of the terminal around it. */
+/** Properties of tmux and of the terminal around it. */
 interface TmuxFacts {
-  /** Whether sequences wrapped for the outer terminal get there. */
+  /** Whether wrapped sequences reach the outer terminal. */
   readonly passesThrough: boolean
   /** The protocol of the outer terminal, as far as it can be used through tmux. */
   readonly protocol: Protocol
@@ -56,9 +56,9 @@ interface TmuxFacts {
 const question = '#{allow-passthrough}\n#{client_termname}\n#{client_termtype}'
 
 /**
- * Asks the tmux that this runs in, since the environment knows the terminal in which tmux was started rather than the
- * one it is attached to now. Passing through is allowed unless the option `allow-passthrough` is off, its default;
- * versions before 3.3 have no such option and always pass through. No answer means no.
+ * Asks tmux, because the environment describes the terminal in which tmux was started rather than the one it is
+ * attached to now. Passthrough is allowed unless the option `allow-passthrough` is off, its default; versions before
+ * 3.3 have no such option and always allow it. No answer means no.
  */
 async function askTmux(context: Context): Promise<TmuxFacts> {
   const answer = await new Promise<string>((resolve) => {
@@ -78,12 +78,12 @@ export function readTmuxAnswer(answer: string): TmuxFacts {
   const protocol = detectProtocol({ TERM, TERM_PROGRAM: program === 'kitty' ? undefined : program })
   return {
     passesThrough: option !== '0' && option !== 'off',
-    // What sixel draws, tmux would draw over.
+    // tmux would draw over sixel graphics.
     protocol: protocol === 'sixel' ? 'blocks' : protocol,
   }
 }
 
-/** Inside tmux only what tmux passes through; inside GNU screen, which cuts long sequences, only characters. */
+/** Inside tmux, use only what it passes through; inside GNU screen, which cuts long sequences, only characters. */
 export async function chooseProtocol(
   context: Context,
   mode: Exclude<PreviewMode, 'off'>,
@@ -105,7 +105,7 @@ export async function chooseProtocol(
   return env.STY ? blocks : { protocol: detectProtocol(env), isInTmux: false }
 }
 
-/** Whether `COLORTERM` says so, or Node knows the terminal. */
+/** According to `COLORTERM`, or if Node knows the terminal. */
 export function hasTrueColour({ env, stderr }: Context): boolean {
   if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? '')) return true
   return (stderr.stream?.getColorDepth?.(env) ?? 8) >= 24

@@ -16,7 +16,7 @@ import {
   sixelPicture,
 } from './protocols.ts'
 
-/** Turns images into what a terminal shows. */
+/** Converts images to terminal output. */
 export interface Drawing {
   /**
    * The text to write; undefined when the image is skipped, which is reported through `skip`.
@@ -25,13 +25,13 @@ export interface Drawing {
   draw(bytes: Uint8Array): Promise<string | undefined>
 }
 
-/** Decoding takes four bytes a pixel, on this thread. */
+/** Decoding takes four bytes per pixel, on this thread. */
 const maxPixels = 40_000_000
 
 /** tmux takes at most 1 MiB in one sequence; as base64 this is less. */
 const maxTmuxBytes = 700_000
 
-/** @param skip takes the reason why an image is not shown */
+/** @param skip receives the reason why an image is not shown */
 export async function createDrawing(
   context: Context,
   mode: Exclude<PreviewMode, 'off'>,
@@ -58,7 +58,7 @@ export async function createDrawing(
           : itermPicture(bytes, size)
     }
   }
-  // Blocks are nothing but colour; they are shown without it only where they were asked for.
+  // Half blocks need colour; without it they are used only if requested by name.
   const isUnwanted = mode === 'auto' && protocol === 'blocks' && Boolean(context.env.NO_COLOR)
   return {
     async draw(bytes) {
@@ -84,7 +84,7 @@ async function asPng(
   return info.format === 'png' ? bytes : await encodePng(await decoded())
 }
 
-/** As many pixels as are shown, and fewer if that is still too much for tmux. */
+/** No more pixels than are shown, and fewer if that is still too much for tmux. */
 async function asSmallPng(decoded: () => Promise<Pixels>, size: FittedSize): Promise<Uint8Array> {
   const picture = await decoded()
   for (let width = 16; ; width /= 2) {

@@ -7,26 +7,26 @@ export interface CellSize {
   readonly rows: number
 }
 
-/** Most terminals have characters about twice as high as wide. */
+/** On most terminals characters are about twice as high as wide. */
 export const cellAspect = 2
 
-/** A picture with fewer rows shows nothing. */
+/** Minimum height of a recognisable picture. */
 const minRows = 12
 
-/** The room for a picture: all columns and a third of the rows, or 12 rows where the terminal has so many. */
+/** The space for a picture: all columns and a third of the rows, or 12 rows if the terminal has that many. */
 export function previewRoom({ stderr }: Pick<Context, 'stderr'>): CellSize {
   const rows = stderr.stream?.rows || 24
   const room = Math.max(Math.floor(rows / 3), Math.min(minRows, rows - 4), 1)
   return { columns: Math.max(1, stderr.columns), rows: room }
 }
 
-/** The room that a picture takes. */
+/** The space that a picture takes. */
 export interface FittedSize extends CellSize {
-  /** What keeps it from being larger; a terminal that knows its characters' shape needs only that. */
+  /** The limiting dimension; a terminal that knows its cell size needs only that. */
   readonly limit: keyof CellSize
 }
 
-/** The largest size that keeps the aspect of a picture within a room. At least one character, however thin. */
+/** The largest size within the available space that keeps the aspect ratio. At least one character, however thin. */
 export function fitPicture(width: number, height: number, room: CellSize): FittedSize {
   const columnsPerRow = (width / height) * cellAspect
   const columns = Math.min(room.columns, room.rows * columnsPerRow)
@@ -38,8 +38,8 @@ export function fitPicture(width: number, height: number, room: CellSize): Fitte
 }
 
 /**
- * The picture with as many pixels as fit, its aspect kept.
- * @param cell pixels in one character of the terminal
+ * Scales the picture down to the pixels that fit, keeping its aspect ratio.
+ * @param cell pixels of one character of the terminal
  */
 export function scaleToCells(picture: Pixels, size: FittedSize, cell: PixelSize): Pixels {
   const { width, height } = picture
@@ -54,8 +54,8 @@ interface PixelSize {
 }
 
 /**
- * A smaller picture, each pixel the average of those it stands for. Colours are weighed by their alpha, so that what
- * cannot be seen has no colour. A picture is not made larger.
+ * Scales a picture down; each pixel is the average of the source pixels it covers. Colours are weighted by alpha, so
+ * that transparent pixels do not contribute. Never scales up.
  */
 function scalePicture(picture: Pixels, maxWidth: number, maxHeight: number): Pixels {
   const width = Math.min(picture.width, Math.max(1, Math.round(maxWidth)))
@@ -75,7 +75,7 @@ interface Span {
   readonly end: number
 }
 
-/** The pixels of the large picture that one of the small one stands for. */
+/** The range of source pixels that one pixel covers. */
 function span(at: number, count: number, total: number): Span {
   return { start: Math.floor((at * total) / count), end: Math.floor(((at + 1) * total) / count) }
 }
@@ -103,12 +103,12 @@ function average(picture: Pixels, columns: Span, rows: Span, target: Uint8Clampe
   target[at + 3] = alpha / ((rows.end - rows.start) * (columns.end - columns.start))
 }
 
-/** At most so much base64 fits into one command. */
+/** Maximum length of base64 in one command. */
 const pieceLength = 4096
 
 /**
- * The commands of kitty's graphics protocol that send a PNG and show it at the cursor, which ends up below it.
- * Answers are switched off (`q=2`): they would be typed into whatever reads the terminal next.
+ * The commands of kitty's graphics protocol that send a PNG and show it at the cursor, which moves below it. Replies
+ * are suppressed (`q=2`): they would be read as input by the next program.
  */
 export function kittyPicture(png: Uint8Array, size: FittedSize): string {
   const extent = size.limit === 'columns' ? { c: size.columns } : { r: size.rows }
@@ -116,9 +116,9 @@ export function kittyPicture(png: Uint8Array, size: FittedSize): string {
 }
 
 /**
- * The same through a terminal multiplexer, which knows nothing of pictures: the picture is placed virtually, and
- * placeholder characters are printed for its parts, so that it scrolls and disappears with the text.
- * @param id 1 to 255; the colour of the characters
+ * The same through a terminal multiplexer, which does not know about the picture: it is placed virtually, and
+ * placeholder characters are printed for its cells, so that it scrolls and disappears with the text.
+ * @param id 1 to 255; encoded as the colour of the characters
  */
 export function kittyPlaceholders(
   png: Uint8Array,
@@ -156,14 +156,14 @@ const diacritics = Array.from(
     '\u0357\u035b\u0363\u0364\u0365\u0366\u0367\u0368\u0369\u036a\u036b\u036c\u036d\u036e\u036f',
 )
 
-/** iTerm2's sequence for a file that is shown at the cursor, which ends up below it; its aspect is kept. */
+/** iTerm2's sequence that shows a file at the cursor, which moves below it; keeps the aspect ratio. */
 export function itermPicture(file: Uint8Array, size: CellSize): string {
   return `${sequence(file, size)}\n`
 }
 
 /**
- * The same through tmux, which knows nothing of the picture: room is made first. The blank makes tmux move the
- * terminal's own cursor to where the picture is to be.
+ * The same through tmux, which does not know about the picture: first makes space for it. The blank makes tmux move
+ * the terminal's own cursor to the position of the picture.
  */
 export function itermThroughTmux(
   file: Uint8Array,
@@ -179,10 +179,10 @@ function sequence(file: Uint8Array, { columns, rows }: CellSize): string {
   return `\x1b]1337;File=${keys}:${data.toString('base64')}\x07`
 }
 
-/** Sixels are pixels, and how many a character has is not known: more than this on most terminals. */
+/** The cell size is unknown, so this is larger than on most terminals. */
 const cell = { width: 8, height: 8 * cellAspect }
 
-/** The sequence that draws a picture in sixels, in 256 colours of its own. */
+/** The sequence that draws a picture in sixels, with its own palette of 256 colours. */
 export async function sixelPicture(picture: Pixels, size: FittedSize): Promise<string> {
   const { image2sixel } = await loadEncoder()
   const scaled = scaleToCells(picture, size, cell)
@@ -191,8 +191,8 @@ export async function sixelPicture(picture: Pixels, size: FittedSize): Promise<s
 }
 
 /**
- * A module that the package carries assigns to a global variable without declaring it, which fails in strict code,
- * and a bundle is strict: the variable has to be there first.
+ * A bundled module of the package assigns to an undeclared global variable, which fails in strict mode; the bundle is
+ * strict, so define the variable first.
  */
 async function loadEncoder() {
   if (!('UPNG' in globalThis)) Object.assign(globalThis, { UPNG: undefined })
@@ -204,8 +204,9 @@ type ColourDepth = 256 | 'true'
 const reset = '\x1b[0m'
 
 /**
- * Draws a picture with the character ▀: its foreground is the upper pixel, its background the lower one. Ends with a line feed.
- * @param size in characters; a picture with fewer pixels takes less room
+ * Draws a picture with the character ▀: its foreground is the upper pixel, its background the lower one. Ends with a
+ * line feed.
+ * @param size in characters; a picture with fewer pixels takes less space
  */
 export function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth): string {
   const { data, width, height } = onCheckerboard(scaleToCells(picture, size, { width: 1, height: 2 }), 2)
@@ -217,7 +218,7 @@ export function halfBlocks(picture: Pixels, size: FittedSize, depth: ColourDepth
     for (let x = 0; x < width; x++) {
       const at = (y * width + x) * 4
       const foreground = `38;${colour(data, at)}`
-      // Below the last row of an odd number is the terminal itself.
+      // With an odd number of rows, the last lower half keeps the terminal's background.
       const background = y + 1 < height ? `48;${colour(data, at + width * 4)}` : '49'
       const changes = [
         ...(foreground === lastForeground ? [] : [foreground]),
@@ -240,7 +241,7 @@ function colourOf256(data: Uint8ClampedArray, at: number): string {
   return `5;${nearestColour(data[at]!, data[at + 1]!, data[at + 2]!)}`
 }
 
-/** A colour as brightness and two differences from it: distances are closer to what an eye sees than in red, green, blue. */
+/** A colour as luma and two colour differences: distances match perception better than in RGB. */
 type Tint = readonly [brightness: number, redness: number, blueness: number]
 
 const steps = [0, 95, 135, 175, 215, 255]
@@ -275,7 +276,7 @@ function tintOf(red: number, green: number, blue: number): Tint {
 const light = 0x99
 const dark = 0x66
 
-/** The picture on squares of two greys, as image editors show transparency. */
+/** Draws the picture on a checkerboard, as image editors show transparency. */
 function onCheckerboard({ data, width, height }: Pixels, square: number): Pixels {
   const opaque = new Uint8ClampedArray(data.length)
   for (let y = 0; y < height; y++) {
