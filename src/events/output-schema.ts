@@ -75,7 +75,7 @@ export function flag(description: string): Schema<boolean> {
   return { type: 'boolean', description }
 }
 
-/** A value whose shape the gateway decides. In a document, its field belongs to `openFields` (`output/json-output.ts`). */
+/** A value whose shape the gateway decides. The name of such a field belongs to `openFields` in `json-output.ts`. */
 export function anything(description: string): Schema<unknown> {
   return { description }
 }
