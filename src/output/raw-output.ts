@@ -75,7 +75,8 @@ export function createReplyWriter(
 ) {
   const { stdout } = context
   const stream = gate.reply()
-  let endsLine = false
+  /** Nothing needs no line feed at its end. */
+  let endsLine = true
   let failure: ModelgateError | undefined
   let file: AtomicFile | undefined
 

@@ -159,10 +159,17 @@ test.each([
   ['words', 'Sorry!'],
   ['an error', '{"error":{"message":"It broke."}}'],
   ['an event stream without its end', completed(red)],
+  ['nothing', ''],
 ])('--raw does not judge %s', async (_, body) => {
   const server = await localServer([closeDelimited([body])])
   const { code, out, err } = await workspaceAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
   expect([code, out.trimEnd(), err]).toEqual([0, body.trimEnd(), ''])
+})
+
+test('--raw of a request that is refused leaves standard output empty', async () => {
+  const server = await localServer([json({ error: { message: 'No.' } }, { status: 400 })])
+  const { code, out } = await workspaceAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
+  expect([code, out]).toEqual([4, ''])
 })
 
 /** Less than its head says. */
