@@ -1,4 +1,18 @@
 import { sniffMediaType } from './media-type.ts'
+import {
+  pushInto,
+  skip,
+  take,
+  type Steps,
+  damaged,
+  short,
+  uncheckedContainer,
+  unknownEnd,
+  whole,
+  type ContainerReader,
+} from './byte-steps.ts'
+import { createMp4Reader } from './mp4-info.ts'
+import { mediaKind, type MediaKind } from './media-file.ts'
 
 /** The properties of an image according to its header. */
 interface ImageShape {
@@ -71,7 +85,7 @@ function readJpegInfo(head: Buffer): FoundShape {
 }
 
 /** C4, C8 and CC are in the same range of markers, but are tables and an extension. */
-export function isFrame(marker: number): boolean {
+function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 }
 
@@ -149,7 +163,7 @@ type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
 /** How many bytes are enough to find the header, unless there is unusually long metadata before it. */
 export const imageInfoHeadBytes = 1024 * 1024
 
-const readers: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
+const headerReaders: Readonly<Record<ImageFormat, (head: Buffer) => FoundShape>> = {
   png: readPngInfo,
   jpeg: readJpegInfo,
   webp: readWebpInfo,
@@ -166,7 +180,167 @@ export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
     | ImageFormat
     | undefined
   if (format === undefined) return undefined
-  const found = readers[format](Buffer.from(head.buffer, head.byteOffset, head.length))
+  const found = headerReaders[format](Buffer.from(head.buffer, head.byteOffset, head.length))
   if (found === undefined || found.width === 0 || found.height === 0) return undefined
   return { format, mediaType: `image/${format}`, ...found }
+}
+
+const containerReaders: Readonly<Record<string, () => ContainerReader>> = {
+  png: () => follow('PNG', pngChunks()),
+  jpeg: readJpeg,
+  webp: () => readRiff('WEBP'),
+  gif: () => follow('GIF', gifBlocks()),
+  avif: createMp4Reader,
+  heic: createMp4Reader,
+  heif: createMp4Reader,
+}
+
+/**
+ * Feed it from the first byte of the image on; bytes after its end are ignored.
+ * @param format the media type's own word
+ */
+export function readContainer(format: string): ContainerReader {
+  return Object.hasOwn(containerReaders, format) ? containerReaders[format]!() : uncheckedContainer()
+}
+
+const endsTooEarly = (name: string) => short(`the ${name} data ends too early`)
+
+/** @param walk returns true at the end, false if the parts are in an impossible order */
+function follow(name: string, walk: Steps<boolean>): ContainerReader {
+  const steps = pushInto(walk)
+  return {
+    add: (bytes) => steps.add(bytes),
+    integrity() {
+      if (steps.result === undefined) return steps.position === 'open' ? unknownEnd : endsTooEarly(name)
+      return steps.result ? whole : damaged('its parts are in an impossible order')
+    },
+  }
+}
+
+/** Chunks of length, name, content and checksum, the last of them IEND. */
+function* pngChunks(): Steps<boolean> {
+  yield* skip(8)
+  for (let name = ''; name !== 'IEND';) {
+    const header = yield* take(8)
+    name = header.toString('latin1', 4)
+    yield* skip(header.readUInt32BE() + 4)
+  }
+  return true
+}
+
+/**
+ * Segments with a length, which may contain a thumbnail with its own end marker, and between them entropy-coded data,
+ * in which a byte ff is always followed by 00 or a restart marker.
+ */
+function readJpeg(): ContainerReader {
+  let state: 'data' | 'marker' | 'length' | 'last' = 'data'
+  let skip = 2
+  let high: number | undefined
+  let hasFrame = false
+  return {
+    add(bytes) {
+      for (let at = 0; at < bytes.length && state !== 'last';) {
+        if (skip > 0) {
+          const step = Math.min(skip, bytes.length - at)
+          skip -= step
+          at += step
+        } else if (state === 'data') {
+          at = bytes.indexOf(0xff, at) + 1
+          if (at === 0) return
+          state = 'marker'
+        } else if (state === 'marker') {
+          hasFrame ||= isFrame(bytes[at]!)
+          state = afterMarker(bytes[at++]!)
+        } else if (high === undefined) {
+          high = bytes[at++]!
+        } else {
+          skip = Math.max(0, high * 256 + bytes[at++]! - 2)
+          high = undefined
+          state = 'data'
+        }
+      }
+    },
+    integrity() {
+      if (state !== 'last') return endsTooEarly('JPEG')
+      // The frame header may be beyond the bytes that are kept, so its presence has to suffice.
+      return hasFrame ? whole : damaged('its header cannot be read')
+    },
+  }
+}
+
+function afterMarker(code: number): 'data' | 'marker' | 'length' | 'last' {
+  if (code === 0xff) return 'marker'
+  if (code === 0xd9) return 'last'
+  const standsAlone = code <= 0x01 || (code >= 0xd0 && code <= 0xd8)
+  return standsAlone ? 'data' : 'length'
+}
+
+export function readRiff(name: string): ContainerReader {
+  return follow(name, riffContent())
+}
+
+/** The size of a RIFF file is at byte 4 and counts the bytes after it. A live recording may have no size. */
+function* riffContent(): Steps<boolean> {
+  yield* skip(4)
+  const length = (yield* take(4)).readUInt32LE()
+  const hasLength = length !== 0 && length !== 0xff_ff_ff_ff
+  yield* skip(hasLength ? length : Infinity, !hasLength)
+  return true
+}
+
+/** A logical screen with its palette, then images and extensions with data in sub-blocks, and 3b as the last byte. */
+function* gifBlocks(): Steps<boolean> {
+  yield* skip(paletteBytes((yield* take(13))[10]!))
+  for (;;) {
+    const kind = (yield* take(1))[0]!
+    if (kind === 0x3b) return true
+    if (kind === 0x2c) {
+      yield* skip(paletteBytes((yield* take(9))[8]!))
+      // The LZW minimum code size.
+      yield* skip(1)
+    } else if (kind === 0x21) yield* skip(1)
+    // Some writers add an extra zero after the blocks.
+    else if (kind !== 0) return false
+    if (kind === 0) continue
+    for (let length = 1; length > 0;) {
+      length = (yield* take(1))[0]!
+      yield* skip(length)
+    }
+  }
+}
+
+function paletteBytes(flags: number): number {
+  return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0
+}
+
+/** What is reported about an image. */
+export interface ImageFacts {
+  /** `png`, `jpeg`, `webp`, `gif`, the media type's own word for another, or `bin` for an unknown one. */
+  readonly format: string
+  /** In pixels; null where the header cannot be read. */
+  readonly width: number | null
+  readonly height: number | null
+}
+
+export const imageKind: MediaKind<ImageFacts> = mediaKind({
+  noun: 'image',
+  // Enough for the brands of an AVIF.
+  signatureBytes: 32,
+  headBytes: imageInfoHeadBytes,
+  openReader: (mediaType) => readContainer(formatOf(mediaType)),
+  describe(mediaType, reader, head) {
+    const info = readImageInfo(head)
+    const found = reader.integrity()
+    const isLegible = info !== undefined || !/^image\/(png|webp|gif)$/.test(mediaType)
+    const { width = null, height = null } = info ?? {}
+    return {
+      facts: { format: formatOf(mediaType), width, height },
+      integrity: found.state === 'whole' && !isLegible ? damaged('its header cannot be read') : found,
+    }
+  },
+  hint: 'Add --raw to see the reply as it was received.',
+})
+
+function formatOf(mediaType: string): string {
+  return /^image\/(.+)/.exec(mediaType)?.[1] ?? 'bin'
 }

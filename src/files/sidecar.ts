@@ -3,7 +3,7 @@ import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
 import { numberedName } from './file-name.ts'
-import type { ImageFacts } from './image-inspector.ts'
+import type { ImageFacts } from './image-info.ts'
 import type { SavedMedia } from './media-file.ts'
 
 /** Incremented when a field is added; fields are never removed. */

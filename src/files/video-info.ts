@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import type { SavedVideo } from '../events/video.ts'
-import { readRiff } from './container-end.ts'
+import { readRiff } from './image-info.ts'
 import { uncheckedContainer, type ContainerReader, type VideoReader, type VideoShape } from './byte-steps.ts'
 import { createMatroskaReader } from './matroska-info.ts'
 import { inspectFile, mediaKind, type MediaKind } from './media-file.ts'

@@ -1,15 +1,20 @@
 import type { Clock } from '../context.ts'
-import { maxImages, urlLifetimeMinutes } from '../contract/images.ts'
-import type { FileError, ModelgateError } from '../errors.ts'
+import { maxImages, urlLifetimeMinutes, maxPartialImages } from '../contract/images.ts'
+import { type FileError, ModelgateError } from '../errors.ts'
 import type { ImageDocument, ImageFailure, ImageLink, SavedImage } from '../events/image.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile } from '../events/text.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
-import type { ReceivedImage } from '../gateway/images/image-receiver.ts'
-import type { ImageReply } from '../gateway/images/receive-images.ts'
+import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
+import { type ImageReply, discardingWriter } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
-import type { ImageRequest } from './image-request.ts'
+import type { ImageRequest, ImagePlan } from './image-request.ts'
 import type { Call } from './operation.ts'
+import { imageKind, type ImageFacts } from '../files/image-info.ts'
+import { openMediaFile, unverifiedNote, type MediaFile, type SavedMedia } from '../files/media-file.ts'
+import { streamMedia } from '../files/stream-media.ts'
+import type { DownloadSink } from '../gateway/download/transfer.ts'
+import { absoluteUrl } from '../gateway/download/download.ts'
 
 /** A result that the gateway returned as a URL. */
 export interface RemoteImage {
@@ -70,7 +75,7 @@ export function createImageResults(
 }
 
 /** The number of the image at a position of the reply, which may contain more than were requested. */
-export function numberAt({ wanted }: ImageRequest, position: number): number {
+function numberAt({ wanted }: ImageRequest, position: number): number {
   return wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
 }
 
@@ -164,5 +169,190 @@ export function imageDocument(results: ImageResults): ImageDocument {
     links,
     failures,
     warnings,
+  }
+}
+
+/** Shows images as they arrive. */
+export interface ImageViewer {
+  show(image: ShownImage): Promise<void>
+}
+
+export type ShownImage = {
+  /** Number of the image, from 1. */
+  readonly index: number
+  /** Number of the preview, from 0; null for the image itself. */
+  readonly partial: number | null
+  /** How many images were requested. */
+  readonly count: number
+} & ({ readonly path: string } | { readonly bytes: Uint8Array })
+
+/** Writes the images of one reply. */
+export interface ImageWriters {
+  readonly receiver: ImageReceiver
+  /** A writer for an image that is downloaded. */
+  openDownload(index: number): DownloadWriter
+}
+
+/** A writer that can look at what has come, so that a download can be tried again. */
+type DownloadWriter = ImageWriter & DownloadSink
+
+/** An image gets its final name only after it has been received completely and verified. */
+export function createImageWriters(
+  { context, gateway, listener, redactor, rescueFolder }: Call,
+  results: ImageResults,
+  { force, savePartials }: ImagePlan,
+  viewer: ImageViewer | undefined,
+): ImageWriters {
+  const { request } = results
+  const { outputs, wanted } = request
+  const kept = maxKept(request)
+  let partialCount = 0
+
+  const pathFor = (index: number, partial?: number) => (extension: string) =>
+    outputs.pathFor({ index, extension, id: redactor.text(results.requestId ?? ''), partial })
+
+  const openFile = (index: number) =>
+    openMediaFile(context, imageKind, {
+      pathFor: pathFor(index),
+      force,
+      rescueFolder,
+      renamed(planned, saved) {
+        // A generated name may be replaced without a warning.
+        if (!outputs.isAutomatic) warn(results, `${planned} was taken meanwhile; the image is in ${saved}.`)
+      },
+    })
+
+  /** Opens a writer for a whole image. With `-o -` there is no path to report. */
+  const openImage = (index: number): DownloadWriter => {
+    const toStream = outputs.toStandardOutput
+    const file = toStream ? streamMedia(context, imageKind, { rescueFolder }) : openFile(index)
+    return asWriter(file, async ({ rescued, ...image }) => {
+      const isStreamed = toStream && rescued === undefined
+      if (!image.verified)
+        warn(results, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
+      if (rescued !== undefined) {
+        results.rescued.push(rescued)
+        return failImage(results, index, rescued)
+      }
+      results.saved.add(index)
+      if (isStreamed) return
+      results.files.set(index, image)
+      await viewer?.show({ index, partial: null, count: wanted.length, path: image.path })
+    })
+  }
+
+  /** Saves a preview beside the image, as NAME-partial-0. */
+  const openPartial = (index: number, partial: number): ImageWriter => {
+    const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
+    const writer = asWriter(file, async ({ path, bytes, sha256, mime_type }) => {
+      const saved = { path, bytes, sha256, mime_type }
+      results.partials.push(saved)
+      listener.event({ type: 'image-partial', index, partial, file: saved })
+      await viewer?.show({ index, partial, count: wanted.length, path })
+    })
+    const checked: ImageWriter = {
+      ...writer,
+      async commit() {
+        const { damage } = file.integrity()
+        if (damage === undefined) return writer.commit()
+        await file.discard()
+        warn(results, `Preview ${partial} is not kept: ${damage}.`)
+      },
+    }
+    return bestEffort(checked, ({ message }) => warn(results, `Preview ${partial} is not kept: ${message}`))
+  }
+
+  /** Shows a preview without saving it. */
+  const showPartial = (index: number, partial: number): ImageWriter => {
+    const chunks: Uint8Array[] = []
+    return {
+      ...discardingWriter,
+      write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
+      async commit() {
+        listener.event({ type: 'image-partial', index, partial, file: null })
+        await viewer?.show({ index, partial, count: wanted.length, bytes: Buffer.concat(chunks) })
+      },
+    }
+  }
+
+  /** Several images on standard output would be unusable, and a reply must not fill the folder. */
+  const isLeftOut = (position: number) => {
+    results.total = Math.max(results.total, position + 1)
+    if (position >= kept) return true
+    const index = numberAt(request, position)
+    if (!outputs.toStandardOutput || index === wanted[0]) return false
+    warn(results, `Image ${index} was not requested and is not written: -o - takes one image.`)
+    return true
+  }
+
+  const receiver: ImageReceiver = {
+    count: wanted.length,
+    replied(id) {
+      results.hasReplied = true
+      results.requestId = id
+    },
+    async open({ index: position, partial }) {
+      const index = numberAt(request, position)
+      if (partial === null) return isLeftOut(position) ? discardingWriter : openImage(index)
+      const isKept = savePartials && ++partialCount <= kept * maxPartialImages
+      return isKept ? openPartial(index, partial) : showPartial(index, partial)
+    },
+    async flush() {
+      // With -o - the writer of the image already waits for standard output.
+      if (!outputs.toStandardOutput) await listener.flush()
+    },
+    async received(image) {
+      results.received = [...results.received, image]
+      const number = numberAt(request, image.index)
+      // Wait until earlier images, which may still be downloading, have been reported.
+      if (results.remote.every(({ index }) => index > number)) reportFiles(results, number)
+    },
+    url({ index: position, url }) {
+      if (isLeftOut(position)) return
+      results.remote.push({ index: numberAt(request, position), url: absoluteUrl(url, gateway.baseUrl) })
+    },
+    failed: ({ index, error }) => failImage(results, numberAt(request, index), error),
+  }
+  return { receiver, openDownload: openImage }
+}
+
+function asWriter(
+  { restart, commit, ...file }: MediaFile<ImageFacts>,
+  saved: (image: SavedMedia<ImageFacts>) => Promise<void>,
+): DownloadWriter {
+  return {
+    ...file,
+    ...(restart === undefined ? {} : { restart }),
+    commit: async (isFramed) => saved(await commit(isFramed)),
+  }
+}
+
+/**
+ * A writer for what is worth less than what comes after it: a preview that the disk does not take keeps no image from
+ * coming. What the image itself has wrong is still reported.
+ * @param failed is told, once, why nothing is written
+ */
+function bestEffort(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
+  let isGivenUp = false
+  const attempt = async (step: () => Promise<void>) => {
+    if (isGivenUp) return
+    try {
+      await step()
+    } catch (error) {
+      const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
+      if (!isLocal) throw error
+      isGivenUp = true
+      await writer.discard()
+      failed(error)
+    }
+  }
+  return {
+    write: (bytes) => attempt(() => writer.write(bytes)),
+    commit: () => attempt(() => writer.commit()),
+    async commitDamaged() {
+      await writer.discard()
+      return undefined
+    },
+    discard: () => writer.discard(),
   }
 }

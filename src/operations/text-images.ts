@@ -1,6 +1,6 @@
 import type { SavedFile, TextEvent } from '../events/text.ts'
 import { ContractError, ModelgateError } from '../errors.ts'
-import type { imageKind } from '../files/image-inspector.ts'
+import type { imageKind } from '../files/image-info.ts'
 import { shownPath } from '../files/file-error.ts'
 import { sniffMediaType } from '../files/media-type.ts'
 import type { Call } from './operation.ts'
@@ -126,7 +126,7 @@ async function loadFiles() {
     import('../files/decode-base64.ts'),
     import('../files/file-name.ts'),
     import('../files/save-new-file.ts'),
-    import('../files/image-inspector.ts'),
+    import('../files/image-info.ts'),
   ])
   return { ...base64, ...name, ...file, ...image }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { encodeJpeg, encodePng, encodeWebp } from '../../src/files/codecs.ts'
-import { imageKind } from '../../src/files/image-inspector.ts'
+import { imageKind } from '../../src/files/image-info.ts'
 import { openMediaFile, type MediaFileOptions } from '../../src/files/media-file.ts'
 import { streamMedia } from '../../src/files/stream-media.ts'
 import {

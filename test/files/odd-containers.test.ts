@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { imageKind } from '../../src/files/image-inspector.ts'
+import { imageKind } from '../../src/files/image-info.ts'
 import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
 import { box, ftyp } from '../support/video-bytes.ts'
 

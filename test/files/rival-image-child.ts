@@ -1,7 +1,7 @@
 // Writes a PNG of WIDTH pixels to PATH, says "open", waits for a line, then finishes. Prints the name it got.
 import process from 'node:process'
 import { basename } from 'node:path'
-import { imageKind } from '../../src/files/image-inspector.ts'
+import { imageKind } from '../../src/files/image-info.ts'
 import { openMediaFile } from '../../src/files/media-file.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { testContext } from '../support/test-context.ts'

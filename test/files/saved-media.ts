@@ -1,6 +1,6 @@
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { imageKind } from '../../src/files/image-inspector.ts'
+import { imageKind } from '../../src/files/image-info.ts'
 import { openMediaFile } from '../../src/files/media-file.ts'
 import { videoKind } from '../../src/files/video-info.ts'
 import { noisyPng } from '../support/image-bytes.ts'

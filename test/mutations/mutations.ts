@@ -89,7 +89,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'saved-video-not-looked-at',
-    file: 'src/operations/saved-videos.ts',
+    file: 'src/operations/save-videos.ts',
     before: `found?.sha256 !== video.sha256`,
     after: `found?.bytes !== video.bytes`,
     tests: ['test/program/videos/saved-earlier.test.ts'],

@@ -9,7 +9,7 @@ import {
   type ImageRequest,
 } from '../../src/operations/image-request.ts'
 import { imageFromBytes } from '../../src/operations/image-sources.ts'
-import type { ShownImage } from '../../src/operations/image-writers.ts'
+import type { ShownImage } from '../../src/operations/image-results.ts'
 import { makeImages, relayImages, takeExistingImages } from '../../src/operations/make-images.ts'
 import type { Call } from '../../src/operations/operation.ts'
 import { createProblemList } from '../../src/problems.ts'

@@ -6,7 +6,7 @@ import type { StoredJob } from '../../src/files/jobs/job-store.ts'
 import { findJob, openJobs } from '../../src/operations/jobs.ts'
 import { lookUpVideo } from '../../src/operations/look-up-video.ts'
 import type { Call } from '../../src/operations/operation.ts'
-import { findSavedVideos, reportSavedVideos } from '../../src/operations/saved-videos.ts'
+import { findSavedVideos, reportSavedVideos } from '../../src/operations/save-videos.ts'
 import { startVideo, type StartPlan } from '../../src/operations/start-video.ts'
 import {
   addInstance,

@@ -12,7 +12,7 @@ import {
   type ImagePlan,
   type ImageRequest,
 } from '../../operations/image-request.ts'
-import type { ImageViewer } from '../../operations/image-writers.ts'
+import type { ImageViewer } from '../../operations/image-results.ts'
 import { makeImages, relayImages, takeExistingImages } from '../../operations/make-images.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { createGate } from '../../output/gate.ts'
