@@ -332,7 +332,7 @@ function notAVideo(text: string): ContractError {
   const isPage = /^\s*</.test(text)
   const what = isPage ? (message ?? 'an HTML page') : message === undefined ? 'JSON' : 'text'
   const end = isPage || message === undefined ? '.' : `: ${message}`
-  return new ContractError('not_a_video', `The gateway sent ${what} instead of the video${end}`, {
+  return new ContractError('not_a_video', `Instead of the video, the gateway sent ${what}${end}`, {
     phase: 'result',
   })
 }

@@ -262,7 +262,7 @@ describe('what is no video', () => {
     [
       'an endless text',
       [readAll, write(head(200)), { step: 'flood', bytes: '{'.repeat(10_000) }],
-      'instead of the video',
+      'Instead of the video',
     ],
   ])('%s is quoted, and nothing is written', async ([, reply, message]) => {
     const server = await localServer([reply])

@@ -91,7 +91,7 @@ test('where all fail the first reason is the error', async () => {
   const workspace = videoWorkspace(server)
   const { code, out, err } = await workspace.run([...several, '-o', 'x.mp4'])
   expect([code, out, workspace.files()]).toEqual([8, '', []])
-  expect(err).toMatch(/^modelgate: The gateway sent an HTML page.* instead of the video/m)
+  expect(err).toMatch(/^modelgate: Instead of the video, the gateway sent an HTML page/m)
   expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
 })
 
