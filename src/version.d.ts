@@ -1,2 +1,2 @@
-/** The version of package.json, put in by the build and by the tests' configuration. */
+/** The version in package.json, inserted by the build and the test configuration. */
 declare const __VERSION__: string

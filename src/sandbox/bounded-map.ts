@@ -1,15 +1,15 @@
-/** A map that forgets its oldest entries, so that no number of requests fills the memory. */
+/** A map that drops its oldest entries, so that no number of requests fills the memory. */
 export interface BoundedMap<Value> {
   get(key: string): Value | undefined
-  /** Puts an entry behind all others, in place of one of the same name; those pushed out are gone. */
+  /** Adds an entry as the newest, replacing one of the same name, and drops the oldest ones if necessary. */
   set(key: string, value: Value, size?: number): void
   delete(key: string): boolean
   values(): Iterable<Value>
 }
 
 /**
- * @param maxEntries entries
- * @param maxSize of all entries together, in any unit; the newest stays whatever its size
+ * @param maxEntries maximum number of entries
+ * @param maxSize of all entries together, in any unit; the newest is kept whatever its size
  */
 export function createBoundedMap<Value>(maxEntries: number, maxSize = Infinity): BoundedMap<Value> {
   const entries = new Map<string, { readonly value: Value; readonly size: number }>()

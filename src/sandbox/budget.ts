@@ -3,7 +3,7 @@ import { limitExceeded, type RequestProblem } from './http/request-problem.ts'
 /** Characters of answer, or steps of work, that one request may cost: some tenths of a second. */
 const limit = 2_000_000
 
-/** What one request may still cost, so that none can hold up the others or fill the memory. */
+/** The remaining budget of a request, so that none can block the others or fill the memory. */
 export interface Budget {
   /**
    * Pays for work before it is done.
@@ -18,14 +18,14 @@ export interface Budget {
   spendOn(value: unknown): void
 }
 
-/** What a value costs beside its characters. */
+/** The cost of a value in addition to its characters. */
 const costOfValue = 8
 
-/** @param left how much there is to spend */
+/** @param left the remaining budget */
 export function createBudget(left = limit): Budget {
   const spend = (cost: number) => {
     left -= cost
-    // Not `left < 0`: a cost that is no number must not pass either.
+    // Not `left < 0`, so that NaN does not pass.
     if (!(left >= 0)) throw tooExpensive()
   }
   const spendOn = (value: unknown) => {

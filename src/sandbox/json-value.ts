@@ -2,7 +2,7 @@ import { listOf } from '../json.ts'
 
 export { isObject, objectOf, listOf, objectsOf, type JsonObject } from '../json.ts'
 
-/** A value that should be text; empty when it is something else. */
+/** A value as text; empty for other types. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -4,7 +4,7 @@ import type { Endpoint } from '../contract/field.ts'
 import { invalidField } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
 
-/** A text model of the sandbox. Any other name is served like `sandbox-text`. */
+/** A text model of the sandbox. Unknown names behave like `sandbox-text`. */
 export interface SandboxModel {
   readonly id: string
   readonly about: string
@@ -31,17 +31,17 @@ const textModels: readonly SandboxModel[] = [
   model('sandbox-error', 'breaks off with an error', 'error'),
 ]
 
-/** The model of that name, or one like the default for a name the table does not hold. */
+/** The model of that name, or one like the default for an unknown name. */
 export function textModel(id: string): SandboxModel {
   return textModels.find((known) => known.id === id) ?? { ...defaultTextModel, id }
 }
 
-/** The video model of the sandbox, for operations and videos. Any other name is served like it. */
+/** The video model of the sandbox, for operations and videos. Unknown names behave like it. */
 export const videoModel = { id: 'sandbox-video', about: 'draws a short video of every prompt' } as const
 
 /**
- * A model of a family that the specification does not name for the endpoint is turned down; a model of no known
- * family is served by the rules for every model.
+ * Rejects a model of a family that the specification does not list for the endpoint. A model of no known family
+ * follows the rules for every model.
  * @throws RequestProblem 400
  */
 export function assertServed({ families: served = {} }: Endpoint, name: string): void {

@@ -8,7 +8,7 @@ export interface RequestRecord {
   readonly endpoint: EndpointName | undefined
   readonly model: string | undefined
   readonly idempotencyKey: string | undefined
-  /** HTTP status of the reply; undefined while there is none, and for good when a fault swallowed it. */
+  /** HTTP status of the reply; undefined until there is one, and if a fault dropped it. */
   readonly status: number | undefined
   readonly created: boolean
   /** Id of the fault rule that fired. */
@@ -22,19 +22,19 @@ export interface FiredFault {
   readonly path: string
 }
 
-/** Requests beyond this number push out the oldest. */
+/** Maximum number of requests kept; older ones are dropped. */
 const kept = 10_000
 
-/** The record of a request that is under way. */
+/** The record of a request in progress. */
 export type OpenRecord = { -readonly [Name in keyof RequestRecord]: RequestRecord[Name] }
 
-/** What happened in this sandbox, for tests and for `/sandbox/stats`. */
+/** The log of this sandbox, for tests and for `/sandbox/stats`. */
 export interface RequestLog {
-  /** @returns the record, to be completed, and how many requests have come so far */
+  /** @returns the record, to be completed, and the number of requests so far */
   open(method: string, path: string): { readonly record: OpenRecord; readonly number: number }
   countCreation(endpoint: EndpointName): void
   addFault(fault: FiredFault): void
-  /** Creations accepted so far, in all or of one endpoint. */
+  /** Creations accepted so far, in total or for one endpoint. */
   created(endpoint?: EndpointName): number
   requests(): readonly RequestRecord[]
   firedFaults(): readonly FiredFault[]

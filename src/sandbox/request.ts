@@ -3,7 +3,7 @@ import type { Clock } from '../context.ts'
 import type { Budget } from './budget.ts'
 import type { JsonObject } from './json-value.ts'
 
-/** What a body holds: a JSON object, or the fields and files of a form. */
+/** The content of a body: a JSON object, or the fields and files of a form. */
 export interface RequestContent {
   readonly body: JsonObject
   readonly files: readonly UploadedFile[]
@@ -11,40 +11,40 @@ export interface RequestContent {
   readonly size: number
 }
 
-/** A file of a form, as much of it as was kept. */
+/** A file of a form, possibly truncated. */
 export interface UploadedFile {
   /** Name of the form's field: `image`, `image[]`, `mask`. */
   readonly field: string
   /** The media type that the part declares. */
   readonly declaredType: string
-  /** Bytes that came. */
+  /** Number of bytes received. */
   readonly size: number
-  /** The first bytes; all of them for the files whose pixels are needed and that are not too large. */
+  /** The first bytes, or all bytes of files whose pixels are needed and that are not too large. */
   readonly head: Uint8Array
 }
 
 /** A request from a local program with a key, with a body that is a JSON object (empty for GET). */
 export interface SandboxRequest extends RequestContent {
-  /** What stands in the path for the names of the route: `id`, `model`. */
+  /** The path parameters of the route: `id`, `model`. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly headers: IncomingHttpHeaders
-  /** What addresses on this sandbox begin with, by the name under which the client knows it. */
+  /** The origin of URLs on this sandbox, as the client addresses it. */
   readonly origin: string
-  /** Counts the requests of this sandbox; makes ids differ and stay repeatable. */
+  /** The number of the request; makes ids unique and repeatable. */
   readonly number: number
-  /** What the answer to it may still cost. */
+  /** The remaining budget of the answer. */
   readonly budget: Budget
-  /** Aborted when the client has gone or the sandbox closes: long work for it may end. */
+  /** Aborted when the client disconnects or the sandbox closes, to stop long work. */
   readonly signal: AbortSignal
-  /** A fault wants a stream request answered with one document. */
+  /** Whether a fault replaces the stream with one document. */
   readonly ignoresStream: boolean
 }
 
-/** What every endpoint knows about the sandbox it belongs to. */
+/** The state of the sandbox that all endpoints share. */
 export interface SandboxContext {
   readonly seed: number
-  /** Pictures and videos are drawn from the prompt, or are of one colour. */
+  /** Whether pictures and videos are drawn from the prompt, or have one colour. */
   readonly media: 'scenes' | 'flat'
   readonly clock: Clock
 }

@@ -48,7 +48,7 @@ export function createRouter(
   }
 }
 
-/** A group for every name, and one that is always there. A model's name may hold colons itself. */
+/** A group for every name, and one that always exists. A model's name may contain colons. */
 function patternOf(path: string): RegExp {
   return new RegExp(`^(?<path>${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')})$`)
 }

@@ -5,7 +5,7 @@ export type Random = () => number
 
 type SeedPart = string | number
 
-/** A repeatable source of chance (mulberry32) for anything that names it: the sandbox's seed, a model, a prompt. */
+/** A random number generator (mulberry32) seeded with anything: the sandbox's seed, a model, a prompt. */
 export function seededRandom(...seed: readonly SeedPart[]): Random {
   let state = digest(seed).readUInt32LE(0)
   return () => {
@@ -21,7 +21,7 @@ export function seededHex(length: number, ...seed: readonly SeedPart[]): string 
   return digest(seed).toString('hex').slice(0, length)
 }
 
-/** One entry of a list that is not empty. */
+/** A random entry of a non-empty list. */
 export function pick<Value>(random: Random, values: readonly Value[]): Value {
   return values[Math.floor(random() * values.length)]!
 }

@@ -16,17 +16,20 @@ export type { FaultRule, FiredFault, LatencyProfile, RequestRecord }
 export interface SandboxOptions {
   /** 0, the default, takes any free port. */
   readonly port?: number
-  /** Makes texts, ids, jitter and chances repeatable; 1 when left out. */
+  /** Makes texts, ids, jitter and random choices repeatable; 1 by default. */
   readonly seed?: number
   /** `none` when left out. */
   readonly latency?: LatencyProfile
   readonly faults?: readonly FaultRule[]
-  /** Where video jobs are kept, so that they outlive this sandbox; made when it is needed. Memory when left out. */
+  /**
+   * The folder for video jobs, so that they outlive this sandbox; created on demand. By default they are kept in
+   * memory.
+   */
   readonly folder?: string | undefined
-  /** `flat` serves pictures and videos of one colour, which take no time to make: for tests. `scenes` when left out. */
+  /** `flat` serves pictures and videos of one colour, which take no time to create: for tests. `scenes` by default. */
   readonly media?: 'scenes' | 'flat'
   readonly clock: Clock
-  /** Called with one line for every request, when its reply is over. Holds no key and no prompt. */
+  /** Called with one line for every request, after its reply. Contains no key and no prompt. */
   readonly onRequest?: (line: string) => void
 }
 
@@ -36,16 +39,16 @@ export interface Sandbox {
   readonly url: string
   /** Creations accepted so far, in all or of one endpoint: what a real gateway would have billed. */
   created(endpoint?: EndpointName): number
-  /** The requests so far, oldest first. */
+  /** All requests, oldest first. */
   requests(): readonly RequestRecord[]
   firedFaults(): readonly FiredFault[]
-  /** Breaks off what is running and frees the port. */
+  /** Aborts running requests and frees the port. */
   close(): Promise<void>
 }
 
 /**
  * Starts the sandbox on 127.0.0.1.
- * @throws UsageError when the port cannot be had
+ * @throws UsageError if the port is not available
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { seed = 1, clock, onRequest } = options
@@ -66,7 +69,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   // A stalled fault may outlast any timeout of the server's own.
   const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, noDelay: true })
   server.on('request', (incoming, outgoing) => {
-    // Only a fault of the sandbox itself rejects: break the connection off rather than pretend an answer.
+    // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
     handleRequest(incoming, outgoing, find, context).catch(() => outgoing.destroy())
   })
   await listen(server, options.port ?? 0)

@@ -9,18 +9,18 @@ export interface ToolCall {
   readonly custom?: true
 }
 
-/** What a request of either style asks for, in one vocabulary. */
+/** A request of either style, in a common form. */
 export interface TextRequest {
-  /** What makes the answer repeatable: seed, model, candidate, the caller's own seed. */
+  /** What determines the answer: seed, model, candidate, the caller's own seed. */
   readonly seed: readonly (string | number)[]
   readonly prompt: string
   readonly scenario: Scenario | undefined
-  /** Ask for JSON, for one word of an enum, or for plain text. */
+  /** Whether JSON, one value of an enum, or plain text is requested. */
   readonly format: 'text' | 'json' | 'enum'
   /** The schema of the JSON or of the enum, if one was given. */
   readonly schema?: unknown
   readonly calls: readonly ToolCall[]
-  /** Tool outputs that came with the request, to be acknowledged in the answer. */
+  /** Tool outputs in the request, to be acknowledged in the answer. */
   readonly toolOutputs: readonly string[]
   readonly thinks: boolean
   /** Upper bound of tokens, reasoning included. */
@@ -33,7 +33,7 @@ export type AnswerPart =
   | {
       readonly kind: 'call'
       readonly call: ToolCall
-      /** JSON, or plain text for a custom tool; cut short when the token limit struck. */
+      /** JSON, or plain text for a custom tool; cut short by the token limit. */
       readonly tokens: readonly string[]
       readonly arguments: string
       readonly value: unknown
@@ -41,12 +41,12 @@ export type AnswerPart =
     }
   | { readonly kind: 'image'; readonly base64: string }
 
-/** How the answer ends: by itself, at the token limit, or as the scenario wants it. */
+/** How the answer ends: normally, at the token limit, or as the scenario defines. */
 export type Ending = 'complete' | 'length' | 'refusal' | 'block' | 'failure' | 'error'
 
-/** What the sandbox will say, before it is put into the wire form of either style. */
+/** An answer of the sandbox, before it is encoded in either style. */
 export interface Answer {
-  /** Summary of the thoughts; empty when the request asks for none. */
+  /** Summary of the thoughts; empty unless requested. */
   readonly thoughts: readonly string[]
   readonly parts: readonly AnswerPart[]
   readonly ending: Ending
@@ -55,7 +55,7 @@ export interface Answer {
   readonly visibleTokens: number
 }
 
-/** What can be asked of the sandbox besides a plain answer. */
+/** Scenarios of the sandbox other than a plain answer. */
 export const scenarios = [
   'refusal',
   'block',
@@ -70,7 +70,10 @@ export const scenarios = [
 ] as const
 export type Scenario = (typeof scenarios)[number]
 
-/** The scenario of a list that the header `x-sandbox-scenario` or a word of the prompt, as `sandbox:refusal`, asks for. */
+/**
+ * The scenario that the header `x-sandbox-scenario` or a word of the prompt, such as `sandbox:refusal`, requests, if
+ * it is in the list.
+ */
 export function askedFor<Name extends string>(
   names: readonly Name[],
   header: string | undefined,
@@ -80,13 +83,13 @@ export function askedFor<Name extends string>(
   return names.find((name) => name === requested)
 }
 
-/** So many characters of a prompt are searched at the cost of one. */
+/** How many characters of a prompt are searched at the cost of one. */
 const charactersPerUnit = 20
 
 /**
- * Which tools the answer calls: any when one is required, else those that the prompt names.
- * @param hasOutput the request ends with a tool's output, so the answer speaks about that
- * @throws RequestProblem when the budget is spent: prompt and names may be long, and the tools many
+ * Which tools the answer calls: any if one is required, otherwise those that the prompt names.
+ * @param hasOutput whether the request ends with a tool's output, which the answer then quotes
+ * @throws RequestProblem if the budget is spent: prompt and names may be long, and the tools many
  */
 export function chooseCalls(
   mode: 'none' | 'auto' | 'required',
@@ -110,15 +113,15 @@ export function textOfParts(parts: unknown): string {
     .join('\n')
 }
 
-/** Cuts text into the pieces the sandbox calls tokens and streams one by one; joined, they are the text again. */
+/** Splits text into tokens, which the sandbox streams one by one; joined, they are the text again. */
 export function tokensOf(text: string): string[] {
   return text.match(/\s*\S{1,10}|\s+/gu) ?? []
 }
 
-/** What an image, a sound or a file counts, whatever its size. */
+/** Tokens of an image, a sound or a file, whatever its size. */
 export const mediaTokens = 258
 
-/** A cheap count for input of any size: a token for every four characters, as public practice estimates. */
+/** A cheap estimate for input of any size: one token for every four characters, as in public practice. */
 export function countTokens(text: string): number {
   return Math.ceil(text.length / 4)
 }

@@ -12,13 +12,13 @@ import {
 
 const imageTokens = 64
 const longWords = 6000
-/** Tool outputs that an answer quotes. */
+/** Maximum number of tool outputs that an answer quotes. */
 const maxOutputs = 100
-/** Where the scenario `length` stops an answer that set no limit of its own. */
+/** The token limit of the scenario `length`, if the request sets none. */
 const shortLimit = 24
 
 /**
- * Decides what to say. The same request has the same answer.
+ * Composes an answer. The same request gets the same answer.
  * @param image goes with a text, in base64
  * @throws RequestProblem when the budget of the request is spent
  */
@@ -153,13 +153,13 @@ const closings = [
   'Ask again with the same seed, and the same words will come back.',
 ]
 
-/** A text of fewer words is one line. */
+/** A shorter text is a single line. */
 const minWordsForParagraphs = 100
 const sentencesInParagraph = 6
 
 /**
- * A pleasant answer that is plainly the sandbox's own: marked `[sandbox]`, quoting the start of the prompt.
- * @param words how many words it should have at least
+ * A text that is clearly the sandbox's: marked `[sandbox]`, quoting the start of the prompt.
+ * @param words minimum number of words
  */
 function writeText(prompt: string, random: Random, words: number): string {
   const quote = quoteOf(prompt)
@@ -183,14 +183,14 @@ function writeText(prompt: string, random: Random, words: number): string {
   })
 }
 
-/** How many words a prompt asks for: `sandbox:short`, `sandbox:500-words`; else a few sentences. */
+/** How many words a prompt requests: `sandbox:short`, `sandbox:500-words`; by default a few sentences. */
 function wordsAsked(prompt: string): number {
   const requested = /\bsandbox:(\d{1,6})-words\b/.exec(prompt)?.[1]
   if (requested !== undefined) return Math.min(Number(requested), 100_000)
   return /\bsandbox:short\b/.test(prompt) ? 1 : 45
 }
 
-/** The first words of a prompt on one line, without characters that a terminal would obey. */
+/** The first words of a prompt on one line, without control characters. */
 function quoteOf(prompt: string): string {
   const line = prompt
     .slice(0, 400)

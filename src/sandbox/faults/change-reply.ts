@@ -15,8 +15,8 @@ const page =
   '<body><h1>502 Bad Gateway</h1><p>sandbox proxy</p></body></html>\n'
 
 /**
- * The reply of a fault that answers in place of the endpoint; undefined when the endpoint answers.
- * Nothing is generated for it, so it is no creation.
+ * The reply of a fault that answers in place of the endpoint; undefined if the endpoint answers. It generates nothing,
+ * so it is not counted as a creation.
  */
 export function replaceReply({ action, status, body }: FaultRule, envelope: Envelope): Reply | undefined {
   switch (action) {
@@ -47,10 +47,10 @@ function bodyReply(body: unknown, status: number, envelope: Envelope): Reply {
   return wholeReply(JSON.stringify(body), type, { status })
 }
 
-/** Which event is struck when the rule does not say. */
+/** The default event for a fault. */
 export const usualEvent = 3
 
-/** The frames of a reply as the fault lets them through. */
+/** The frames of a reply, as modified by the fault. */
 export function changeFrames(reply: Reply, fault: FaultRule): Frames {
   const { frames } = reply
   switch (fault.action) {
@@ -102,7 +102,7 @@ function* forever(frame: Frame): Generator<Frame> {
   for (;;) yield frame
 }
 
-/** The event loses its last brace; a stream shorter than that loses it in its last event. */
+/** Removes the last brace of the event; in a shorter stream, that of its last event. */
 async function* malformed(frames: Frames, event: number): AsyncGenerator<Frame> {
   let index = 0
   for await (const frame of frames) {
@@ -121,7 +121,7 @@ async function* lateEvent(frames: Frames): AsyncGenerator<Frame> {
   }
 }
 
-/** Breaks off before an event with what the service writes then. */
+/** Breaks off before an event, with the error that the service writes then. */
 export async function* brokenOff(
   frames: Frames,
   event: number,

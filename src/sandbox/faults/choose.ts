@@ -2,22 +2,22 @@ import type { EndpointName, FaultRule } from './fault-rule.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { seededRandom } from '../seeded-random.ts'
 
-/** Idempotency keys whose attempts are counted. */
+/** Maximum number of idempotency keys whose attempts are counted. */
 const keptKeys = 10_000
 
-/** What a rule can match on. */
+/** The properties of a request that a rule can match. */
 export interface FaultTarget {
   readonly endpoint: EndpointName
   readonly model: string | undefined
   readonly idempotencyKey: string | undefined
 }
 
-/** A rule that knows its name. */
+/** A rule with its name. */
 export type NamedRule = FaultRule & { readonly id: string }
 
-/** Picks the fault for a request: of all rules that match and are due, the first. */
+/** Picks the fault for a request: the first rule that matches and is due. */
 export interface FaultChooser {
-  /** Rules that strike before the body is read. They cannot know the model of a request that names it in the body. */
+  /** Rules that apply before the body is read. They cannot match a model that is named in the body. */
   beforeBody(target: FaultTarget): NamedRule | undefined
   /** All other rules. */
   afterBody(target: FaultTarget): NamedRule | undefined
@@ -30,7 +30,7 @@ export function createFaultChooser(rules: readonly FaultRule[], seed: number): F
     let chosen: (typeof trackers)[number] | undefined
     for (const tracker of trackers) {
       if ((tracker.rule.at === 'before-body') !== early || !matches(tracker.rule, target)) continue
-      // Every rule counts the request, also behind one that strikes.
+      // Every rule counts the request, even if an earlier one applies.
       const isDue = tracker.meets(target)
       if (isDue) chosen ??= tracker
     }

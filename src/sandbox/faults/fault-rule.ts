@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { UsageError } from '../../errors.ts'
 import { nearestName } from '../../nearest-name.ts'
 
-/** The names by which fault rules and counts know the sandbox's endpoints. */
+/** The names of the sandbox's endpoints in fault rules and counts. */
 export const endpointNames = [
   'generate-content',
   'responses',
@@ -21,7 +21,7 @@ export const endpointNames = [
 ] as const
 export type EndpointName = (typeof endpointNames)[number]
 
-/** What a fault rule can do to a reply. The descriptions are the documentation of the rule file. */
+/** The actions of fault rules. The descriptions are the documentation of the rule file. */
 export const faultActions = {
   status: 'answers with `status` (503), `headers` and `body` instead of accepting the request',
   html: 'answers with an HTML page, as a proxy or a captive portal does (`status` 200)',
@@ -58,7 +58,7 @@ export const faultActions = {
 export type FaultAction = keyof typeof faultActions
 export const faultActionNames = Object.keys(faultActions) as readonly FaultAction[]
 
-/** Where a reset, close, cut or stall strikes; a number is a byte of the body. */
+/** Where a reset, close, cut or stall occurs; a number is a byte of the body. */
 export const faultPoints = [
   'before-body',
   'before-headers',
@@ -70,7 +70,7 @@ export const faultPoints = [
 ] as const
 export type FaultPoint = (typeof faultPoints)[number] | number
 
-/** Rules in one file. */
+/** Maximum number of rules in one file. */
 const maxRules = 1000
 
 const oneOf = <const Names extends readonly string[]>(names: Names, what: string) =>
@@ -89,17 +89,17 @@ const text = v.string('must be text')
 
 const ruleSchema = v.strictObject(
   {
-    /** Names the rule in logs and counts; `rule-1`, `rule-2`, … when left out. */
+    /** The name of the rule in logs and counts; by default `rule-1`, `rule-2`, … */
     id: v.optional(text),
     endpoint: v.optional(oneOf(endpointNames, 'an endpoint')),
     model: v.optional(text),
-    /** Strikes only the n-th request with the same `Idempotency-Key`, or the n-th match of requests without one. */
+    /** Applies only to the n-th request with the same `Idempotency-Key`, or the n-th match of requests without one. */
     attempt: v.optional(whole(1)),
-    /** Strikes only the n-th request that matches. */
+    /** Applies only to the n-th request that matches. */
     nth: v.optional(whole(1)),
-    /** Strikes at most so often. */
+    /** Maximum number of times that it applies. */
     times: v.optional(whole(1)),
-    /** Chance of striking, drawn from the sandbox's seed. */
+    /** Probability that it applies, drawn with the sandbox's seed. */
     probability: v.optional(
       v.pipe(
         v.number('must be a number'),
@@ -113,7 +113,7 @@ const ruleSchema = v.strictObject(
         typeof value === 'number' ? whole(0) : oneOf(faultPoints, 'a point or a byte number'),
       ),
     ),
-    /** Which event is struck, counted from 1 (default 3, or the last one if there are fewer). */
+    /** The affected event, counted from 1 (default 3, or the last one if there are fewer). */
     event: v.optional(whole(1)),
     status: v.optional(v.pipe(whole(200), v.maxValue(999, 'must be at most 999'))),
     headers: v.optional(
@@ -126,14 +126,14 @@ const ruleSchema = v.strictObject(
         ),
       ),
     ),
-    /** Sent as it is when it is text, as JSON otherwise. */
+    /** Sent unchanged if it is text, otherwise as JSON. */
     body: v.optional(v.unknown()),
     value: v.optional(text),
-    /** Bytes in a piece. */
+    /** Bytes per chunk. */
     size: v.optional(whole(1)),
-    /** Milliseconds of a stall or between pieces. */
+    /** Milliseconds of a stall or between chunks. */
     ms: v.optional(whole(0)),
-    /** Whether the request counts as a creation; decided by the action when left out. */
+    /** Whether the request counts as a creation; by default that depends on the action. */
     accepted: v.optional(v.boolean('must be true or false')),
   },
   (issue) =>
@@ -144,12 +144,12 @@ const ruleSchema = v.strictObject(
         : 'is required',
 )
 
-/** A fault to inject: which requests it strikes, how often, and what it does to the reply. */
+/** A fault to inject: which requests it applies to, how often, and what it does to the reply. */
 export type FaultRule = Readonly<v.InferOutput<typeof ruleSchema>>
 
 const sampleRule = 'A rule is like { action: reset, at: mid-event }.'
 
-/** What is known of the place of a mistake; nothing where the message says all. */
+/** Where a problem is; empty if the message is sufficient. */
 function hintFor({ type, path, expected }: v.BaseIssue<unknown>): string | undefined {
   if (path === undefined) return sampleRule
   if (expected === 'never') return `Fields are: ${Object.keys(ruleSchema.entries).join(', ')}.`
@@ -162,7 +162,7 @@ function hintFor({ type, path, expected }: v.BaseIssue<unknown>): string | undef
 }
 
 /**
- * Checks a list of fault rules, as it comes from a YAML or JSON file.
+ * Validates a list of fault rules from a YAML or JSON file.
  * @param source where the list comes from, for messages
  * @throws UsageError with every problem, each naming its rule and field
  */

@@ -5,12 +5,12 @@ import { allFrames, frameBytes, type Frame, type Reply } from '../http/reply.ts'
 import { usualEvent } from './change-reply.ts'
 import type { FaultPoint, FaultRule } from './fault-rule.ts'
 
-/** A fault that strikes at one point of the reply. */
+/** A fault at one point of the reply. */
 export interface Interruption {
   readonly action: 'reset' | 'close' | 'cut' | 'stall'
   readonly at: FaultPoint
   readonly event: number
-  /** Length of a stall; for good when left out. */
+  /** Length of a stall; forever by default. */
   readonly ms: number | undefined
 }
 
@@ -20,15 +20,15 @@ export function interruptionOf({ action, at, event, ms }: FaultRule): Interrupti
   return { action, at: at ?? usual, event: event ?? usualEvent, ms }
 }
 
-/** A cut ends a message properly, so it needs headers first. */
+/** A cut ends a message properly, so headers must be sent first. */
 export function isBeforeHeaders({ action, at }: Interruption): boolean {
   return action !== 'cut' && (at === 'before-headers' || at === 'before-body')
 }
 
-/** Long enough for the client to read what was sent: a reset may discard bytes still on their way. */
+/** Time for the client to read what was sent: a reset may discard bytes in flight. */
 const linger = 20
 
-/** Does it. `over` when the connection has come to its end, `resumed` after a stall that passed. */
+/** Performs the fault. `over` if the connection has ended, `resumed` after a stall that ended. */
 export async function interrupt(
   { outgoing, clock, signal }: ClientConnection,
   interruption: Interruption,
@@ -51,12 +51,12 @@ export async function interrupt(
   }
 }
 
-/** Says, frame by frame, after how many bytes of this frame the fault strikes; undefined while it does not. */
+/** Returns, for each frame, the number of bytes after which the fault occurs; undefined if not in this frame. */
 type BreakingPoint = (bytes: Uint8Array, role: Frame['role']) => number | undefined
 
 /**
- * Where in a body a fault strikes. A body without the point (no such event, no character of several bytes)
- * is struck in the middle of its terminal event; one shorter than a byte number is not struck.
+ * Where a fault occurs in a body. In a body without that point (no such event, no multi-byte character) it is the
+ * middle of the terminal event; a body shorter than the byte number has no fault.
  */
 export function breakingPoint(at: FaultPoint, event: number): BreakingPoint {
   let index = 0
@@ -71,7 +71,7 @@ export function breakingPoint(at: FaultPoint, event: number): BreakingPoint {
       case 'mid-event':
         return index === event || isTerminal ? middle : undefined
       case 'mid-character': {
-        // A byte from 0xC0 up begins a character of several bytes.
+        // Bytes from 0xC0 begin a multi-byte character.
         const first = bytes.findIndex((byte) => byte >= 0xc0)
         if (first !== -1) return first + 1
         return isTerminal ? middle : undefined
@@ -90,7 +90,7 @@ export function breakingPoint(at: FaultPoint, event: number): BreakingPoint {
   }
 }
 
-/** Bytes for the socket itself, of replies that Node's HTTP server refuses to send; undefined for all others. */
+/** Raw bytes of replies that Node's HTTP server refuses to send; undefined for all others. */
 export async function rawReplyOf(fault: FaultRule, reply: Reply): Promise<string | Buffer | undefined> {
   const withBody = async (headers: Readonly<Record<string, string>>, ...body: (string | Uint8Array)[]) =>
     Buffer.concat([head(reply, headers), ...body].map((part) => Buffer.from(part)))

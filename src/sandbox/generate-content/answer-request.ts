@@ -40,7 +40,7 @@ import {
   replyDocument,
 } from './reply-chunks.ts'
 
-/** Chunks that still come before generation breaks off in the scenario `error`. */
+/** Chunks before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
@@ -98,7 +98,7 @@ export async function answerGenerateContent(
   })
 }
 
-/** Thoughts are counted even where they are not shown (`includeThoughts` absent). */
+/** Thoughts are counted even if they are not shown (`includeThoughts` absent). */
 function withoutHiddenThoughts(answer: Answer, config: JsonObject): Answer {
   const isShown = objectOf(config['thinkingConfig'])['includeThoughts'] === true
   return isShown ? answer : { ...answer, thoughts: [] }
@@ -116,7 +116,7 @@ async function drawImage({ seed, prompt }: TextRequest): Promise<string> {
   return Buffer.from(await encodePng(scene)).toString('base64')
 }
 
-/** What a content-generation request asks for (specification, endpoint 1; inner shapes from wire notes, section 1). */
+/** Parses a content-generation request (specification, endpoint 1; inner shapes from wire notes, section 1). */
 function readRequest(request: SandboxRequest, model: SandboxModel, seed: number): TextRequest {
   const { body, budget } = request
   const config = objectOf(body['generationConfig'])

@@ -3,9 +3,9 @@ import type { JsonObject } from '../json-value.ts'
 import type { Pause, Frame } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
 
-/** One candidate's share of a chunk. */
+/** One candidate's part of a chunk. */
 interface Delta {
-  /** None, or one. */
+  /** At most one. */
   readonly parts: readonly JsonObject[]
   readonly tokens: number
   readonly isThought: boolean
@@ -26,14 +26,14 @@ export interface ReplyFacts {
 }
 
 /**
- * The chunks of a reply: every candidate that is still writing has a piece in each, usage is cumulative and adds up
- * in each, and the last piece of a candidate carries its finish reason (wire notes, section 1, "Chunk shape").
+ * The chunks of a reply: each contains a piece of every candidate that is not finished and cumulative usage; the last
+ * piece of a candidate has its finish reason (wire notes, section 1, "Chunk shape").
  */
 export function* chunksOf(answers: readonly Answer[], facts: ReplyFacts): Generator<Chunk> {
   const deltas = answers.map((answer) => deltasOf(answer))
   const length = Math.max(...deltas.map((list) => list.length))
   let visible = 0
-  // Thoughts that are not shown are counted all the same, from the start.
+  // Hidden thoughts are counted from the start.
   let thoughts = answers.reduce((sum, answer) => sum + answer.thoughtTokens - answer.thoughts.length, 0)
   for (let step = 0; step < length; step++) {
     const candidates: JsonObject[] = []
@@ -80,7 +80,7 @@ function partDeltas(part: AnswerPart, hasThoughts: boolean): Delta[] {
   if (part.kind === 'image')
     return [deltaOf({ inlineData: { mimeType: 'image/png', data: part.base64 } }, 64)]
   if (part.kind !== 'call') return part.tokens.map((text) => deltaOf({ text }, 1))
-  // This service sends arguments whole or not at all.
+  // This service never sends partial arguments.
   if (!part.whole) return [deltaOf(undefined, part.tokens.length)]
   const { name } = part.call
   const functionCall = { id: `call_${seededHex(12, name, part.arguments)}`, name, args: part.value }

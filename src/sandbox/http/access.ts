@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { RequestProblem, type Envelope } from './request-problem.ts'
 
-/** The one key that is refused, so that a refusal can be tried. */
+/** The only key that is rejected, for testing rejections. */
 const refusedKey = 'invalid'
 
 /**
- * Accepts any key but `invalid`. The specification asks for `Authorization: Bearer`; Google's own clients send
- * `x-goog-api-key` or `?key=` and are served as well. Keys are compared and forgotten, never kept or echoed.
+ * Accepts any key but `invalid`. The specification requires `Authorization: Bearer`; Google's own clients send
+ * `x-goog-api-key` or `?key=` and are supported as well. Keys are never stored or echoed.
  * @throws RequestProblem 401
  */
 export function authenticate(headers: IncomingHttpHeaders, query: URLSearchParams, envelope: Envelope): void {
@@ -27,8 +27,8 @@ export function authenticate(headers: IncomingHttpHeaders, query: URLSearchParam
 }
 
 /**
- * Keeps web pages out: a page of another site could reach a server on loopback by itself (`Origin`)
- * or by a host name that resolves to it (DNS rebinding, `Host`). No reply carries CORS headers either.
+ * Rejects requests from web pages: a page of another site could reach a server on loopback directly (`Origin`) or
+ * through a host name that resolves to it (DNS rebinding, `Host`). Replies have no CORS headers either.
  * @throws RequestProblem 403
  */
 export function assertLocal(headers: IncomingHttpHeaders): void {

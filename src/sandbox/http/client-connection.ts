@@ -2,31 +2,31 @@ import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../context.ts'
 import type { Pace } from './reply.ts'
 
-/** The way back to one client. */
+/** The connection to a client. */
 export interface ClientConnection {
   readonly outgoing: ServerResponse
   readonly clock: Clock
   readonly pace: Pace
-  /** Aborted when the client has gone or the sandbox closes. */
+  /** Aborted when the client disconnects or the sandbox closes. */
   readonly signal: AbortSignal
 }
 
-/** Writes and waits while the client reads more slowly than the sandbox writes. */
+/** Writes, and waits if the client reads more slowly than the sandbox writes. */
 export async function write({ outgoing, signal }: ClientConnection, bytes: Uint8Array): Promise<void> {
   if (bytes.length === 0 || signal.aborted || outgoing.write(bytes)) return
   await settled(signal, (done) => outgoing.once('drain', done))
 }
 
-/** Writes and waits until the bytes have been handed to the system, so that they travel by themselves. */
+/** Writes, and waits until the bytes have been flushed, so that they are sent separately. */
 export async function writeThrough({ outgoing, signal }: ClientConnection, bytes: Uint8Array): Promise<void> {
   if (bytes.length === 0 || signal.aborted) return
   await settled(signal, (done) => outgoing.write(bytes, done))
 }
 
-/** Waits until everything written so far has been handed to the system. */
+/** Waits until everything written so far has been flushed. */
 export async function flush({ outgoing, signal }: ClientConnection): Promise<void> {
   const { socket } = outgoing
-  // An empty write takes its turn behind all others.
+  // An empty write completes after all earlier ones.
   if (socket !== null && !signal.aborted) await settled(signal, (done) => socket.write('', done))
 }
 

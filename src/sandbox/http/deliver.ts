@@ -13,8 +13,8 @@ import { ended, flush, write, writeThrough, type ClientConnection } from './clie
 import { allFrames, frameBytes, type Frames, type Reply } from './reply.ts'
 
 /**
- * Puts a reply on the wire, paced, and plays a fault on the way.
- * Ends quietly when the client leaves; rejects only for faults of the sandbox itself.
+ * Sends a reply at the configured pace and injects a fault. Ends quietly when the client disconnects; rejects only for
+ * errors of the sandbox itself.
  */
 export async function deliver(connection: ClientConnection, reply: Reply, fault?: FaultRule): Promise<void> {
   try {
@@ -37,7 +37,7 @@ async function play(connection: ClientConnection, reply: Reply, fault: FaultRule
     interruption = undefined
   }
   const frames = fault === undefined ? reply.frames : changeFrames(reply, fault)
-  // A body that ends early on purpose must not announce its length.
+  // A body that is cut on purpose must not have a Content-Length.
   const isWhole = reply.isWhole && fault?.action !== 'cut' && fault?.action !== 'comments-only'
   const whole = isWhole ? await allFrames(frames) : undefined
   const length = whole?.reduce((sum, frame) => sum + frameBytes(frame).length, 0)
@@ -93,7 +93,7 @@ function headersOf(
   return { ...all, ...Object.fromEntries(changed) }
 }
 
-/** How bytes are written: at once, or in pieces that each travel by themselves. */
+/** Writes bytes at once, or in chunks that are flushed separately. */
 function pieceWriter(connection: ClientConnection, fault: FaultRule | undefined): WritePiece {
   if (fault?.action !== 'split' && fault?.action !== 'drip') return (bytes) => write(connection, bytes)
   const usual = fault.action === 'drip' ? { size: 16, ms: 20 } : { size: 1, ms: 0 }

@@ -16,32 +16,32 @@ import { jsonReply, paceOf, wholeReply, type LatencyProfile, type Reply } from '
 /** One endpoint. */
 export interface Handler {
   readonly endpoint: EndpointName
-  /** Anyone who knows the address is answered, also without a key. */
+  /** Whether a request without a key is accepted. */
   readonly needsNoKey?: true
-  /** Reads a body that is a form; undefined for one that is none. */
+  /** Reads a form; undefined if the body is not a form. */
   readForm?(incoming: IncomingMessage): Promise<RequestContent> | undefined
   answer(request: SandboxRequest): Reply | Promise<Reply>
 }
 
-/** The endpoint of a path, and what stands there for the names of its route: `id`, `model`. */
+/** The endpoint of a path, and the parameters of its route: `id`, `model`. */
 export interface Match {
   readonly handler: Handler
   readonly params: Readonly<Record<string, string>>
 }
 
-/** What all requests to a sandbox share. */
+/** The state shared by all requests to a sandbox. */
 export interface ServerContext extends SandboxContext {
   readonly latency: LatencyProfile
   readonly faults: FaultChooser
   readonly log: RequestLog
-  /** Held by the request with a large body that is being read and answered. */
+  /** Held by the request whose large body is being read and answered. */
   readonly largeBodies: Lock
   /** Aborted when the sandbox closes. */
   readonly signal: AbortSignal
   readonly onRequest: ((record: RequestRecord) => void) | undefined
 }
 
-/** Where requests for what happened so far go. They are not counted, and need no key. */
+/** The path of the statistics. Requests to it are not counted and need no key. */
 const statsPath = '/sandbox/stats'
 
 /**
@@ -70,7 +70,7 @@ export async function handleRequest(
   const { reply, fault } = await decide({ incoming, path, query, number, match, record, signal }, server)
   if (fault !== undefined) log.addFault({ id: fault.id, action: fault.action, method, path })
   record.fault = fault?.id
-  // A request counts once it is accepted for generation, whatever becomes of its reply afterwards.
+  // A request counts as a creation once it is accepted, whatever happens to its reply.
   record.created = match !== undefined && (fault?.accepted ?? (reply.creates && fault?.at !== 'before-body'))
   if (match !== undefined && record.created) log.countCreation(match.handler.endpoint)
   const pace = paceOf(server.latency, seededRandom(seed, 'pace', number))
@@ -79,13 +79,13 @@ export async function handleRequest(
   server.onRequest?.(record)
 }
 
-/** Of a path, so much is remembered. No endpoint has a longer one. */
+/** Maximum length of a recorded path. No endpoint has a longer one. */
 const maxPathLength = 2048
 
 interface Arrival {
   readonly incoming: IncomingMessage
   readonly path: string
-  /** May hold a key and is neither kept nor logged. */
+  /** May contain a key, so it is neither stored nor logged. */
   readonly query: URLSearchParams
   readonly number: number
   readonly match: Match | undefined
@@ -96,11 +96,11 @@ interface Arrival {
 
 interface Decision {
   readonly reply: Reply
-  /** The fault to play on the reply. */
+  /** The fault to inject into the reply. */
   readonly fault: NamedRule | undefined
 }
 
-/** What to answer: guard, key, early fault, body, fault, endpoint, in this order. Never rejects. */
+/** Answers in this order: guard, key, early fault, body, fault, endpoint. Never rejects. */
 async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext): Promise<Decision> {
   const { incoming, path, query, record } = arrival
   const envelope = envelopeOf(path)
@@ -140,7 +140,7 @@ function admit({ incoming, path, query, match }: Arrival): Match {
   return match
 }
 
-/** Characters of a model's name and of a key, of which thousands are remembered. */
+/** Maximum length of a model's name and of an idempotency key, since thousands are remembered. */
 const maxNameLength = 256
 
 /** @throws RequestProblem 400 */
@@ -185,13 +185,13 @@ async function readContent(
 }
 
 function unexpected(error: unknown): RequestProblem {
-  // The client left while its body was read; there is nobody to answer.
+  // The client disconnected while its body was read; no reply is needed.
   if ((error as NodeJS.ErrnoException).code === 'ECONNRESET')
     return new RequestProblem(499, 'The client has gone.')
   return new RequestProblem(500, `The sandbox failed: ${(error as Error).message}`)
 }
 
-/** What happened so far, for tests in other processes. */
+/** The statistics, for tests in other processes. */
 function statsReply({ headers }: IncomingMessage, log: RequestLog): Reply {
   try {
     assertLocal(headers)

@@ -4,14 +4,14 @@ import { type JsonObject, isObject } from '../json-value.ts'
 import type { RequestContent } from '../request.ts'
 import { limitExceeded, RequestProblem } from './request-problem.ts'
 
-/** The rest of a body that is refused may still be under way, so its connection cannot be used again. */
+/** The rest of a rejected body may still arrive, so its connection cannot be reused. */
 export const closing = { connection: 'close' }
 
-/** A body of more bytes takes several times its size while it is parsed: such bodies are read one at a time. */
+/** Larger bodies are read one at a time, since parsing takes several times their size. */
 const largeBytes = 16 * 1024 * 1024
 
 interface ReadOptions {
-  /** Stands for a body without bytes, where there may be none. */
+  /** The default for an empty body, if that is allowed. */
   readonly whenEmpty?: JsonObject | undefined
   /** Awaited before more than `largeBytes` are read. */
   readonly waitForTurn: () => Promise<void>
@@ -56,10 +56,10 @@ function parseObject(bytes: Buffer): JsonObject {
   return value
 }
 
-/** Waits for its turn, in the order of the calls. @returns lets the next one go on */
+/** Acquires the lock, in the order of the calls. @returns releases it */
 export type Lock = () => Promise<() => void>
 
-/** A lock that one holder has at a time. */
+/** A mutex. */
 export function createLock(): Lock {
   let last = Promise.resolve()
   return async () => {
@@ -72,16 +72,19 @@ export function createLock(): Lock {
 }
 
 const maxDepth = 512
-/** Values and names in one body. Each takes much more memory than the two bytes that it needs on the wire. */
+/**
+ * Maximum number of values and names in a body. Each takes much more memory than the two bytes that it needs on the
+ * wire.
+ */
 const maxValues = 100_000
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openList, openObject, closeList, closeObject] = [0x5b, 0x7b, 0x5d, 0x7d]
 
 /**
- * Counts the values and the nesting of JSON while its bytes arrive, so that what would fill the memory or the stack is
- * never parsed. The bytes need not be JSON: whatever else they are is found when they are parsed.
- * @returns takes the next bytes; throws RequestProblem 400 when they are too much
+ * Counts the values and nesting of JSON while it arrives, so that a body that would fill the memory or the stack is
+ * never parsed. Invalid JSON is found by the parser later.
+ * @returns takes the next bytes; throws RequestProblem 400 above the limits
  */
 function createJsonMeter(): (bytes: Buffer) => void {
   let isInString = false

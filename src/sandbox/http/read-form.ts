@@ -10,16 +10,16 @@ import type { JsonObject } from '../json-value.ts'
 /** The largest form: 1 GiB, more than all the files that any model takes. */
 const maxFormBytes = 1024 ** 3
 const formType = /^multipart\/form-data\s*;/i
-/** As long as a boundary may be (RFC 2046, section 5.1.1): a long one would be searched for in every byte. */
+/** Maximum length of a boundary (RFC 2046, section 5.1.1): every byte is compared with it. */
 const boundary = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
 
-/** Far above what a valid form holds. */
+/** Far above the size of any valid form. */
 const limits = { fields: 100, files: 100, parts: 200 }
 
-/** Files whose pixels are needed are kept whole, unless they are too large anyway; of others the header will do. */
+/** Files whose pixels are needed are kept completely, unless they are too large; of others only the header. */
 const maxSourceBytes = Math.max(...Object.values(sourceLimits).map(({ below }) => below))
 
-/** @param earlier the files that came before */
+/** @param earlier the preceding files */
 function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
   const isMask = (name: string) => name === 'mask'
   const isFirst = !earlier.some((file) => isMask(file.field) === isMask(field))
@@ -28,9 +28,9 @@ function keptBytes(field: string, earlier: readonly UploadedFile[]): number {
 }
 
 /**
- * Reads a form while it arrives; of all its files only the first image and the mask are held whole.
- * @param fields the endpoint's table, which has the types of the values
- * @throws RequestProblem 400 for what is no form, 413 for one that is too large
+ * Reads a form while it arrives; only the first image and the mask are kept completely.
+ * @param fields the endpoint's table, with the types of the values
+ * @throws RequestProblem 400 for an invalid form, 413 for one that is too large
  */
 export async function readForm(incoming: IncomingMessage, fields: Fields): Promise<RequestContent> {
   const contentType = incoming.headers['content-type']
@@ -85,7 +85,7 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
   })
   incoming.pipe(form)
   return promise.finally(() => {
-    // What is still to come is read and dropped, so that the client can hear the answer.
+    // Reads and discards the rest, so that the client can receive the reply.
     incoming.unpipe(form)
     incoming.resume()
   })
@@ -96,8 +96,8 @@ function unreadable(message: string): RequestProblem {
 }
 
 /**
- * A form sends everything as text: the values of a request body, as the endpoint's table has their types.
- * What does not read as its type stays text, for the check to refuse.
+ * Converts the text values of a form to the types in the endpoint's table. Values that cannot be converted stay text,
+ * for the check to reject.
  */
 function formValues(texts: ReadonlyMap<string, string>, fields: Fields): JsonObject {
   return Object.fromEntries(

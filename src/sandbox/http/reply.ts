@@ -6,7 +6,7 @@ import type { Random } from '../seeded-random.ts'
  */
 export type LatencyProfile = 'none' | 'natural' | number
 
-/** What a frame waits for; a number is milliseconds, whatever the profile. */
+/** The kind of delay before a frame; a number is milliseconds, whatever the profile. */
 export type Pause = 'none' | 'first' | 'token' | number
 
 /** Milliseconds to wait before a frame. */
@@ -21,41 +21,41 @@ export function paceOf(latency: LatencyProfile, random: Random): Pace {
   }
 }
 
-/** A piece of a reply that is written at once: an event of a stream, or a whole body. */
+/** A part of a reply that is written at once: an event of a stream, or a whole body. */
 export interface Frame {
   readonly text: string
-  /** Bytes in place of the text, for what is not text. Faults that change text leave them alone. */
+  /** Binary content in place of the text. Faults that change text ignore it. */
   readonly bytes?: Uint8Array
   readonly pause: Pause
   /** `terminal` is the event that completes the reply; `closing` is punctuation after it. */
   readonly role: 'event' | 'terminal' | 'closing'
 }
 
-/** Pieces that are there already, or are made while the ones before them travel. */
+/** Parts that exist already, or are created while earlier ones are sent. */
 export type Frames = Iterable<Frame> | AsyncIterable<Frame>
 
-/** What a frame puts on the wire. */
+/** The bytes of a frame. */
 export function frameBytes({ text, bytes }: Frame): Uint8Array {
   return bytes ?? Buffer.from(text)
 }
 
-/** All pieces of a reply. */
+/** All parts of a reply. */
 export async function allFrames(frames: Frames): Promise<Frame[]> {
   const all: Frame[] = []
   for await (const frame of frames) all.push(frame)
   return all
 }
 
-/** A reply before it meets the wire. Faults are played on this form, so every endpoint has all of them. */
+/** A reply before it is sent. Faults are injected into this form, so every endpoint supports all of them. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly frames: Frames
   /** One body of known length instead of a stream. */
   readonly isWhole: boolean
-  /** The request was accepted and generates something that a real gateway would bill. */
+  /** Whether the request was accepted and generates something that a real gateway would bill. */
   readonly creates: boolean
-  /** What this endpoint's service writes when generation breaks off after so many events. */
+  /** What the service writes if generation breaks off after that many events. */
   readonly breakOff: (sent: number) => Iterable<Frame>
 }
 
@@ -78,14 +78,14 @@ export function wholeReply(
   }
 }
 
-/** A JSON document in the manner of OpenAI. */
+/** A JSON document as OpenAI sends it. */
 export function jsonReply(body: unknown, facts: Facts = {}): Reply {
   return wholeReply(JSON.stringify(body), 'application/json', facts)
 }
 
 export const googleJsonType = 'application/json; charset=UTF-8'
 
-/** A JSON document in the manner of Google. */
+/** A JSON document as Google sends it. */
 export function googleReply(body: unknown, facts: Facts = {}): Reply {
   return wholeReply(`${JSON.stringify(body, null, 2)}\n`, googleJsonType, facts)
 }
@@ -98,7 +98,7 @@ export function streamReply(
   return { status: 200, frames, isWhole: false, creates: true, ...facts }
 }
 
-/** Headers of a stream of events in the manner of OpenAI. */
+/** Headers of an event stream as OpenAI sends them. */
 export const eventHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',

@@ -4,7 +4,7 @@ import { checkBody, type Violation } from '../../contract/check.ts'
 import type { JsonObject } from '../json-value.ts'
 import { googleReply, jsonReply, type Reply } from './reply.ts'
 
-/** Whose error object a reply carries. */
+/** The error format of a reply. */
 export type Envelope = Endpoint['envelope']
 
 /**
@@ -34,9 +34,9 @@ const googleStatuses: Readonly<Record<number, string>> = {
 }
 
 interface ProblemFacts {
-  /** The field at fault, in the request's own names. */
+  /** The invalid field, in the request's own names. */
   readonly param?: string
-  /** The type of the OpenAI envelope, where it is not the one of the HTTP status. */
+  /** The type in the OpenAI envelope, if it is not that of the HTTP status. */
   readonly type?: string
   /** The code of the OpenAI envelope. */
   readonly code?: string
@@ -45,7 +45,7 @@ interface ProblemFacts {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** A request the sandbox refuses. The path decides in which envelope it says so. */
+/** A request that the sandbox rejects. The path determines the error envelope. */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem'
   readonly status: number
@@ -58,7 +58,7 @@ export class RequestProblem extends Error {
   }
 }
 
-/** A value that breaks the contract, in the words of both envelopes. */
+/** A value that violates the contract, for both envelopes. */
 export function invalidField(field: string, problem: string): RequestProblem {
   const description = `Invalid '${field}': ${problem}.`
   return new RequestProblem(400, description, {
@@ -68,12 +68,12 @@ export function invalidField(field: string, problem: string): RequestProblem {
   })
 }
 
-/** A request that is valid, and more than the sandbox takes. */
+/** A valid request that exceeds the limits of the sandbox. */
 export function limitExceeded(message: string, headers?: ProblemFacts['headers']): RequestProblem {
   return new RequestProblem(400, message, { code: 'sandbox_limit_exceeded', headers })
 }
 
-/** A prompt that is refused, as public practice words it. */
+/** A rejected prompt, in the words of public practice. */
 export function moderationBlocked(type: string): RequestProblem {
   return new RequestProblem(400, '[sandbox] The request was rejected by the safety system.', {
     type,
@@ -120,13 +120,13 @@ const codes: Readonly<Record<Violation['kind'], string>> = {
   family: 'unknown_parameter',
 }
 
-/** Reported of one request; a list of a million wrong entries has a million. */
+/** Maximum number of reported violations: a list of a million invalid entries has a million. */
 const maxViolations = 100
 /** Characters shown of the name of a field, which the request may have made up. */
 const maxFieldLength = 200
 
 /**
- * Holds a body against the endpoint's table, the same one the commands use.
+ * Checks a body against the endpoint's table, the same one the commands use.
  * @throws RequestProblem 400 with the first violation as the message and all of them as Google field violations
  */
 export function assertValid(endpoint: Endpoint, body: JsonObject, family?: FamilyId): void {

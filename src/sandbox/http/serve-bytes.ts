@@ -3,7 +3,7 @@ import { RequestProblem } from './request-problem.ts'
 import { wholeReply, type Frame, type Reply } from './reply.ts'
 import type { SandboxRequest } from '../request.ts'
 
-/** A file that can be fetched whole or in parts. */
+/** A file that can be fetched completely or in ranges. */
 export interface ServedBytes {
   readonly bytes: Uint8Array
   readonly mediaType: string
@@ -18,7 +18,7 @@ export function servedBytes(bytes: Uint8Array, mediaType: string): ServedBytes {
 const pieceBytes = 16 * 1024
 
 /**
- * A file, or the part of it that `Range` asks for, as long as `If-Range` still names the same one.
+ * A file, or the part that `Range` requests, provided that `If-Range` matches.
  * @throws RequestProblem 416
  */
 export function serveBytes({ headers }: SandboxRequest, file: ServedBytes): Reply {
@@ -48,9 +48,9 @@ function pieces(bytes: Uint8Array): Frame[] {
 }
 
 /**
- * Reads a `Range` header with one range (RFC 9110, section 14).
- * @returns the first byte and the one behind the last; undefined for the whole body, which is also the answer to what is
- *   not understood; `unsatisfiable` for 416
+ * Parses a `Range` header with one range (RFC 9110, section 14).
+ * @returns the first byte and the one after the last; undefined for the whole body, also if the header is not
+ *   understood; `unsatisfiable` for 416
  */
 function byteRange(
   header: string | undefined,

@@ -8,7 +8,7 @@ import { invalidField, RequestProblem } from '../http/request-problem.ts'
 import { isObject, textOf } from '../json-value.ts'
 import type { UploadedFile } from '../request.ts'
 
-/** A file that has been found to be an image of an allowed kind and size. */
+/** A validated image file. */
 export interface Source extends ImageInfo {
   readonly file: UploadedFile
 }
@@ -19,8 +19,8 @@ export interface Sources {
 }
 
 /**
- * Holds the files of an edit against the limits of the model's family; those of all families together for a model of
- * none.
+ * Checks the files of an edit against the limits of the model's family; for an unknown model, against the widest
+ * limits.
  * @throws RequestProblem 400
  */
 export function checkSources(files: readonly UploadedFile[], family: FamilyId | undefined): Sources {
@@ -62,7 +62,7 @@ function limitsOf(family: FamilyId | undefined): SourceLimits {
 
 function checkFile(file: UploadedFile, name: string, limits: Omit<SourceLimits, 'maxCount'>): Source {
   const types = limits.mediaTypes.join(', ')
-  // Public practice: a part without the type of an image is refused, whatever its bytes are.
+  // Public practice: a part without an image type is rejected, whatever its bytes.
   if (!limits.mediaTypes.includes(file.declaredType.replace('image/jpg', 'image/jpeg'))) {
     throw invalidFile(name, `must be sent as ${types}, not as ${file.declaredType}`)
   }
@@ -86,7 +86,7 @@ function checkMask(mask: Source, { width, height }: Source): void {
   throw invalidFile('mask', `must be ${width}x${height} as the first image, not ${own}`)
 }
 
-/** A problem with a file, in the public service's words for it. */
+/** A problem with a file, in the words of the public service. */
 export function invalidFile(name: string, problem: string): RequestProblem {
   return new RequestProblem(400, `Invalid '${name}': ${problem}.`, {
     param: name,
@@ -95,10 +95,10 @@ export function invalidFile(name: string, problem: string): RequestProblem {
   })
 }
 
-/** Of images of more pixels, the sandbox would need more memory than a stand-in should. The specification sets none. */
+/** Larger images would need too much memory. The specification sets no limit. */
 const maxPixels = 40_000_000
 
-/** @throws RequestProblem 400 for more pixels than the sandbox decodes, and for a right header before a wrong rest */
+/** @throws RequestProblem 400 for too many pixels, and for a valid header with invalid data */
 export async function decodeSource(
   bytes: Uint8Array,
   { mediaType, width, height }: ImageInfo,
@@ -113,8 +113,8 @@ export async function decodeSource(
 }
 
 /**
- * Holds an image in base64, as an instance carries it, to what it says it is: it really decodes.
- * @param field where it stands in the request: `instances[0].image`
+ * Checks that a base64 image of an instance decodes and has its declared type.
+ * @param field its path in the request: `instances[0].image`
  * @returns a fingerprint of the bytes
  * @throws RequestProblem 400
  */

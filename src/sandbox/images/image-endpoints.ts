@@ -44,7 +44,7 @@ export function createImages(
 const sizes = sizesA.flatMap((word) => sizeOf(word) ?? [])
 
 /**
- * Endpoint 6: edit images. The first image is edited; the others only count towards usage and chance.
+ * Endpoint 6: edit images. The first image is edited; the others only affect usage and the random seed.
  * @throws RequestProblem
  */
 export async function editImages(
@@ -124,7 +124,7 @@ function pixelsOf(source: Source, name: string): Promise<Pixels> {
   return decodeSource(source.file.head, source, (problem) => invalidFile(name, problem))
 }
 
-/** How much of its own colours a whole picture loses, and how much of the new scene shows through it. */
+/** How much a picture without a mask loses of its own colours, and how much of the new scene shows through. */
 const strengths = {
   usual: { colours: 0.75, scene: 0.3 },
   faithful: { colours: 0.4, scene: 0.12 },
@@ -141,8 +141,8 @@ interface Edit {
 }
 
 /**
- * Edits a picture: through the opening of a mask a new scene appears and the rest stays as it is, pixel by pixel;
- * without one the whole picture is painted in the new scene's colours, and the scene shows through.
+ * Edits a picture: with a mask, a new scene appears in its opening and the rest stays identical; without one, the
+ * whole picture takes the new scene's colours, and the scene shows through.
  */
 function editPicture({ base, opening, parameters, isFaithful, seed }: Edit): Pixels {
   const { prompt, detail, isVivid } = parameters

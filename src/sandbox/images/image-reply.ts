@@ -10,24 +10,24 @@ import { type Size, hasTransparency, onWhite, soften } from './pixels.ts'
 /** An accepted request of either image endpoint. */
 interface ImageJob {
   readonly parameters: ImageParameters
-  /** Begins the names of its events: `image_generation.completed`. */
+  /** Prefix of its event names: `image_generation.completed`. */
   readonly eventPrefix: 'image_generation' | 'image_edit'
   readonly id: string
   /** Seconds since 1970. */
   readonly createdAt: number
   readonly size: Size
-  /** Images that will be made: fewer than asked for in some scenarios. */
+  /** Images to generate: in some scenarios fewer than requested. */
   readonly count: number
   /** Usage of the whole request; undefined for models that report none. */
   readonly usage: object | undefined
   readonly painter: Painter
-  /** Aborted when nobody waits for the images any more. */
+  /** Aborted when the client no longer waits for the images. */
   readonly signal: AbortSignal
-  /** Keeps an image that is fetched by its address, and returns that. */
+  /** Stores an image and returns its URL. */
   readonly keep: (id: string, picture: EncodedPicture) => string
 }
 
-/** What replies and final events say about a picture; nothing with legacy models. */
+/** The properties of a picture in replies and final events; none with legacy models. */
 function imageProperties({ parameters, size }: ImageJob, background: string): object {
   const { family, format, quality } = parameters
   if (family === 'image-model-b' || family === 'image-model-c') return {}
@@ -45,8 +45,8 @@ const errorEvent = namedEvent(
 )
 
 /**
- * The reply to a valid request: images in base64 or as addresses, or events.
- * @throws RequestProblem when the scenario has it so
+ * The reply to a valid request: base64, URLs, or events.
+ * @throws RequestProblem in scenarios that reject the request
  */
 export async function replyWithImages(job: ImageJob): Promise<Reply> {
   const { scenario, streams } = job.parameters
@@ -61,7 +61,7 @@ export async function replyWithImages(job: ImageJob): Promise<Reply> {
   })
 }
 
-/** Images that a scenario leaves of those asked for. */
+/** The number of images that a scenario generates. */
 export function countOf({ scenario, count }: ImageParameters): number {
   if (scenario === 'empty') return 0
   return scenario === 'fewer' ? count - 1 : count
@@ -73,7 +73,7 @@ async function imageList(job: ImageJob): Promise<object> {
   const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
   const data: object[] = []
   let background = 'opaque'
-  // Nobody is left to read the rest; the request was accepted all the same.
+  // The client has disconnected, but the request was accepted.
   for (let index = 0; index < count && !signal.aborted; index++) {
     const encoded = await painter(index)
     background = encoded.background
@@ -89,13 +89,13 @@ function base64Of({ bytes }: EncodedPicture): string {
   return Buffer.from(bytes).toString('base64')
 }
 
-/** Points along the shorter side of the first partial image, and how many times more every next one has. */
+/** Pixels along the shorter side of the first partial image, and the factor for each following one. */
 const firstPoints = 12
 const sharpening = 2.3
 
 /**
- * The events of a stream: for every image its partial images, growing sharper, then the whole one. They are made one
- * after the other, while those before them travel. No `[DONE]` closes them, as the public service has it.
+ * The events of a stream: for every image its partial images, increasingly sharp, then the final one. Each is created
+ * while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
  */
 async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
   const { painter } = job
@@ -113,7 +113,7 @@ async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
   }
 }
 
-/** The last one brings the usage of all. */
+/** The last event contains the usage of all. */
 function completed(job: ImageJob, encoded: EncodedPicture, isLast: boolean): Frame {
   return event(job, 'completed', encoded, isLast ? { usage: job.usage } : {}, isLast ? 'terminal' : 'event')
 }
@@ -131,7 +131,7 @@ function event(
   return namedEvent(type, data, 'first', role)
 }
 
-/** A picture in the asked format. */
+/** A picture in the requested format. */
 export interface EncodedPicture {
   readonly bytes: Uint8Array
   readonly format: ImageFormat
@@ -139,13 +139,13 @@ export interface EncodedPicture {
 }
 
 /**
- * Makes the picture of a number, counted from 0.
- * @param points the picture as it would look with so few along its shorter side
+ * Creates a picture by its number, from 0.
+ * @param points the resolution along the shorter side, for a partial image
  */
 type Painter = (index: number, points?: number) => Promise<EncodedPicture>
 
 /**
- * Draws one picture at a time; other requests get their turn before each.
+ * Draws one picture at a time, yielding to other requests before each.
  * @param draw draws the same picture every time
  */
 export function scenePainter(parameters: ImageParameters, draw: (index: number) => Pixels): Painter {
@@ -158,7 +158,9 @@ export function scenePainter(parameters: ImageParameters, draw: (index: number) 
   }
 }
 
-/** Pictures of one colour and the right size, made once for each format: for tests of all that is around a picture. */
+/**
+ * Pictures of one colour and the right size, created once for each format: for tests that do not need real pictures.
+ */
 export function flatPainter(parameters: ImageParameters, { width, height }: Size): Painter {
   const { format, encoderQuality, background } = parameters
   const name = [width, height, format, encoderQuality, background].join()

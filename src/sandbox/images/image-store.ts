@@ -8,15 +8,15 @@ import type { SandboxRequest } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { EncodedPicture } from './image-reply.ts'
 
-/** Result images take at most so much memory; beyond it the oldest are forgotten. */
+/** Maximum memory for result images; beyond it the oldest are dropped. */
 const maxStoredBytes = 256 * 1024 * 1024
 const maxStored = 10_000
 
-/** The images that can be fetched by their address, for 60 minutes of the sandbox's clock. */
+/** The images that can be fetched by URL, for 60 minutes of the sandbox's clock. */
 export interface ImageStore {
-  /** Keeps an image and returns its address below the sandbox's own: path and query. */
+  /** Stores an image and returns the path and query of its URL. */
   keep(id: string, picture: EncodedPicture): string
-  /** @throws RequestProblem 403 for an address that expired or is not signed, 404 for one not known */
+  /** @throws RequestProblem 403 for an expired or unsigned URL, 404 for an unknown one */
   find(file: string, query: URLSearchParams): ServedBytes
 }
 
@@ -50,8 +50,8 @@ export function createImageStore(clock: Clock, seed: number): ImageStore {
 }
 
 /**
- * `GET /sandbox/images/{file}`: an image, or a part of it.
- * @throws RequestProblem 403 or 404 as the store says, 416
+ * `GET /sandbox/images/{file}`: an image, or a range of it.
+ * @throws RequestProblem 403 or 404 as the store does, 416
  */
 export function serveImage(request: SandboxRequest, store: ImageStore): Reply {
   return serveBytes(request, store.find(request.params['file']!, request.query))

@@ -10,19 +10,19 @@ import type { Detail } from './scene/draw-scene.ts'
 export type ImageFormat = 'png' | 'jpeg' | 'webp'
 type Quality = 'low' | 'medium' | 'high'
 
-/** What a valid request of either image endpoint asks for, with the defaults filled in. */
+/** The parameters of a valid request to either image endpoint, with the defaults filled in. */
 export interface ImageParameters {
   readonly family: FamilyId | undefined
   readonly prompt: string
   readonly scenario: Scenario | undefined
-  /** Images asked for. */
+  /** Number of images. */
   readonly count: number
   /** Undefined for `auto`. */
   readonly size: Size | undefined
   readonly quality: Quality
   readonly detail: Detail
   readonly format: ImageFormat
-  /** 0 to 100, for the formats that lose. */
+  /** 0 to 100, for lossy formats. */
   readonly encoderQuality: number
   readonly background: 'transparent' | 'opaque' | 'auto'
   readonly isUrl: boolean
@@ -33,8 +33,8 @@ export interface ImageParameters {
 }
 
 /**
- * What the levels of quality stand for. The quality of the encoders goes for requests without `output_compression`,
- * which is the quality that is left, as the public service has it: 100 keeps the most.
+ * The meaning of the quality levels. The encoder quality applies to requests without `output_compression`, which is
+ * the remaining quality as in the public service: 100 keeps the most.
  */
 const qualities = {
   low: { detail: 1, encoderQuality: 70 },
@@ -42,12 +42,12 @@ const qualities = {
   high: { detail: 3, encoderQuality: 94 },
 } as const
 
-/** The levels that the reply may name, for the other words of a request. */
+/** The levels that a reply reports for other values in a request. */
 const synonyms: Readonly<Record<string, Quality>> = { hd: 'high', standard: 'medium', auto: 'medium' }
 
 /**
- * Reads a body that has been checked.
- * @throws RequestProblem 400 in the scenarios that refuse the prompt
+ * Reads a validated body.
+ * @throws RequestProblem 400 in the scenarios that reject the prompt
  */
 export function readParameters(
   request: SandboxRequest,
@@ -88,7 +88,7 @@ function isModelA(family: FamilyId | undefined): boolean {
   return family === 'image-model-a' || family === 'image-model-a-mini'
 }
 
-/** The size that a word as `1024x1024` stands for; undefined for `auto`. */
+/** Parses a size such as `1024x1024`; undefined for `auto`. */
 export function sizeOf(word: string): Size | undefined {
   const [, width, height] = /^(\d+)x(\d+)$/.exec(word) ?? []
   return width === undefined ? undefined : { width: Number(width), height: Number(height) }
@@ -102,13 +102,13 @@ const imageTokens = {
 } as const
 const partialTokens = 100
 
-/** Of a source image: so many, and more for every tile, once its shorter side is scaled to that of a tile. */
+/** Tokens of a source image: a base, and more for every tile, once its shorter side is scaled to that of a tile. */
 const sourceTokens = { base: 65, tile: 129 } as const
 const fidelityTokens = { square: 4160, other: 6240 } as const
 
 /**
  * Usage of a whole request; undefined for models other than A. All numbers add up.
- * @param images that are made
+ * @param images number of images to generate
  * @param sources dimensions of the source images; they count more with high input fidelity
  */
 export function usageOf(

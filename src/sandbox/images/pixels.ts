@@ -2,15 +2,15 @@ import type { Pixels } from '../../files/codecs.ts'
 import { along, type Colour } from './scene/palette.ts'
 
 /**
- * Lays one picture over another of the same size.
- * @param shares how much of the upper one shows at each pixel, 0 to 1; 0 leaves the lower one exactly as it is
+ * Blends one picture over another of the same size.
+ * @param shares the opacity of the upper one at each pixel, 0 to 1; 0 leaves the lower one exactly as it is
  */
 export function compose(lower: Pixels, upper: Pixels, shares: Float32Array): Pixels {
   const data = new Uint8ClampedArray(lower.data)
   for (const [pixel, share] of shares.entries()) {
     if (share <= 0) continue
     const at = pixel * 4
-    // Colours count by their alpha.
+    // Weight colours by alpha.
     const above = upper.data[at + 3]! * share
     const below = lower.data[at + 3]! * (1 - share)
     const alpha = above + below
@@ -24,7 +24,7 @@ export function compose(lower: Pixels, upper: Pixels, shares: Float32Array): Pix
   return { ...lower, data }
 }
 
-/** The picture on white: what a format or a background without transparency shows. */
+/** The picture on white, for a format or a background without transparency. */
 export function onWhite(picture: Pixels): Pixels {
   if (!hasTransparency(picture)) return picture
   const data = new Uint8ClampedArray(picture.data)
@@ -41,7 +41,7 @@ export function hasTransparency({ data }: Pixels): boolean {
   return false
 }
 
-/** The middle of a picture as a round badge on nothing. */
+/** The middle of a picture as a round badge on a transparent background. */
 export function cutOut(picture: Pixels): Pixels {
   const { width, height } = picture
   const data = new Uint8ClampedArray(picture.data)
@@ -59,20 +59,20 @@ export function cutOut(picture: Pixels): Pixels {
 }
 
 interface Repainting {
-  /** For dark to light. */
+  /** Colours from dark to light. */
   readonly colours: readonly Colour[]
   /** A picture of the same size that shows through. */
   readonly scene: Pixels
-  /** 0 leaves the picture as it is; 1 leaves nothing of its own colours, or nothing but the scene. */
+  /** From 0, which changes nothing, to 1, which leaves none of its own colours, or only the scene. */
   readonly strength: { readonly colours: number; readonly scene: number }
 }
 
-/** Paints a whole picture in other colours: what is dark and what is light in it stays so, and so does its alpha. */
+/** Recolours a whole picture: keeps its brightness and alpha. */
 export function repaint(picture: Pixels, { colours, scene, strength }: Repainting): Pixels {
   const slope = Array.from({ length: 256 }, (_, light) => along(colours, light / 255))
   const data = new Uint8ClampedArray(picture.data)
   for (let at = 0; at < data.length; at += 4) {
-    // How bright the three colours look (Rec. 709).
+    // Luma weights (Rec. 709).
     const light = Math.round(0.2126 * data[at]! + 0.7152 * data[at + 1]! + 0.0722 * data[at + 2]!)
     const colour = slope[light]!
     for (let channel = 0; channel < 3; channel++) {
@@ -84,7 +84,7 @@ export function repaint(picture: Pixels, { colours, scene, strength }: Repaintin
   return { ...picture, data }
 }
 
-/** A part of a picture, in its pixels; not necessarily whole ones. */
+/** A part of a picture, in pixels; may be fractional. */
 interface Area {
   readonly left: number
   readonly top: number
@@ -96,7 +96,7 @@ interface Area {
 function resize(picture: Pixels, area: Area, width: number, height: number): Pixels {
   const columns = taps(area.left, area.width, picture.width, width)
   const rows = taps(area.top, area.height, picture.height, height)
-  // Colours count by their alpha, so that no dark seams appear.
+  // Weight colours by alpha, so that there are no dark edges.
   const turned = scaleAcross(picture.data, picture.height, picture.width, columns, true)
   const values = scaleAcross(turned, width, picture.height, rows, false)
   const data = new Uint8ClampedArray(width * height * 4)
@@ -108,7 +108,7 @@ function resize(picture: Pixels, area: Area, width: number, height: number): Pix
   return { data, width, height }
 }
 
-/** Scales every row of a picture and turns the picture on its side. @param weighs multiplies colours by their alpha */
+/** Scales every row of a picture and transposes it. @param weighs whether to multiply colours by their alpha */
 function scaleAcross(
   data: Float32Array | Uint8ClampedArray,
   rows: number,
@@ -135,12 +135,12 @@ function scaleAcross(
 }
 
 interface Taps {
-  /** The first source pixel that counts for this one, and how much it and the ones after it count; all add up to 1. */
+  /** The first source pixel for this one, and the weights from there on, which add up to 1. */
   readonly first: number
   readonly weights: readonly number[]
 }
 
-/** A triangle as wide as one pixel of the coarser of the two pictures. */
+/** A triangle filter as wide as one pixel of the coarser picture. */
 function taps(start: number, length: number, available: number, wanted: number): readonly Taps[] {
   const scale = length / wanted
   const reach = Math.max(1, scale)
@@ -162,20 +162,20 @@ export interface Size {
   readonly height: number
 }
 
-/** The largest part in the middle of a picture that has the wanted shape. */
+/** The largest centred part of a picture with the given aspect ratio. */
 function middleOf(picture: Size, wanted: Size): Area {
   const scale = Math.min(picture.width / wanted.width, picture.height / wanted.height)
   const [width, height] = [wanted.width * scale, wanted.height * scale]
   return { left: (picture.width - width) / 2, top: (picture.height - height) / 2, width, height }
 }
 
-/** Scales a picture to fill a size, cutting off what is too much; untouched when it has the size already. */
+/** Scales and crops a picture to fill a size; unchanged if it already has that size. */
 export function fit(picture: Pixels, size: Size): Pixels {
   if (picture.width === size.width && picture.height === size.height) return picture
   return resize(picture, middleOf(picture, size), size.width, size.height)
 }
 
-/** The picture as it would look with so few points along its shorter side: what a partial image shows. */
+/** A picture at a low resolution along its shorter side, as in a partial image. */
 export function soften(picture: Pixels, points: number): Pixels {
   const { width, height } = picture
   const scale = Math.min(1, points / Math.min(width, height))

@@ -13,10 +13,10 @@ import { conversationId, planResponse, type ResponsePlan } from './plan-response
 import { breakOffEvents, eventFrames, responseEvents } from './response-events.ts'
 import type { ResponseStore, StoredResponse } from './response-store.ts'
 
-/** Public practice: cached input is counted in steps of so many tokens. */
+/** Public practice: cached input is counted in steps of this many tokens. */
 const cacheStep = 128
 
-/** Of one log probability with its token and bytes, in characters. */
+/** The cost of one log probability with its token and bytes, in characters. */
 const costOfLogprob = 20
 
 /**
@@ -37,7 +37,7 @@ export function createResponse(
   const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
   const textRequest = readRequest(request, context.items, model, seed)
   const answer = composeAnswer(textRequest, budget)
-  // The reply repeats the request, all but its input.
+  // The reply repeats the request except its input.
   budget.spendOn({ ...body, input: undefined })
   if (wantsLogprobs(body)) budget.spend(answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
   const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
@@ -62,7 +62,7 @@ export function createResponse(
   })
 }
 
-/** The stream of a response, from its start or behind a sequence number. */
+/** The stream of a response, from its start or after a sequence number. */
 function streamOf(plan: ResponsePlan, after = -1): Reply {
   const obfuscates = objectOf(plan.body['stream_options'])['include_obfuscation'] !== false
   const options = { obfuscates, seed: plan.id, after }
@@ -77,7 +77,7 @@ function requestId({ id }: ResponsePlan): Record<string, string> {
 }
 
 /**
- * What came before the input: the chain of responses, or the conversation.
+ * The items before the input: the chain of responses, or the conversation.
  * @throws RequestProblem 404 for a response that is not stored
  */
 function earlierItems(body: JsonObject, store: ResponseStore): readonly JsonObject[] {
@@ -101,7 +101,7 @@ function remember(
   store: ResponseStore,
 ): void {
   const { body } = plan
-  // A background response can only be looked up, so it is kept in any case.
+  // A background response can only be looked up, so it is always stored.
   if (body['store'] !== false || body['background'] === true) store.keep({ plan, context, size })
   const id = conversationId(body)
   // Only a complete response joins its conversation (specification, "States and transitions").

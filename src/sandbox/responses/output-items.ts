@@ -2,11 +2,11 @@ import type { Answer, AnswerPart } from '../answer/answer.ts'
 import { type JsonObject, listOf, numberOf, objectOf } from '../json-value.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
 
-/** An output item as it is when done, and the pieces in which it arrives. */
+/** A complete output item, and the pieces in which it is streamed. */
 export interface OutputItem {
   readonly item: JsonObject
   readonly tokens: readonly string[]
-  /** One entry a token, when log probabilities were asked for. */
+  /** One entry per token, if log probabilities were requested. */
   readonly logprobs: readonly JsonObject[]
 }
 
@@ -73,12 +73,12 @@ export function wantsLogprobs(body: JsonObject): boolean {
   return topLogprobs(body) > 0 || listOf(body['include']).includes('message.output_text.logprobs')
 }
 
-/** How many tokens are to be rated beside each. */
+/** How many alternative tokens are listed for each. */
 export function topLogprobs(body: JsonObject): number {
   return numberOf(body['top_logprobs']) ?? 0
 }
 
-/** A likely token and, as asked, less likely ones beside it. */
+/** A likely token and the requested number of less likely ones. */
 function logprobOf(token: string, top: number): JsonObject {
   const random = seededRandom('logprob', token)
   const rated = (text: string, value: number) => {

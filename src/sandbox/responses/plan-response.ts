@@ -3,14 +3,14 @@ import { type JsonObject, isObject, objectOf } from '../json-value.ts'
 import { outputItems, type OutputItem } from './output-items.ts'
 import { responseFields } from '../../contract/responses.ts'
 
-/** A response the sandbox has decided on: what it looks like on the way and at its end. */
+/** A composed response: its initial and final states. */
 export interface ResponsePlan {
   readonly id: string
   readonly body: JsonObject
   readonly items: readonly OutputItem[]
   /** The response object at its end. */
   readonly final: JsonObject
-  /** Generation ends with an error in mid-stream. */
+  /** Whether generation ends with an error in mid-stream. */
   readonly breaksOff: boolean
   /** The response object before its end, still without output. */
   at(status: 'queued' | 'in_progress' | 'cancelled'): JsonObject
@@ -73,7 +73,7 @@ function usageOf(
   }
 }
 
-/** What a response repeats of its request: the value there, else the contract's default, else this. */
+/** The request fields that a response repeats, with the fallback if the contract has no default. */
 const echoed: JsonObject = {
   background: null,
   instructions: null,

@@ -16,7 +16,7 @@ import type { SandboxModel } from '../models.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 
 /**
- * What a request to create a response asks for.
+ * Parses a request to create a response.
  * @param items the whole context: the conversation so far and the input
  */
 export function readRequest(
@@ -49,7 +49,7 @@ export function readRequest(
 }
 
 /**
- * The tool that the choice forces, or those that the choice leaves to the prompt.
+ * The tool that the choice forces, or those that it leaves to the prompt.
  * @throws RequestProblem 400 when the forced tool was not declared, or the budget is spent
  */
 function callsOf(

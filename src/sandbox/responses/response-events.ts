@@ -6,7 +6,7 @@ import type { OutputItem } from './output-items.ts'
 
 const terminals = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
-/** Deltas that still come before generation breaks off in the scenario `error`. */
+/** Deltas before generation breaks off in the scenario `error`. */
 const deltasBeforeError = 5
 
 /** The whole stream of a response (wire notes, section 2, "Event types"). */
@@ -29,7 +29,7 @@ export function* responseEvents(plan: ResponsePlan): Generator<JsonObject> {
   else yield { type: `response.${textOf(plan.final['status'])}`, response: plan.final }
 }
 
-/** The recorded form: an `error` event with the error nested, and the failed response right after it. */
+/** As recorded: an `error` event with a nested error, immediately followed by the failed response. */
 export function breakOffEvents(plan: ResponsePlan): readonly JsonObject[] {
   const error = {
     type: 'server_error',
@@ -98,20 +98,20 @@ function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
   yield { type: 'response.output_item.done', output_index: index, item }
 }
 
-/** Where calls have their input, and what the events are called that bring it. */
+/** The input field of calls, and the names of the events for it. */
 const callFields: Readonly<Record<string, { readonly field: string; readonly prefix: string }>> = {
   function_call: { field: 'arguments', prefix: 'response.function_call_arguments' },
   custom_tool_call: { field: 'input', prefix: 'response.custom_tool_call_input' },
 }
 
-/** What an item does not have yet when it is announced. */
+/** The fields that are empty when an item is announced. */
 function emptied({ type }: JsonObject): JsonObject {
   if (type === 'reasoning') return { summary: [] }
   const call = callFields[textOf(type)]
   return { status: 'in_progress', ...(call === undefined ? { content: [] } : { [call.field]: '' }) }
 }
 
-/** Where the parts of messages and summaries have their text, and what the events are called that bring it. */
+/** The text field of message and summary parts, and the names of the events for it. */
 const partFields: Readonly<Record<string, { field: string; text: string; part: string }>> = {
   output_text: { field: 'text', text: 'output_text', part: 'content' },
   refusal: { field: 'refusal', text: 'refusal', part: 'content' },
@@ -130,7 +130,7 @@ function* partEvents(
     `response.${fields.part}_part`,
   ]
   const at = { ...location, [fields.part === 'content' ? 'content_index' : 'summary_index']: 0 }
-  // Log probabilities are only known of text, and there always, though the list may be empty.
+  // Only text has log probabilities; the list is always present but may be empty.
   const scores = (some: readonly JsonObject[]) => (part['logprobs'] === undefined ? {} : { logprobs: some })
   yield { type: `${partPrefix}.added`, ...at, part: { ...part, ...scores([]), [field]: '' } }
   for (const [token, delta] of tokens.entries()) {

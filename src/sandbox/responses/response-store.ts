@@ -7,12 +7,12 @@ import type { ResponsePlan } from './plan-response.ts'
 const queuedMs = 500
 const runningMs = 1500
 
-/** Responses and conversations beyond this number, or this many bytes of requests, push out the oldest. */
+/** Maximum number of responses and conversations, and of bytes in their requests; older ones are dropped. */
 const kept = 1000
 const keptBytes = 128 * 1024 * 1024
-/** Items of one conversation: the earliest are forgotten. */
+/** Maximum items per conversation; the earliest are dropped. */
 const keptItems = 10_000
-/** Of an item beside its own bytes, which another response may hold as well. */
+/** The overhead of an item, whose bytes other responses may share. */
 const bytesOfItem = 100
 
 export interface StoredResponse {
@@ -23,7 +23,7 @@ export interface StoredResponse {
   readonly size: number
 }
 
-/** What `store` keeps, and the conversations. Gone when the sandbox ends. */
+/** The stored responses and the conversations. Lost when the sandbox ends. */
 export interface ResponseStore {
   keep(stored: StoredResponse): void
   find(id: string): StoredResponse | undefined
@@ -68,7 +68,7 @@ export function createResponseStore(clock: Clock): ResponseStore {
     conversation: (id) => conversations.get(id)?.items ?? [],
     appendTo(id, items, added) {
       const before = conversations.get(id) ?? { items: [], size: 0 }
-      // What is too large to be kept with what comes is forgotten.
+      // Drop a conversation that becomes too large.
       const isTooLarge = before.size + added > keptBytes
       const earlier = isTooLarge ? { items: [], size: 0 } : before
       const size = earlier.size + added
@@ -79,6 +79,6 @@ export function createResponseStore(clock: Clock): ResponseStore {
 
 interface Conversation {
   readonly items: readonly JsonObject[]
-  /** Bytes of the requests that it grew from. */
+  /** Bytes of all its requests. */
   readonly size: number
 }

@@ -49,7 +49,7 @@ const formats: Readonly<Record<string, (random: Random) => string>> = {
  */
 export type StringSampler = (schema: JsonObject, name: string) => string
 
-/** A sampler for one value; it reads each pattern once, however many texts are made of it. */
+/** Creates a sampler for one value, which parses each pattern only once. */
 export function createStringSampler(random: Random, budget: Budget): StringSampler {
   const patterns = new Map<string, SamplePattern>()
   return (schema, name) => {
@@ -76,7 +76,9 @@ function plain(random: Random, name: string, min: number, max: number): string {
   return [...text.padEnd(min, ` ${word}`)].slice(0, max).join('').trimEnd().padEnd(min, 'x')
 }
 
-/** Repeats are made longer until the text is long enough; the pattern outranks a length it cannot meet. */
+/**
+ * Lengthens repeats until the text is long enough; the pattern takes precedence over a length that it cannot satisfy.
+ */
 function patterned(sample: SamplePattern, random: Random, min: number, max: number): string {
   for (let extra = 0; extra < 40; extra++) {
     const text = sample(random, extra < 20 ? extra : min)
@@ -100,7 +102,7 @@ const classes: Readonly<Record<string, readonly string[]>> = {
 const lastCodePoint = 0x10_ff_ff
 const controls: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', '0': '\0' }
 
-/** Groups in groups of a pattern. */
+/** Maximum nesting of groups in a pattern. */
 const maxDepth = 100
 
 interface Reader {
@@ -111,15 +113,15 @@ interface Reader {
 }
 
 /**
- * Writes text that a regular expression, or a part of it, matches.
- * @param extra is added to the lower bound of repeats that have room above
- * @throws RequestProblem when the budget is spent: a short pattern can ask for any length
+ * Generates text that a regular expression, or a part of it, matches.
+ * @param extra is added to the lower bound of repeats that allow more
+ * @throws RequestProblem if the budget is spent: a short pattern can require any length
  */
 type SamplePattern = (random: Random, extra: number) => string
 
 /**
- * Reads a regular expression: literals, classes, groups, alternatives, repeats; look-arounds are empty.
- * @throws RequestProblem when it nests too deep or the budget is spent
+ * Parses a regular expression: literals, classes, groups, alternatives, repeats; look-arounds match the empty string.
+ * @throws RequestProblem if it nests too deep or the budget is spent
  */
 export function compilePattern(pattern: string, budget: Budget): SamplePattern {
   budget.spend(pattern.length)
@@ -141,7 +143,7 @@ function sequence(reader: Reader): SamplePattern {
     pieces.push(repeated(reader, atom(reader)))
   }
   return (random, extra) => {
-    // Also those that write nothing.
+    // Even if nothing is generated.
     reader.budget.spend(pieces.length)
     return pieces.map((write) => write(random, extra)).join('')
   }
@@ -186,7 +188,7 @@ function group(reader: Reader): SamplePattern {
   return /^\?<?[=!]/.test(prefix) ? () => '' : inside
 }
 
-/** The characters a `\` stands for; none for a word boundary. */
+/** The characters of an escape; none for a word boundary. */
 function escaped(reader: Reader): readonly string[] {
   const letter = reader.pattern[reader.at++] ?? '\\'
   if (classes[letter] !== undefined) return classes[letter]
@@ -237,7 +239,7 @@ function member(reader: Reader): readonly string[] {
   return character === '\\' ? escaped(reader) : [character]
 }
 
-/** Of a longer range so many characters are enough to choose from. */
+/** Maximum number of characters to choose from in a range. */
 const maxRange = 200
 
 function range(from: string, to: string): string[] {

@@ -3,28 +3,28 @@ import { type JsonObject, isObject, listOf, numberOf } from '../json-value.ts'
 import { type Random, pick } from '../seeded-random.ts'
 import { createStringSampler, type StringSampler } from './sample-string.ts'
 
-/** Below this depth only what a schema requires is filled in; far below, a schema that never ends is given up. */
+/** Below this depth only required properties are generated; far below, an infinite schema is rejected. */
 const optionalDepth = 4
 const deepest = 24
-/** What a value of a sample costs beside its characters, in characters. */
+/** The cost of a value in addition to its characters. */
 const costOfValue = 50
 
 interface Situation {
   readonly root: unknown
   readonly random: Random
   readonly depth: number
-  /** Name of the property the value is for, so that text can say something. */
+  /** The name of the property, used in text. */
   readonly name: string
   readonly budget: Budget
   readonly sampleString: StringSampler
 }
 
 /**
- * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`), as far as
- * sensible: `not`, `if` and `dependentSchemas` are not followed.
+ * A value that satisfies a JSON Schema or Google's OpenAPI subset (upper-case types, `nullable`). Ignores `not`, `if`
+ * and `dependentSchemas`.
  * @param budget of the request that the sample is for
- * @param fallback the type of a schema that does not say one
- * @throws RequestProblem when the budget is spent: a schema of a line can ask for more than anybody can hold
+ * @param fallback the type of a schema without one
+ * @throws RequestProblem if the budget is spent: a short schema can require an enormous value
  */
 export function sampleOf(schema: unknown, random: Random, budget: Budget, fallback = 'string'): unknown {
   const sampleString = createStringSampler(random, budget)
@@ -57,7 +57,7 @@ function sample(schema: unknown, situation: Situation, fallback = 'string'): unk
   }
 }
 
-/** A value that stands in the schema: it is written as often as it is taken. */
+/** A literal value of the schema: it is written as often as it is used. */
 function given(value: unknown, budget: Budget): unknown {
   budget.spendOn(value)
   return value
@@ -98,7 +98,7 @@ function sampleObject(schema: JsonObject, situation: Situation): JsonObject {
   const chosen = names.filter(
     (name) => required.has(name) || (situation.depth < optionalDepth && optional-- > 0),
   )
-  // A required name without a schema of its own takes any value.
+  // A required property without a schema may have any value.
   const unnamed = [...required].filter((name) => typeof name === 'string' && !Object.hasOwn(properties, name))
   const all = [...chosen, ...(unnamed as string[])]
   const extra = isObject(schema['additionalProperties']) ? schema['additionalProperties'] : {}
@@ -142,7 +142,7 @@ function sampleArray(schema: JsonObject, situation: Situation): unknown[] {
   return values
 }
 
-/** A number within a schema's bounds and on its step. */
+/** A number within a schema's bounds that is a multiple of its step. */
 function sampleNumber(schema: JsonObject, random: Random, whole: boolean): number {
   const step = numberOf(schema['multipleOf']) ?? (whole ? 1 : 0.01)
   const lower = boundOf(schema, 'minimum', 'exclusiveMinimum')
@@ -153,14 +153,14 @@ function sampleNumber(schema: JsonObject, random: Random, whole: boolean): numbe
   let last = Math.floor(rounded(max / step))
   if (lower?.isOpen && rounded(first * step) <= min) first++
   if (upper?.isOpen && rounded(last * step) >= max) last--
-  // Between two bounds with no step in between only a fraction fits.
+  // If there is no multiple between the bounds, use a fraction.
   if (first > last) return (min + max) / 2
   return rounded((first + Math.floor(random() * (Math.min(last - first, 100) + 1))) * step)
 }
 
 interface Bound {
   readonly value: number
-  /** The value itself is outside. */
+  /** Whether the bound itself is excluded. */
   readonly isOpen: boolean
 }
 
@@ -171,24 +171,24 @@ function boundOf(schema: JsonObject, inclusive: string, exclusive: string): Boun
   return bound === undefined ? undefined : { value: bound, isOpen: schema[exclusive] === true }
 }
 
-/** Without the last digits that binary fractions leave: 0.30000000000000004 is 0.3. */
+/** Removes binary rounding errors: 0.30000000000000004 is 0.3. */
 function rounded(value: number): number {
   return Number(value.toPrecision(12))
 }
 
-/** References to references are followed this far; a circle of them ends here. */
+/** Maximum depth of references to references; ends cycles. */
 const maxHops = 32
 
-/** Of each part of a schema that is looked at. */
+/** The cost of each part of a schema. */
 const costOfPart = 4
 
-/** What a schema is flattened with. */
+/** The context for flattening a schema. */
 interface Flattening {
   /** The document that references point into. */
   readonly root: unknown
-  /** Prefer the alternative that nests least, so that a recursive schema comes to an end. */
+  /** Prefer the alternative with the least nesting, so that a recursive schema terminates. */
   readonly terminal: boolean
-  /** Paid for every part: a few references can unfold into billions. */
+  /** Charged for every part: a few references can expand to billions. */
   readonly budget: Budget
 }
 
@@ -249,7 +249,7 @@ function nests(schema: JsonObject): boolean {
 const lowerBounds = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'])
 const upperBounds = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'])
 
-/** Both schemas at once: properties and requirements joined, the tighter of two bounds kept. */
+/** Merges two schemas: joins properties and requirements, keeps the tighter of two bounds. */
 function merge(left: JsonObject, right: JsonObject, budget: Budget): JsonObject {
   const names = Object.keys({ ...left, ...right })
   budget.spend(names.length)

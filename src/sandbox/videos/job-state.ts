@@ -2,17 +2,17 @@ import { videoLifetimeMinutes, type VideoState } from '../../contract/videos.ts'
 import type { LatencyProfile } from '../http/reply.ts'
 import { type VideoJob, sizeName, sourceVideoId } from './video-job.ts'
 
-/** How long a job waits and runs, and how soon it should be asked for again; milliseconds. */
+/** How long a job is queued and runs, and when to poll it again; milliseconds. */
 export interface Pacing {
   readonly pendingMs: number
   readonly runningMs: number
   readonly pollMs: number
 }
 
-/** Steps of a job, where the profile says how long one takes. */
+/** Number of steps of a job, for profiles with a duration per step. */
 const steps = 10
 
-/** Four seconds in all, or half a second where nothing is to take time: the states are passed through all the same. */
+/** Four seconds in total, or half a second with latency `none`, so that all states occur. */
 export function pacingOf(latency: LatencyProfile): Pacing {
   if (latency === 'natural') return { pendingMs: 700, runningMs: 3300, pollMs: 1000 }
   if (latency === 'none') return { pendingMs: 100, runningMs: 400, pollMs: 100 }
@@ -20,7 +20,7 @@ export function pacingOf(latency: LatencyProfile): Pacing {
   return { pendingMs: stepMs, runningMs: stepMs * steps, pollMs: Math.max(1, stepMs) }
 }
 
-/** Where a job stands at a moment. */
+/** The state of a job at a given time. */
 export interface JobState {
   readonly state: VideoState
   /** 0 to 100. */
@@ -30,7 +30,7 @@ export interface JobState {
   readonly expiresAt?: number
 }
 
-/** The scenario `backwards`, from its start to its end. */
+/** The states of the scenario `backwards`. */
 const backAndForth: readonly JobState[] = [
   { state: 'in_progress', progress: 60 },
   { state: 'in_progress', progress: 20 },
@@ -39,7 +39,7 @@ const backAndForth: readonly JobState[] = [
   { state: 'in_progress', progress: 75 },
 ]
 
-/** The state of a job follows from the clock alone, so that every process reports the same. */
+/** The state of a job depends only on the clock, so that all processes agree. */
 export function jobStateAt(job: VideoJob, now: number): JobState {
   const { createdAt, pendingMs, runningMs, scenario } = job
   const ran = now - createdAt - pendingMs
@@ -56,17 +56,17 @@ export function jobStateAt(job: VideoJob, now: number): JobState {
   return { state: 'completed', progress: 100, completedAt, expiresAt: completedAt + lifetime }
 }
 
-/** Milliseconds since 1970 after which nobody will ask for a job any more: a day after its result expired. */
+/** When a job can be deleted, in milliseconds since 1970: a day after its result expired. */
 export function forgetAt({ createdAt, pendingMs, runningMs }: VideoJob): number {
   return createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
 }
 
-/** An operation reports withheld videos in its response, a Video has only its error for it. */
+/** An operation reports withheld videos in its response; a Video only has its error field. */
 function isFailure({ scenario, kind }: VideoJob): boolean {
   return scenario === 'failure' || scenario === 'error' || (scenario === 'filtered' && kind === 'video')
 }
 
-/** Words of other gateways for the states (quirk 18). */
+/** Names of the states on other gateways (quirk 18). */
 const otherWords = {
   pending: 'NOT_START',
   in_progress: 'Processing',
@@ -74,7 +74,7 @@ const otherWords = {
   failed: 'FAILURE',
 }
 
-/** The Video object: every field of the specification, times and error null until they are set. */
+/** The Video object: all fields of the specification; times and error are null until they are set. */
 export function videoObject(job: VideoJob, now: number): object {
   const { id, model, prompt, films, scenario, remixedFrom } = job
   const { state, progress, completedAt, expiresAt } = jobStateAt(job, now)
@@ -99,13 +99,13 @@ export function videoObject(job: VideoJob, now: number): object {
       progress: `${progress}%`,
       seconds: film.seconds,
       created_at: job.createdAt,
-      // Set while running as well: there it is the time of the last change.
+      // Also set while running, to the time of the last change.
       completed_at: isOver ? completedAt : now,
     }),
   }
 }
 
-/** The built-in video never expires: its result can be had for another hour at any time. */
+/** The built-in video never expires: its result is always available for another hour. */
 function expiryOf(id: string, expiresAt: number | undefined, now: number): number | null {
   if (id === sourceVideoId) return unixSeconds(now) + videoLifetimeMinutes * 60
   return expiresAt === undefined ? null : unixSeconds(expiresAt)

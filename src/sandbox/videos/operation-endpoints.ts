@@ -24,14 +24,14 @@ import {
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
 import { jobStateAt } from './job-state.ts'
 
-/** What the parameters say where they say nothing. */
+/** Default parameters. */
 const defaults = { seconds: 8, ratio: '16:9', resolution: '720p', count: 1 } as const
 
-/** Videos of all instances together; the specification sets no limit, a stand-in should. */
+/** Maximum videos of all instances together; the specification sets no limit, but a stand-in should. */
 const maxFilms = 16
 
 /**
- * Endpoint 7: begins an operation; the reply is its name and nothing else (wire notes, section 7).
+ * Endpoint 7: starts an operation; the reply contains only its name (wire notes, section 7).
  * @throws RequestProblem 400
  */
 export async function createOperation(request: SandboxRequest, service: VideoService): Promise<Reply> {
@@ -57,7 +57,7 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
       id,
       kind: 'operation',
       model,
-      // It may have any length; a look-up as a video shows as much as a video may have.
+      // The prompt may have any length; a look-up as a video truncates it to that of a video.
       prompt: prompts[0]!.slice(0, maxVideoPromptLength),
       scenario: videoScenarioOf(request, prompts.join('\n'), model),
       films: prompts.flatMap((prompt, index) =>
@@ -144,7 +144,7 @@ const failed = {
 const withheldReason =
   '[sandbox] The video was withheld by the safety system. You have not been charged for it.'
 
-/** @param origin what the addresses of the videos begin with: `http://127.0.0.1:PORT` */
+/** @param origin of the videos' URLs: `http://127.0.0.1:PORT` */
 function done(job: VideoJob, origin: string): object {
   const available = availableFilms(job)
   const samples = Array.from({ length: available }, (_, index) => ({
@@ -167,13 +167,13 @@ function done(job: VideoJob, origin: string): object {
 }
 
 /**
- * `GET /v1beta/files/{file}:download`: sends the client on to the same file below `/download` (wire notes, section 7).
+ * `GET /v1beta/files/{file}:download`: redirects to the same file below `/download` (wire notes, section 7).
  * @throws RequestProblem 404
  */
 export async function redirectToFile(request: SandboxRequest, service: VideoService): Promise<Reply> {
   await findFile(request, service)
   const { version, file } = request.params
-  // Without a key: addresses end up in logs.
+  // Without the key: URLs end up in logs.
   const query = new URLSearchParams(request.query)
   query.delete('key')
   return googleReply(

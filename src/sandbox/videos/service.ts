@@ -8,7 +8,7 @@ import type { VideoJob, Film } from './video-job.ts'
 import { pacingOf, type JobState, type Pacing } from './job-state.ts'
 import { createJobStore, type JobStore } from './video-job-store.ts'
 
-/** What the video endpoints of one sandbox share. */
+/** The state shared by the video endpoints of a sandbox. */
 export interface VideoService extends SandboxContext {
   readonly jobs: JobStore
   readonly films: FilmCache
@@ -29,7 +29,7 @@ export function newId(length: number, { number }: SandboxRequest, { seed, jobs }
   return seededHex(length, seed, 'video', number, jobs.idSalt())
 }
 
-/** Takes a job in; it begins to wait at once. */
+/** Adds a job, which is queued immediately. */
 export async function startJob(
   job: Omit<VideoJob, 'createdAt' | 'pendingMs' | 'runningMs'>,
   { jobs, pacing, clock }: VideoService,
@@ -40,24 +40,24 @@ export async function startJob(
   return started
 }
 
-/** When a job that still runs should be asked for again, as the clients of either service read it. */
+/** When to poll a running job again, in the headers that the clients of either service read. */
 export function pollHint({ kind }: VideoJob, { pacing }: VideoService): Readonly<Record<string, string>> {
   return { [kind === 'video' ? 'openai-poll-after-ms' : 'retry-after-ms']: String(pacing.pollMs) }
 }
 
-/** What goes with the look-up of a job that still runs; nothing for one that has ended. */
+/** The headers for the look-up of a running job; none for one that has ended. */
 export function lookUpFacts(job: VideoJob, { state }: JobState, service: VideoService) {
   if (state !== 'pending' && state !== 'in_progress') return {}
   return { headers: pollHint(job, service), status: job.scenario === 'accepted' ? 202 : 200 }
 }
 
-/** Videos and stills kept for the next part that is asked for. */
+/** Maximum number of cached videos and stills, for further range requests. */
 const kept = 4
 
-/** Loaded when the first video is asked for. */
+/** Loaded with the first request for a video. */
 const drawing = () => import('./film/draw-film.ts')
 
-/** Draws videos, each once as long as it is asked for. */
+/** Draws videos and caches the most recently used ones. */
 interface FilmCache {
   video(film: Film): Promise<ServedBytes>
   /** The first picture of a video. */
@@ -69,7 +69,7 @@ function createFilmCache(media: SandboxContext['media']): FilmCache {
   const drawn = createBoundedMap<Promise<ServedBytes>>(kept)
   const take = (name: string, draw: () => Promise<ServedBytes>) => {
     const found = drawn.get(name) ?? draw()
-    // The last one taken is the last one to go.
+    // Mark it as the most recently used.
     drawn.set(name, found)
     return found
   }

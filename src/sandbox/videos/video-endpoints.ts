@@ -20,7 +20,7 @@ import { videoObject, jobStateAt } from './job-state.ts'
 import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './service.ts'
 import { videoCreateEndpoint, videoListLimit, videoRemixEndpoint } from '../../contract/videos.ts'
 
-/** What the public service makes where the request says nothing. */
+/** The defaults of the public service. */
 const defaults = { seconds: '4', size: '720x1280' } as const
 
 /**
@@ -104,7 +104,7 @@ export async function remixVideo(request: SandboxRequest, service: VideoService)
   return startVideo({ id, model, prompt, film: changed, remixedFrom: source.id }, request, service)
 }
 
-/** A video that is there, and in no state for what is asked. */
+/** An existing video in the wrong state for the request. */
 function invalidVideo(message: string, code = 'invalid_value'): RequestProblem {
   return new RequestProblem(400, message, { param: 'video_id', code })
 }
@@ -124,7 +124,7 @@ async function findVideo({ params }: SandboxRequest, { jobs }: VideoService): Pr
 }
 
 /**
- * Endpoint 5. Operations can be looked up as well, as gateways have it that cannot be asked for them (quirk 26).
+ * Endpoint 5. Also accepts operations, like gateways without an endpoint for them (quirk 26).
  * @throws RequestProblem 404
  */
 export async function getVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { makeFolder } from '../../files/folder.ts'
 
-/** Jobs that are kept in memory. */
+/** Maximum number of jobs in memory. */
 const keptJobs = 1000
 
-/** The video jobs of this sandbox and, with a folder, of all that use the same one, now and later. */
+/** The video jobs of this sandbox and, with a folder, of all sandboxes that share it. */
 export interface JobStore {
-  /** What makes ids differ from those of other sandboxes that keep jobs in the same place; empty without a folder. */
+  /** Makes ids differ from those of other sandboxes with the same folder; empty without a folder. */
   idSalt(): string
   add(job: VideoJob): Promise<void>
   find(id: string): Promise<VideoJob | undefined>
@@ -24,14 +24,14 @@ export interface JobStore {
 }
 
 /**
- * Opens the store. A folder that cannot be written is no reason to refuse a job: it then lives as long as this process.
- * @param folder one small JSON file for each job, made when the first one comes; undefined for jobs in memory
+ * Opens the store. If the folder cannot be written, jobs live as long as this process.
+ * @param folder one small JSON file per job, created with the first one; undefined for jobs in memory
  */
 export function createJobStore(clock: Clock, folder: string | undefined): JobStore {
   const inMemory = createBoundedMap<VideoJob>(keptJobs)
   const isKnown = (id: string) => isPlainId(id) && id !== sourceVideoId
 
-  /** All jobs but those that nobody will ask for any more, which are removed. */
+  /** All jobs except outdated ones, which are removed. */
   async function stored(): Promise<VideoJob[]> {
     const now = clock.now()
     const living: VideoJob[] = []
@@ -69,17 +69,17 @@ export function createJobStore(clock: Clock, folder: string | undefined): JobSto
   }
 }
 
-/** What a half-written file is called. Nobody else reads it. */
+/** Suffix of temporary files, which other processes ignore. */
 const temporaryName = /^\..+\.[\da-f]{16}\.tmp$/
 /** A temporary file this old belongs to a process that was killed. */
 const leftoverMs = 60_000
 
-/** Whether an id may be part of a file name; those of the sandbox all are. */
+/** Whether an id is safe in a file name, as those of the sandbox are. */
 function isPlainId(id: string): boolean {
   return /^\w{1,100}$/.test(id)
 }
 
-/** Writes a job so that it is there whole or not at all. Only the user may read it: it holds the prompt. */
+/** Writes a job atomically. Only the user may read it: it contains the prompt. */
 async function writeJob(folder: string, job: VideoJob): Promise<void> {
   await makeFolder(folder)
   const temporary = join(folder, `.${job.id}.${randomBytes(8).toString('hex')}.tmp`)
@@ -92,7 +92,7 @@ async function writeJob(folder: string, job: VideoJob): Promise<void> {
   }
 }
 
-/** The job of that id; undefined where there is none, or nothing that could be one. */
+/** The job with that id; undefined if there is none or the file is invalid. */
 async function readJob(folder: string, id: string): Promise<VideoJob | undefined> {
   try {
     const job = v.parse(jobSchema, JSON.parse(await readFile(join(folder, `${id}.json`), 'utf8')))
@@ -102,7 +102,7 @@ async function readJob(folder: string, id: string): Promise<VideoJob | undefined
   }
 }
 
-/** Every job of the folder. */
+/** All jobs in the folder. */
 async function readJobs(folder: string): Promise<VideoJob[]> {
   const jobs: VideoJob[] = []
   for (const name of await readdir(folder).catch(() => [])) {
@@ -121,7 +121,7 @@ function removeFile(path: string): Promise<boolean> {
   )
 }
 
-/** Removes what killed processes left half-written. Never throws. */
+/** Removes temporary files of killed processes. Never throws. */
 async function removeHalfWritten(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!temporaryName.test(name)) continue

@@ -4,9 +4,9 @@ import { askedFor } from '../answer/answer.ts'
 import { moderationBlocked } from '../http/request-problem.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 
-/** What can be asked of a video job besides a good end: by header, by a word of the prompt, by the model's name. */
+/** Scenarios of video jobs other than success: selected by header, by a word of the prompt, or by the model's name. */
 const videoScenarios = [
-  // Turned down at once.
+  // Rejected immediately.
   'refusal',
   'block',
   // The job ends as failed, with an error object.
@@ -15,61 +15,61 @@ const videoScenarios = [
   // The result is withheld: all of it, or the last video of several.
   'filtered',
   'fewer',
-  // Completed, with nothing in it.
+  // Completed, without a result.
   'empty',
-  // Completed, and the result has expired at once.
+  // Completed, with an expired result.
   'expired',
-  // In progress for good.
+  // In progress forever.
   'stuck',
-  // The progress goes back and forth, and so does the state.
+  // Progress and state go back and forth.
   'backwards',
-  // A state that no document knows, and then completion.
+  // An undocumented state, then completion.
   'unknown',
-  // States in other words and letter cases, progress as text, times in milliseconds.
+  // Other names and letter cases of states, progress as text, times in milliseconds.
   'spelling',
   // HTTP status 202 while the job runs.
   'accepted',
 ] as const
 type VideoScenario = (typeof videoScenarios)[number]
 
-/** The longest video; the specification sets no limit, a stand-in should. */
+/** Maximum length of a video; the specification sets no limit, but a stand-in should. */
 export const maxFilmSeconds = 60
 
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const side = v.pipe(wholeNumber, v.minValue(16), v.maxValue(4096), v.multipleOf(2))
 
 const filmSchema = v.object({
-  /** The first prompt, and the changes of the remixes on top of it. */
+  /** The first prompt, followed by those of the remixes. */
   prompts: v.tupleWithRest([v.string()], v.string()),
-  /** What makes it repeatable, beside the prompts. */
+  /** The seed, in addition to the prompts. */
   seed: v.string(),
   width: side,
   height: side,
   seconds: v.pipe(wholeNumber, v.minValue(1), v.maxValue(maxFilmSeconds)),
 })
 
-/** A video before it is drawn: all that decides its pixels. */
+/** A video before it is drawn: everything that determines its pixels. */
 export type Film = Readonly<v.InferOutput<typeof filmSchema>>
 
 export const jobSchema = v.object({
-  /** Of a video, or the last part of an operation's name. */
+  /** The id of a video, or the last part of an operation's name. */
   id: v.string(),
   kind: v.picklist(['video', 'operation']),
   model: v.string(),
   prompt: v.string(),
   /** Milliseconds since 1970. */
   createdAt: wholeNumber,
-  /** Milliseconds that it waits, and then runs. */
+  /** Milliseconds in the queue, then running. */
   pendingMs: wholeNumber,
   runningMs: wholeNumber,
   scenario: v.nullable(v.picklist(videoScenarios)),
-  /** What it makes: one video, or those of an operation. */
+  /** Its results: one video, or those of an operation. */
   films: v.array(filmSchema),
-  /** Id of the source of a remix. */
+  /** Id of a remix's source. */
   remixedFrom: v.nullable(v.string()),
 })
 
-/** A job as it is kept: what was asked and when. Its state follows from the clock. */
+/** A stored job: what was requested and when. Its state follows from the clock. */
 export type VideoJob = Readonly<v.InferOutput<typeof jobSchema>>
 
 /** The size word of the Video object, which has one for each way up (specification, resource Video). */
@@ -79,12 +79,12 @@ export function sizeName({ width, height }: Film): string {
 
 const known = new Set<unknown>(videoCreateEndpoint.fields['size']?.values)
 
-/** Of a prompt, so much decides the picture: a job stays small on the disk whatever is asked. */
+/** How much of a prompt affects the picture: limits the size of a stored job. */
 const decisiveLength = 2000
-/** Remixes of remixes keep so many of their changes. */
+/** Maximum number of changes kept by remixes of remixes. */
 const maxChanges = 8
 
-/** The prompts of a video that is made from nothing but its own. */
+/** The prompts of a new video. */
 export function firstPrompt(prompt: string): Film['prompts'] {
   return [prompt.slice(0, decisiveLength)]
 }
@@ -94,23 +94,23 @@ export function withChange([first, ...changes]: Film['prompts'], prompt: string)
   return [first, ...[...changes, prompt.slice(0, decisiveLength)].slice(-maxChanges)]
 }
 
-/** The name of an operation, by which its state is asked for. */
+/** The name of an operation, used to look it up. */
 export function operationName({ model, id }: VideoJob): string {
   return `models/${model}/operations/${id}`
 }
 
-/** Videos of one job have addresses of letters and digits only: Google's client reads nothing else out of them. */
+/** File ids have only letters and digits, since Google's client extracts nothing else from URLs. */
 export function fileIdOf({ id }: VideoJob, index: number): string {
   return `${id}f${index}`
 }
 
-/** The job and the place of the video that a file id names; undefined for what names none. */
+/** The job and the index of the video that a file id refers to; undefined if it is invalid. */
 export function parseFileId(fileId: string): { readonly id: string; readonly index: number } | undefined {
   const [, id, index] = /^([\da-z]+)f(\d+)$/.exec(fileId) ?? []
   return id === undefined ? undefined : { id, index: Number(index) }
 }
 
-/** A completed video that is always there, so that a newcomer has something to remix. */
+/** A completed video that always exists, so that there is something to remix. */
 export const sourceVideoId = 'video_sandbox_source'
 
 const completedAt = Date.UTC(2026, 0, 1)
@@ -137,8 +137,8 @@ export const sourceVideo: VideoJob = {
 }
 
 /**
- * The scenario that a request for a video asks for.
- * @throws RequestProblem 400 when it is a refusal
+ * The scenario that a request for a video selects.
+ * @throws RequestProblem 400 if it is a rejection
  */
 export function videoScenarioOf(
   request: SandboxRequest,
@@ -151,7 +151,7 @@ export function videoScenarioOf(
   return scenario
 }
 
-/** Videos that the scenario leaves of those made. */
+/** The number of videos that are not withheld in the scenario. */
 export function availableFilms({ scenario, films }: VideoJob): number {
   if (scenario === 'filtered' || scenario === 'empty') return 0
   return scenario === 'fewer' ? films.length - 1 : films.length

@@ -2,11 +2,11 @@ import type { Pixels } from '../../../files/codecs.ts'
 import type { Random } from '../../seeded-random.ts'
 import type { Colour } from './palette.ts'
 
-/** A picture while it is painted: three numbers a pixel, finer than bytes, so that slopes of colour have no steps. */
+/** A picture being painted: three numbers per pixel, finer than bytes, so that gradients have no steps. */
 export interface Canvas {
   readonly width: number
   readonly height: number
-  /** Pixels of the shorter side: all measures are shares of it, so that every size shows the same picture. */
+  /** Pixels of the shorter side: all lengths are relative to it, so that every size shows the same picture. */
   readonly unit: number
   /** Width and height in units. */
   readonly wide: number
@@ -20,7 +20,7 @@ export function createCanvas(width: number, height: number): Canvas {
   return { width, height, unit, wide: width / unit, tall: height / unit, values }
 }
 
-/** Lays a colour over one pixel; a share of 0 is nothing, 1 is all of it. */
+/** Blends a colour into one pixel; share 0 has no effect, 1 replaces it. */
 function cover({ values }: Canvas, pixel: number, colour: Colour, share: number): void {
   const at = pixel * 3
   values[at]! += (colour[0] - values[at]!) * share
@@ -31,7 +31,7 @@ function cover({ values }: Canvas, pixel: number, colour: Colour, share: number)
 const depthSteps = 256
 
 /**
- * Paints everything below an edge, the edge itself smoothly.
+ * Paints everything below an edge, with antialiasing.
  * @param edgeAt height of the edge at a column, from the top
  * @param colourAt the colour at a depth below the edge
  */
@@ -51,7 +51,7 @@ export function paintBelow(
   }
 }
 
-/** Paints a rectangle by the share that a function gives for the middle of every pixel. */
+/** Paints a rectangle with the opacity that a function returns for the centre of every pixel. */
 export function paintArea(
   canvas: Canvas,
   { left, right, top, bottom }: { left: number; right: number; top: number; bottom: number },
@@ -74,7 +74,7 @@ interface Disc {
   readonly colour: Colour
   /** 1 when left out. */
   readonly opacity?: number
-  /** How much of the radius fades away: 0, the default, is a sharp edge; 1 a glow. */
+  /** The part of the radius that fades out: 0, the default, is a sharp edge; 1 a glow. */
   readonly softness?: number
   /** Height as a share of the width; 1 when left out. */
   readonly flatness?: number
@@ -84,7 +84,7 @@ interface Disc {
 export function paintDisc(canvas: Canvas, disc: Disc): void {
   const { x, y, radius, colour, opacity = 1, softness = 0, flatness = 1 } = disc
   const pixel = 1 / canvas.unit
-  // One pixel of fading is what makes an edge smooth.
+  // At least one pixel of fading, for antialiasing.
   const fade = Math.max(pixel, radius * softness)
   const [across, down] = [radius + pixel, radius * flatness + pixel]
   const area = { left: x - across, right: x + across, top: y - down, bottom: y + down }
@@ -97,13 +97,12 @@ export function paintDisc(canvas: Canvas, disc: Disc): void {
 
 /**
  * The finished picture, opaque.
- * @param grain how far a pixel may stray by chance, in steps of 0 to 255: hides the steps between bytes, and is the
- *   texture of a fine picture
+ * @param grain maximum noise in steps of 0 to 255: hides banding, and is the texture of a fine picture
  */
 export function finished({ width, height, values }: Canvas, grain: number): Pixels {
   const data = new Uint8ClampedArray(width * height * 4)
   for (let pixel = 0; pixel < width * height; pixel++) {
-    // Chance from the place alone (an integer hash), so that the picture is the same every time.
+    // Noise from the position alone (an integer hash), so that the picture is the same every time.
     let hash = Math.imul(pixel ^ 0x9e3779b9, 0x85ebca6b)
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
     const stray = (((hash ^ (hash >>> 16)) >>> 0) / 4_294_967_296 - 0.5) * grain
@@ -118,8 +117,8 @@ export function finished({ width, height, values }: Canvas, grain: number): Pixe
 const samples = 256
 
 /**
- * A ragged line such as a ridge, around 0 and between about -1 and 1: several smooth lines on top of each other, each
- * twice as fine and half as high. The coarse ones stay the same when finer ones are added.
+ * A ragged line such as a ridge, around 0 and between about -1 and 1: a sum of smooth lines, each twice as fine and
+ * half as high as the previous one. Adding octaves does not change the coarser ones.
  * @param octaves how many
  */
 export function raggedLine(random: Random, octaves: number): (position: number) => number {

@@ -15,34 +15,34 @@ import { along, blend, paletteFor, type Colour, type Palette } from './palette.t
 export type Detail = 1 | 2 | 3
 
 interface SceneOptions {
-  /** What makes the scene repeatable. */
+  /** The seed of the scene. */
   readonly seed: readonly (string | number)[]
   readonly prompt: string
   readonly width: number
   readonly height: number
   readonly detail: Detail
-  /** Strong colours rather than quiet ones. */
+  /** Vivid rather than muted colours. */
   readonly isVivid: boolean
 }
 
-/** A scene while it is painted. */
+/** A scene being painted. */
 interface Scene {
   readonly canvas: Canvas
   readonly palette: Palette
   readonly detail: Detail
-  /** Chance for one part of the scene, apart from all others: more trees must not move the sun. */
+  /** Random numbers for one part of the scene, independent of the others: more trees must not move the sun. */
   chance(part: string): Random
 }
 
-/** How far pixels stray from smooth slopes: the texture of fine pictures. */
+/** The amount of noise, the texture of fine pictures. */
 const grain = { 1: 0, 2: 1, 3: 5 } as const
 
 const sea = /\b(sea|ocean|lake|boats?|ships?|sails?|beach|islands?|otter|whale|fish|water|waves?)\b/
 const hills = /\b(hills?|mountains?|valley|forests?|trees?|fields?|landscape|woods?|dunes?|desert)\b/
 
 /**
- * Draws a scene that the prompt decides: its words choose hills or a sea, the colours and the time of day where they
- * can, chance from its letters the rest. The same options give the same pixels; some 50 ns a pixel.
+ * Draws a scene from the prompt: its words choose hills or a sea, and possibly the colours and the time of day; a hash
+ * of its letters determines the rest. The same options produce the same pixels; about 50 ns per pixel.
  */
 export function drawScene({ seed, prompt, width, height, detail, isVivid }: SceneOptions): Pixels {
   const chance = (part: string) => seededRandom(...seed, prompt, part)
@@ -66,14 +66,14 @@ export function sceneColours({
   return [near, blend(sky[0]!, far, 0.5), light]
 }
 
-/** So many things, for the three levels of detail. */
+/** Scales a count by the level of detail. */
 function count({ detail }: Scene, most: number): number {
   return Math.round(most * { 1: 0.3, 2: 0.65, 3: 1 }[detail])
 }
 
 const ridges = 6
 
-/** Ridge behind ridge in the haze, the nearest ones wooded. */
+/** Ridges in haze, the nearest ones wooded. */
 function paintHills(scene: Scene): void {
   const { canvas, palette, detail, chance } = scene
   paintSky(scene, 0.62)

@@ -1,11 +1,11 @@
 import { type Random, pick } from '../../seeded-random.ts'
 
-/** Red, green, blue, 0 to 255 each and not whole numbers until the end. */
+/** Red, green, blue, each from 0 to 255; rounded only at the end. */
 export type Colour = readonly [red: number, green: number, blue: number]
 
 /**
- * A colour by how it looks: lightness 0 to 1, chroma 0 to about 0.3, hue in degrees (the OKLCH space), so that a
- * palette keeps its brightness whatever its hues are. Out of range is cut off.
+ * A colour by lightness 0 to 1, chroma 0 to about 0.3 and hue in degrees (the OKLCH space), so that a palette keeps
+ * its brightness whatever its hues. Out-of-gamut values are clipped.
  */
 function colourOf(lightness: number, chroma: number, hue: number): Colour {
   const angle = (hue * Math.PI) / 180
@@ -36,7 +36,7 @@ export function blend(from: Colour, to: Colour, share: number): Colour {
   ]
 }
 
-/** A place on a slope of several colours, 0 for the first and 1 for the last. */
+/** A position on a gradient of several colours, 0 for the first and 1 for the last. */
 export function along(colours: readonly Colour[], share: number): Colour {
   const position = Math.min(1, Math.max(0, share)) * (colours.length - 1)
   const first = Math.min(Math.floor(position), colours.length - 2)
@@ -50,7 +50,7 @@ export interface Palette {
   readonly sky: readonly Colour[]
   /** The sun or the moon. */
   readonly light: Colour
-  /** What lies far away, and what lies near. */
+  /** Distant and near objects. */
   readonly far: Colour
   readonly near: Colour
 }
@@ -72,7 +72,7 @@ const hueWords: Readonly<Record<string, number>> = {
 type Tone = (lightness: number, chroma: number, hue: number) => Colour
 
 interface Time {
-  /** Words that ask for it. */
+  /** Words in a prompt that select it. */
   readonly words: RegExp
   palette(tone: Tone, hue: number, glow: number): Palette
 }
@@ -116,18 +116,18 @@ const times: readonly Time[] = [
 ]
 
 /**
- * Chooses colours: a hue and a time of day that the prompt names, or by chance.
- * @param isVivid strong colours rather than quiet ones
+ * Chooses colours: a hue and a time of day that the prompt names, or random ones.
+ * @param isVivid vivid rather than muted colours
  */
 export function paletteFor(prompt: string, random: Random, isVivid: boolean): Palette {
   const words = prompt.toLowerCase()
   const named = Object.keys(hueWords).find((word) => new RegExp(`\\b${word}\\b`).test(words))
-  // Skies of chance lie between teal and rose.
+  // Random skies are between teal and rose.
   const anyHue = 185 + random() * 160
   const hue = named === undefined ? anyHue : hueWords[named]!
   const anyTime = pick(random, times)
   const time = times.find((some) => some.words.test(words)) ?? anyTime
-  // The glow of a cool sky is warm, that of a warm one lies across the colour wheel.
+  // A cool sky has a warm glow; a warm one has the complementary colour.
   const glow = hue > 180 && hue < 346 ? 35 + random() * 55 : hue + 150 + random() * 60
   const strength = isVivid ? 1 : 0.5
   return time.palette((lightness, chroma, at) => colourOf(lightness, chroma * strength, at), hue, glow)

@@ -17,26 +17,29 @@ import { mp4File } from './mp4.ts'
 
 const framesPerSecond = 24
 
-/** How far the camera goes: in heights or widths of the picture (the shorter one) a second, and at most in widths. */
+/**
+ * The camera's speed: in heights or widths of the picture (the shorter one) per second, and the maximum distance in
+ * widths.
+ */
 const speed = 0.07
 const maxWidths = 0.4
 
-/** How much of the old colours a remix takes away. Nothing of another scene shows through: the shape stays. */
+/** How much of the old colours a remix replaces. No other scene shows through, so the shapes stay. */
 const change = { colours: 0.85, scene: 0 } as const
 
-/** A larger scene, of a video in 4k, is drawn at half its size: the whole would hold up other requests. */
+/** Larger scenes, for video in 4k, are drawn at half size: the full size would block other requests. */
 const maxPixels = 5_000_000
 
 /**
- * Draws a video: a camera that slowly passes a scene, as H.264 in an MP4. The same film gives the same bytes. Takes a
- * tenth of a second for 720p.
+ * Draws a video: a camera pans slowly over a scene, encoded as H.264 in an MP4. The same film produces the same bytes.
+ * Takes a tenth of a second for 720p.
  */
 export function drawFilm(film: Film): Uint8Array {
   const format = formatOf(film)
   return filmFile(format, planesOf(filmScene(film), format.rows * 16), panOffsets(film))
 }
 
-/** A video of one colour: for tests of all that is around a video. */
+/** A video of one colour, for tests that do not need a real one. */
 export function flatFilm(film: Film): Uint8Array {
   const { width, height } = film
   const format = { width, height, columns: Math.ceil(width / 16), rows: Math.ceil(height / 16) }
@@ -51,7 +54,7 @@ export function flatFilm(film: Film): Uint8Array {
   return filmFile(format, { luma, chroma: [colour, colour] }, offsets)
 }
 
-/** @param offsets the first column of the scene that each picture shows, from 0 and never back */
+/** @param offsets the first column of the scene in each picture, from 0 and never decreasing */
 function filmFile(format: Format, scene: Planes, offsets: readonly number[]): Uint8Array {
   const pictures = offsets.map((offset, frame) =>
     frame === 0 ? keyPicture(scene, format) : movedPicture(frame, offset - offsets[frame - 1]!, format),
@@ -74,8 +77,8 @@ export function drawStill(film: Film): Pixels {
 }
 
 /**
- * Draws what the camera passes: the scene of the first prompt, wider than the video, in the colours of the last change,
- * so that a remix is another picture and can still be known by its shape.
+ * Draws everything that the camera shows: the scene of the first prompt, wider than the video, in the colours of the
+ * last change, so that a remix differs but keeps the shapes.
  */
 export function filmScene(film: Film): Pixels {
   const { prompts, seed, height } = film
@@ -92,7 +95,7 @@ export function filmScene(film: Film): Pixels {
   return scale === 1 ? painted : doubled(painted)
 }
 
-/** Every pixel four times. */
+/** Doubles width and height. */
 function doubled({ data, width, height }: Pixels): Pixels {
   const from = new Uint32Array(data.buffer, data.byteOffset, width * height)
   const to = new Uint32Array(width * height * 4)
@@ -104,20 +107,20 @@ function doubled({ data, width, height }: Pixels): Pixels {
   return { data: new Uint8ClampedArray(to.buffer), width: width * 2, height: height * 2 }
 }
 
-/** The macroblocks of everything that the camera passes. */
+/** The macroblocks of everything that the camera shows. */
 function formatOf(film: Film): Format {
   const { width, height } = film
   return { width, height, columns: Math.ceil((width + panLength(film)) / 16), rows: Math.ceil(height / 16) }
 }
 
-/** Columns of the scene that the camera passes beyond the first picture; even. */
+/** Columns of the scene beyond the first picture; an even number. */
 function panLength({ width, height, seconds }: Film): number {
   const room = Math.floor(maxMacroblocks / Math.ceil(height / 16)) * 16 - width
   const length = Math.min(speed * seconds * Math.min(width, height), maxWidths * width, room)
   return Math.max(0, Math.round(length / 2) * 2)
 }
 
-/** The first column that each picture shows, from 0 on: gently off, gently to a stop. */
+/** The first column of each picture, from 0, with smooth acceleration and deceleration. */
 export function panOffsets(film: Film): number[] {
   const length = panLength(film)
   const frames = film.seconds * framesPerSecond

@@ -4,13 +4,16 @@ export interface Plane {
   readonly samples: Uint8Array
 }
 
-/** A picture as video has it: brightness, and two components of colour at half the width and height. */
+/** A picture in YCbCr 4:2:0: brightness, and two components of colour at half the width and height. */
 export interface Planes {
   readonly luma: Plane
   readonly chroma: readonly [blue: Plane, red: Plane]
 }
 
-/** What a stream shows, in pixels, and what it codes, in macroblocks of 16 by 16: more, for motion to bring into view. */
+/**
+ * The visible size in pixels, and the coded size in macroblocks of 16 by 16, which is larger, for motion to bring into
+ * view.
+ */
 export interface Format {
   readonly width: number
   readonly height: number
@@ -18,7 +21,7 @@ export interface Format {
   readonly rows: number
 }
 
-/** Levels that do, by the macroblocks of a picture, at 24 pictures a second (H.264, table A-1). */
+/** Levels by the maximum number of macroblocks per picture, at 24 pictures per second (H.264, table A-1). */
 const levels = [
   [31, 3600],
   [40, 8192],
@@ -26,7 +29,7 @@ const levels = [
 ] as const
 export const maxMacroblocks = levels.at(-1)![1]
 
-/** The sequence parameter set (clause 7.3.2.1): what a decoder must know before the first picture. */
+/** The sequence parameter set (clause 7.3.2.1). */
 export function sequenceSet({ width, height, columns, rows }: Format): Uint8Array {
   const [level] = levels.find(([, most]) => columns * rows <= most) ?? levels.at(-1)!
   // Constrained Baseline, which every player knows.
@@ -47,8 +50,8 @@ export function pictureSet(): Uint8Array {
 }
 
 /**
- * A picture without loss, with which a player can begin: every macroblock is `I_PCM`, its samples as they are
- * (clause 7.3.5). None is 0 in the limited range of video, so that no byte needs escaping (clause 7.4.1).
+ * A lossless key picture: every macroblock is `I_PCM`, its samples unchanged (clause 7.3.5). No sample is 0 in the
+ * limited range of video, so no byte needs escaping (clause 7.4.1).
  */
 export function keyPicture({ luma, chroma }: Planes, { columns, rows }: Format): Uint8Array {
   const macroblock = ue(25)
@@ -74,8 +77,8 @@ export function keyPicture({ luma, chroma }: Planes, { columns, rows }: Format):
 }
 
 /**
- * The picture before it, moved to the left by whole samples: the first row and the first column carry the
- * motion vector, and all macroblocks behind them are skipped, which is to move as their neighbours do (clause 8.4.1.1).
+ * The previous picture, moved to the left by whole samples: the first row and column contain the motion vector; all
+ * other macroblocks are skipped, and so move like their neighbours (clause 8.4.1.1).
  * @param number counts the pictures since the key picture, which is 0
  */
 export function movedPicture(number: number, columnsMoved: number, { columns, rows }: Format): Uint8Array {

@@ -1,4 +1,4 @@
-/** What the index of a film says about it. */
+/** The parameters of the index. */
 export interface Track {
   readonly width: number
   readonly height: number
@@ -8,27 +8,28 @@ export interface Track {
   readonly pictureSet: Uint8Array
 }
 
-/** Ticks in a second of times that belong to the whole file. */
+/** Timescale of the whole file, in ticks per second. */
 const fileTicks = 1000
 
 /** The code of "undetermined", right for a track without speech: three letters of five bits. */
 const noLanguage = 0x55c4
 
-/** The matrix that leaves a picture as it is, in 16.16 and 2.30 fixed point. */
+/** The identity matrix, in 16.16 and 2.30 fixed point. */
 const identity = u32(0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000)
 
-/** Times of creation and change: none, so that the same video is the same file. */
+/** No creation and modification times, so that the same video is the same file. */
 const times = zeros(8)
 
 /**
- * An MP4 with one video track, its index first, so that a player can begin before all of it has come (ISO 14496-12).
- * @param pictures each its NAL unit; a player can begin with the first one
+ * An MP4 with one video track, its index first, so that playback can start before the download is complete (ISO
+ * 14496-12).
+ * @param pictures each its NAL unit; the first one is a key picture
  */
 export function mp4File(track: Track, pictures: readonly Uint8Array[]): Uint8Array {
   const type = box('ftyp', 'isom', u32(0x200), 'isom', 'iso2', 'avc1', 'mp41')
   const samples = pictures.map((unit) => Buffer.concat([u32(unit.length), unit]))
   const sizes = samples.map(({ length }) => length)
-  // The index holds where the pictures begin, and is as long whatever that is.
+  // The index contains the offsets of the pictures; its length does not depend on them.
   const index = movie(track, sizes, type.length + movie(track, sizes, 0).length + 8)
   return Buffer.concat([type, index, box('mdat', ...samples)])
 }
@@ -56,7 +57,7 @@ function movie(track: Track, sizes: readonly number[], start: number): Buffer {
   // Flags: enabled, in the movie, in its preview.
   const sides = u32(width * 0x1_0000, height * 0x1_0000)
   const header = fullBox('tkhd', 7, times, u32(1, 0, duration), zeros(16), identity, sides)
-  // As fast and as loud as it is; the next track would be number 2.
+  // Normal rate and volume; the next track id is 2.
   const usual = [u32(0x1_0000), u16(0x100), zeros(10), identity, zeros(24), u32(2)]
   const general = fullBox('mvhd', 0, times, u32(fileTicks, duration), ...usual)
   return box('moov', general, box('trak', header, media))
