@@ -10,7 +10,7 @@ import { shownPath } from './file-error.ts'
 import { numberedName } from './file-name.ts'
 import { openResultFile, type Rescue } from './open-atomic-file.ts'
 
-/** Images or videos: how they are recognized, checked and described. */
+/** The kind of media, images or videos: how they are recognized, checked and described. */
 export interface MediaKind<Facts> {
   readonly noun: 'image' | 'video'
   createInspector(): MediaInspector<Facts>
@@ -39,17 +39,17 @@ export interface Inspected<Facts> {
 
 interface KindParts<Facts, Reader extends ContainerReader> {
   readonly noun: 'image' | 'video'
-  /** So many bytes show every known format; nothing of an unknown format is shorter. */
+  /** Enough bytes to detect every known format; nothing of an unknown format is shorter. */
   readonly signatureBytes: number
   /** How many of the first bytes are kept for `describe`. */
   readonly headBytes?: number
   readonly openReader: (mediaType: string) => Reader
   readonly describe: (mediaType: string, reader: Reader, head: Buffer) => Omit<Inspected<Facts>, 'mediaType'>
-  /** What to do about content that is something else. */
+  /** The hint for content that is something else. */
   readonly hint?: string
 }
 
-/** Enough for three packets of a transport stream: what is still unknown then stays so. */
+/** Enough for three packets of a transport stream; what is still unknown then stays unknown. */
 const longSignatureBytes = 512
 
 export function mediaKind<Facts, Reader extends ContainerReader>(
@@ -89,7 +89,7 @@ function createInspector<Facts, Reader extends ContainerReader>({
   return {
     add(bytes) {
       const kept = bytes.subarray(0, head.length - headLength)
-      // A copy, because whoever gives the bytes may use their memory again.
+      // A copy, because the caller may reuse the buffer.
       head.set(kept, headLength)
       headLength += kept.length
       if (known !== undefined) known.reader.add(bytes)
@@ -122,11 +122,11 @@ function withArticle(noun: 'image' | 'video'): string {
   return noun === 'image' ? 'an image' : 'a video'
 }
 
-/** What is reported about saved media. */
+/** The facts reported about saved media. */
 export type SavedMedia<Facts> = Facts &
   WrittenFile & {
     readonly mime_type: string
-    /** False when it could not be verified that the file is complete. */
+    /** Whether the file is known to be complete. */
     readonly verified: boolean
   }
 
@@ -157,7 +157,7 @@ export interface MediaWriter<Saved> {
   discard(): Promise<void>
 }
 
-/** Media on their way to where they belong. */
+/** Media being written to their target. */
 export interface MediaFile<Facts> extends MediaWriter<SavedMedia<Facts>> {
   readonly noun: MediaKind<Facts>['noun']
   /** Whether all of it has arrived, as far as the container shows. @throws ContractError as `MediaInspector.inspect` */
@@ -299,7 +299,7 @@ export function unverifiedNote(noun: 'image' | 'video', place: string): string {
   return `Could not verify that the ${noun} is complete: ${place} may be truncated.`
 }
 
-/** Errors after which the content is not worth keeping: it is larger than allowed. */
+/** Errors after which the partial content is not kept: it is larger than allowed. */
 const notWorthKeeping = new Set(['download_too_large', 'image_too_large'])
 
 /**

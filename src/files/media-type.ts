@@ -1,4 +1,4 @@
-/** Where a format's fixed bytes are. `.` in a pattern matches any byte. */
+/** The fixed bytes of a format. `.` in a pattern matches any byte. */
 interface Signature {
   readonly mediaType: string
   readonly offset: number
@@ -118,10 +118,10 @@ function transportStream(start: string): string | undefined {
   return isRegular ? 'video/mp2t' : undefined
 }
 
-/** What no text file has. */
+/** Control characters that no text file contains. */
 const controlCharacter = /[\0-\x07\x0e-\x1a\x1c-\x1f]/
 
-/** Text is valid UTF-8 without the control characters that no text file has. The last character may be cut. */
+/** Text is valid UTF-8 without these control characters. The last character may be cut. */
 function text(head: Uint8Array): string | undefined {
   if (head.length === 0) return undefined
   try {
@@ -140,7 +140,7 @@ export function looksLikeText(head: Buffer): boolean {
   return !controlCharacter.test(text) && (/^\s*<[a-z!?]/i.test(text) || ascii >= start.length * 0.75)
 }
 
-/** Names what was sent instead of an image or a video, because an error page says why (fault F17). */
+/** Describes what was sent instead of an image or a video (fault F17). */
 export function describeContent(start: Buffer): string {
   const text = start.toString('utf8', 0, 64).trimStart().toLowerCase()
   if (text.startsWith('<')) return 'an HTML or XML document'

@@ -3,7 +3,7 @@ import { ContractError } from '../errors.ts'
 /** A result is at most this large, whether it is fetched from a URL or comes as base64; a video may be larger. */
 export const maxResultBytes = 2048 * 1024 ** 2
 
-/** Decoded bytes are handed over in blocks of this size: few and large writes. */
+/** Decoded bytes are written in blocks of this size, so that there are few, large writes. */
 const blockBytes = 393_216
 /** The characters of one block. */
 const blockCharacters = (blockBytes / 3) * 4
@@ -26,7 +26,7 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
   let rest = ''
   let padding = 0
 
-  /** Hands over what has been decoded so far. */
+  /** Writes what has been decoded so far. */
   const flush = async () => {
     if (block === undefined || used === 0) return
     total += used
@@ -82,11 +82,11 @@ export function createBase64Decoder(write: (bytes: Uint8Array) => Promise<void>,
       padding += clean.length
       if (padding > 2 || /[^=]/.test(clean)) throw badBase64()
     },
-    /** Hands over the rest; how many bytes there were in all. @throws ContractError `bad_base64` */
+    /** Writes the rest and returns the total number of bytes. @throws ContractError `bad_base64` */
     async end() {
       // One character is less than a byte, and a whole quantum needs no padding.
       if (rest.length === 1 || (padding > 0 && rest.length + padding !== 4)) {
-        // The text may have been cut: what came of it is worth keeping.
+        // The text may have been cut: keep what was decoded.
         await flush()
         throw badBase64()
       }
@@ -165,7 +165,7 @@ export function createPercentDecoder() {
       const bytes = held.length === 0 ? piece : Buffer.concat([held, piece])
       const last = bytes.lastIndexOf(PERCENT)
       const end = last === -1 || last + 2 < bytes.length ? bytes.length : last
-      // A copy, so that the piece is not kept in memory.
+      // A copy, so that the whole chunk is not kept in memory.
       held = Buffer.from(bytes.subarray(end))
       return decodePercent(bytes.subarray(0, end))
     },

@@ -7,11 +7,11 @@ import { maxHeaderBytes } from '../limits.ts'
 import { isLoopback } from '../loopback.ts'
 import { ExchangeError, isClientCertificateAlert } from './exchange-error.ts'
 
-/** How the program reaches the network. */
+/** Network settings. */
 export interface ConnectionOptions {
   /** Certificates (PEM) to trust instead of the built-in ones. */
   readonly ca?: string
-  /** `HTTPS_PROXY` and its kind, as the environment gives them. */
+  /** Proxies from `HTTPS_PROXY` and similar environment variables. */
   readonly proxies?: Proxies
   /** Finds the addresses of a host that is reached without a proxy; these and no others are connected to. */
   readonly lookup?: LookupFunction
@@ -49,7 +49,7 @@ export async function openConnection(
     timeout: 0,
     // undici does not destroy a socket that is still connecting, which would keep the program from ending.
     signal: controller.signal,
-    // Explicit, or NODE_TLS_REJECT_UNAUTHORIZED=0 would send the key to whoever answers.
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise send the key to an unverified server.
     rejectUnauthorized: true,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   }

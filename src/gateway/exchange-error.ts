@@ -2,7 +2,7 @@ import { maxHeaderBytes } from '../limits.ts'
 import type { Phase } from '../errors.ts'
 import { stringOf } from '../json.ts'
 
-/** How far an exchange had come: connecting, sending, waiting for the reply, reading its body. */
+/** The stage of an exchange: connecting, sending, waiting for the reply, reading its body. */
 export type Stage = 'connect' | 'send' | 'wait' | 'body'
 
 /** The stage as a phase of the program's errors. */
@@ -27,7 +27,7 @@ export type ExchangeFault =
   /** The request's own body could not be produced. */
   | 'source'
 
-/** An exchange that did not end with a whole reply. */
+/** An exchange that did not end with a complete reply. */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError'
   readonly stage: Stage
@@ -48,14 +48,14 @@ export class DeadlinePassed extends Error {
 interface Cause {
   readonly code: string
   readonly message: string
-  /** What a connection was attempted to. */
+  /** The target of a connection attempt. */
   readonly port: number | undefined
   readonly hostname: string | undefined
   /** What a parser had not read when it gave up; empty at the end of the connection. */
   readonly unread: string | undefined
 }
 
-/** Everything an error was caused by, flattened: Happy Eyeballs wraps several errors into one. */
+/** The chain of causes of an error, flattened: Happy Eyeballs wraps several errors into one. */
 function causes(error: unknown, depth = 0): Cause[] {
   if (typeof error !== 'object' || error === null || depth > 8) return []
   const { name, code, message, port, hostname, address, data, cause, errors } = error as Record<
@@ -154,7 +154,7 @@ function isEarlyEnd({ code, unread }: Cause): boolean {
   return code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || unread === ''
 }
 
-/** A connection to another address than the one asked for was one to a proxy. */
+/** A connection to another address than the requested one was to a proxy. */
 function proxyIn(chain: readonly Cause[], url: URL): Cause | undefined {
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
   const isProxy = (cause: Cause) =>

@@ -37,10 +37,7 @@ export interface Reply {
   readonly status: number
   /** Names in lower case; repeated headers are joined with a comma. */
   readonly headers: ReplyHeaders
-  /**
-   * The bytes as they come, in memory that is reused: a chunk is valid until the next is requested.
-   * Ends only after a complete body; throws ExchangeError otherwise.
-   */
+  /** The bytes as received, in memory that is reused: a chunk is valid until the next is requested. */
   readonly body: AsyncIterable<Uint8Array>
   /** Ends the exchange now; what has not been read is dropped. Safe to call more than once. */
   close(): void
@@ -231,7 +228,7 @@ function abortError({ reason }: AbortSignal, stage: Stage, { method }: ExchangeR
     : (reason as Error)
 }
 
-/** A file that cannot be read any more is our fault, not the gateway's. */
+/** A file that can no longer be read is a local error, not the gateway's. */
 function sourceError(error: unknown): Error {
   if (error instanceof ModelgateError) return error
   const reason = error instanceof Error ? error.message : String(error)
@@ -271,9 +268,9 @@ function watchUpload(body: unknown) {
 }
 
 /**
- * Bytes that the system has not taken yet. A socket counts only whole chunks; the handle that it writes to, the lowest of
- * several (TLS, a tunnel), counts bytes, which Node's own `socket.setTimeout` goes by, too.
- * Null where a Node does not say: then only whole chunks count.
+ * Bytes that the system has not accepted yet. A socket counts only whole chunks; its handle (the lowest of several
+ * with TLS or a tunnel) counts bytes, which Node's own `socket.setTimeout` uses, too. Null if a Node version does not
+ * expose it: then only whole chunks count.
  */
 function unsentBytes(socket: Socket | undefined): number | null {
   let handle = objectOf(objectOf(socket)['_handle'])

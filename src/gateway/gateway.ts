@@ -3,7 +3,7 @@ import type { ConnectionOptions } from './connection.ts'
 import type { Reply, RequestBody, TimeLimits } from './exchange.ts'
 import type { RequestKind, RetryNotice, RetryPolicy } from './retry.ts'
 
-/** How a command reaches the gateway; the same for all its requests. */
+/** How to reach the gateway; the same for all requests of a command. */
 export interface Gateway extends ConnectionOptions {
   readonly baseUrl: URL
   readonly key: string
@@ -15,7 +15,7 @@ export interface Gateway extends ConnectionOptions {
     readonly progress: number | undefined
     /** For the whole request with its retries, in milliseconds. */
     readonly total: number | undefined
-    /** When everything has to be done, on the monotonic clock, in milliseconds. */
+    /** The deadline for everything, on the monotonic clock, in milliseconds. */
     readonly deadline?: number | undefined
   }
   /** Called before each request that may cost money. */
@@ -34,7 +34,7 @@ export interface GatewayRequest {
   readonly body?: RequestBody
   /** Sent without the key, whatever the origin. */
   readonly isKeyless?: boolean
-  /** Minted once per command and sent with every attempt. */
+  /** Created once per command and sent with every attempt. */
   readonly idempotencyKey?: string
   /** Receives the body of a reply of 200 to 299 as it comes, before anything else does. */
   readonly onReplyBytes?: ((bytes: Uint8Array) => void) | undefined

@@ -108,7 +108,7 @@ const chunkBytes = 524_288
  * @throws FileError `source_changed` when the file changes meanwhile; UsageError, FileError when it cannot be read
  */
 export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
-  // What was a file before may be a pipe now, which must not block.
+  // The file may have been replaced by a pipe, which must not block.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
     (error: unknown) => {
       throw readError(error, path)

@@ -9,18 +9,18 @@ export function isBlank(byte: number): boolean {
   return byte === 32 || (byte >= 9 && byte <= 13)
 }
 
-/** What one chunk has brought; keep-alives are nothing. */
+/** The progress made by one chunk; keep-alives do not count. */
 interface ChunkProgress {
-  /** Whether something that means something has come whole: a message. */
+  /** Whether a message was completed. */
   readonly completed: boolean
   /** Bytes of content. */
   readonly bytes: number
 }
 
 interface BodyReading {
-  /** The error for a body that goes on coming, and makes no progress. */
+  /** The error for a body that keeps arriving but makes no progress. */
   stalled(seconds: number): Error
-  /** Asked once a chunk has been dealt with. Without it every byte counts. */
+  /** Called after each chunk. Without it every byte counts as progress. */
   progress?(chunk: Uint8Array): ChunkProgress
   /**
    * How long the body may stay open once everything has come, in milliseconds: something may still follow (fault E11).
@@ -29,7 +29,7 @@ interface BodyReading {
   graceMs?(): number | undefined
 }
 
-/** A consumer that takes longer than this for a chunk, in milliseconds, has held the sender up. */
+/** If the consumer takes longer than this for a chunk, in milliseconds, it has blocked the sender. */
 const noticeableMs = 100
 
 /**
@@ -112,7 +112,7 @@ export function createProgressBudget(
 const errorBodyBytes = 1_048_576
 const errorBodyMs = 5_000
 
-/** The body of an error reply, as much of it as helps. */
+/** The body of an error reply, possibly truncated. */
 export async function readErrorText(reply: Reply, clock: Clock): Promise<string> {
   const decoder = new TextDecoder()
   const timer = clock.timer(errorBodyMs, () => reply.close())

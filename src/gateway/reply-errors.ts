@@ -1,10 +1,10 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json.ts'
 
-/** What an error in a reply says, whatever envelope it came in. */
+/** An error in a reply, whatever its envelope. */
 export interface ErrorBody {
   readonly message: string | undefined
-  /** The most specific of the words. */
+  /** The most specific code. */
   readonly code: string | undefined
   /** Words and numbers from `code`, `status`, `type` and `reason`. */
   readonly words: readonly string[]
@@ -156,7 +156,7 @@ export function plainFailure(text: string): GenerationError {
 /** How much of an HTML page is read to find its title. */
 export const htmlHeadLength = 4096
 
-/** A proxy or a web site answered. */
+/** The reply came from a proxy or a web site. */
 export function htmlReply(text: string): ContractError {
   return new ContractError('html_reply', `The gateway answered with ${htmlPage(text)}.`, {
     hint: 'Check the base URL (--base-url): a proxy or a web site answers there.',
@@ -181,10 +181,10 @@ export function malformed(): ContractError {
   return new ContractError('malformed_message', 'A message of the reply is not valid JSON.')
 }
 
-/** The hint for an unknown outcome, to be ended. */
+/** The beginning of the hint for an unknown outcome. */
 export const checkUsage = 'Check your usage before you run it again'
 
-/** The body ended in order, but too early: inside a message, or before the generation did. */
+/** The body ended normally, but too early: inside a message, or before the end of the generation. */
 export function truncated(message = 'The reply was cut off in the middle.'): ModelgateError {
   const hint = `${checkUsage}.`
   return new ModelgateError('unknown', 'stream_truncated', message, {

@@ -6,7 +6,7 @@ import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { isBlank, readBody } from './reply-body.ts'
 import { brokenError, sendRequest } from './send-request.ts'
 
-/** A JSON value, and its text as it came. */
+/** A JSON value, and its original text. */
 export interface JsonText {
   readonly value: unknown
   readonly text: string
@@ -15,16 +15,16 @@ export interface JsonText {
 export type JsonReply = JsonText & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
 
 interface JsonLimits {
-  /** A reply of more characters is refused; by default, of more than one message of a stream may have. */
+  /** Maximum number of characters in a reply; by default that of one message in a stream. */
   readonly maxLength?: number
-  /** For a reply that may break off and still be worth having. */
+  /** Recovers a value from a truncated reply. */
   readonly recover?: Recovery | undefined
 }
 
 interface Recovery {
-  /** How much of the reply is kept for it. */
+  /** How much of the reply is kept for recovery. */
   readonly maxBytes: number
-  /** What can be made of the beginning of a value; undefined for nothing. */
+  /** Converts the beginning of a value; undefined if it is not usable. */
   read(beginning: string): JsonText | undefined
 }
 

@@ -21,12 +21,12 @@ export interface RetryPolicy {
 /** When the gateway asks for a longer wait than this, in seconds, the request is given up. */
 export const maxWaitS = 120
 
-/** Refused before any work was done; 522 is Cloudflare's, which could not connect to the gateway. */
+/** Rejected before any work was done; 522 is Cloudflare's, which could not connect to the gateway. */
 export const refusedStatus: ReadonlySet<number> = new Set([408, 425, 429, 503, 522, 529])
 /** Failed, perhaps after the work was done (fault C21); from 520 on they are Cloudflare's, which lost the gateway. */
 export const failedStatus: ReadonlySet<number> = new Set([500, 502, 504, 520, 521, 523, 524])
 
-/** Faults that another attempt would not change. */
+/** Errors for which a retry is pointless. */
 const finalFaults: ReadonlySet<ExchangeFault> = new Set([
   'certificate',
   'client_certificate',
@@ -72,7 +72,7 @@ export function waitBefore(attempt: number, asked: number | undefined, random: n
   return Math.min(8, 0.5 * 2 ** attempt) * (1 - random / 2)
 }
 
-/** How one attempt failed. */
+/** A failed attempt. */
 export class Failure {
   readonly error: ModelgateError
   /** Whether the request may be sent again. */
@@ -99,7 +99,7 @@ export function judgeFailure(
   )
 }
 
-/** What `onRetry` gets. */
+/** The argument of `onRetry`. */
 export interface RetryNotice {
   /** The attempt that failed, from 1. */
   readonly attempt: number

@@ -19,7 +19,7 @@ import { requestIdOf, statusError } from './status-error.ts'
 import { readErrorText } from './reply-body.ts'
 import { startTotalLimit } from './time-limits.ts'
 
-/** What `--debug` shows of an exchange. */
+/** The `--debug` trace of an exchange. */
 export interface Trace {
   request(request: ExchangeRequest): void
   reply(reply: Pick<Reply, 'status' | 'headers'>): void
@@ -28,7 +28,7 @@ export interface Trace {
 }
 
 const secretHeader = /authorization|cookie|key|token|secret|signature/i
-/** Has `key` in its name but is no secret, and is needed to look up a lost request. */
+/** Not a secret although its name contains `key`; needed to look up a lost request. */
 const harmless = new Set(['idempotency-key'])
 
 /**
@@ -185,7 +185,7 @@ export function wireRequest(
     headers: {
       ...(hasKey ? { authorization: `Bearer ${gateway.key}` } : {}),
       accept: request.accept,
-      // Truncated compressed bodies can pass as whole.
+      // Compressed bodies can be truncated unnoticed.
       'accept-encoding': 'identity',
       'user-agent': `modelgate/${__VERSION__}`,
       ...(request.contentType === undefined ? {} : { 'content-type': request.contentType }),
@@ -201,7 +201,7 @@ interface JsonPost {
   readonly body: unknown
   /** Values for the query of the URL. */
   readonly query?: Readonly<Record<string, string>> | undefined
-  /** Whether the reply is wanted as a stream of events. */
+  /** Whether an event stream is requested. */
   readonly streamed?: boolean
   readonly idempotencyKey?: string
 }
@@ -239,7 +239,7 @@ export function refuseEncoding({ headers, close }: Reply): void {
   throw new ContractError('encoded_reply', message)
 }
 
-/** What an exchange that broke off means for the user: not sent (6), unknown (7), or a broken reply (8). */
+/** Converts a broken exchange to an error: not sent (6), unknown outcome (7), or a broken reply (8). */
 export function brokenError(error: ExchangeError, kind: RequestKind): ModelgateError {
   const { stage, fault, message } = error
   const facts = { phase: phaseOf(stage), cause: error }

@@ -11,7 +11,7 @@ const badKeyWords = new Set([
 ])
 const badKeyMessage =
   /\b(incorrect|invalid|expired|missing|wrong|bad) api[ -]?key|api[ -]?key (not valid|is invalid|expired)/i
-/** Words for a quota that waiting does not refill; Gemini's RESOURCE_EXHAUSTED is a rate limit. */
+/** Error codes for a quota that waiting does not restore; Gemini's RESOURCE_EXHAUSTED is a rate limit. */
 const spentQuotaWords = new Set([
   'insufficient_quota',
   'insufficient_user_quota',

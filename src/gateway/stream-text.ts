@@ -21,7 +21,7 @@ export interface TextDecoder {
   readonly state: 'open' | 'settled'
   /** Whether no more of the answer can follow once it is settled. */
   readonly endIsCertain: boolean
-  /** What has come so far; after the end of the stream, the whole. */
+  /** The result so far; complete after the end of the stream. */
   result(): TextResult
   /**
    * The error that the whole reply amounts to, if it is not a success; to be called when the stream has ended.
@@ -39,13 +39,13 @@ export interface DecoderOptions {
   readonly keepText: boolean
 }
 
-/** Where the pieces of a text reply go while it arrives. */
+/** Receives the pieces of a text reply while it arrives. */
 export interface TextReceiver {
-  /** Receives the JSON text of each message, as it came. Without it, text arrives sooner. */
+  /** Receives the original JSON text of each message. Without it, decoding is faster. */
   readonly raw?: ((text: string) => void) | undefined
   /** Called after each chunk from the network; the stream waits for it. */
   flush(): Promise<void>
-  /** The headers have come. */
+  /** Called when the headers have been received. */
   replied?(requestId: string | null): void
 }
 
@@ -175,7 +175,7 @@ export function stillRunning({ response_id: id }: TextResult, status: string): M
   })
 }
 
-/** Nothing in the reply belongs to the contract. */
+/** Nothing in the reply matches the contract. */
 export function notUnderstood(): ContractError {
   const message = 'The reply contains neither text nor the end of a generation.'
   return new ContractError('reply_not_understood', message, { hint: 'See it with --raw.' })

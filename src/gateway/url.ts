@@ -23,7 +23,7 @@ export function modelSegment(model: string): string {
   return encodeURIComponent(bare)
 }
 
-/** The model as it stands in paths; the gateway's own lists prefix it with `models/`. */
+/** The model as used in paths; the gateway's own lists prefix it with `models/`. */
 export function bareModel(model: string): string {
   return model.replace(/^models\//, '')
 }
@@ -59,8 +59,8 @@ export function sameOriginTarget({ status, headers }: Reply, from: URL): URL | u
 }
 
 /**
- * A new `Idempotency-Key`: a UUID of version 7, from the time and 74 random bits.
- * It has to be unique, not secret; loading node:crypto for it would take a tenth of a whole request.
+ * A new `Idempotency-Key`: a version 7 UUID, from the time and 74 random bits. It has to be unique, not secret;
+ * loading node:crypto for it would take a tenth of a whole request.
  */
 export function mintIdempotencyKey(clock: Clock): string {
   const time = Math.floor(clock.now()).toString(16).padStart(12, '0').slice(-12)

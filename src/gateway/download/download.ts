@@ -18,12 +18,12 @@ import { startTotalLimit } from '../time-limits.ts'
 import { createTrace } from '../send-request.ts'
 
 export interface DownloadOptions {
-  /** Larger content is refused. */
+  /** Larger content is rejected. */
   readonly maxBytes?: number
   /** Whether addresses that are not public are allowed. */
   readonly allowPrivate?: boolean
   readonly network?: Network | undefined
-  /** Called with every piece that has been written; `total` is null while it is not known. */
+  /** Called after every write; `total` is null while it is unknown. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
   /** Whether the content has expired: then it is not waited for. */
   readonly isExpired?: (() => boolean) | undefined
@@ -46,9 +46,9 @@ export interface Download {
 
 export interface Downloaded {
   readonly bytes: number
-  /** As the server declares it, or empty. */
+  /** As declared by the server, or empty. */
   readonly contentType: string
-  /** Whether the transport said where the content ends. */
+  /** Whether the transport showed where the content ends. */
   readonly isFramed: boolean
 }
 
@@ -73,7 +73,7 @@ export function download(
   return createDownload(gateway, sink, options).from(url)
 }
 
-/** The same, for content that several URLs may have. */
+/** The same, for content that may be at several URLs. */
 export function createDownload(
   gateway: Gateway,
   sink: DownloadSink,
@@ -176,7 +176,7 @@ function stalledDownload({ host }: URL, seconds: number): ExchangeError {
   return new ExchangeError('body', 'timeout', message)
 }
 
-/** No URL is longer, except a `data:` URL. */
+/** Maximum length of a URL, except a `data:` URL. */
 const maxUrlLength = 65_536
 
 /** Relays send URLs without an origin (quirk 14): these belong below the base URL. Undefined for an invalid URL. */

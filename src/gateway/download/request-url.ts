@@ -76,7 +76,7 @@ async function refusalOf(
   }
   const text = await readErrorText(reply, gateway.clock)
   const error = statusError(status, headers, text, 'read', gateway.clock.now())
-  // Some say only in the message that a result has expired.
+  // Some gateways report an expired result only in the message.
   const saysSo =
     error.exit === 'rejected' && /(?:\b|_)expired(?:\b|_)/i.test(`${error.code} ${error.message}`)
   const isGone = status === 403 || status === 410 || (status === 401 && isKeyless) || saysSo
@@ -90,7 +90,7 @@ function expired(url: URL, httpStatus: number): ModelgateError {
   return new ModelgateError('rejected', 'url_expired', message, facts)
 }
 
-/** What a gateway answers for a result that it is still assembling. */
+/** The replies of gateways for a result that is not ready yet. */
 function notReady(url: URL): ModelgateError {
   const message = `${url.host} says that the content is not ready yet (HTTP 202).`
   const facts = { phase: 'result', httpStatus: 202, billed: 'no', hint: 'Run it again later.' } as const
@@ -104,15 +104,15 @@ function noContent(url: URL, status: number): ContractError {
   })
 }
 
-/** What happens after an attempt that failed. */
+/** What to do after a failed attempt. */
 interface DownloadRetry {
   /** Thrown when the download is given up. */
   readonly error: unknown
   /** Seconds until the next attempt; undefined when there is none. */
   readonly waitS: number | undefined
-  /** The next attempt requests everything. */
+  /** Makes the next attempt request everything. */
   readonly fromStart: boolean
-  /** What has come is outdated: the next attempt cannot use it. */
+  /** The received part is outdated: the next attempt cannot use it. */
   readonly isStale: boolean
   /** The attempt that failed, from 1. */
   readonly attempt: number
@@ -121,7 +121,7 @@ interface DownloadRetry {
 
 /** How often a download that broke off is resumed (fault F14). */
 const maxResumes = 3
-/** How often, and for how long, a result that is not found yet is requested again (fault F12). */
+/** How often, and for how long, a result that is not found is requested again (fault F12). */
 const propagation = { retries: 3, seconds: 5 } as const
 /** The waits between these requests, which grow evenly. */
 const missingWaitsS: readonly number[] = Array.from(

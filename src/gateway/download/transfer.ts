@@ -4,17 +4,17 @@ import { endsEarly, short, unknownEnd, type Integrity } from '../../files/byte-s
 import { damagedMedia, type MediaFile } from '../../files/media-file.ts'
 import type { Reply, ReplyHeaders } from '../exchange.ts'
 
-/** Another range came than was requested. */
+/** The server sent a different range than requested. */
 export class RangeMismatch extends Error {
   override readonly name = 'RangeMismatch'
 }
 
-/** The reply ended in order, but did not bring the content, or not all of it. */
+/** The reply ended normally, but without the content or with only a part of it. */
 export class NotWhole extends Error {
   override readonly name = 'NotWhole'
-  /** What is reported when it stays so. */
+  /** The error to report if that does not change. */
   readonly error: ModelgateError
-  /** Whether another attempt would not change it. */
+  /** Whether another attempt is pointless. */
   readonly isSettled: boolean
 
   constructor(error: ModelgateError, isSettled = false) {
@@ -24,7 +24,7 @@ export class NotWhole extends Error {
   }
 }
 
-/** What comes differs from what came before. */
+/** The content differs from what was received before. */
 export class ContentChanged extends Error {
   override readonly name = 'ContentChanged'
 }
@@ -67,10 +67,10 @@ interface TransferOptions {
   readonly inspect?: ((body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
 }
 
-/** How far a download has come, in bytes. */
+/** The progress of a download, in bytes. */
 export interface Progress {
   readonly received: number
-  /** Null when the server does not say. */
+  /** Null if unknown. */
   readonly total: number | null
 }
 
@@ -165,12 +165,12 @@ export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) =>
         reply.close()
       }
     },
-    /** Checks what has come, as far as its container allows. @throws NotWhole */
+    /** Checks the received content, as far as its container allows. @throws NotWhole */
     check() {
       const { state, damage } = judge(sink, isFramed, received)
       if (damage === undefined) return
       const isCut = state === 'short' && !isFramed
-      // The same content once more: another attempt would not change it.
+      // The same content again: another attempt is pointless.
       const isSettled = isFramed && added === 0
       const error = isCut ? downloadCut(damage) : damagedMedia(sink.noun ?? 'image', damage, undefined)
       throw new NotWhole(error, isSettled)
@@ -180,11 +180,11 @@ export function createTransfer({ sink, maxBytes, onProgress, inspect = (body) =>
       isFramed = true
       return open(0, null)
     },
-    /** The next request asks for everything; what has come is compared. */
+    /** The next request asks for everything; the received part is compared. */
     restart() {
       etag = undefined
     },
-    /** Forgets what has come. @returns whether the sink can do that */
+    /** Discards what has been received. @returns whether the sink supports that */
     async forget() {
       if (sink.restart === undefined) return false
       await sink.restart()
@@ -223,7 +223,7 @@ function strongTag(headers: ReplyHeaders): string | undefined {
 
 interface ByteRange {
   readonly start: number
-  /** Of the whole content; null when the server does not know. */
+  /** The length of the whole content; null if the server does not know it. */
   readonly total: number | null
 }
 

@@ -3,7 +3,7 @@ import { type LookupFunction, BlockList, isIP, isIPv4 } from 'node:net'
 import type { Clock, Timer } from '../../context.ts'
 import { ContractError } from '../../errors.ts'
 
-/** Finds and reaches hosts. Tests, which have no public hosts, bring their own. */
+/** Resolves and connects to hosts. Replaced in tests, which have no public hosts. */
 export interface Network {
   resolve(host: string): Promise<readonly LookupAddress[]>
   /** Where to connect for this address, which has been allowed. */
@@ -144,7 +144,7 @@ export function refused(reason: string): ContractError {
   return new ContractError('url_refused', `The URL is refused: ${reason}`, { billed: 'no' })
 }
 
-/** Which network an address belongs to. */
+/** The kind of network an address belongs to. */
 type AddressClass = 'public' | 'loopback' | 'private' | 'link-local' | 'shared' | 'reserved'
 
 /** Networks that are not the public Internet (IANA special-purpose registries). */

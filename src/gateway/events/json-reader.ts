@@ -14,7 +14,7 @@ export interface FastPath {
 export interface MessageHandlers {
   /** Takes messages of a usual form instead of `onMessage`. */
   readonly fastPath?: FastPath | undefined
-  /** A message as a JSON value, and its text as it came. */
+  /** A message as a JSON value, and its original text. */
   onMessage(value: unknown, text: string): void
 }
 
@@ -23,7 +23,7 @@ export interface TextReader {
   push(text: string): void
   /** The text has ended. */
   end(): void
-  /** Nothing more is expected: `[DONE]` came. */
+  /** Nothing more is expected: `[DONE]` was received. */
   readonly done: boolean
   /** The characters of an unfinished message. */
   readonly pending: number

@@ -52,7 +52,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
     reader.push(begun)
   }
   return {
-    /** Bytes as they come, cut anywhere. */
+    /** Takes bytes, split anywhere. */
     push(bytes: Uint8Array) {
       for (let at = 0; at < bytes.length; at += sliceBytes) {
         feed(decoder.decode(bytes.subarray(at, at + sliceBytes)), false)
@@ -64,7 +64,7 @@ export function createMessageReader(handlers: MessageHandlers, limit = maxMessag
       feed('', true)
       reader?.end()
     },
-    /** Nothing more is expected: `[DONE]` came. */
+    /** Nothing more is expected: `[DONE]` was received. */
     get done() {
       return reader?.done ?? false
     },

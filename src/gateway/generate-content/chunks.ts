@@ -88,7 +88,7 @@ function define(target: Mutable, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
-/** What comes with every chunk of a reply; the newest counts. */
+/** Fields of every chunk of a reply; the latest wins. */
 export function createReplyFacts() {
   let usage: unknown
   let model: string | null = null
@@ -128,7 +128,7 @@ export function createReplyFacts() {
   }
 }
 
-/** `usageMetadata` in the program's own names; null when the gateway did not say. */
+/** `usageMetadata` in the program's own names; null if the gateway sent none. */
 function readContentUsage(value: unknown): Usage | null {
   if (!isObject(value)) return null
   const candidates = countOf(value['candidatesTokenCount'])

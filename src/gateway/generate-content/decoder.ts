@@ -189,7 +189,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       text: text.toString(),
       finish_reason: block === undefined ? finishReasonOf(finish ?? '', called) : ('content_filter' as const),
     }))
-    // One good answer makes the reply a good one.
+    // One successful candidate makes the reply a success.
     const best =
       list.find(({ finish_reason: reason }) => reason === 'stop' || reason === 'tool_calls') ?? list[0]
     const end = best === undefined ? undefined : candidates.get(best.index)

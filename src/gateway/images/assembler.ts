@@ -152,11 +152,11 @@ function itemsOf(
   const { data, url } = message
   if (Array.isArray(data)) return data.map(objectOf)
   if (kind === 'final' || hasImage || typeof url === 'string') return [message]
-  // A result without images is one, too.
+  // A result without images is also a result.
   return 'created' in message || data === null ? [] : undefined
 }
 
-/** What a message of the reply is about, as far as its type says. */
+/** The subject of a message, according to its type. */
 type MessageKind = 'partial' | 'final' | 'error' | 'unknown'
 
 /**
@@ -171,7 +171,7 @@ function kindOf(message: JsonObject, eventName: string): MessageKind {
   return /completed$/i.test(type) ? 'final' : 'unknown'
 }
 
-/** What came of the images in one message, by the position of their items. */
+/** The outcomes of the images in a message, by the position of their items. */
 type Outcomes = Map<number, ReceivedImage['source'] | ModelgateError>
 
 interface AssemblerOptions {

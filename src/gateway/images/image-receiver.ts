@@ -12,20 +12,20 @@ export interface ImageStart {
   readonly partial: number | null
 }
 
-/** Where the images of a reply go while it arrives. */
+/** Receives the images of a reply while it arrives. */
 export interface ImageReceiver {
   /** How many images were requested: lets the reply end as soon as they are there. */
   readonly count?: number
   open(image: ImageStart): Promise<ImageWriter>
   /** Called after each chunk from the network; the reply waits for it. */
   flush?(): Promise<void>
-  /** An image has come whole, and with it all that the reply says of it. */
+  /** Called when an image is complete, with everything that the reply says about it. */
   received?(image: ReceivedImage): Promise<void>
-  /** An image has to be fetched from a URL, which may be relative to the base URL. */
+  /** Called for an image that must be fetched from a URL, which may be relative to the base URL. */
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
   /** Called for each image that is broken or missing while others came. Without it the first failure is thrown. */
   failed?(item: FailedImage): void
-  /** The headers have come. */
+  /** Called when the headers have been received. */
   replied?(requestId: string | null): void
 }
 
@@ -43,7 +43,7 @@ export interface ReceivedImage {
 
 export interface ImageReply {
   readonly requestId: string | null
-  /** Final images in the order in which they came. */
+  /** Final images in the order received. */
   readonly images: readonly ReceivedImage[]
   readonly usage: unknown
   /** Unix timestamp, seconds. */

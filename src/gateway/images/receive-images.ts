@@ -10,7 +10,7 @@ import { createReplyReader, type ReplyReader } from './reply-reader.ts'
 
 export type { ImageReceiver, ImageReply, ImageWriter } from './image-receiver.ts'
 
-/** How long a reply whose images have come may stay open, for what may still follow (fault E11). */
+/** How long a reply may stay open after its images have been received, since more data may follow (fault E11). */
 const graceMs = 1_000
 
 /**
@@ -70,7 +70,7 @@ export async function receiveImages(
 }
 
 /**
- * Passes on the bytes of the reply as they are (`--raw`). What they hold is not judged, only whether all of it came.
+ * Passes on the bytes of the reply unchanged (`--raw`). Only checks that the reply is complete.
  * @param pass gets each chunk; the reply waits for it
  * @throws ModelgateError for a reply that breaks off; `stream_truncated` for one that ends in the middle
  */
@@ -108,7 +108,7 @@ export async function relayReply(
   }
 }
 
-/** Takes what is not kept. */
+/** Discards data. */
 export const discardingWriter: ImageWriter = {
   write: async () => {},
   commit: async () => {},

@@ -19,7 +19,7 @@ interface FramingReader {
   push(bytes: Buffer): Promise<void>
   /** The bytes have ended. @throws ModelgateError `stream_truncated` inside a message */
   end(): Promise<void>
-  /** Nothing more is expected: `[DONE]` came. */
+  /** Nothing more is expected: `[DONE]` was received. */
   readonly done: boolean
 }
 

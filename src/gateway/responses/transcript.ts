@@ -13,9 +13,9 @@ interface ItemState {
   reasoning: number
   /** Of a tool call, as it has come so far. */
   arguments: GrowingText
-  /** The item as it began, until it has come whole. */
+  /** The item as announced, until it is complete. */
   begun: JsonObject | undefined
-  /** The item as it came whole. */
+  /** The complete item. */
   done: JsonObject | undefined
 }
 
@@ -78,7 +78,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     item.arguments.add(delta)
     if (item.arguments.length > maxMessageCharacters) throw tooLarge(maxMessageCharacters)
   }
-  /** The arguments of a tool call, whole; undefined leaves them as they have come. */
+  /** The complete arguments of a tool call; undefined keeps those received so far. */
   const setArguments = (item: ItemState, whole: string | undefined) => {
     if (whole === undefined) return
     item.arguments = createGrowingText()
@@ -94,7 +94,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     emit({ type: 'citation-add', citation })
   }
 
-  /** A whole output item: emits what its deltas have not brought. */
+  /** A complete output item: emits what its deltas did not contain. */
   const addItem = (whole: JsonObject, position: number) => {
     const item = itemAt(position)
     if (item.done !== undefined && isSameItem(item.done, whole)) return
@@ -146,7 +146,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     get otherOutput() {
       return otherOutput
     },
-    /** Whether any item has come whole. */
+    /** Whether any item is complete. */
     get anyDone() {
       return [...items.values()].some(({ done }) => done !== undefined)
     },

@@ -15,7 +15,7 @@ export type VideoSource =
   | { readonly kind: 'content'; readonly path: string }
   /** Absolute, or relative to the base URL; `gs:` cannot be fetched. */
   | { readonly kind: 'url'; readonly url: string }
-  /** In the reply itself. */
+  /** Contained in the reply. */
   | { readonly kind: 'bytes'; readonly base64: string; readonly mimeType: string | null }
 
 /** Where one video of a job can be fetched from, the best source first. */
@@ -80,7 +80,7 @@ export function videoSources(report: JobReport): readonly VideoSources[] {
   return [distinct([...(videos[0] ?? []), content, ...misused])]
 }
 
-/** How many videos an object links to or holds. */
+/** How many videos an object links to or contains. */
 export function countVideos(job: JsonObject): number {
   return videosIn(job).length
 }
@@ -126,7 +126,7 @@ function looksEncoded(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 256 && /^[\w+/=\s-]+$/.test(value.slice(0, 256))
 }
 
-/** The same sources without duplicates; what cannot be fetched comes last, what is at hand first. */
+/** The same sources without duplicates; embedded data first, sources that cannot be fetched last. */
 function distinct(sources: VideoSources): VideoSources {
   const rank = (source: VideoSource) =>
     source.kind === 'bytes' ? 0 : source.kind === 'url' && source.url.startsWith('gs:') ? 2 : 1
@@ -246,7 +246,7 @@ async function fetchUrl(gateway: Gateway, asked: string, download: Download): Pr
   }
 }
 
-/** No other source makes up for what this machine cannot write. */
+/** Another source does not help if this machine cannot write the file. */
 function mayBeElsewhere(error: unknown): error is ModelgateError {
   return (
     error instanceof ModelgateError &&
@@ -310,7 +310,7 @@ async function* refuseText(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     if (kind === 'unknown') {
       const first = chunk.find((byte) => !isBlank(byte))
       if (first === undefined && blanks.length < 100) {
-        // A copy: the memory of a chunk is reused.
+        // A copy, because the buffer of a chunk is reused.
         blanks.push(Buffer.from(chunk))
         continue
       }
@@ -352,7 +352,7 @@ function relayedFile(baseUrl: URL, address: string): URL | undefined {
   return path === undefined ? undefined : endpointUrl(baseUrl, path, { alt: 'media' })
 }
 
-/** Whether a key might have helped. */
+/** Whether a key might help. */
 function wantsKey(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError) || error.code !== 'url_expired') return false
   return error.facts.httpStatus === 401 || error.facts.httpStatus === 403

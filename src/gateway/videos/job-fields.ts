@@ -4,13 +4,13 @@ import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from 
 import { videoStateOf } from '../../contract/video-state.ts'
 import { readErrorValue } from '../reply-errors.ts'
 
-/** What a reply says about a job. */
+/** The facts about a job in a reply. */
 export interface JobReport {
   /** The id of a video, or the name of an operation. */
   readonly id: string
   readonly kind: JobKind
   readonly state: VideoState
-  /** The gateway's own word for the state; null where the state follows from something else. */
+  /** The gateway's own name for the state; null if the state is derived from other fields. */
   readonly status: string | null
   /** False for an unknown word, which is treated as a running job (fault F2). */
   readonly isKnown: boolean
@@ -23,7 +23,7 @@ export interface JobReport {
   readonly expiresAt: number | null
   /** Of a job that has failed. */
   readonly failure: JobFailure | undefined
-  /** What else the user should know, as a sentence. */
+  /** A further note for the user, as a sentence. */
   readonly note: string | undefined
   /** Whether the reply was cut inside the object, of which only the beginning is known. */
   readonly isCut?: boolean
@@ -130,7 +130,7 @@ function dateOf(text: string): number {
   return /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) / 1000 : Number.NaN
 }
 
-/** Why a job failed, in the gateway's words. */
+/** The gateway's reason for a failed job. */
 export interface JobFailure {
   readonly code: string | null
   readonly message: string
@@ -175,7 +175,7 @@ export function hasError(job: JsonObject): boolean {
   return (typeof error === 'string' && error.trim() !== '') || error === true
 }
 
-/** Of a list of reasons the first counts. */
+/** Only the first of several reasons is used. */
 function firstOf(value: unknown): unknown {
   return Array.isArray(value) ? (value as unknown[])[0] : value
 }
@@ -235,7 +235,7 @@ function noReason(word: string | null): string {
   return word === null ? 'no reason given' : `no reason given (${word})`
 }
 
-/** A word that says more than "failed" does. */
+/** A state name that says more than "failed". */
 function plainWord(word: string | null): string | null {
   return word === null || /^fail(ed|ure)?$|^error$/i.test(word) ? null : word
 }

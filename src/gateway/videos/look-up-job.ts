@@ -13,7 +13,7 @@ import type { JobReport } from './job-fields.ts'
  */
 const lookUpSeconds = 60
 
-/** A job, as this machine knows it. */
+/** A job to look up. */
 export interface Job {
   /** The id of a video, or the name of an operation. */
   readonly id: string
@@ -80,7 +80,7 @@ async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobRepo
     // An error instead of the job says nothing about the job; nor does a reply that was cut or stalled.
     if (error instanceof GenerationError) throw lookUpFailed(error)
     if (error instanceof ModelgateError && error.exit === 'unknown') throw lookUpFailed(error)
-    // A look-up costs nothing, whatever came of it.
+    // A look-up is never billed.
     throw error instanceof ModelgateError && error.facts.billed === 'maybe'
       ? error.amend({ billed: 'no' })
       : error
@@ -144,17 +144,17 @@ export function createLookUpFailures() {
     get count() {
       return count
     },
-    /** One more, at this time of the monotonic clock. True when it is time to give up. */
+    /** Counts a failure at this time of the monotonic clock. Returns true when it is time to give up. */
     add(nowMs: number) {
       since ??= nowMs
       return ++count >= lookUpFailures.most || nowMs - since >= lookUpFailures.minutes * 60_000
     },
-    /** A look-up worked. */
+    /** A look-up succeeded. */
     clear() {
       count = 0
       since = undefined
     },
-    /** The time until now is not the gateway's doing: this machine was asleep. */
+    /** Ignores the time so far: this machine was asleep. */
     forgetTime() {
       since = undefined
     },
@@ -172,7 +172,7 @@ const finalCodes = new Set([
   'not_sent_client_certificate',
   'unexpected_redirect',
 ])
-/** Client errors that may pass. */
+/** Client errors that may be temporary. */
 const passing = new Set([408, 425, 429])
 
 /**
@@ -187,7 +187,7 @@ export function mayPass(error: unknown): error is ModelgateError {
   return ['later', 'contract', 'notSent', 'unknown'].includes(error.exit)
 }
 
-/** The wait is given up; the job may be running all the same. */
+/** The wait is given up, but the job may still be running. */
 export function gaveUp(last: ModelgateError, count: number): ModelgateError {
   const times = count === 1 ? '' : ` ${count} times in a row`
   const message = `Looking up the job failed${times}. The last error: ${last.message}`

@@ -10,10 +10,10 @@ import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { requestJson, type JsonText } from '../request-json.ts'
 import { readJob, type AskedJob } from './read-job.ts'
 
-/** What a request for a job needs to be sent. */
+/** The parameters of a request that starts a job. */
 export interface JobRequest {
   readonly body: unknown
-  /** Minted once per command. */
+  /** Created once per command. */
   readonly idempotencyKey: string
 }
 

@@ -16,7 +16,7 @@ import {
 import type { JobReport } from './job-fields.ts'
 import { maxWaitS } from '../retry.ts'
 
-/** A look-up that failed, which says nothing about the job. */
+/** A failed look-up; the job itself may be fine. */
 export interface FailedLookUp {
   /** In a row, from 1. */
   readonly attempt: number
@@ -31,9 +31,9 @@ export interface WaitOptions {
   readonly firstWaitS?: number | undefined
   /** When the wait ends, on the gateway's monotonic clock, in milliseconds; never, when left out. */
   readonly deadlineMs?: number | undefined
-  /** What is already known of the job: then the first look-up is not made at once. */
+  /** A known state of the job, which delays the first look-up. */
   readonly first?: JobReport | undefined
-  /** Nothing but its name is known of the job: it may not exist. */
+  /** Whether only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined
   /** How to resume the wait, as a sentence or a command: the hint of every error. */
   readonly resumeHint?: string | undefined
@@ -52,10 +52,11 @@ const appearance = { retries: 3, seconds: 10 } as const
 const absenceMs = (appearance.seconds * 1000) / appearance.retries
 
 /**
- * Looks a job up until it has ended, well or badly. Look-ups that fail do not fail the job (fault F5).
- * Only the monotonic clock counts: the wall clock may jump.
- * @throws ModelgateError `running` (11) at the deadline; `later` (5) after too many failed look-ups; 3, 4 and 8 at once
- *   for what another look-up would not change; Interrupted for a signal. All carry the job's id; the job continues remotely
+ * Looks up a job until it has completed or failed. Failed look-ups do not fail the job (fault F5). Only the monotonic
+ * clock is used: the wall clock may jump.
+ * @throws ModelgateError `running` (11) at the deadline; `later` (5) after too many failed look-ups; 3, 4 and 8 at
+ *   once for what another look-up would not change; Interrupted for a signal. All carry the job's id; the job
+ *   continues remotely
  */
 export async function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
   try {
@@ -68,7 +69,7 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
     throw error.amend({
       remoteId: job.id,
-      // The job exists, whatever became of the look-up.
+      // The job exists, even if the look-up failed.
       billed: mayNotExist ? undefined : 'yes',
       phase: error instanceof Interrupted ? 'wait' : undefined,
       hint: goesOn ? resumeHint : undefined,
