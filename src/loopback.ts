@@ -1,4 +1,6 @@
-/** Whether a host (as `URL.hostname` spells it) is this machine: clear text may go there, and no proxy stands between. */
+/**
+ * Whether a host (in the form of `URL.hostname`) is this machine: plain http is allowed there, and no proxy is used.
+ */
 export function isLoopback(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '')
   return (

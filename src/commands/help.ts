@@ -15,7 +15,7 @@ const topics: Readonly<Record<string, (columns: number) => string>> = {
   environment: environmentTopic,
 }
 
-/** `modelgate help [command|topic]`, and of a command with commands of its own: `modelgate help video wait`. */
+/** `modelgate help [command|topic]`, also for subcommands: `modelgate help video wait`. */
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
   const names = [...namesOf(command.parent!), ...Object.keys(topics)]
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
@@ -42,7 +42,7 @@ function namesOf({ commands }: Command): string[] {
   return commands.map((command) => command.name())
 }
 
-/** @param names what could have been asked for in place of the last word */
+/** @param names what the last word could have been */
 function unknownTopic(name: string, ownName: string | undefined, names: readonly string[]): UsageError {
   const near = nearestName(ownName ?? name, names)
   const topic = ownName === undefined ? name : `${name} ${ownName}`
@@ -59,7 +59,7 @@ function unknownTopic(name: string, ownName: string | undefined, names: readonly
   )
 }
 
-/** Variables that are read besides those of the settings. */
+/** Variables besides those of the settings. */
 const others: readonly (readonly [string, string])[] = [
   ['MODELGATE_API_KEY', 'the key'],
   ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
@@ -79,7 +79,7 @@ const examples: readonly Example[] = [
   ['modelgate generate "Hello"'],
 ]
 
-/** Every variable that is read, each with the setting it stands for. */
+/** All environment variables, each with its setting. */
 export function environmentRows(): (readonly [string, string])[] {
   const settings = Object.values(settingTable).flatMap(({ env, file }) =>
     env === undefined ? [] : [[env, `setting ${file}`] as const],

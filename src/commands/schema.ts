@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import type { OutputSchemaName } from '../events/output.ts'
 
-/** What can be printed; a test compares it with the schemas themselves, which are loaded only when asked for. */
+/** The names of the schemas; a test compares them with the schemas themselves, which are loaded only on demand. */
 export const schemaNames = [
   'output',
   'images',

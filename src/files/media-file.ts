@@ -130,10 +130,7 @@ export type SavedMedia<Facts> = Facts &
     readonly verified: boolean
   }
 
-/**
- * Where media are written. `write` is called as often as there are bytes; then whoever has opened it ends it with
- * `commit`, `commitDamaged` or `discard`.
- */
+/** Writes media. Call `write` for each piece, then end with `commit`, `commitDamaged` or `discard`. */
 export interface MediaWriter<Saved> {
   /**
    * The bytes may be overwritten once the promise is settled, and not before that is it called again.

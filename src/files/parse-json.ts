@@ -7,7 +7,7 @@ export type ParsedJson =
 
 /**
  * Parses JSON; the problem is a clause that can follow a name: `is not valid JSON: line 2, column 5: expected ":" …`.
- * Keys such as `__proto__` become plain own keys; whoever copies the value must not use `Object.assign`.
+ * Keys such as `__proto__` become plain own keys, so never copy the value with `Object.assign`.
  */
 export function parseJson(text: string): ParsedJson {
   let value: unknown

@@ -330,7 +330,7 @@ function asWriter(
 /**
  * A writer for what is worth less than what comes after it: a preview that the disk does not take keeps no image from
  * coming. What the image itself has wrong is still reported.
- * @param failed is told, once, why nothing is written
+ * @param failed called once, with the reason why nothing is written
  */
 function bestEffort(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
   let isGivenUp = false

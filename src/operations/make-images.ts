@@ -186,14 +186,14 @@ function checkCount(results: ImageResults, strict: boolean): void {
 }
 
 /**
- * What was right when it was looked at, and is not any more, is no mistake in the call by now: a place for files, and
- * when the gateway has replied, there was something to be saved; or, before that, a picture that was to be sent.
+ * Replaces errors about input that was valid when it was checked and has changed since. After the reply they are
+ * output errors, before it they concern a source picture; neither is a mistake in the call.
  */
 function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateError {
   const { exit, facts } = error
   if (exit === 'usage' && !hasReplied) return error.amend({ exit: 'io', phase: 'send' })
-  const isUnsaid = exit === 'io' && facts.billed === undefined
-  if (exit !== 'usage' && !(isUnsaid && hasReplied)) return error
+  const isBillingUnknown = exit === 'io' && facts.billed === undefined
+  if (exit !== 'usage' && !(isBillingUnknown && hasReplied)) return error
   return error.amend({ exit: 'io', phase: 'output', billed: 'yes' })
 }
 

@@ -22,7 +22,7 @@ import {
   serveContent,
 } from './videos/video-endpoints.ts'
 
-/** Method and path; what stands in braces is a name for one segment of the path, or a part of it. */
+/** Method and path; braces contain a name for one segment of the path, or a part of it. */
 type Route = readonly [method: string, path: string, handler: Handler]
 
 /**

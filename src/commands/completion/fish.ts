@@ -1,6 +1,6 @@
 import { allNodes, ownName, valueFlagNames, type CommandNode, type Flag, type Value } from './tree.ts'
 
-/** One `complete` line for each word; three functions find out where in the tree the cursor stands. */
+/** One `complete` line for each word; three functions determine the command at the cursor. */
 export function fishCompletion(root: CommandNode): string {
   const nodes = allNodes(root)
   const withoutCommon = nodes.filter(({ takesCommon }) => !takesCommon).map(({ path }) => `'${path}'`)

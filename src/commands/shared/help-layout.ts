@@ -6,7 +6,7 @@ type HelpRow = readonly [term: string, about: string]
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const widest = 100
-/** Below this, the meaning stands under its term. */
+/** Below this width, the meaning is printed under its term. */
 const minAboutWidth = 30
 const indent = '  '
 
@@ -16,7 +16,7 @@ const indent = '  '
  */
 export const helpLayout: HelpConfiguration = {
   showGlobalOptions: true,
-  // Which words an option takes stands in its description where it helps.
+  // Allowed values are listed in the description where that helps.
   optionDescription: ({ description }) => description,
   formatHelp(command: Command, help: Help): string {
     const width = Math.min(help.helpWidth ?? 80, widest)

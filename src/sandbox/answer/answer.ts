@@ -64,7 +64,7 @@ export const scenarios = [
   'error',
   'empty',
   'long',
-  // Images only: one image fewer than asked for; the final image before its partial ones.
+  // Images only: one image fewer than requested; the final image before its partial ones.
   'fewer',
   'early',
 ] as const

@@ -64,7 +64,7 @@ function visibleParts(request: TextRequest, random: Random, budget: Budget, imag
     return [textPart('refusal', '[sandbox] I’m sorry, but I cannot help with that.')]
   if (calls.length > 0) return calls.map((call) => callPart(call, random, budget))
   const words = wordsOf(request, random, budget)
-  const text = textPart('text', upToStop(words, request.stopSequences))
+  const text = textPart('text', cutAtStop(words, request.stopSequences))
   return image === undefined ? [text] : [text, { kind: 'image', base64: image }]
 }
 
@@ -85,7 +85,7 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
   return `${text} The tool answered: ${shown.join(' and ')}.`
 }
 
-function upToStop(text: string, stopSequences: readonly string[]): string {
+function cutAtStop(text: string, stopSequences: readonly string[]): string {
   const positions = stopSequences.map((stop) => text.indexOf(stop)).filter((position) => position !== -1)
   return positions.length === 0 ? text : text.slice(0, Math.min(...positions))
 }
