@@ -285,15 +285,15 @@ export function damagedMedia(
   damage: string,
   kept: string | undefined,
 ): ContractError {
-  const place = kept === undefined ? '' : ` It is kept as ${shownPath(kept)}.`
-  return new ContractError(`damaged_${noun}`, `The gateway sent a damaged ${noun}: ${damage}.${place}`, {
+  const note = kept === undefined ? '' : ` It is kept as ${shownPath(kept)}.`
+  return new ContractError(`damaged_${noun}`, `The gateway sent a damaged ${noun}: ${damage}.${note}`, {
     billed: 'yes',
   })
 }
 
-/** A warning about what is kept although it cannot be verified. @param place its path, or what else names its place */
-export function unverifiedNote(noun: 'image' | 'video', place: string): string {
-  return `Could not verify that the ${noun} is complete: ${place} may be truncated.`
+/** A warning about what is kept although it cannot be verified. @param subject its path, or what else names its place */
+export function unverifiedNote(noun: 'image' | 'video', subject: string): string {
+  return `Could not verify that the ${noun} is complete: ${subject} may be truncated.`
 }
 
 /** Errors after which the partial content is not kept: it is larger than allowed. */
