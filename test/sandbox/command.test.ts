@@ -121,7 +121,7 @@ test.for<readonly [string, string | undefined, RegExp]>([
   const cwd = temporaryFolder()
   if (text !== undefined) await writeFile(join(cwd, 'faults.yaml'), text)
   await expect(readFaults(testContext({ cwd }), 'faults.yaml')).rejects.toMatchObject({
-    name: expect.stringMatching(/^(UsageError|FileError)$/),
+    name: expect.stringMatching(/^(UsageError|ConfigError|FileError)$/),
     message: expect.stringMatching(message),
   })
 })
