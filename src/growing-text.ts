@@ -11,7 +11,7 @@ export interface GrowingText {
 const blockLength = 16_384
 
 /** How much of a text is kept if it is not printed, only to show that there is one. */
-export const beginningOnly = 65_536
+export const sampleLength = 65_536
 
 /**
  * Collects pieces of larger texts. A piece is a slice that keeps its original string in memory, and concatenation

@@ -84,8 +84,8 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
     },
     hasContent({ body: { contents }, problems: { any } }) {
       // If one of these could not be read, it probably held the messages.
-      const isLost = any && [options.body, options.history, own['contents']].some(isGiven)
-      return isLost || isGiven(contents) || isSet(options, 'contents')
+      const isUnreadable = any && [options.body, options.history, own['contents']].some(isGiven)
+      return isUnreadable || isGiven(contents) || isSet(options, 'contents')
     },
     addPrompt: (draft, prompt) => addMessage(draft.body, inputs.attachments, prompt),
   })

@@ -68,8 +68,8 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
     },
     hasContent({ body, problems: { any } }) {
       // If one of these could not be read, it probably held the input.
-      const isLost = any && [options.body, own['input'], own['prompt']].some(isGiven)
-      return isLost || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+      const isUnreadable = any && [options.body, own['input'], own['prompt']].some(isGiven)
+      return isUnreadable || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
     },
     addPrompt: (draft, prompt) => addInput(draft.body, inputs.attachments, prompt),
     setDefaults(body) {

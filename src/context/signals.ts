@@ -44,7 +44,7 @@ export function obeySignals(
   abort: (reason: Interrupted) => void,
 ): (exitCode: number, flush: () => Promise<unknown>) => Promise<void> {
   let first: { readonly name: SignalName; readonly at: number } | undefined
-  let isOver = false
+  let hasEnded = false
 
   const die = (name: SignalName) => {
     const { code } = exitCodes[exits[name]]
@@ -61,7 +61,7 @@ export function obeySignals(
 
   for (const name of signalNames) {
     host.on(name, () => {
-      if (isOver) return die(name)
+      if (hasEnded) return die(name)
       if (first !== undefined) {
         const isDuplicate = name === first.name && clock.monotonic() - first.at < duplicateMs
         return isDuplicate ? undefined : die(name)
@@ -77,7 +77,7 @@ export function obeySignals(
     host.exitCode = exitCode
     // A prompt in raw mode receives Ctrl-C as a key, not as a signal; the process must still end as by SIGINT.
     const name = first?.name ?? signalNames.find((signal) => exitCodes[exits[signal]].code === exitCode)
-    isOver = name === undefined
+    hasEnded = name === undefined
     if (name === undefined) return
     await flush()
     die(name)

@@ -27,9 +27,9 @@ interface KnownState {
  */
 export function formatState({ state, status = null, progress = null }: KnownState): string {
   const word = gatewayState(state, status)
-  const isUnderWay = state === 'pending' || state === 'in_progress'
+  const isRunning = state === 'pending' || state === 'in_progress'
   const details = [
-    ...(progress === null || !isUnderWay ? [] : [`${progress}%`]),
+    ...(progress === null || !isRunning ? [] : [`${progress}%`]),
     ...(word === undefined ? [] : [`gateway says ${JSON.stringify(word)}`]),
   ]
   return details.length === 0 ? state : `${state} (${details.join(', ')})`

@@ -77,7 +77,7 @@ export async function openTemporary(
     await handle.close().catch(() => {})
     await unlink(temporary).catch(() => {})
   }
-  async function handOver(error: unknown): Promise<AtomicFile> {
+  async function switchToSuccessor(error: unknown): Promise<AtomicFile> {
     const reason = error instanceof ModelgateError ? error : writeError(error, path)
     try {
       if (takeOver === undefined) throw reason
@@ -103,7 +103,7 @@ export async function openTemporary(
       await handle.close().catch(() => {})
       return { path: placed, ...writer.finish() }
     } catch (error) {
-      return commitSuccessor(await handOver(error))
+      return commitSuccessor(await switchToSuccessor(error))
     }
   }
 
@@ -114,7 +114,7 @@ export async function openTemporary(
       try {
         await writer.write(chunk)
       } catch (error) {
-        return (await handOver(error)).write(chunk)
+        return (await switchToSuccessor(error)).write(chunk)
       }
       sync.wrote(chunk.length)
     },
@@ -243,16 +243,16 @@ export function createFileSync(handle: FileHandle): FileSync {
     },
     async finish() {
       await running
-      if (failure !== undefined && !isUnable(failure)) throw failure
+      if (failure !== undefined && !isUnsupported(failure)) throw failure
       await handle.sync().catch((error: unknown) => {
-        if (!isUnable(error)) throw error
+        if (!isUnsupported(error)) throw error
       })
     },
   }
 }
 
 /** Not all file systems and file types support it. */
-function isUnable(error: unknown): boolean {
+function isUnsupported(error: unknown): boolean {
   return ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(systemCode(error) ?? '')
 }
 

@@ -331,11 +331,11 @@ export const imageKind: MediaKind<ImageFacts> = mediaKind({
   describe(mediaType, reader, head) {
     const info = readImageInfo(head)
     const found = reader.integrity()
-    const isLegible = info !== undefined || !/^image\/(png|webp|gif)$/.test(mediaType)
+    const isReadable = info !== undefined || !/^image\/(png|webp|gif)$/.test(mediaType)
     const { width = null, height = null } = info ?? {}
     return {
       facts: { format: formatOf(mediaType), width, height },
-      integrity: found.state === 'whole' && !isLegible ? damaged('its header cannot be read') : found,
+      integrity: found.state === 'whole' && !isReadable ? damaged('its header cannot be read') : found,
     }
   },
   hint: 'Add --raw to see the reply as it was received.',

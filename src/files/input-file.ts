@@ -285,8 +285,8 @@ function firstInvalidByte(bytes: Uint8Array): number {
     const at = text.indexOf('\ufffd', start)
     offset += Buffer.byteLength(text.slice(start, at))
     // The text may contain a genuine U+FFFD.
-    const isItself = bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd
-    if (!isItself) return offset
+    const isGenuine = bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd
+    if (!isGenuine) return offset
     offset += 3
     start = at + 1
   }

@@ -314,10 +314,10 @@ async function placeProblems(
     const problem = folders.has(folder)
       ? await problemOf(() => findTarget(context, path, force, mayBeTaken))
       : await problemOf(() => tryToWrite(context, path, force, mayBeTaken))
-    const isOnlyTaken = problem?.code === 'file_exists'
+    const isTaken = problem?.code === 'file_exists'
     const isReported = folders.get(folder) === true
-    if (problem !== undefined && (isOnlyTaken || !isReported)) problems.push(problem)
-    if (!isOnlyTaken) folders.set(folder, isReported || problem !== undefined)
+    if (problem !== undefined && (isTaken || !isReported)) problems.push(problem)
+    if (!isTaken) folders.set(folder, isReported || problem !== undefined)
   }
   return problems
 }

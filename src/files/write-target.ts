@@ -159,8 +159,8 @@ async function replace(context: FileContext, temporary: string, final: string): 
     try {
       return await rename(temporary, final)
     } catch (error) {
-      const isHeld = ['EPERM', 'EACCES', 'EBUSY'].includes(systemCode(error) ?? '')
-      if (context.platform !== 'win32' || !isHeld || attempt === renameTries) throw error
+      const isLocked = ['EPERM', 'EACCES', 'EBUSY'].includes(systemCode(error) ?? '')
+      if (context.platform !== 'win32' || !isLocked || attempt === renameTries) throw error
       await sleep(context.clock, 10 * 2 ** (attempt - 1))
     }
   }

@@ -333,15 +333,15 @@ function asWriter(
  * @param failed called once, with the reason why nothing is written
  */
 function bestEffort(writer: ImageWriter, failed: (error: ModelgateError) => void): ImageWriter {
-  let isGivenUp = false
+  let hasFailed = false
   const attempt = async (step: () => Promise<void>) => {
-    if (isGivenUp) return
+    if (hasFailed) return
     try {
       await step()
     } catch (error) {
       const isLocal = error instanceof ModelgateError && (error.exit === 'io' || error.exit === 'usage')
       if (!isLocal) throw error
-      isGivenUp = true
+      hasFailed = true
       await writer.discard()
       failed(error)
     }

@@ -67,15 +67,15 @@ export async function withRecordedFacts(
 ): Promise<ModelgateError> {
   const record = stored?.record
   if (record === undefined || error instanceof Interrupted) return error
-  const isForgotten = isUnknownJob(error)
+  const isUnknown = isUnknownJob(error)
   const hasExpired = error.code === 'result_expired' || error.facts.httpStatus === 404
   const state = record.state === 'unknown' ? undefined : record.state
   const sentences = [
-    ...(isForgotten && state !== undefined ? [lastState(state, record)] : []),
-    ...(isForgotten || hasExpired ? await savedFilesOf(record) : []),
+    ...(isUnknown && state !== undefined ? [lastState(state, record)] : []),
+    ...(isUnknown || hasExpired ? await savedFilesOf(record) : []),
   ]
   if (sentences.length === 0) return error
-  if (isForgotten && state !== undefined) run.job ??= { ...recordedJob(kind, record), id, state }
+  if (isUnknown && state !== undefined) run.job ??= { ...recordedJob(kind, record), id, state }
   return error.amend({ message: [error.message, ...sentences].join(' ') })
 }
 

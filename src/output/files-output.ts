@@ -7,7 +7,7 @@ import type { VideoDocument } from '../events/video.ts'
 import { formatState } from '../events/video-state.ts'
 import { sanitise } from './gate.ts'
 import { isoTime } from '../files/jobs/job-record.ts'
-import { roughTime } from './job-progress.ts'
+import { roundedDuration } from './job-progress.ts'
 
 interface PathsOutputParts {
   readonly screen: Screen
@@ -90,7 +90,7 @@ function reportLines(document: VideoDocument, now: number): string[] {
 
 function expiryText(expiresAt: number, now: number): string {
   const left = expiresAt - now
-  const away = left > 0 ? `in ${roughTime(left)}` : `${roughTime(-left)} ago`
+  const away = left > 0 ? `in ${roundedDuration(left)}` : `${roundedDuration(-left)} ago`
   return `${isoTime(expiresAt)} (${away})`
 }
 

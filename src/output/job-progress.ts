@@ -272,7 +272,7 @@ export function clockTime(seconds: number): string {
 }
 
 /** A rounded duration, in one unit: `40 s`, `52 min`, `3 h`, `2 d`. */
-export function roughTime(seconds: number): string {
+export function roundedDuration(seconds: number): string {
   if (seconds < 90) return `${Math.floor(seconds)} s`
   if (seconds < 90 * 60) return `${Math.floor(seconds / 60)} min`
   return seconds < 36 * 3600 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`

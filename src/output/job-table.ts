@@ -2,7 +2,7 @@ import type { JobSummary } from '../events/video.ts'
 import { gatewayState, formatState } from '../events/video-state.ts'
 import { isExpired, isoTime } from '../files/jobs/job-record.ts'
 import { sanitise } from './gate.ts'
-import { roughTime } from './job-progress.ts'
+import { roundedDuration } from './job-progress.ts'
 
 export interface TableView {
   /** Unix seconds. */
@@ -30,7 +30,7 @@ function fieldsOf(job: JobSummary, now: number): string[] {
     progress === null ? '' : `${progress}%`,
     isoTime(created_at),
     expires_at === null ? '' : isoTime(expires_at),
-    resultWord(job, now),
+    resultLabel(job, now),
     model,
     prompt.slice(0, maxPrompt),
     gatewayState(state, status) ?? '',
@@ -69,7 +69,7 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     column('DONE', ({ progress, state }) =>
       progress === null || state === 'completed' ? '' : `${progress}%`,
     ),
-    column('AGE', ({ created_at }) => roughTime(Math.max(0, now - created_at))),
+    column('AGE', ({ created_at }) => roundedDuration(Math.max(0, now - created_at))),
     column('RESULT', (job) => resultText(job, now)),
     column('MODEL', ({ model }) => shortened(model, 24)),
   ]
@@ -96,12 +96,12 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
 
 function resultText(job: JobSummary, now: number): string {
   const { state, expires_at } = job
-  const word = resultWord(job, now)
+  const word = resultLabel(job, now)
   const hasTime = word === '' && state !== 'failed' && expires_at !== null
-  return hasTime ? `for ${roughTime(expires_at - now)}` : word
+  return hasTime ? `for ${roundedDuration(expires_at - now)}` : word
 }
 
-function resultWord(job: JobSummary, now: number): string {
+function resultLabel(job: JobSummary, now: number): string {
   if (job.files.length > 0) return 'saved'
   return job.state !== 'failed' && isExpired(job, now) ? 'expired' : ''
 }

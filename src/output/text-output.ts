@@ -103,7 +103,7 @@ function createCandidateText(): CandidateText {
       }
     },
     take() {
-      const text = holdsBack(pending) ? pending.slice(0, -1) : pending
+      const text = endsIncomplete(pending) ? pending.slice(0, -1) : pending
       pending = pending.slice(text.length)
       return taken(text)
     },
@@ -125,7 +125,7 @@ function createCandidateText(): CandidateText {
 }
 
 /** Hold back half of a surrogate pair, and a CR that may be part of a CRLF. */
-function holdsBack(text: string): boolean {
+function endsIncomplete(text: string): boolean {
   const unit = text.charCodeAt(text.length - 1)
   return (unit >= 0xd800 && unit <= 0xdbff) || unit === 0x0d
 }

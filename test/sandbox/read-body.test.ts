@@ -23,7 +23,7 @@ function body(mebibytes: number, goOn: Promise<void> = Promise.resolve()) {
 
 function read(incoming: IncomingMessage, lock: ReturnType<typeof createLock>) {
   let leave = () => {}
-  return readJsonBody(incoming, { waitForTurn: async () => void (leave = await lock()) }).finally(() =>
+  return readJsonBody(incoming, { acquireLock: async () => void (leave = await lock()) }).finally(() =>
     leave(),
   )
 }

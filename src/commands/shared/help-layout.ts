@@ -115,10 +115,10 @@ export function addExamples(command: Command, context: Context, examples: readon
 export function formatExamples(examples: readonly Example[], columns: number): string {
   const lines = examples.map(([line, about]) => [`  $ ${line}`, about] as const)
   const aboutAt = Math.max(...lines.map(([line, about]) => (about === undefined ? 0 : line.length))) + 2
-  const isBeside = lines.every(([, about = '']) => aboutAt + about.length <= columns)
+  const fitsOneLine = lines.every(([, about = '']) => aboutAt + about.length <= columns)
   const blocks = lines.map(([line, about]) => {
     if (about === undefined) return continued(line, columns)
-    return isBeside ? line.padEnd(aboutAt) + about : `  # ${about}\n${continued(line, columns)}`
+    return fitsOneLine ? line.padEnd(aboutAt) + about : `  # ${about}\n${continued(line, columns)}`
   })
   return ['Examples:', ...blocks, ''].join('\n')
 }

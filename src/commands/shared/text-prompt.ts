@@ -58,8 +58,8 @@ export async function checkTextPrompt(
 ): Promise<string | undefined> {
   const given = joinedWords(words)
   if (given === undefined) {
-    const canCome = hasContent || (options.stdin && context.stdin.kind !== 'empty')
-    if (!canCome) throw missingPrompt()
+    const canRead = hasContent || (options.stdin && context.stdin.kind !== 'empty')
+    if (!canRead) throw missingPrompt()
     return undefined
   }
   if (given.trim() === '') throw emptyPrompt()

@@ -195,7 +195,7 @@ function isMedia(text: string): boolean {
 type Check = (value: unknown) => boolean
 
 const isText: Check = (value) => typeof value === 'string'
-const isTruth: Check = (value) => typeof value === 'boolean'
+const isBoolean: Check = (value) => typeof value === 'boolean'
 const isNumber: Check = (value) => typeof value === 'number' && Number.isFinite(value)
 const orNull =
   (check: Check): Check =>
@@ -233,7 +233,7 @@ const fields: Readonly<Record<Exclude<keyof JobRecord, 'result'>, Check>> = {
   model: isText,
   prompt: isText,
   base_url: isText,
-  is_sandbox: isTruth,
+  is_sandbox: isBoolean,
   request: (value) => value !== undefined,
   idempotency_key: isText,
   created_at: isNumber,
@@ -243,7 +243,7 @@ const fields: Readonly<Record<Exclude<keyof JobRecord, 'result'>, Check>> = {
   progress: orNull(isNumber),
   expires_at: orNull(isNumber),
   files: (value) => Array.isArray(value) && value.every(isText),
-  output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isTruth, cwd: isText }),
+  output: hasFields({ output: orNull(isText), folder: orNull(isText), force: isBoolean, cwd: isText }),
   request_id: orNull(isText),
   error: orNull(hasFields({ code: isText, message: isText })),
 }

@@ -1,5 +1,5 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
-import { beginningOnly, createGrowingText, type GrowingText } from '../../growing-text.ts'
+import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
 import { positionOf } from '../events/json-reader.ts'
 import { isErrorEvent, replyError } from '../reply-errors.ts'
@@ -29,7 +29,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   let open:
     | { name: string; id: string | null; arguments: ReturnType<typeof createPartialArguments> }
     | undefined
-  const newText = () => createGrowingText(keepText ? Infinity : beginningOnly)
+  const newText = () => createGrowingText(keepText ? Infinity : sampleLength)
   const reasoning = newText()
   let block: { reason: string; message: string | null } | undefined
   const facts = createReplyFacts()

@@ -1,6 +1,6 @@
 import type { Citation, TextEvent, ToolCall, Usage } from '../../events/text.ts'
 import { maxMessageCharacters } from '../events/message-reader.ts'
-import { beginningOnly, createGrowingText, type GrowingText } from '../../growing-text.ts'
+import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
 import { outputItemKinds } from '../../contract/responses.ts'
@@ -28,7 +28,7 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
   const cited = new Set<string>()
-  const newText = () => createGrowingText(keepText ? Infinity : beginningOnly)
+  const newText = () => createGrowingText(keepText ? Infinity : sampleLength)
   const text = newText()
   const refusal = newText()
   const reasoning = newText()

@@ -59,10 +59,10 @@ export async function createDrawing(
     }
   }
   // Half blocks need colour; without it they are used only if requested by name.
-  const isUnwanted = mode === 'auto' && protocol === 'blocks' && Boolean(context.env.NO_COLOR)
+  const isColourless = mode === 'auto' && protocol === 'blocks' && Boolean(context.env.NO_COLOR)
   return {
     async draw(bytes) {
-      if (isUnwanted) return undefined
+      if (isColourless) return undefined
       const info = readImageInfo(bytes)
       if (info === undefined) return void skip('no preview: the image cannot be read')
       const { width, height, format } = info

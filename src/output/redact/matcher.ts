@@ -101,22 +101,22 @@ function createGramFilter(forms: readonly string[]): (text: string, at: number) 
 }
 
 /** Children of a node of the tree: one for each ASCII character, and one for all others. */
-const ways = 128
+const childCount = 128
 
 /** A prefix tree of all forms, only as deep as what is not also found as a fragment. */
 function createBeginningTree(forms: readonly string[]) {
   const depth = fragmentLength
   const next = new Uint16Array(
-    ways * (1 + forms.reduce((sum, { length }) => sum + Math.min(length, depth), 0)),
+    childCount * (1 + forms.reduce((sum, { length }) => sum + Math.min(length, depth), 0)),
   )
-  const ends = new Uint8Array(next.length / ways)
-  const wayOf = (code: number) => (code < ways ? fold(code) : 0)
+  const ends = new Uint8Array(next.length / childCount)
+  const childOf = (code: number) => (code < childCount ? fold(code) : 0)
   let nodes = 1
   for (const form of forms) {
     let node = 0
     for (let at = 0; at < form.length && at < depth; at++) {
-      const way = node * ways + wayOf(form.charCodeAt(at))
-      node = next[way] ||= nodes++
+      const edge = node * childCount + childOf(form.charCodeAt(at))
+      node = next[edge] ||= nodes++
       if (at + 1 >= minPrefix) ends[node] = 1
     }
     ends[node] = 1
@@ -127,7 +127,7 @@ function createBeginningTree(forms: readonly string[]) {
       let node = 0
       let length = 0
       for (let at = start; at < text.length; at++) {
-        node = next[node * ways + wayOf(text.charCodeAt(at))]!
+        node = next[node * childCount + childOf(text.charCodeAt(at))]!
         if (node === 0) break
         if (ends[node] === 1) length = at - start + 1
       }
@@ -137,7 +137,7 @@ function createBeginningTree(forms: readonly string[]) {
     isOpen(text: string, start: number): boolean {
       let node = 0
       for (let at = start; at < text.length; at++) {
-        node = next[node * ways + wayOf(text.charCodeAt(at))]!
+        node = next[node * childCount + childOf(text.charCodeAt(at))]!
         if (node === 0) return false
       }
       return true

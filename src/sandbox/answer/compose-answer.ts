@@ -11,7 +11,7 @@ import {
 } from './answer.ts'
 
 const imageTokens = 64
-const longWords = 6000
+const longAnswerWords = 6000
 /** Maximum number of tool outputs that an answer quotes. */
 const maxOutputs = 100
 /** The token limit of the scenario `length`, if the request sets none. */
@@ -78,7 +78,7 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
         : sampleOf(schema, random, budget),
     )
   }
-  const text = writeText(prompt, random, scenario === 'long' ? longWords : wordsAsked(prompt))
+  const text = writeText(prompt, random, scenario === 'long' ? longAnswerWords : requestedWords(prompt))
   budget.spend(text.length)
   if (toolOutputs.length === 0) return text
   const shown = toolOutputs.slice(0, maxOutputs).map((output) => output.slice(0, 200))
@@ -184,7 +184,7 @@ function writeText(prompt: string, random: Random, words: number): string {
 }
 
 /** How many words a prompt requests: `sandbox:short`, `sandbox:500-words`; by default a few sentences. */
-function wordsAsked(prompt: string): number {
+function requestedWords(prompt: string): number {
   const requested = /\bsandbox:(\d{1,6})-words\b/.exec(prompt)?.[1]
   if (requested !== undefined) return Math.min(Number(requested), 100_000)
   return /\bsandbox:short\b/.test(prompt) ? 1 : 45

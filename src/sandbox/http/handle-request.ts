@@ -106,7 +106,7 @@ async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext):
   const envelope = envelopeOf(path)
   let fault: NamedRule | undefined
   let release = () => {}
-  const waitForTurn = async () => {
+  const acquireLock = async () => {
     release = await largeBodies()
   }
   try {
@@ -116,7 +116,7 @@ async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext):
     fault = faults.beforeBody(target)
     if (fault !== undefined)
       return { fault, reply: replaceReply(fault, envelope) ?? wholeReply([], undefined) }
-    const content = await readContent(incoming, match.handler, waitForTurn)
+    const content = await readContent(incoming, match.handler, acquireLock)
     const model = target.model ?? (textOf(content.body['model']) || undefined)
     assertShort(model)
     record.model = model
@@ -175,13 +175,13 @@ function requestOf(
 async function readContent(
   incoming: IncomingMessage,
   { endpoint, readForm }: Handler,
-  waitForTurn: () => Promise<void>,
+  acquireLock: () => Promise<void>,
 ): Promise<RequestContent> {
   if (incoming.method !== 'POST') return { body: {}, files: [], size: 0 }
   const form = readForm?.(incoming)
   if (form !== undefined) return form
   // Look-ups and cancellations may come with an empty body.
-  return readJsonBody(incoming, { whenEmpty: endpoint === 'response-lookup' ? {} : undefined, waitForTurn })
+  return readJsonBody(incoming, { whenEmpty: endpoint === 'response-lookup' ? {} : undefined, acquireLock })
 }
 
 function unexpected(error: unknown): RequestProblem {

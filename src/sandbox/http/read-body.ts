@@ -14,7 +14,7 @@ interface ReadOptions {
   /** The default for an empty body, if that is allowed. */
   readonly whenEmpty?: JsonObject | undefined
   /** Awaited before more than `largeBytes` are read. */
-  readonly waitForTurn: () => Promise<void>
+  readonly acquireLock: () => Promise<void>
 }
 
 /**
@@ -24,7 +24,7 @@ interface ReadOptions {
  */
 export async function readJsonBody(
   incoming: IncomingMessage,
-  { whenEmpty, waitForTurn }: ReadOptions,
+  { whenEmpty, acquireLock }: ReadOptions,
 ): Promise<RequestContent> {
   const tooLarge = () =>
     new RequestProblem(413, `The request body is larger than ${maxRequestMebibytes} MiB.`, {
@@ -35,7 +35,7 @@ export async function readJsonBody(
   const measure = createJsonMeter()
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    if (size <= largeBytes && size + chunk.length > largeBytes) await waitForTurn()
+    if (size <= largeBytes && size + chunk.length > largeBytes) await acquireLock()
     size += chunk.length
     if (size > maxRequestBytes) throw tooLarge()
     measure(chunk)

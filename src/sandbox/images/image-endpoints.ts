@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { nextTurn } from '../../context.ts'
+import { yieldToEventLoop } from '../../context.ts'
 import { familyOf } from '../../contract/families.ts'
 import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint, sizesA } from '../../contract/images.ts'
 import type { Pixels } from '../../files/codecs.ts'
@@ -37,7 +37,7 @@ export function createImages(
     const scene = drawScene({ seed: [context.seed, 'image', index], prompt, ...size, detail, isVivid })
     return background === 'transparent' ? cutOut(scene) : scene
   }
-  const task = { parameters, size, draw, sources: [], isFaithful: false }
+  const task = { parameters, size, draw, sources: [], isHighFidelity: false }
   return answer('img', 'image_generation', task, request, store, context)
 }
 
@@ -64,9 +64,9 @@ export async function editImages(
   const parameters = readParameters(request, model, imageEditEndpoint)
   const size = parameters.size ?? (family === 'image-model-b' ? square : nearestShape(images[0]))
   const source = await pixelsOf(images[0], 'image')
-  await nextTurn()
+  await yieldToEventLoop()
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
-  const isFaithful = body['input_fidelity'] === 'high'
+  const isHighFidelity = body['input_fidelity'] === 'high'
   const fingerprint = files.reduce((sum, { head }) => crc32(head, sum), 0)
   let fitted: Pick<Edit, 'base' | 'opening'> | undefined
   const draw = (index: number) => {
@@ -74,11 +74,11 @@ export async function editImages(
     return editPicture({
       ...fitted,
       parameters,
-      isFaithful,
+      isHighFidelity,
       seed: [context.seed, 'edit', fingerprint, index],
     })
   }
-  const task = { parameters, size, draw, sources: images, isFaithful }
+  const task = { parameters, size, draw, sources: images, isHighFidelity }
   return answer('edit', 'image_edit', task, request, store, context)
 }
 
@@ -87,7 +87,7 @@ interface Task {
   readonly size: Size
   readonly draw: (index: number) => Pixels
   readonly sources: readonly Source[]
-  readonly isFaithful: boolean
+  readonly isHighFidelity: boolean
 }
 
 function answer(
@@ -136,7 +136,7 @@ interface Edit {
   readonly opening: Float32Array | undefined
   readonly parameters: ImageParameters
   /** High input fidelity: the edit stays closer to the source. */
-  readonly isFaithful: boolean
+  readonly isHighFidelity: boolean
   readonly seed: readonly (string | number)[]
 }
 
@@ -144,13 +144,13 @@ interface Edit {
  * Edits a picture: with a mask, a new scene appears in its opening and the rest stays identical; without one, the
  * whole picture takes the new scene's colours, and the scene shows through.
  */
-function editPicture({ base, opening, parameters, isFaithful, seed }: Edit): Pixels {
+function editPicture({ base, opening, parameters, isHighFidelity, seed }: Edit): Pixels {
   const { prompt, detail, isVivid } = parameters
   const plan = { seed, prompt, width: base.width, height: base.height, detail, isVivid }
   const scene = drawScene(plan)
   const isTransparent = parameters.background === 'transparent'
   if (opening !== undefined) return compose(base, isTransparent ? cutOut(scene) : scene, opening)
-  const strength = isFaithful ? strengths.faithful : strengths.usual
+  const strength = isHighFidelity ? strengths.faithful : strengths.usual
   const painted = repaint(base, { colours: sceneColours(plan), scene, strength })
   return isTransparent && !hasTransparency(painted) ? cutOut(painted) : painted
 }

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../context.ts'
+import { yieldToEventLoop } from '../../context.ts'
 import { encodeJpeg, encodePng, encodeWebp, type Pixels } from '../../files/codecs.ts'
 import { brokenOff } from '../faults/change-reply.ts'
 import { errorBody, RequestProblem } from '../http/request-problem.ts'
@@ -151,9 +151,9 @@ type Painter = (index: number, points?: number) => Promise<EncodedPicture>
 export function scenePainter(parameters: ImageParameters, draw: (index: number) => Pixels): Painter {
   let drawn: { readonly index: number; readonly picture: Pixels } | undefined
   return async (index, points) => {
-    await nextTurn()
+    await yieldToEventLoop()
     if (drawn?.index !== index) drawn = { index, picture: draw(index) }
-    await nextTurn()
+    await yieldToEventLoop()
     return encode(points === undefined ? drawn.picture : soften(drawn.picture, points), parameters)
   }
 }

@@ -115,11 +115,11 @@ export function usageOf(
   { family, prompt, quality, partials, streams }: ImageParameters,
   size: Size,
   images: number,
-  { sources, isFaithful }: { readonly sources: readonly Size[]; readonly isFaithful: boolean },
+  { sources, isHighFidelity }: { readonly sources: readonly Size[]; readonly isHighFidelity: boolean },
 ): object | undefined {
   if (!isModelA(family)) return undefined
   const text = Math.max(1, countTokens(prompt))
-  const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isFaithful), 0)
+  const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isHighFidelity), 0)
   const { width, height } = size
   const shape = width === height ? 'square' : width < height ? 'portrait' : 'landscape'
   const output = images * (imageTokens[quality][shape] + (streams ? partials * partialTokens : 0))
@@ -132,8 +132,8 @@ export function usageOf(
   }
 }
 
-function tokensOfSource({ width, height }: Size, isFaithful: boolean): number {
+function tokensOfSource({ width, height }: Size, isHighFidelity: boolean): number {
   const tiles = Math.ceil(Math.max(width, height) / Math.min(width, height))
-  const extra = isFaithful ? (width === height ? fidelityTokens.square : fidelityTokens.other) : 0
+  const extra = isHighFidelity ? (width === height ? fidelityTokens.square : fidelityTokens.other) : 0
   return sourceTokens.base + sourceTokens.tile * tiles + extra
 }

@@ -52,7 +52,7 @@ export function createResponse(
   if (!isStream && plan.breaksOff && body['background'] !== true) {
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
   }
-  remember(plan, context.items, { input, size: request.size }, store)
+  storeResponse(plan, context.items, { input, size: request.size }, store)
   if (isStream) return streamOf(plan)
   const first = body['background'] === true ? plan.at('queued') : plan.final
   return jsonReply(first, {
@@ -94,7 +94,7 @@ function earlierItems(body: JsonObject, store: ResponseStore): readonly JsonObje
   return id === undefined ? [] : store.conversation(id)
 }
 
-function remember(
+function storeResponse(
   plan: ResponsePlan,
   context: readonly JsonObject[],
   { input, size }: { readonly input: readonly JsonObject[]; readonly size: number },

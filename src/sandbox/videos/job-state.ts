@@ -57,7 +57,7 @@ export function jobStateAt(job: VideoJob, now: number): JobState {
 }
 
 /** When a job can be deleted, in milliseconds since 1970: a day after its result expired. */
-export function forgetAt({ createdAt, pendingMs, runningMs }: VideoJob): number {
+export function deletableAt({ createdAt, pendingMs, runningMs }: VideoJob): number {
   return createdAt + pendingMs + runningMs + (videoLifetimeMinutes + 24 * 60) * 60_000
 }
 
@@ -67,7 +67,7 @@ function isFailure({ scenario, kind }: VideoJob): boolean {
 }
 
 /** Names of the states on other gateways (quirk 18). */
-const otherWords = {
+const otherNames = {
   pending: 'NOT_START',
   in_progress: 'Processing',
   completed: 'SUCCESS',
@@ -79,7 +79,7 @@ export function videoObject(job: VideoJob, now: number): object {
   const { id, model, prompt, films, scenario, remixedFrom } = job
   const { state, progress, completedAt, expiresAt } = jobStateAt(job, now)
   const film = films[0]!
-  const isOver = state === 'completed' || state === 'failed'
+  const isFinal = state === 'completed' || state === 'failed'
   return {
     id,
     object: 'video',
@@ -95,12 +95,12 @@ export function videoObject(job: VideoJob, now: number): object {
     remixed_from_video_id: remixedFrom,
     error: state === 'failed' ? errorOf(job) : null,
     ...(scenario === 'spelling' && {
-      status: otherWords[state],
+      status: otherNames[state],
       progress: `${progress}%`,
       seconds: film.seconds,
       created_at: job.createdAt,
       // Also set while running, to the time of the last change.
-      completed_at: isOver ? completedAt : now,
+      completed_at: isFinal ? completedAt : now,
     }),
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { jobSchema, sourceVideo, sourceVideoId, type VideoJob } from './video-job.ts'
-import { forgetAt } from './job-state.ts'
+import { deletableAt } from './job-state.ts'
 import { randomBytes } from 'node:crypto'
 import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export function createJobStore(clock: Clock, folder: string | undefined): JobSto
     const now = clock.now()
     const living: VideoJob[] = []
     for (const job of [...inMemory.values(), ...(folder === undefined ? [] : await readJobs(folder))]) {
-      if (now < forgetAt(job)) living.push(job)
+      if (now < deletableAt(job)) living.push(job)
       else await forget(job.id)
     }
     return living

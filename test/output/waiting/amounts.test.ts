@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { byteText, clockTime, roughTime } from '../../../src/output/job-progress.ts'
+import { byteText, clockTime, roundedDuration } from '../../../src/output/job-progress.ts'
 
 test.each([
   [-1, '0:00'],
@@ -22,7 +22,7 @@ test.each([
   [129_599, '35 h'],
   [129_600, '1 d'],
 ])('%d s are about %s', (seconds, text) => {
-  expect(roughTime(seconds)).toBe(text)
+  expect(roundedDuration(seconds)).toBe(text)
 })
 
 test.each([
