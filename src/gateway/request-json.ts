@@ -37,9 +37,29 @@ interface Recovery {
 export async function requestJson(
   gateway: Gateway,
   request: GatewayRequest,
-  { maxLength, recover }: JsonLimits = {},
+  limits: JsonLimits = {},
 ): Promise<JsonReply> {
   const reply = await sendRequest(gateway, request)
+  try {
+    return await readJsonReply(gateway, request, reply, limits)
+  } catch (error) {
+    throw withRequestId(error, reply.requestId)
+  }
+}
+
+/** The same error with the id of the request, by which the gateway's operator finds it. */
+export function withRequestId(error: unknown, requestId: string | null): unknown {
+  return error instanceof ModelgateError && requestId !== null
+    ? error.amend({ requestId, ...error.facts })
+    : error
+}
+
+async function readJsonReply(
+  gateway: Gateway,
+  request: GatewayRequest,
+  reply: GatewayReply,
+  { maxLength, recover }: JsonLimits,
+): Promise<JsonReply> {
   let found: JsonText | undefined
   let beginning = ''
   let pending = 0

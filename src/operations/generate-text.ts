@@ -1,4 +1,4 @@
-import { ModelgateError, UsageError } from '../errors.ts'
+import { ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
@@ -114,13 +114,10 @@ export async function generateText(
     if (unsaved !== undefined) throw unsaved
     return undefined
   }
-  return settle(call, work, document, (error) => {
+  return settle(call, work, document, (error) =>
     // A failed write does not change that the answer was generated, and billed.
-    const known = hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error
-    return requestId === null || known instanceof UsageError
-      ? known
-      : known.amend({ requestId, ...known.facts })
-  })
+    hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error,
+  )
 }
 
 /** Whether a reply contains anything besides images. */

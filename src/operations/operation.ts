@@ -67,8 +67,17 @@ export async function settle<Document extends OutputDocument>(
     // A bug before a request was sent cost nothing. Other errors have that fact themselves.
     const known =
       error.exit === 'bug' ? error.amend({ billed: hasSent() ? 'maybe' : 'no', ...error.facts }) : error
-    return { kind: 'failed', error: await amend(known), document: document() }
+    const amended = await amend(known)
+    const partial = document()
+    // A problem of the input has nothing to do with a request.
+    const id = amended.exit === 'usage' || partial === undefined ? undefined : requestIdOf(partial)
+    return { kind: 'failed', error: amended.amend({ requestId: id, ...amended.facts }), document: partial }
   }
+}
+
+/** The id of the request that a document came from. */
+export function requestIdOf(document: OutputDocument): string | undefined {
+  return 'request_id' in document ? (document.request_id ?? undefined) : undefined
 }
 
 /** Appends entries to a list in a body. A value that is not a list is kept, for the contract check to report. */

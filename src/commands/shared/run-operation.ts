@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import { AlreadyReported, asModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/output.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
-import type { Call, Outcome } from '../../operations/operation.ts'
+import { requestIdOf, type Call, type Outcome } from '../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
@@ -115,14 +115,9 @@ export async function reportOutcome<Document extends OutputDocument>(
   } catch (error) {
     const billed = hasSent() ? 'yes' : 'no'
     const known = asModelgateError(error, debug === true)
-    const reported = known.amend({ billed, ...requestIdOf(document), ...known.facts })
+    const reported = known.amend({ billed, requestId: requestIdOf(document), ...known.facts })
     await output.error(reported, document)
     throw new AlreadyReported(reported)
   }
   if (failure !== undefined) throw new AlreadyReported(failure)
-}
-
-function requestIdOf(document: OutputDocument): { readonly requestId?: string } {
-  const id = 'request_id' in document ? document.request_id : null
-  return id === null ? {} : { requestId: id }
 }

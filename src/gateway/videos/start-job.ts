@@ -7,7 +7,7 @@ import type { JobKind } from '../../events/video.ts'
 import { jobReplyBeginningBytes } from '../../files/jobs/job-folder.ts'
 import { isObject } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
-import { requestJson, type JsonText } from '../request-json.ts'
+import { requestJson, withRequestId, type JsonText } from '../request-json.ts'
 import { readJob, type AskedJob } from './read-job.ts'
 
 /** The parameters of a request that starts a job. */
@@ -110,7 +110,11 @@ export async function requestJob(
     recover: isNew ? recover : undefined,
   })
   const value = isNew ? withWholeIds(reply.value, reply.text) : reply.value
-  return { ...readJob(value, asked, { ...reply, now: gateway.clock.now() }), isCut }
+  try {
+    return { ...readJob(value, asked, { ...reply, now: gateway.clock.now() }), isCut }
+  } catch (error) {
+    throw withRequestId(error, reply.requestId)
+  }
 }
 
 /** The job that a whole or cut reply names; undefined when it names none. */
