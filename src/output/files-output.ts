@@ -1,4 +1,4 @@
-import type { OutputEvent } from '../events/output.ts'
+import type { OutputDocument, OutputEvent } from '../events/output.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
@@ -59,17 +59,21 @@ export function createJobOutput({ screen, notices, show, clock, what }: JobOutpu
     raw() {},
     flush: () => screen.settle(),
     async end(document) {
-      if ('video' in document && what === 'id') print([document.id])
-      else if ('video' in document) report(document)
+      if (isJob(document) && what === 'id') print([document.id])
+      else if (isJob(document)) report(document)
       await screen.close()
     },
     async error(error, partial) {
       // Looking up a failed job is a success, so its state is printed.
-      if (partial !== undefined && 'video' in partial && what === 'report') report(partial)
+      if (partial !== undefined && isJob(partial) && what === 'report') report(partial)
       notices.error(error)
       await screen.closeAfterError()
     },
   }
+}
+
+function isJob(document: OutputDocument): document is VideoDocument {
+  return document.command.startsWith('video ') && document.command !== 'video list'
 }
 
 /** A name and a value on each line, for people and for scripts. Times are in Unix seconds. */

@@ -1,6 +1,7 @@
 import type { Sink } from '../context.ts'
 import { ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent, ErrorDocument } from '../events/output.ts'
+import type { TextDocument } from '../events/text.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { type Gate, sanitiseJson } from './gate.ts'
 import { type Notices, billedOf } from './notices.ts'
@@ -202,9 +203,13 @@ const openFields: ReadonlySet<string> = new Set(['response', 'video', 'operation
 
 /** The parts of a document whose shape is defined by the gateway. */
 function openParts(document: OutputDocument): unknown[] {
-  const calls = 'tool_calls' in document ? document.tool_calls : []
+  const calls = isText(document) ? document.tool_calls : []
   const fields = Object.entries(document).filter(([name]) => openFields.has(name))
   return [...fields.map(([, value]) => value), ...calls.map((call) => call.arguments)]
+}
+
+function isText(document: OutputDocument): document is TextDocument {
+  return document.command === 'generate' || document.command === 'respond'
 }
 
 /** The document without parts that cannot be printed: the report of an error must not fail itself. */
@@ -213,7 +218,7 @@ function withoutDeepParts(document: OutputDocument): object {
     openFields.has(name) && isTooDeep(value) ? [name, null] : [name, value],
   )
   const shown = Object.fromEntries(entries) as object
-  if (!('tool_calls' in document)) return shown
+  if (!isText(document)) return shown
   return { ...shown, tool_calls: document.tool_calls.filter((call) => !isTooDeep(call.arguments)) }
 }
 

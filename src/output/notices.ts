@@ -258,5 +258,13 @@ function billedNote(error: ModelgateError): string[] {
 
 /** The token counts of a document; null if none were reported, and for jobs, which have none. */
 function usageOf(document: OutputDocument | undefined): Usage | null {
-  return document !== undefined && 'usage' in document ? document.usage : null
+  switch (document?.command) {
+    case 'generate':
+    case 'respond':
+    case 'image create':
+    case 'image edit':
+      return document.usage
+    default:
+      return null
+  }
 }
