@@ -34,3 +34,9 @@ export function formatState({ state, status = null, progress = null }: KnownStat
   ]
   return details.length === 0 ? state : `${state} (${details.join(', ')})`
 }
+
+/** A time of a record, in UTC; the number itself if it is out of range. @param seconds since 1970 */
+export function isoTime(seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}

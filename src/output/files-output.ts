@@ -4,9 +4,8 @@ import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
-import { formatState } from '../events/video-state.ts'
+import { formatState, isoTime } from '../events/video-state.ts'
 import { sanitise } from './gate.ts'
-import { isoTime } from '../files/jobs/job-record.ts'
 import { roundedDuration } from './job-progress.ts'
 
 interface PathsOutputParts {

@@ -1,6 +1,6 @@
 import type { JobSummary } from '../events/video.ts'
-import { gatewayState, formatState } from '../events/video-state.ts'
-import { isExpired, isoTime } from '../files/jobs/job-record.ts'
+import { gatewayState, formatState, isoTime } from '../events/video-state.ts'
+import { isExpired } from '../files/jobs/job-record.ts'
 import { sanitise } from './gate.ts'
 import { roundedDuration } from './job-progress.ts'
 

@@ -146,12 +146,6 @@ export function summaryOf(record: JobRecord): JobSummary {
   }
 }
 
-/** A time of a record, in UTC; the number itself if it is out of range. @param seconds since 1970 */
-export function isoTime(seconds: number): string {
-  const date = new Date(seconds * 1000)
-  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
-}
-
 /** Whether the result of a job can no longer be fetched. @param now Unix seconds */
 export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: number): boolean {
   return expires_at !== null && expires_at <= now
