@@ -44,8 +44,7 @@ export const exitCodes = {
   contract: { code: 8, meaning: 'the reply breaks the contract or a size limit', advice: 'report it' },
   failed: {
     code: 9,
-    meaning:
-      'the generation failed: `failed`, `cancelled`, blocked or refused for its content (also by a 400 that says so), an error event, nothing generated',
+    meaning: 'the generation failed: `failed`, `cancelled`, blocked, an error event, nothing generated',
     advice: 'change the prompt',
   },
   io: {
@@ -61,7 +60,7 @@ export const exitCodes = {
   },
   partial: {
     code: 12,
-    meaning: 'some of several items failed, or fewer came than were asked for',
+    meaning: 'some of several items failed',
     advice: 'see the report',
   },
   schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: '' },

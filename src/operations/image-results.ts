@@ -149,7 +149,8 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
     results.listener.event({ type: 'image-save', index, file })
     const promised = /^image\/(.+)$/.exec(mediaTypeOfName(file.path) ?? '')?.[1]
     if (promised !== undefined && promised !== file.format) {
-      warn(results, `${file.path} holds a ${file.format} image, although its name says ${promised}.`)
+      const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
+      warn(results, `${file.path} contains ${content}, although its name says ${promised}.`)
     }
   }
 }

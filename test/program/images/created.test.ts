@@ -52,7 +52,7 @@ test('the bytes decide about the extension, unless the name says it', async () =
   const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A red kite'])
   expect([code, out]).toEqual([0, 'kept.png\n'])
   expect(workspace.info('kept.png')?.format).toBe('webp')
-  expect(err).toContain('warning: kept.png holds a webp image, although its name says png.\n')
+  expect(err).toContain('warning: kept.png contains a webp image, although its name says png.\n')
 })
 
 test.each([
