@@ -13,7 +13,7 @@ if (!newEnough) {
     `modelgate needs Node 22.22.2, 24.15.0 or 26 and newer; this is Node ${process.versions.node}. In a clone, npm scripts and npx use the right one.\n`,
   )
   process.exitCode = 2
-} else if (isVersionCall() && !isOutputDiscarded()) {
+} else if (isVersionCall() && !mayBeClosed()) {
   // Answered here: loading the program would take longer than the answer.
   const { readFileSync } = process.getBuiltinModule('node:fs')
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
@@ -36,10 +36,16 @@ function isVersionCall() {
   return process.argv.length === 3 && (process.argv[2] === '--version' || process.argv[2] === '-V')
 }
 
-/** Node replaces a closed standard output with /dev/null; the program itself can tell whether it was one. */
-function isOutputDiscarded() {
+/**
+ * Node replaces a closed standard output with /dev/null, open for reading and writing; so does a program that runs this
+ * one from Node and discards its output. The program itself can tell others apart, at the cost of loading it.
+ */
+function mayBeClosed() {
+  const { readFileSync, readlinkSync } = process.getBuiltinModule('node:fs')
   try {
-    return process.getBuiltinModule('node:fs').readlinkSync('/proc/self/fd/1') === '/dev/null'
+    if (readlinkSync('/proc/self/fd/1') !== '/dev/null') return false
+    if (!/^flags:\s*[0-7]*2$/m.test(readFileSync('/proc/self/fdinfo/1', 'latin1'))) return false
+    return !/\/node$/.test(readlinkSync(`/proc/${process.ppid}/exe`))
   } catch {
     return false
   }
