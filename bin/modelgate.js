@@ -45,7 +45,7 @@ function mayBeClosed() {
   try {
     if (readlinkSync('/proc/self/fd/1') !== '/dev/null') return false
     if (!/^flags:\s*[0-7]*2$/m.test(readFileSync('/proc/self/fdinfo/1', 'latin1'))) return false
-    return !/\/node$/.test(readlinkSync(`/proc/${process.ppid}/exe`))
+    return !readlinkSync(`/proc/${process.ppid}/exe`).endsWith('/node')
   } catch {
     return false
   }
