@@ -76,7 +76,7 @@ export const bundle: BuildOptions = {
         { name: 'start', test: /src\/(program|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/(build-request|run-operation|open-gateway|contract-flags|text-prompt|choose-model|dry-run)|output\/create-output|gateway\/(text-decoder|events\/message-reader|responses\/usage)|operations\/operation|events\/schema|files\/media-type)\.ts$/,
+          test: /src\/(commands\/shared\/(build-request|run-operation|contract-flags|text-prompt|choose-model|dry-run)|output\/create-output|gateway\/(text-decoder|events\/message-reader|responses\/usage)|operations\/operation|events\/schema|files\/media-type)\.ts$/,
           priority: 2,
         },
         {

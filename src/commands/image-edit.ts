@@ -17,7 +17,7 @@ import { collect } from './shared/common-options.ts'
 import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
-import { openGateway } from './shared/open-gateway.ts'
+import { openGateway } from './shared/run-operation.ts'
 import { allInputs } from '../problems.ts'
 import { readStandardInputBytes } from './shared/standard-input.ts'
 

@@ -13,9 +13,8 @@ import { createGate, type Gate } from '../output/gate.ts'
 import { jobTable } from '../output/job-table.ts'
 import { type CommonOptions, refuseOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { openGateway, readSettings } from './shared/open-gateway.ts'
+import { openGateway, readSettings, openOutput } from './shared/run-operation.ts'
 import { createProblemList } from '../problems.ts'
-import { openOutput } from './shared/run-operation.ts'
 import { addJobOptions } from './shared/video-command.ts'
 
 interface ListOptions extends CommonOptions {

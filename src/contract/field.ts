@@ -1,11 +1,13 @@
+import * as v from 'valibot'
 import type { FamilyId } from './families.ts'
+import { isObject } from '../json.ts'
 
 /**
  * The types of the specification's request tables, written as data. Commands derive flags, help and checks from them;
  * the sandbox validates requests with the same data.
  */
 
-export type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array'
+type JsonType = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'array'
 
 export interface Field {
   readonly type: JsonType | readonly JsonType[]
@@ -73,4 +75,184 @@ export function flagName(field: string): string {
     .replaceAll('_', '-')
     .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
     .replace(/^-/, '')
+}
+
+/** A violation of the contract by a request body. */
+export interface Violation {
+  /** Where, in the body's own names: `generationConfig.topP`, `tools.0.type`. */
+  readonly path: string
+  readonly kind: 'required' | 'value' | 'unknown' | 'exclusive' | 'requires' | 'family'
+  /** A clause that follows the field's name: "must be at most 2, not 3". */
+  readonly problem: string
+  /** The other field of an exclusive pair or a requirement. */
+  readonly other?: string
+}
+
+type Schema = v.GenericSchema<unknown>
+
+/**
+ * Checks a request body against an endpoint's table and yields all violations. Unknown names are violations at the top
+ * level but allowed inside objects, whose shapes the specification leaves open.
+ * @param family the model's family: its limits apply in addition to those for every model
+ */
+export function checkBody(
+  endpoint: Endpoint,
+  body: Readonly<Record<string, unknown>>,
+  family?: FamilyId,
+): Violation[] {
+  const violations: Violation[] = []
+  const narrower = family === undefined ? undefined : endpoint.families?.[family]
+  for (const [name, wide] of Object.entries(endpoint.fields)) {
+    const value = body[name]
+    const limits = narrower?.[name] ?? {}
+    if (limits === false) {
+      if (isGiven(body, name))
+        violations.push({ path: name, kind: 'family', problem: `is not for ${family}` })
+      continue
+    }
+    const field = { ...wide, ...limits }
+    if (value === undefined) {
+      if (field.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
+      continue
+    }
+    // A value that breaks two rules (0.5 for a whole number from 1) is reported once.
+    const result = v.safeParse(schemaOf(field), value, { abortPipeEarly: true })
+    for (const issue of result.issues ?? []) {
+      const inner = v.getDotPath(issue)
+      violations.push({
+        path: inner === null ? name : `${name}.${inner}`,
+        kind: issue.received === 'undefined' ? 'required' : 'value',
+        problem: issue.received === 'undefined' ? 'is required' : issue.message,
+      })
+    }
+  }
+  for (const name of Object.keys(body)) {
+    if (!Object.hasOwn(endpoint.fields, name) && body[name] !== undefined) {
+      violations.push({ path: name, kind: 'unknown', problem: 'is not a field of this request' })
+    }
+  }
+  return [...violations, ...brokenRules(endpoint, body)]
+}
+
+function brokenRules(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
+  const given = (name: string) => isGiven(body, name)
+  return endpoint.rules.flatMap((rule): Violation[] => {
+    if (rule.kind === 'exclusive') {
+      const [path, other] = rule.fields
+      return given(path) && given(other) ? [{ path, kind: 'exclusive', problem: rule.about, other }] : []
+    }
+    const { field, when, other, values, mayBeMissing } = rule
+    const applies = given(field) && (when === undefined || when.includes(body[field] as never))
+    const holds = given(other) ? values.includes(body[other] as never) : mayBeMissing === true
+    return applies && !holds ? [{ path: field, kind: 'requires', problem: rule.about, other }] : []
+  })
+}
+
+function isGiven(body: Readonly<Record<string, unknown>>, name: string): boolean {
+  return body[name] !== undefined && body[name] !== null
+}
+
+function schemaOf(field: Field): Schema {
+  const types = typeof field.type === 'string' ? [field.type] : field.type
+  const options = types.map((type) => typedSchema(type, field))
+  const schema: Schema = options.length === 1 ? options[0]! : v.lazy((value) => pick(types, options, value))
+  return field.nullable ? v.nullable(schema) : schema
+}
+
+/** Of several allowed types, the one that the value has (else the first), so that the message is about that one. */
+function pick(types: readonly JsonType[], options: readonly Schema[], value: unknown): Schema {
+  const type = Array.isArray(value) ? 'array' : typeof value
+  const index = types.indexOf(type as JsonType)
+  return index === -1
+    ? v.custom(() => false, wanted(types.map((t) => nouns[t]).join(' or ')))
+    : options[index]!
+}
+
+const nouns: Readonly<Record<JsonType, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+}
+
+const wanted = (noun: string) => (issue: v.BaseIssue<unknown>) =>
+  `must be ${noun}, not ${describeValue(issue.input)}`
+
+/** A short rendering of an invalid value; long text is cut, so that a prompt never fills an error message. */
+function describeValue(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 40 ? `${text.slice(0, 37)}…` : text
+}
+
+function typedSchema(type: JsonType, field: Field): Schema {
+  switch (type) {
+    case 'string':
+      return field.values === undefined
+        ? v.pipe(v.string(wanted(nouns.string)), lengthCheck(field, 'characters'))
+        : v.picklist(field.values, wanted(`one of ${field.values.join(', ')}`))
+    case 'integer':
+    case 'number':
+      return v.pipe(
+        v.number(wanted(nouns[type])),
+        v.check((value) => type === 'number' || Number.isSafeInteger(value), wanted(nouns[type])),
+        v.check((value) => inRange(value, field), wanted(rangeText(field))),
+      )
+    case 'boolean':
+      return v.boolean(wanted(nouns.boolean))
+    case 'array':
+      return v.pipe(
+        v.array(field.items === undefined ? v.unknown() : schemaOf(field.items), wanted(nouns.array)),
+        lengthCheck(field, 'entries'),
+      )
+    case 'object':
+      return objectSchema(field)
+  }
+}
+
+function objectSchema(field: Field): Schema {
+  const entries = Object.entries(field.fields ?? {}).map(([name, inner]) => {
+    const schema = schemaOf(inner)
+    return [name, inner.required ? schema : v.optional(schema)] as const
+  })
+  return v.pipe(v.custom<object>(isObject, wanted(nouns.object)), v.looseObject(Object.fromEntries(entries)))
+}
+
+function inRange(value: number, { min = -Infinity, max = Infinity }: Field): boolean {
+  return value >= min && value <= max
+}
+
+function rangeText({ min, max }: Field): string {
+  if (min === max) return `${min}`
+  if (min === undefined) return `at most ${max}`
+  return max === undefined ? `at least ${min}` : `from ${min} to ${max}`
+}
+
+/** Length in characters (code points, as the specification counts) or entries. */
+function lengthCheck<Value extends string | unknown[]>(
+  { minLength = 0, maxLength = Infinity }: Field,
+  unit: string,
+) {
+  return v.check<Value, (issue: v.CheckIssue<Value>) => string>(
+    (value) => {
+      // Cheap check first: counting the code points of a 100 MB prompt would be slow.
+      if (value.length <= maxLength) return value.length >= minLength
+      return lengthOf(value) <= maxLength
+    },
+    ({ input }) => {
+      const length = lengthOf(input)
+      return length < minLength
+        ? `must have at least ${minLength} ${unit}, not ${length}`
+        : `must have at most ${maxLength} ${unit}, not ${length}`
+    },
+  )
+}
+
+/** Counted without an array: the code points of a long prompt would fill the memory. */
+function lengthOf(value: string | readonly unknown[]): number {
+  if (typeof value !== 'string') return value.length
+  let length = 0
+  for (let at = 0; at < value.length; at += value.codePointAt(at)! > 0xffff ? 2 : 1) length++
+  return length
 }

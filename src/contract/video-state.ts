@@ -39,9 +39,10 @@ const words: Readonly<Record<VideoState, readonly string[]>> = {
   ],
 }
 
-const states = new Map(
-  Object.entries(words).flatMap(([state, list]) => list.map((word) => [word, state as VideoState] as const)),
-)
+const states = new Map<string, VideoState>()
+for (const [state, list] of Object.entries(words)) {
+  for (const word of list) states.set(word, state as VideoState)
+}
 
 /**
  * The state that a gateway's name means, in any letter case; undefined for an unknown name, which means a running job

@@ -1,3 +1,4 @@
+import type { JobSummary } from './video.ts'
 import { normaliseState } from '../contract/video-state.ts'
 import type { VideoState } from '../contract/videos.ts'
 
@@ -39,4 +40,9 @@ export function formatState({ state, status = null, progress = null }: KnownStat
 export function isoTime(seconds: number): string {
   const date = new Date(seconds * 1000)
   return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString().replace('.000Z', 'Z')
+}
+
+/** Whether the result of a job can no longer be fetched. @param now Unix seconds */
+export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: number): boolean {
+  return expires_at !== null && expires_at <= now
 }

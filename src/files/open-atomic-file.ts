@@ -6,8 +6,7 @@ import { ModelgateError, FileError } from '../errors.ts'
 import { digestWriter, openTemporary, type AtomicFile, type TemporaryOptions } from './atomic-file.ts'
 import { shownPath, systemCode, writeError } from './file-error.ts'
 import { cutBytes, numberedName } from './file-name.ts'
-import { makeFolder } from './folder.ts'
-import { findTarget } from './write-target.ts'
+import { makeFolder, findTarget } from './write-target.ts'
 
 export interface WriteOptions {
   /** Replace an existing file. */

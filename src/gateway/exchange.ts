@@ -277,3 +277,10 @@ function unsentBytes(socket: Socket | undefined): number | null {
   while (isObject(handle['_parent'])) handle = handle['_parent']
   return numberOf(handle['writeQueueSize'])
 }
+
+/** The request id in the headers, under any of the usual names. */
+export function requestIdOf(headers: ReplyHeaders): string | undefined {
+  const id =
+    headers['x-request-id'] ?? headers['request-id'] ?? headers['x-oneapi-request-id'] ?? headers['cf-ray']
+  return id === undefined ? undefined : id.replaceAll(/[^\x21-\x7e]/g, '').slice(0, 200) || undefined
+}

@@ -143,11 +143,6 @@ export function replyError(value: unknown): GenerationError {
   return new GenerationError(errorCode(code) ?? 'error_in_reply', text, { phase: 'stream' })
 }
 
-/** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */
-export function isErrorEvent(type: unknown): boolean {
-  return type === 'error' || type === 'upstream_error'
-}
-
 /** Relays write a failure as `data: plain text` (quirk 9). */
 export function plainFailure(text: string): GenerationError {
   return new GenerationError('stream_error', `The gateway aborted the reply: ${text.slice(0, 400)}`)

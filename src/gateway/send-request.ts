@@ -1,5 +1,5 @@
 import { ExchangeError, phaseOf } from './exchange-error.ts'
-import { type ExchangeRequest, type Reply, exchange, type RequestBody } from './exchange.ts'
+import { requestIdOf, type ExchangeRequest, type Reply, exchange, type RequestBody } from './exchange.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { ContractError, FileError, Interrupted, ModelgateError } from '../errors.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from './retry.ts'
 import { endpointUrl, maxRedirects, sameOriginTarget } from './url.ts'
 import { checkUsage } from './reply-errors.ts'
-import { requestIdOf, statusError } from './status-error.ts'
+import { statusError } from './status-error.ts'
 import { readErrorText } from './reply-body.ts'
 import { startTotalLimit } from './time-limits.ts'
 

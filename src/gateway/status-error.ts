@@ -1,6 +1,6 @@
 import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '../errors.ts'
 import { checkUsage, errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
-import type { ReplyHeaders } from './exchange.ts'
+import { requestIdOf, type ReplyHeaders } from './exchange.ts'
 import { failedStatus, refusedStatus, type RequestKind } from './retry.ts'
 
 const badKeyWords = new Set([
@@ -116,13 +116,6 @@ function unexpectedStatus(status: number, headers: ReplyHeaders): ContractError 
 function originOf(location: string | undefined): string {
   if (location === undefined) return 'nowhere'
   return URL.canParse(location) ? new URL(location).origin : 'the same host'
-}
-
-/** The request id in the headers, under any of the usual names. */
-export function requestIdOf(headers: ReplyHeaders): string | undefined {
-  const id =
-    headers['x-request-id'] ?? headers['request-id'] ?? headers['x-oneapi-request-id'] ?? headers['cf-ray']
-  return id === undefined ? undefined : id.replaceAll(/[^\x21-\x7e]/g, '').slice(0, 200) || undefined
 }
 
 /** How long the gateway asks to wait, in seconds; undefined when it does not say, or nothing sensible. */

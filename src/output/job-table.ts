@@ -1,6 +1,5 @@
 import type { JobSummary } from '../events/video.ts'
-import { gatewayState, formatState, isoTime } from '../events/video-state.ts'
-import { isExpired } from '../files/jobs/job-record.ts'
+import { isExpired, gatewayState, formatState, isoTime } from '../events/video-state.ts'
 import { sanitise } from './gate.ts'
 import { roundedDuration } from './job-progress.ts'
 

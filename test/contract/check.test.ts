@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkBody } from '../../src/contract/check.ts'
-import type { Endpoint, Field } from '../../src/contract/field.ts'
+import { checkBody, type Endpoint, type Field } from '../../src/contract/field.ts'
 import { generateContentEndpoint } from '../../src/contract/generate-content.ts'
 import { responsesEndpoint } from '../../src/contract/responses.ts'
 

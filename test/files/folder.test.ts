@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { makeFolder } from '../../src/files/folder.ts'
+import { makeFolder } from '../../src/files/write-target.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test('a folder is made with those above it, for the user alone', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RequestKind } from '../../src/gateway/retry.ts'
-import { requestIdOf, statusError } from '../../src/gateway/status-error.ts'
+import { statusError } from '../../src/gateway/status-error.ts'
+import { requestIdOf } from '../../src/gateway/exchange.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const error = (status: number, body: unknown = '', headers = {}, kind: RequestKind = 'text') =>

@@ -124,7 +124,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'redact-base64url',
-    file: 'src/output/redact.ts',
+    file: 'src/output/gate.ts',
     before: `, bytes.toString('base64url').slice(start, end)]`,
     after: `]`,
     tests: ['test/output/redact.test.ts', 'test/output/redact-hostile.test.ts'],

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {
   createJsonRedactor,
@@ -7,7 +7,7 @@ import {
   createPieceRedactor,
   createRedactor,
   createStreamRedactor,
-} from '../../src/output/redact.ts'
+} from '../../src/output/gate.ts'
 
 const key = 'sk-Test/+canary=0123456789?ABCDEFGHIJ'
 const longest = randomBytes(49_152).toString('base64url')

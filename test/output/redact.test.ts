@@ -1,9 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
-import { createGate } from '../../src/output/gate.ts'
+import { createGate, createJsonRedactor, createRedactor } from '../../src/output/gate.ts'
 import { createOutput } from '../../src/output/create-output.ts'
-import { createJsonRedactor, createRedactor } from '../../src/output/redact.ts'
 import { sampleDocument, sampleEvents } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
 

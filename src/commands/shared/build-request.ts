@@ -1,8 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { checkBody, type Violation } from '../../contract/check.ts'
+import { checkBody, type Violation, type Endpoint } from '../../contract/field.ts'
 import { familyOf, type FamilyId } from '../../contract/families.ts'
-import type { Endpoint } from '../../contract/field.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { UsageError } from '../../errors.ts'
 import type { Body } from '../../operations/operation.ts'
@@ -13,7 +12,7 @@ import {
   type ContractFlag,
   refuseConflicts,
 } from './contract-flags.ts'
-import { configuredBaseUrl, readSettings } from './open-gateway.ts'
+import { configuredBaseUrl, readSettings } from './run-operation.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
 import { applySets, isSet, startBody } from './request-body.ts'
 import { checkBeforeAsking, checkTextPrompt, readTextPrompt, askText, canAsk } from './text-prompt.ts'

@@ -3,9 +3,8 @@ import type { Context } from '../../context.ts'
 import { flagName, type Field, type Fields } from '../../contract/field.ts'
 import { collect, suggestWords } from './common-options.ts'
 import type { ProblemList } from '../../problems.ts'
-import { setField } from './request-body.ts'
+import { setField, readFlagValue, jsonOf, parseJsonFlag, parseTextFlag } from './request-body.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import { readFlagValue, jsonOf, parseJsonFlag, parseTextFlag } from './flag-value.ts'
 
 /** A flag that sets one field of the request body. */
 export interface ContractFlag {

@@ -1,19 +1,190 @@
-import { rescueFolder } from '../../config/paths.ts'
-import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { AlreadyReported, asModelgateError } from '../../errors.ts'
-import type { OutputDocument } from '../../events/output.ts'
+import { ModelgateError, UsageError, AlreadyReported, asModelgateError } from '../../errors.ts'
+import { defaultSeconds } from '../../limits.ts'
+import { sandboxFolder, rescueFolder } from '../../config/paths.ts'
+import { resolveSettings, type Settings } from '../../config/settings.ts'
+import { shownPath } from '../../files/file-error.ts'
+import { describeInputFile, readInputFile } from '../../files/input-file.ts'
+import type { Proxies } from '../../gateway/connection.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
+import { createGate, type Gate } from '../../output/gate.ts'
+import type { Output } from '../../output/output.ts'
+import { claimStandardInput, isStandardInputClaimed } from './standard-input.ts'
+import { isDryRun, type CommonOptions } from './common-options.ts'
+import type { OutputDocument } from '../../events/output.ts'
 import { requestIdOf, type Call, type Outcome } from '../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../output/create-output.ts'
-import type { Gate } from '../../output/gate.ts'
-import type { Output } from '../../output/output.ts'
-import { isDryRun, type CommonOptions } from './common-options.ts'
 import { printRequest, type PrintableContent } from './dry-run.ts'
-import { openGateway } from './open-gateway.ts'
+
+/** The gateway for a command's requests, and what must be closed afterwards. */
+interface OpenGateway {
+  readonly gateway: Gateway
+  /** Redacts all output except results; it knows the key. */
+  readonly gate: Gate
+  /** Whether a request that may cost money has been sent. */
+  hasSent(): boolean
+  close(): Promise<void>
+}
+
+/** The sandbox accepts any key; this one is recognizable wherever it appears. */
+const sandboxKey = 'sandbox-key'
+
+/** All settings of a call, from flags, environment, files and defaults. */
+export async function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
+  const settings = await resolveSettings(context, options)
+  // A key on standard input must never become part of a prompt.
+  const { apiKeyFile, caFile } = settings
+  for (const { value, source } of [apiKeyFile, caFile]) {
+    const isInput = value !== undefined && /^\/(?:dev\/stdin|(?:dev|proc\/self)\/fd\/0)$/.test(value)
+    if (isInput && !isStandardInputClaimed(context)) claimStandardInput(context, source)
+  }
+  return settings
+}
+
+/**
+ * Connects to the gateway, or starts the sandbox (`--sandbox`).
+ * @param streamed whether a streamed reply is expected
+ * @param currentOutput where retries are reported, once there is one
+ * @param gate the command's own, if it was created earlier; the key is added to it
+ * @throws UsageError without a base URL; ModelgateError (exit 3) without a key
+ */
+export async function openGateway(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  streamed: boolean,
+  currentOutput: () => Output | undefined,
+  gate: Gate = createGate(context),
+): Promise<OpenGateway> {
+  const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
+  const proxies = options.sandbox ? undefined : proxiesFrom(context.env)
+  const ca =
+    settings.caFile.value === undefined ? undefined : await readCertificates(context, settings.caFile.value)
+  if (!options.sandbox) await readExtraCertificates(context)
+  // Last: once the sandbox runs, nothing may fail before it can be closed.
+  const destination = options.sandbox
+    ? await sandboxDestination(context)
+    : await configuredDestination(options, settings)
+  if (!isDryRun(options)) gate.hide(destination.key)
+  let hasSent = false
+  const gateway: Gateway = {
+    baseUrl: destination.baseUrl,
+    key: destination.key,
+    clock: context.clock,
+    signal: context.signal,
+    policy: {
+      mode: settings.retry.value,
+      maxRetries: settings.maxRetries.value,
+      idempotencyHonoured: settings.idempotencyHonoured.value,
+    },
+    limits: {
+      connect: milliseconds(settings.connectTimeout.value),
+      firstByte: milliseconds(
+        settings.firstByteTimeout.value ??
+          (streamed ? defaultSeconds.firstByte.streamed : defaultSeconds.firstByte.whole),
+      ),
+      idle: milliseconds(settings.idleTimeout.value),
+      progress: milliseconds(settings.progressTimeout.value),
+      total: milliseconds(settings.timeout.value),
+    },
+    onSend: () => void (hasSent = true),
+    onRetry: (retry) => currentOutput()?.event({ type: 'retry-wait', ...retry }),
+    ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
+    ...(proxies === undefined ? {} : { proxies }),
+    ...(ca === undefined ? {} : { ca }),
+  }
+  return { gateway, gate, hasSent: () => hasSent, close: destination.close }
+}
+
+/** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
+const traceLimit = 5_000
+
+/** A trace quotes the gateway, which may echo the key or send control characters. */
+function createTraceSink(context: Context, gate: Gate): (line: string) => void {
+  return (line) => context.stderr.write(`${gate.line(line, traceLimit)}\n`)
+}
+
+interface Destination {
+  readonly baseUrl: URL
+  readonly key: string
+  close(): Promise<void>
+}
+
+async function sandboxDestination(context: Context): Promise<Destination> {
+  const { startSandbox } = await import('../../sandbox/start-sandbox.ts')
+  const sandbox = await startSandbox({
+    clock: context.clock,
+    latency: 'natural',
+    folder: sandboxFolder(context),
+  })
+  return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
+}
+
+async function configuredDestination(options: CommonOptions, settings: Settings): Promise<Destination> {
+  const baseUrl = configuredBaseUrl(settings)
+  const key = isDryRun(options) ? 'key' : (await settings.apiKey()).value
+  return { baseUrl, key, close: async () => {} }
+}
+
+/** The address of the gateway. @throws UsageError without one */
+export function configuredBaseUrl({ baseUrl }: Settings): URL {
+  if (baseUrl.value !== undefined) return baseUrl.value
+  throw new UsageError('No gateway is configured.', {
+    code: 'base_url_missing',
+    phase: 'config',
+    hint: 'Set MODELGATE_BASE_URL or --base-url, or try --sandbox, which needs neither gateway nor key.',
+  })
+}
+
+/** Reads the proxy variables of an environment; undefined when none is set. Lower case wins, as in curl. */
+export function proxiesFrom(env: Context['env']): Proxies | undefined {
+  const read = (name: string) => env[name.toLowerCase()] || env[name] || undefined
+  const http = withScheme(read('HTTP_PROXY') ?? read('ALL_PROXY'))
+  const https = withScheme(read('HTTPS_PROXY') ?? read('ALL_PROXY'))
+  if (http === undefined && https === undefined) return undefined
+  return { http, https: https ?? http, except: read('NO_PROXY') ?? '' }
+}
+
+function withScheme(proxy: string | undefined): string | undefined {
+  return proxy === undefined || proxy.includes('://') ? proxy : `http://${proxy}`
+}
+
+/** Larger than any real bundle of certificate authorities. */
+const maxCaBytes = 4_194_304
+
+async function readCertificates(context: Context, path: string): Promise<string> {
+  const bytes = await readInputFile(context, path, { maxBytes: maxCaBytes })
+  const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
+  if (bytes instanceof ModelgateError) {
+    const message = `The certificate authority file: ${bytes.message}`
+    throw bytes.amend({ code: 'ca_unreadable', message, ...facts })
+  }
+  const text = bytes.toString('utf8')
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  const message = `The certificate authority file: ${shownPath(path)} holds no certificate in PEM form.`
+  throw new UsageError(message, { ...facts, code: 'ca_unreadable' })
+}
+
+/**
+ * Node reads the file of NODE_EXTRA_CA_CERTS itself at the first TLS connection: synchronously, so a pipe could hang
+ * it and block signals. Therefore pipes are read here, and devices are refused.
+ */
+async function readExtraCertificates(context: Context): Promise<void> {
+  const path = context.env['NODE_EXTRA_CA_CERTS']
+  if (!path) return
+  const file = await describeInputFile(context, path, { maxBytes: maxCaBytes })
+  if (file instanceof ModelgateError) {
+    // Node itself warns about a file that it cannot read, and continues without it.
+    if (!['not_a_file', 'file_too_large', 'pipe_silent'].includes(file.code)) return
+    throw new UsageError(`NODE_EXTRA_CA_CERTS: ${file.message}`, { code: 'ca_unreadable', phase: 'config' })
+  }
+  if (file.content === undefined) return
+  const { rootCertificates, setDefaultCACertificates } = await import('node:tls')
+  setDefaultCACertificates([...rootCertificates, file.content.toString('utf8')])
+}
 
 /** What a command runs, and how its output is rendered. */
-export interface CommandRun<Document extends OutputDocument> {
+interface CommandRun<Document extends OutputDocument> {
   /** Whether the reply is expected as a stream. */
   readonly streamed: boolean
   /** The request as `--dry-run` shows it. */

@@ -8,9 +8,8 @@ import { attachBytes, readAttachment, type Attachment } from '../../operations/a
 import { generateText, textGatewayRequest, type TextRequest } from '../../operations/generate-text.ts'
 import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
-import { ofFlag, parseJsonFileFlag } from './flag-value.ts'
+import { ofFlag, parseJsonFileFlag, setField } from './request-body.ts'
 import { allInputs } from '../../problems.ts'
-import { setField } from './request-body.ts'
 import { runOperation } from './run-operation.ts'
 import { readStandardInputBytes } from './standard-input.ts'
 

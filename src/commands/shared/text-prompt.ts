@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { UsageError, Interrupted } from '../../errors.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
 import { readPrompt } from './standard-input.ts'
-import { parseTextFlag } from './flag-value.ts'
+import { parseTextFlag } from './request-body.ts'
 
 /** What the prompt is for. */
 interface PromptUse {

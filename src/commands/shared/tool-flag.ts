@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { isObject } from '../../json.ts'
-import { parseJsonFlag } from './flag-value.ts'
+import { parseJsonFlag } from './request-body.ts'
 
 /** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */
 const contentTools: Readonly<Record<string, string>> = {

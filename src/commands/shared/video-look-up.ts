@@ -11,9 +11,8 @@ import { findSavedVideos, reportSavedVideos } from '../../operations/save-videos
 import { planVideos, videoCount } from '../../operations/video-request.ts'
 import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
-import { readSettings } from './open-gateway.ts'
+import { readSettings, listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
 import { throwProblems } from '../../problems.ts'
-import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
 import {
   findNamedJob,
   refuseCombinations,

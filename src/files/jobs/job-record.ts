@@ -146,11 +146,6 @@ export function summaryOf(record: JobRecord): JobSummary {
   }
 }
 
-/** Whether the result of a job can no longer be fetched. @param now Unix seconds */
-export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: number): boolean {
-  return expires_at !== null && expires_at <= now
-}
-
 function rank({ state }: JobRecord): number {
   if (state === 'unknown') return 0
   return hasEnded(state) ? 2 : 1

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { readError, shownPath, systemCode, writeError } from '../file-error.ts'
-import { makeFolder } from '../folder.ts'
+import { makeFolder } from '../write-target.ts'
 import {
   createReplyLog,
   readJobFolder,

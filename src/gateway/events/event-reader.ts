@@ -1,15 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject } from '../../json.ts'
-import {
-  maxEventLines,
-  isErrorEvent,
-  truncated,
-  malformed,
-  plainFailure,
-  tooLarge,
-  tooManyLines,
-} from '../reply-errors.ts'
+import { maxEventLines, truncated, malformed, plainFailure, tooLarge, tooManyLines } from '../reply-errors.ts'
 import {
   parseMessage,
   type FastPath,
@@ -282,4 +274,9 @@ function endOfLastLine(text: string): number {
   const lineFeed = text.lastIndexOf('\n')
   const carriageReturn = text.indexOf('\r', lineFeed + 1) === -1 ? -1 : text.lastIndexOf('\r')
   return Math.max(lineFeed, carriageReturn) + 1
+}
+
+/** Whether an event of this type reports a failure (wire notes, section 2, and quirk 17). */
+export function isErrorEvent(type: unknown): boolean {
+  return type === 'error' || type === 'upstream_error'
 }

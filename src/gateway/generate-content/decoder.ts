@@ -2,7 +2,8 @@ import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/
 import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
 import { positionOf } from '../events/json-reader.ts'
-import { isErrorEvent, replyError } from '../reply-errors.ts'
+import { replyError } from '../reply-errors.ts'
+import { isErrorEvent } from '../events/event-reader.ts'
 import {
   finishError,
   notUnderstood,

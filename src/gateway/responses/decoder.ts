@@ -1,7 +1,8 @@
 import type { ModelgateError } from '../../errors.ts'
 import type { TextResult, FinishReason } from '../../events/text.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
-import { isErrorEvent, replyError } from '../reply-errors.ts'
+import { replyError } from '../reply-errors.ts'
+import { isErrorEvent } from '../events/event-reader.ts'
 import {
   finishError,
   notUnderstood,

@@ -1,6 +1,5 @@
-import type { Endpoint } from '../../contract/field.ts'
+import { type Endpoint, checkBody, type Violation } from '../../contract/field.ts'
 import type { FamilyId } from '../../contract/families.ts'
-import { checkBody, type Violation } from '../../contract/check.ts'
 import type { JsonObject } from '../json-value.ts'
 import { googleReply, jsonReply, type Reply } from './reply.ts'
 

@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import type { Clock } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { jobSchema, sourceVideo, sourceVideoId, type VideoJob } from './video-job.ts'
@@ -5,8 +6,7 @@ import { deletableAt } from './job-state.ts'
 import { randomBytes } from 'node:crypto'
 import { readFile, readdir, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import * as v from 'valibot'
-import { makeFolder } from '../../files/folder.ts'
+import { makeFolder } from '../../files/write-target.ts'
 
 /** Maximum number of jobs in memory. */
 const keptJobs = 1000
