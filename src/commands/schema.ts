@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
-import type { OutputSchemaName } from '../events/output.ts'
+import type { OutputSchemaName } from '../events/documents.ts'
 
 /** The names of the schemas; a test compares them with the schemas themselves, which are loaded only on demand. */
 export const schemaNames = [
@@ -26,7 +26,7 @@ export function registerSchema(command: Command, context: Context): void {
 
 /** @throws what `Sink.drain` throws */
 async function printSchema({ stdout }: Context, name: OutputSchemaName): Promise<void> {
-  const { outputSchemas } = await import('../events/output.ts')
+  const { outputSchemas } = await import('../events/documents.ts')
   stdout.write(`${JSON.stringify(outputSchemas[name], undefined, 2)}\n`)
   await stdout.drain()
 }

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { formatState, isoTime } from '../events/video-state.ts'
+import { formatState, isoTime } from '../events/format-job.ts'
 import type { VideoState } from '../contract/videos.ts'
 import { Interrupted, ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'

@@ -1,6 +1,6 @@
 import type { StreamContext } from '../files/stream-media.ts'
 import { asModelgateError, type ModelgateError } from '../errors.ts'
-import type { OutputDocument, OutputEvent } from '../events/output.ts'
+import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 
 /** A request body in the contract's own names. */

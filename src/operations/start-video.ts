@@ -1,4 +1,4 @@
-import { formatState } from '../events/video-state.ts'
+import { formatState } from '../events/format-job.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'

@@ -1,10 +1,10 @@
-import type { OutputDocument, OutputEvent } from '../events/output.ts'
+import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
-import { formatState, isoTime } from '../events/video-state.ts'
+import { formatState, isoTime } from '../events/format-job.ts'
 import { sanitise } from './gate.ts'
 import { roundedDuration } from './job-progress.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../context.ts'
 import { videoStateOf } from '../contract/video-state.ts'
-import { formatState } from '../events/video-state.ts'
+import { formatState } from '../events/format-job.ts'
 import type { LiveLine, Screen, Styles } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
 import type { VideoState } from '../contract/videos.ts'

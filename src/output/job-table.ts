@@ -1,5 +1,5 @@
 import type { JobSummary } from '../events/video.ts'
-import { isExpired, gatewayState, formatState, isoTime } from '../events/video-state.ts'
+import { isExpired, gatewayState, formatState, isoTime } from '../events/format-job.ts'
 import { sanitise } from './gate.ts'
 import { roundedDuration } from './job-progress.ts'
 

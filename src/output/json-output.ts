@@ -1,6 +1,6 @@
 import type { Sink } from '../context.ts'
 import { ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
-import type { OutputDocument, OutputEvent, ErrorDocument } from '../events/output.ts'
+import type { OutputDocument, OutputEvent, ErrorDocument } from '../events/documents.ts'
 import type { TextDocument } from '../events/text.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { type Gate, sanitiseJson } from './gate.ts'

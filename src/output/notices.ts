@@ -1,7 +1,7 @@
 import { createGrowingText } from '../growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
 import type { Usage } from '../events/text.ts'
-import type { OutputEvent, OutputDocument } from '../events/output.ts'
+import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { ProgressEvent } from './job-progress.ts'

@@ -1,5 +1,5 @@
 import type { ModelgateError } from '../errors.ts'
-import type { OutputDocument, OutputEvent } from '../events/output.ts'
+import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 
 export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
 

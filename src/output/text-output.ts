@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
-import type { OutputEvent, OutputDocument } from '../events/output.ts'
+import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'

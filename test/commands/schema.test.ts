@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { registerSchema, schemaNames } from '../../src/commands/schema.ts'
-import { outputSchemas, type OutputSchemaName } from '../../src/events/output.ts'
+import { outputSchemas, type OutputSchemaName } from '../../src/events/documents.ts'
 import { OutputClosed } from '../../src/errors.ts'
 import { testContext } from '../support/test-context.ts'
 import { runMain } from '../support/run-main.ts'

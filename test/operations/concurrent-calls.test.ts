@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { OutputEvent } from '../../src/events/output.ts'
+import type { OutputEvent } from '../../src/events/documents.ts'
 import { generateText } from '../../src/operations/generate-text.ts'
 import { imageRequest } from '../../src/operations/image-request.ts'
 import { makeImages } from '../../src/operations/make-images.ts'

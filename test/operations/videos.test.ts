@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { OutputEvent } from '../../src/events/output.ts'
+import type { OutputEvent } from '../../src/events/documents.ts'
 import type { StoredJob } from '../../src/files/jobs/job-store.ts'
 import { findJob, openJobs } from '../../src/operations/jobs.ts'
 import { lookUpVideo } from '../../src/operations/look-up-video.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { OutputClosed } from '../../src/errors.ts'
-import type { OutputEvent } from '../../src/events/output.ts'
+import type { OutputEvent } from '../../src/events/documents.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
 import { sampleEvents } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'

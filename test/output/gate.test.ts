@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { GenerationError, type ErrorFacts } from '../../src/errors.ts'
-import type { OutputEvent } from '../../src/events/output.ts'
+import type { OutputEvent } from '../../src/events/documents.ts'
 import { createGate } from '../../src/output/gate.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import { sampleEvents } from '../support/output-samples.ts'

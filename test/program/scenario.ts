@@ -1,4 +1,4 @@
-import type { ErrorDocument } from '../../src/events/output.ts'
+import type { ErrorDocument } from '../../src/events/documents.ts'
 import type { LocalServer } from '../support/local-server.ts'
 import type { ServerReply } from '../support/server-replies.ts'
 import type { RunningProgram } from './start-program.ts'

@@ -1,6 +1,6 @@
 import type { JobListDocument, JobSummary, VideoDocument } from '../../src/events/video.ts'
 import type { TextDocument } from '../../src/events/text.ts'
-import type { OutputEvent } from '../../src/events/output.ts'
+import type { OutputEvent } from '../../src/events/documents.ts'
 
 const sampleJob: JobSummary = {
   id: null,

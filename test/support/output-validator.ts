@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { OutputSchemaName } from '../../src/events/output.ts'
+import type { OutputSchemaName } from '../../src/events/documents.ts'
 import { runMain } from './run-main.ts'
 
 const validators = new Map<OutputSchemaName, Promise<ValidateFunction>>()

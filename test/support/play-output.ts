@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { systemContext } from '../../src/context.ts'
-import type { OutputEvent } from '../../src/events/output.ts'
+import type { OutputEvent } from '../../src/events/documents.ts'
 import { GenerationError, type ModelgateError } from '../../src/errors.ts'
 import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
 import { sampleDocument, sampleVideoDocument } from './output-samples.ts'

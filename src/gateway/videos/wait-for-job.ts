@@ -1,5 +1,5 @@
 import { hasEnded } from '../../contract/video-state.ts'
-import { formatState } from '../../events/video-state.ts'
+import { formatState } from '../../events/format-job.ts'
 import { pollSeconds } from '../../limits.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'

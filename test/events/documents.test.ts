@@ -6,7 +6,7 @@ import {
   type OutputSchemaName,
   type OutputDocument,
   type OutputEvent,
-} from '../../src/events/output.ts'
+} from '../../src/events/documents.ts'
 import { GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import {

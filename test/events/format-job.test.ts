@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { VideoState } from '../../src/contract/videos.ts'
-import { gatewayState, formatState } from '../../src/events/video-state.ts'
+import { gatewayState, formatState } from '../../src/events/format-job.ts'
 
 test.each<[VideoState | 'unknown', string | null, string]>([
   ['in_progress', null, 'in_progress'],
