@@ -101,7 +101,7 @@ const unreachableCodes = new Set([
 
 /**
  * Classifies a failure by the error codes in its chain of causes, never by message texts alone. The codes are those that
- * Node and undici were observed to give (fault A1 to B9).
+ * Node and undici were observed to give, such as for a host that does not exist (fault A1).
  */
 export function classifyFault(stage: Stage, url: URL, error: unknown): ExchangeError {
   const { host } = url
