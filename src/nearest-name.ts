@@ -1,7 +1,9 @@
-/** The known name that a mistyped one most likely means, or undefined when none is close. */
+/** The known name that a mistyped or shortened one most likely means, or undefined when none is close. */
 export function nearestName(typed: string, known: readonly string[]): string | undefined {
   if (typed.length > 40) return undefined
   const plain = typed.toLowerCase().replaceAll('-', '_')
+  const started = plain.length < 2 ? [] : known.filter((name) => name.startsWith(plain))
+  if (started.length === 1) return started[0]
   let best: string | undefined
   let minDistance = Math.max(1, Math.floor(plain.length * 0.4)) + 1
   for (const name of known) {

@@ -1,6 +1,5 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
-import { UsageError } from './errors.ts'
 import { addCommonOptions, refuseCommonOptions } from './commands/shared/common-options.ts'
 import { addExamples, type Example, helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/help.ts'
@@ -135,39 +134,14 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return
-    // A group of commands was called without a subcommand.
-    if (error.code === 'commander.help') return calledCommand(program, argv).outputHelp()
-    throw new UsageError(plainMessage(error), {
-      code: error.code.replace('commander.', '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      hint: `See ${pathOf(calledCommand(program, argv))} --help.`,
-    })
+    const { calledCommand, parserError } = await import('./commands/shared/parser-error.ts')
+    if (error.code !== 'commander.help') throw parserError(error, program, argv)
+    // The program or a group of commands was called without a command.
+    const group = calledCommand(program, argv)
+    if (group !== program) return group.outputHelp()
+    const { overview } = await import('./commands/help.ts')
+    context.stdout.write(overview(program, context.stdout.columns))
   }
-}
-
-/** Rewords an error of the parser in the style of the program's own errors. */
-function plainMessage({ message }: CommanderError): string {
-  return message
-    .replace(/^error: /, '')
-    .replace('\n', ' ')
-    .replace(
-      /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/,
-      (_, given: string, name: string, choices: string) =>
-        `The ${name} must be one of ${choices}, not ${JSON.stringify(given)}.`,
-    )
-}
-
-/** The innermost command that the arguments name: the program, a command, or a subcommand. */
-function calledCommand(program: Command, argv: readonly string[]): Command {
-  let command = program
-  for (const word of argv) {
-    command = command.commands.find((child) => child.name() === word) ?? command
-  }
-  return command
-}
-
-/** The words that call a command. */
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }
 
 /** The command tree. */

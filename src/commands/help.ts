@@ -9,6 +9,28 @@ import { formatExamples, type Example, formatRows, wrap } from './shared/help-la
 /** Loads a command and all commands below it, for commands that describe others. */
 export type LoadCommand = (command: Command) => Promise<void>
 
+const firstSteps: readonly (readonly [string, string])[] = [
+  ['modelgate generate --sandbox "hello"', 'try it: no gateway, no key, no cost'],
+  ['export MODELGATE_BASE_URL=https://HOST', 'your gateway'],
+  ['export MODELGATE_API_KEY=KEY', 'and your key for it'],
+  ['modelgate generate -m MODEL "hello"', 'words as they arrive'],
+]
+
+/** `modelgate` alone: one screen with what it is, its commands and what to do first. */
+export function overview(program: Command, columns: number): string {
+  const commands = program.commands.map((command) => [command.name(), command.description()] as const)
+  return `${wrap(program.description(), columns)}
+
+First steps:
+${formatRows(firstSteps, columns)}
+
+Commands:
+${formatRows(commands, columns)}
+
+${wrap('More: modelgate --help, modelgate help environment, modelgate help exit-codes', columns)}
+`
+}
+
 /** Help that belongs to no command. */
 const topics: Readonly<Record<string, (columns: number) => string>> = {
   'exit-codes': exitCodesTopic,

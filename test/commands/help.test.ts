@@ -49,6 +49,17 @@ test.each(calls.flatMap((argv) => widths.map((columns) => [argv.join(' '), colum
   },
 )
 
+test('alone, modelgate prints one screen: what it is, what to do first, its commands', async () => {
+  const { code, out, err } = await runMain([], { columns: 80 })
+  expect([code, err]).toEqual([0, ''])
+  const lines = out.split('\n')
+  expect(lines.length).toBeLessThanOrEqual(25)
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
+  expect(out).toContain('modelgate generate --sandbox "hello"')
+  expect(out).toContain('MODELGATE_BASE_URL')
+  for (const { name } of commandEntries) expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'))
+})
+
 test.each([['--help'], ['generate', '--help'], ['respond', '--help']])(
   '%s %s begins with examples',
   async (...argv) => {
@@ -64,10 +75,8 @@ test.each([
   expect(out.replaceAll(/\s+/g, ' ')).toContain(about)
 })
 
-test('no words at all is a question for help', async () => {
-  const [nothing, asked] = await Promise.all([runMain([]), runMain(['--help'])])
-  expect(nothing).toEqual(asked)
-  expect(asked).toEqual(await runMain(['help']))
+test('modelgate help is modelgate --help', async () => {
+  expect(await runMain(['help'])).toEqual(await runMain(['--help']))
 })
 
 test('help COMMAND is the same as COMMAND --help', async () => {
@@ -94,7 +103,7 @@ test.each([
 })
 
 test.each([
-  [[], 'modelgate [options] [command]'],
+  [['help'], 'modelgate [options] [command]'],
   [['video'], 'modelgate video [options] [command]'],
   [['image'], 'modelgate image [options] [command]'],
   [['video', 'help', 'wait'], 'modelgate video wait [options] [id]'],

@@ -35,11 +35,6 @@ test.each<[string, readonly string[], RegExp]>([
     ['respond', '--nostdin', 'hi'],
     /unknown option '--nostdin' \(Did you mean --no-stdin\?\)/,
   ],
-  [
-    'an unknown command',
-    ['genrate', 'hi'],
-    /unknown command 'genrate' \(Did you mean generate\?\)\n {2}hint: See modelgate --help\./,
-  ],
   ['a value that is missing', ['generate', 'hi', '-m'], /'-m, --model <id>' argument missing/],
 ])('%s: exit 2, nothing sent, nothing on standard output', async (_, argv, message) => {
   const server = await localServer([])

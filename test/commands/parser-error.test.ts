@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { runMain } from '../support/run-main.ts'
+
+test.each([
+  [['genrate', 'hi'], "unknown command 'genrate' (Did you mean generate?)"],
+  [['gen', 'hi'], "unknown command 'gen' (Did you mean generate?)"],
+  [['version'], "unknown command 'version' (Did you mean --version?)"],
+  [['-v'], "unknown option '-v' (Did you mean -V, --version?)"],
+  [['ls'], "unknown command 'ls' (Did you mean video list?)"],
+  [['edit', 'x.png'], "unknown command 'edit' (Did you mean image edit?)"],
+  [['video', 'ls'], "unknown command 'ls' (Did you mean list?)"],
+  [['video', 'version'], "unknown command 'version'"],
+  [['xyzzy'], "unknown command 'xyzzy'"],
+  [['__proto__'], "unknown command '__proto__'"],
+  [['generate', '--temprature=1', 'hi'], "unknown option '--temprature' (Did you mean --temperature?)"],
+])('%j is refused with the nearest: %s', async (argv, message) => {
+  const { code, out, err } = await runMain(argv)
+  expect([code, out, err.split('\n')[0]]).toEqual([2, '', `modelgate: ${message}`])
+})
+
+test.each(['--api-key', '--apikey', '--key', '--token', '--auth-token'])(
+  '%s is refused without its value, and says where keys go',
+  async (option) => {
+    for (const argv of [
+      ['generate', `${option}=canary-key`, 'hi'],
+      [option, 'canary-key', 'generate', 'hi'],
+    ]) {
+      const { code, out, err } = await runMain(argv)
+      expect([code, out]).toEqual([2, ''])
+      expect(err).toMatch(`unknown option '${option}'\n`)
+      expect(err).toContain('set MODELGATE_API_KEY, or pass --api-key-file FILE')
+      expect(err).not.toContain('canary-key')
+    }
+  },
+)
