@@ -9,6 +9,8 @@ export interface RequestContent {
   readonly files: readonly UploadedFile[]
   /** Bytes of the whole body. */
   readonly size: number
+  /** The same for bodies that say the same: SHA-256 of the canonical JSON, or of the fields and files of a form. */
+  readonly digest: string
 }
 
 /** A file of a form, possibly truncated. */
@@ -19,6 +21,8 @@ export interface UploadedFile {
   readonly declaredType: string
   /** Number of bytes received. */
   readonly size: number
+  /** SHA-256 of all its bytes. */
+  readonly digest: string
   /** The first bytes, or all bytes of files whose pixels are needed and that are not too large. */
   readonly head: Uint8Array
 }
@@ -33,6 +37,11 @@ export interface SandboxRequest extends RequestContent {
   readonly origin: string
   /** The number of the request; makes ids unique and repeatable. */
   readonly number: number
+  /**
+   * Seeds what is created: the sandbox's seed, and from the second identical request on how many came before. A request
+   * with a seed of its own takes the sandbox's seed and that one instead.
+   */
+  readonly seed: readonly (string | number)[]
   /** The remaining budget of the answer. */
   readonly budget: Budget
   /** Aborted when the client disconnects or the sandbox closes, to stop long work. */

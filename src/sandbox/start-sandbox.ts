@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '../context.ts'
 import { maxHeaderBytes } from '../limits.ts'
 import { UsageError } from '../errors.ts'
+import { createBoundedMap } from './bounded-map.ts'
 import type { EndpointName, FaultRule } from './faults/fault-rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
 import { handleRequest, type ServerContext } from './http/handle-request.ts'
@@ -46,6 +47,9 @@ export interface Sandbox {
   close(): Promise<void>
 }
 
+/** Maximum number of different requests whose repetitions are counted. */
+const keptRepetitions = 10_000
+
 /**
  * Starts the sandbox on 127.0.0.1.
  * @throws UsageError if the port is not available
@@ -61,6 +65,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     latency: options.latency ?? 'none',
     faults: createFaultChooser(options.faults ?? [], seed),
     log,
+    repetitions: createBoundedMap(keptRepetitions),
     largeBodies: createLock(),
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),

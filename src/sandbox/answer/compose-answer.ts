@@ -74,7 +74,7 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
   if (format === 'json') {
     return JSON.stringify(
       schema === undefined
-        ? { sandbox: true, prompt: prompt.slice(0, 60) }
+        ? { sandbox: true, prompt: prompt.slice(0, 60), answer: pick(random, sentences) }
         : sampleOf(schema, random, budget),
     )
   }
@@ -170,9 +170,10 @@ function writeText(prompt: string, random: Random, words: number): string {
     pick(random, openings),
   ]
   let count = wordsIn(parts.join(' '))
-  let at = Math.floor(random() * sentences.length)
+  let left = [...sentences]
   while (count < words) {
-    const sentence = sentences[at++ % sentences.length]!
+    if (left.length === 0) left = [...sentences]
+    const [sentence] = left.splice(Math.floor(random() * left.length), 1) as [string]
     parts.push(sentence)
     count += wordsIn(sentence)
   }

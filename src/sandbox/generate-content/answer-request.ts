@@ -120,6 +120,7 @@ async function drawImage({ seed, prompt }: TextRequest): Promise<string> {
 function readRequest(request: SandboxRequest, model: SandboxModel, seed: number): TextRequest {
   const { body, budget } = request
   const config = objectOf(body['generationConfig'])
+  const ownSeed = numberOf(config['seed'])
   const { parts } = objectOf(listOf(body['contents']).at(-1))
   const prompt = textOfParts(parts)
   const mime = textOf(config['responseMimeType'])
@@ -129,7 +130,7 @@ function readRequest(request: SandboxRequest, model: SandboxModel, seed: number)
     .map((part) => part['functionResponse'])
     .filter((response) => response !== undefined)
   return {
-    seed: [seed, model.id, numberOf(config['seed']) ?? 0],
+    seed: ownSeed === undefined ? [...request.seed, model.id] : [seed, model.id, ownSeed],
     prompt,
     scenario: askedFor(scenarios, scenarioHeader(request), prompt) ?? model.scenario,
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',

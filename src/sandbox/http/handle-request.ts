@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FaultChooser, NamedRule, FaultTarget } from '../faults/choose.ts'
 import type { EndpointName } from '../faults/fault-rule.ts'
 import { replaceReply } from '../faults/change-reply.ts'
+import type { BoundedMap } from '../bounded-map.ts'
 import { createBudget } from '../budget.ts'
 import { textOf } from '../json-value.ts'
 import type { OpenRecord, RequestLog, RequestRecord } from '../request-log.ts'
@@ -10,6 +11,7 @@ import { seededRandom } from '../seeded-random.ts'
 import { assertLocal, authenticate } from './access.ts'
 import { deliver } from './deliver.ts'
 import { envelopeOf, invalidField, problemReply, RequestProblem } from './request-problem.ts'
+import { digestOf } from './request-digest.ts'
 import { readJsonBody, type Lock } from './read-body.ts'
 import { jsonReply, paceOf, wholeReply, type LatencyProfile, type Reply } from './reply.ts'
 
@@ -34,6 +36,8 @@ export interface ServerContext extends SandboxContext {
   readonly latency: LatencyProfile
   readonly faults: FaultChooser
   readonly log: RequestLog
+  /** How often each request was answered, so that every answer to a repeated one can be another. */
+  readonly repetitions: BoundedMap<number>
   /** Held by the request whose large body is being read and answered. */
   readonly largeBodies: Lock
   /** Aborted when the sandbox closes. */
@@ -101,8 +105,9 @@ interface Decision {
 }
 
 /** Answers in this order: guard, key, early fault, body, fault, endpoint. Never rejects. */
-async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext): Promise<Decision> {
+async function decide(arrival: Arrival, server: ServerContext): Promise<Decision> {
   const { incoming, path, query, record } = arrival
+  const { faults, largeBodies } = server
   const envelope = envelopeOf(path)
   let fault: NamedRule | undefined
   let release = () => {}
@@ -122,7 +127,8 @@ async function decide(arrival: Arrival, { faults, largeBodies }: ServerContext):
     record.model = model
     fault = faults.afterBody({ ...target, model })
     const replacement = fault && replaceReply(fault, envelope)
-    const reply = replacement ?? (await match.handler.answer(requestOf(arrival, match, content, fault)))
+    const reply =
+      replacement ?? (await match.handler.answer(requestOf(arrival, match, content, fault, server)))
     return { fault, reply }
   } catch (error) {
     const problem = error instanceof RequestProblem ? error : unexpected(error)
@@ -160,16 +166,33 @@ function targetOf({ handler, params }: Match, { headers }: IncomingMessage): Fau
 }
 
 function requestOf(
-  { incoming, query, number, signal }: Arrival,
+  arrival: Arrival,
   { params }: Match,
   content: RequestContent,
   fault: NamedRule | undefined,
+  server: ServerContext,
 ): SandboxRequest {
+  const { incoming, query, number, signal } = arrival
   const ignoresStream = fault?.action === 'ignore-stream'
   const { range: _, ...others } = incoming.headers
   const headers = fault?.action === 'ignore-range' ? others : incoming.headers
   const origin = `http://${headers.host}`
-  return { ...content, params, query, headers, origin, number, budget: createBudget(), signal, ignoresStream }
+  const seed = seedOf(arrival, content, server)
+  const budget = createBudget()
+  return { ...content, params, query, headers, origin, number, seed, budget, signal, ignoresStream }
+}
+
+/** The first of identical requests has the sandbox's seed, so that a fresh sandbox always gives the same first answer. */
+function seedOf(
+  { incoming, path, query }: Arrival,
+  { digest }: RequestContent,
+  { seed, repetitions }: ServerContext,
+): SandboxRequest['seed'] {
+  if (incoming.method !== 'POST') return [seed]
+  const key = digestOf([path, [...query].filter(([name]) => name !== 'key'), digest])
+  const earlier = repetitions.get(key) ?? 0
+  repetitions.set(key, earlier + 1)
+  return earlier === 0 ? [seed] : [seed, 'repetition', earlier]
 }
 
 async function readContent(
@@ -177,7 +200,7 @@ async function readContent(
   { endpoint, readForm }: Handler,
   acquireLock: () => Promise<void>,
 ): Promise<RequestContent> {
-  if (incoming.method !== 'POST') return { body: {}, files: [], size: 0 }
+  if (incoming.method !== 'POST') return { body: {}, files: [], size: 0, digest: '' }
   const form = readForm?.(incoming)
   if (form !== undefined) return form
   // Look-ups and cancellations may come with an empty body.

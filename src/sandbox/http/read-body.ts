@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { maxRequestBytes, maxRequestMebibytes } from '../../limits.ts'
 import { type JsonObject, isObject } from '../json-value.ts'
 import type { RequestContent } from '../request.ts'
+import { digestOf } from './request-digest.ts'
 import { limitExceeded, RequestProblem } from './request-problem.ts'
 
 /** The rest of a rejected body may still arrive, so its connection cannot be reused. */
@@ -41,8 +42,8 @@ export async function readJsonBody(
     measure(chunk)
     chunks.push(chunk)
   }
-  if (size === 0 && whenEmpty !== undefined) return { body: whenEmpty, files: [], size }
-  return { body: parseObject(Buffer.concat(chunks)), files: [], size }
+  const body = size === 0 && whenEmpty !== undefined ? whenEmpty : parseObject(Buffer.concat(chunks))
+  return { body, files: [], size, digest: digestOf(body) }
 }
 
 function parseObject(bytes: Buffer): JsonObject {

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Fields, Field } from '../../contract/field.ts'
 import { maskLimits, sourceLimits } from '../../contract/images.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
 import { invalidField, RequestProblem } from './request-problem.ts'
+import { digestOf } from './request-digest.ts'
 import { closing } from './read-body.ts'
 import type { RequestContent, UploadedFile } from '../request.ts'
 import type { JsonObject } from '../json-value.ts'
@@ -52,16 +54,18 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
   form.on('file', (field, stream, _, __, declaredType) => {
     const index = files.length
     const maxKept = keptBytes(field, files)
-    files.push({ field, declaredType, size: 0, head: new Uint8Array(0) })
+    files.push({ field, declaredType, size: 0, digest: '', head: new Uint8Array(0) })
     const chunks: Buffer[] = []
+    const hash = createHash('sha256')
     let [size, kept] = [0, 0]
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length
+      hash.update(chunk)
       if (kept < maxKept) chunks.push(chunk.subarray(0, maxKept - kept))
       kept = Math.min(size, maxKept)
     })
     stream.on('end', () => {
-      files[index] = { field, declaredType, size, head: Buffer.concat(chunks) }
+      files[index] = { field, declaredType, size, digest: hash.digest('hex'), head: Buffer.concat(chunks) }
     })
     // The form reports the error itself.
     stream.on('error', () => {})
@@ -70,8 +74,10 @@ export async function readForm(incoming: IncomingMessage, fields: Fields): Promi
     form.on(event, () => (problem ??= unreadable('The form has too many parts.')))
   }
   form.on('finish', () => {
-    if (problem !== undefined) reject(problem)
-    else resolve({ body: formValues(texts, fields), files, size: length })
+    if (problem !== undefined) return reject(problem)
+    const body = formValues(texts, fields)
+    const digest = digestOf([body, files.map((file) => [file.field, file.declaredType, file.digest])])
+    resolve({ body, files, size: length, digest })
   })
   form.on('error', (error) =>
     reject(unreadable(`The form could not be parsed: ${(error as Error).message}.`)),

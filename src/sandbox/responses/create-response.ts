@@ -35,7 +35,7 @@ export function createResponse(
   const input = inputItems(body)
   const fixed = countTokens(textOf(body['instructions'])) + countJson(body['tools'])
   const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
-  const textRequest = readRequest(request, context.items, model, seed)
+  const textRequest = readRequest(request, context.items, model)
   const answer = composeAnswer(textRequest, budget)
   // The reply repeats the request except its input.
   budget.spendOn({ ...body, input: undefined })

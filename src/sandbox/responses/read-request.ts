@@ -23,7 +23,6 @@ export function readRequest(
   request: SandboxRequest,
   items: readonly JsonObject[],
   model: SandboxModel,
-  seed: number,
 ): TextRequest {
   const { body, budget } = request
   const { content } = items.findLast((item) => item['role'] === 'user') ?? {}
@@ -33,7 +32,7 @@ export function readRequest(
   const kind = textOf(format['type'])
   const { effort, summary } = objectOf(body['reasoning'])
   return {
-    seed: [seed, model.id],
+    seed: [...request.seed, model.id],
     prompt,
     scenario: askedFor(scenarios, scenarioHeader(request), prompt) ?? model.scenario,
     format: kind === 'json_schema' || kind === 'json_object' ? 'json' : 'text',

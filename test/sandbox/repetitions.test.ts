@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+import { call, generate, respond, runningSandbox } from '../support/running-sandbox.ts'
+
+const generateText = async (sandbox: Sandbox, more = {}) => {
+  const path = '/v1beta/models/m:generateContent'
+  const { json } = await call(sandbox, path, { contents: [{ parts: [{ text: 'Name a river' }] }], ...more })
+  return json.candidates[0].content.parts[0].text as string
+}
+const respondText = async (sandbox: Sandbox) =>
+  (await respond(sandbox, 'Name a river')).json.output[0].content[0].text as string
+
+async function three(sandbox: Sandbox, ask: (sandbox: Sandbox) => Promise<string>): Promise<string[]> {
+  return [await ask(sandbox), await ask(sandbox), await ask(sandbox)]
+}
+
+test.for([
+  ['generateContent', generateText],
+  ['responses', respondText],
+] as const)('%s: every repetition differs, in the same sequence for a seed', async ([, ask]) => {
+  const first = await three(await runningSandbox({ seed: 5 }), ask)
+  expect(new Set(first).size).toBe(3)
+  expect(await three(await runningSandbox({ seed: 5 }), ask)).toEqual(first)
+  expect(await three(await runningSandbox({ seed: 6 }), ask)).not.toEqual(first)
+})
+
+test('a request with a seed of its own has the same answer every time', async () => {
+  const ask = (sandbox: Sandbox) => generateText(sandbox, { generationConfig: { seed: 7 } })
+  expect(new Set(await three(await runningSandbox(), ask)).size).toBe(1)
+})
+
+test('other requests in between and the order of names do not matter', async () => {
+  const usual = await three(await runningSandbox(), respondText)
+  const sandbox = await runningSandbox()
+  const again = [await respondText(sandbox)]
+  await respond(sandbox, 'Something else')
+  await generate(sandbox, 'Name a river')
+  again.push(await respondText(sandbox))
+  const reordered = await call(sandbox, '/v1/responses', '{ "metadata": {"b":"1","a":"2"}, "input": "hi" }')
+  const ordered = await call(sandbox, '/v1/responses', '{"input":"hi","metadata":{"a":"2","b":"1"}}')
+  expect(ordered.json.output[0].content).not.toEqual(reordered.json.output[0].content)
+  again.push(await respondText(sandbox))
+  expect(again).toEqual(usual)
+})
+
+test('a request that a fault rejects does not count', async () => {
+  const usual = await three(await runningSandbox(), respondText)
+  const sandbox = await runningSandbox({ faults: [{ action: 'status', nth: 2 }] })
+  const first = await respondText(sandbox)
+  expect((await respond(sandbox, 'Name a river')).status).toBe(503)
+  expect([first, await respondText(sandbox)]).toEqual(usual.slice(0, 2))
+})
