@@ -28,6 +28,8 @@ export function registerImageCreate(command: Command, context: Context, send = s
         command: 'image create',
         endpoint,
         flags,
+        // Specification, endpoint 4: no default is named, so the gateway chooses.
+        whenLeftOut: () => [],
       })
       await send(context, options, settings, request)
     })

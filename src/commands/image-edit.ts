@@ -49,7 +49,7 @@ export function registerImageEdit(command: Command, context: Context, send = sen
         command: 'image edit',
         endpoint,
         flags,
-        defaultModel,
+        whenLeftOut,
         readSources: (found) => readSources(context, options, found),
       })
       await send(context, options, settings, request)
@@ -58,12 +58,11 @@ export function registerImageEdit(command: Command, context: Context, send = sen
   addImageOptions(command)
 }
 
-/** The specification's default model for edits, with a warning that names it. */
-function defaultModel(body: Body): { readonly model: string; readonly warning: string } {
+/** Names the model that the specification has for an edit without one (endpoint 6, `model`). */
+function whenLeftOut(body: Body): readonly string[] {
   const { model, because } = defaultEditModel(body)
   const reason = because === undefined ? 'the default of an edit' : `because of --${flagName(because)}`
-  const warning = `No model was given: the gateway takes ${model}, ${reason}. Give one with -m.`
-  return { model, warning }
+  return [`No model was given: the gateway is expected to take ${model}, ${reason}. Give one with -m.`]
 }
 
 /** @param settings undefined when they could not be read */

@@ -63,7 +63,7 @@ export type ImageDocument = Infer<typeof imageDocument>
 export const imageDocument = object({
   version,
   command: text<'image create' | 'image edit'>('the command that ran'),
-  model: text('the requested model'),
+  model: textOrNull('the requested model; null when the gateway chooses'),
   files: list(image.reference, 'images that were saved'),
   usage: orNull(usage.reference, 'tokens, where the gateway reports them'),
   request_id: textOrNull('id of the request'),

@@ -12,7 +12,8 @@ const sidecarVersion = 2
 /** How an image was created. */
 export interface ImageRecord {
   readonly command: string
-  readonly model: string
+  /** Null when the gateway chose. */
+  readonly model: string | null
   readonly prompt: string
   /** The prompt as revised by the gateway. */
   readonly revised_prompt: string | null

@@ -21,8 +21,8 @@ import type { Body } from './operation.ts'
 /** A validated request for images. */
 export interface ImageRequest {
   readonly command: 'image create' | 'image edit'
-  /** The requested model, or the gateway's default. */
-  readonly model: string
+  /** The requested model; null when the gateway chooses. */
+  readonly model: string | null
   readonly body: Body
   readonly prompt: string
   readonly images: readonly ImageSource[]
@@ -98,7 +98,7 @@ export async function imageRequest(
     ...(plan.folder === undefined ? {} : { folder: plan.folder }),
     count,
     force: plan.force || plan.skipExisting,
-    model,
+    model: model ?? '',
     prompt,
     now: context.clock.now(),
   })

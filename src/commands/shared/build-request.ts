@@ -43,8 +43,11 @@ export interface RequestParts {
   readonly model: {
     readonly kind: ModelKind
     readonly location: 'body' | 'path'
-    /** The model that the gateway uses by default, with a warning about it. Without one, the user is asked. */
-    readonly byDefault?: (body: Body) => { readonly model: string; readonly warning: string }
+    /**
+     * The model may be left out: then the gateway chooses, and only the rules for every model apply. Gives the warnings
+     * about that. Without this, the user is asked for a model.
+     */
+    readonly whenLeftOut?: (body: Body) => readonly string[]
   }
   /** Whether piped text and a prompt make one prompt. */
   readonly joinsInput: boolean
@@ -73,7 +76,7 @@ export function promptField(
 
 /** The part of a request that all commands share; problems have not been thrown yet. */
 interface BuiltRequest extends Draft {
-  /** Undefined only when none was named, which is among the problems. */
+  /** Undefined when none was named: the gateway chooses, or it is among the problems. */
   readonly model: string | undefined
   readonly family: FamilyId | undefined
   readonly prompt: string | undefined
@@ -101,7 +104,7 @@ export async function buildRequest(
   const hasContent = parts.hasContent(draft)
   const hasModel =
     configuredModel(modelPart.kind, options, settings) !== undefined ||
-    modelPart.byDefault !== undefined ||
+    modelPart.whenLeftOut !== undefined ||
     (modelPart.location === 'body' && (body['model'] !== undefined || isSet(options, 'model')))
   const isAsked = (words.length === 0 && !hasContent) || !hasModel
   if (isAsked && !problems.any) await check(() => checkBeforeAsking(context, options, settings))
@@ -124,14 +127,13 @@ export async function buildRequest(
   return { ...draft, model, family, prompt, warnings }
 
   async function nameModel(): Promise<string | undefined> {
-    const { kind, location, byDefault } = modelPart
+    const { kind, location, whenLeftOut } = modelPart
     const named =
       (location === 'body' ? modelOfBody(body, options) : undefined) ??
       configuredModel(kind, options, settings)
-    if (named === undefined && byDefault !== undefined) {
-      const { model: taken, warning } = byDefault(body)
-      warnings.push(warning)
-      return taken
+    if (named === undefined && whenLeftOut !== undefined) {
+      warnings.push(...whenLeftOut(body))
+      return undefined
     }
     const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))
     if (location === 'body' && chosen !== undefined) body['model'] = chosen

@@ -14,7 +14,7 @@ import {
 } from '../../operations/image-request.ts'
 import type { ImageViewer } from '../../operations/image-results.ts'
 import { makeImages, relayImages, takeExistingImages } from '../../operations/make-images.ts'
-import type { Outcome } from '../../operations/operation.ts'
+import type { Body, Outcome } from '../../operations/operation.ts'
 import { createGate } from '../../output/gate.ts'
 import { createPreview } from '../../output/preview/create-preview.ts'
 import type { PreviewMode } from '../../output/preview/detect-protocol.ts'
@@ -51,8 +51,8 @@ export function addImageOptions(command: Command): void {
 
 /** What the two image commands do differently. */
 interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts, 'endpoint' | 'flags'> {
-  /** The gateway's default model; without one, the user is asked. */
-  readonly defaultModel?: RequestParts['model']['byDefault']
+  /** Warnings about a model that was left out. */
+  whenLeftOut(body: Body): readonly string[]
   /** Inspects the input pictures. */
   readSources?(settings: Settings | undefined): Promise<Pick<ImageRequest, 'images' | 'mask'>>
 }
@@ -60,18 +60,14 @@ interface ImageCommand extends Pick<ImageRequest, 'command'>, Pick<RequestParts,
 /** @throws UsageError, FileError with everything that is wrong, each problem naming the flag to change */
 export async function buildImageRequest(
   call: CommandCall<ImageOptions>,
-  { command, endpoint, flags, defaultModel, readSources }: ImageCommand,
+  { command, endpoint, flags, whenLeftOut, readSources }: ImageCommand,
 ): Promise<{ readonly settings: Settings; readonly request: ImageRequest }> {
   const { context, options } = call
   let sources: Pick<ImageRequest, 'images' | 'mask'> | undefined
   const built = await buildRequest(call, {
     endpoint,
     flags,
-    model: {
-      kind: 'image',
-      location: 'body',
-      ...(defaultModel === undefined ? {} : { byDefault: defaultModel }),
-    },
+    model: { kind: 'image', location: 'body', whenLeftOut },
     // Piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
     joinsInput: false,
     async readInputs({ settings, problems: { check } }) {
@@ -81,7 +77,7 @@ export async function buildImageRequest(
     },
     ...promptField('prompt', options),
   })
-  const { settings, body, model = '', family, warnings, problems } = built
+  const { settings, body, model = null, family, warnings, problems } = built
   const { images = [], mask } = sources ?? {}
   const request = await imageRequest(
     context,

@@ -1,11 +1,12 @@
 import { crc32 } from 'node:zlib'
 import { yieldToEventLoop } from '../../context.ts'
-import { familyOf } from '../../contract/families.ts'
+import { checkBody } from '../../contract/field.ts'
+import { familyOf, type FamilyId } from '../../contract/families.ts'
 import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint, sizesA } from '../../contract/images.ts'
 import type { Pixels } from '../../files/codecs.ts'
 import { assertValid } from '../http/request-problem.ts'
 import type { Reply } from '../http/reply.ts'
-import { textOf } from '../json-value.ts'
+import { textOf, type JsonObject } from '../json-value.ts'
 import { assertServed } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { checkSources, decodeSource, invalidFile, type Source } from './check-images.ts'
@@ -27,7 +28,7 @@ export function createImages(
   context: SandboxContext,
 ): Promise<Reply> {
   const { body } = request
-  const model = textOf(body['model'])
+  const model = textOf(body['model']) || chooseModel(body)
   assertServed(imageCreateEndpoint, model)
   assertValid(imageCreateEndpoint, body, familyOf(model))
   const parameters = readParameters(request, model, imageCreateEndpoint)
@@ -39,6 +40,12 @@ export function createImages(
   }
   const task = { parameters, size, draw, sources: [], isHighFidelity: false }
   return answer('img', 'image_generation', task, request, store, context)
+}
+
+/** For a request without a model: the first family of the specification that takes its parameters, or the current one. */
+function chooseModel(body: JsonObject): FamilyId {
+  const served = Object.keys(imageCreateEndpoint.families ?? {}) as FamilyId[]
+  return served.find((family) => checkBody(imageCreateEndpoint, body, family).length === 0) ?? 'image-model-a'
 }
 
 const sizes = sizesA.flatMap((word) => sizeOf(word) ?? [])

@@ -49,11 +49,8 @@ describe.each(commands)('%s: the model', (_, words) => {
 
   test('of the text commands is not taken', async () => {
     const env = { ...gatewayOnly, MODELGATE_TEXT_MODEL: 'words' }
-    const model = await imageCall([...words, 'a dot'], { cwd, env }).then(
-      ({ request }) => request.model,
-      (error: { code: string }) => error.code,
-    )
-    expect(['model_missing', 'image-model-b']).toContain(model)
+    const { request } = await imageCall([...words, 'a dot'], { cwd, env })
+    expect(request.model).toBe(null)
   })
 
   test('has the family that the configuration says', async () => {
@@ -65,55 +62,58 @@ describe.each(commands)('%s: the model', (_, words) => {
   })
 })
 
-test('create without a model says how to name one', async () => {
-  expect(await imageRefusal(['create', 'a dot'], { cwd })).toMatchObject({
-    exit: 2,
-    code: 'model_missing',
-    hint: 'Give one with -m, MODELGATE_IMAGE_MODEL, or image_model in the configuration.',
-  })
+test.each([[[]], [['--sandbox']]])('create without a model lets the gateway choose: %j', async (more) => {
+  const argv = [
+    'create',
+    ...more,
+    '--size',
+    '256x256',
+    '--style',
+    'vivid',
+    '--output-format',
+    'webp',
+    'a dot',
+  ]
+  const { request } = await imageCall(argv, { cwd })
+  expect(request.model).toBe(null)
+  expect('model' in request.body).toBe(false)
+  expect(request.warnings).toEqual([])
 })
 
-test('the sandbox has a model of its own to create with', async () => {
-  const { request } = await imageCall(['create', '--sandbox', 'a dot'], { cwd, env: {} })
-  expect([request.model, request.body['model']]).toEqual(['image-model-a', 'image-model-a'])
+test('a prompt for no model is held to the rules for every model', async () => {
+  const { lines } = await imageRefusal(['create', '-n', '11', '--size', '7x7', 'a dot'], { cwd })
+  expect(lines[0]).toBe('--n must be from 1 to 10, not 11.')
 })
 
 describe('an edit without a model', () => {
   const edit = (...argv: string[]) => imageCall(['edit', '--image', 'a.png', ...argv, 'a dot'], { cwd })
+  const warningOf = (model: string, reason: string) =>
+    `No model was given: the gateway is expected to take ${model}, ${reason}. Give one with -m.`
 
-  test('is one of model B, said aloud, and the gateway is left to its default', async () => {
+  test('names the model that the specification has for it, and leaves it to the gateway', async () => {
     const { request } = await edit()
-    expect(request.model).toBe('image-model-b')
+    expect(request.model).toBe(null)
     expect('model' in request.body).toBe(false)
-    expect(request.warnings).toEqual([
-      'No model was given: the gateway takes image-model-b, the default of an edit. Give one with -m.',
-    ])
+    expect(request.warnings).toEqual([warningOf('image-model-b', 'the default of an edit')])
   })
 
   const { 'image-model-b': legacy = {} } = imageEditEndpoint.families ?? {}
   const special = Object.keys(legacy).filter((name) => legacy[name] === false)
 
-  test.each(special)('is one of model A because of %s', async (name) => {
+  test.each(special)('is expected to be one of model A because of %s', async (name) => {
     const words = sampleFor(imageEditEndpoint.fields[name]!).words
     const format = name === 'output_format' ? [] : ['--output-format', 'jpeg']
     const more = name === 'background' ? ['--background', 'opaque'] : [`--${flagName(name)}`, ...words]
     const { request } = await edit(...more, ...(name === 'output_compression' ? format : []))
-    expect(request.model).toBe('image-model-a')
     expect('model' in request.body).toBe(false)
-    expect(request.warnings).toEqual([
-      `No model was given: the gateway takes image-model-a, because of --${flagName(name)}. Give one with -m.`,
-    ])
+    expect(request.warnings).toEqual([warningOf('image-model-a', `because of --${flagName(name)}`)])
   })
 
-  test('is held to the rules of the family that it will have', async () => {
-    const { lines } = await imageRefusal(['edit', '--image', 'a.png', '--size', '1536x1024', 'a dot'], {
-      cwd,
-    })
-    expect(lines).toEqual(['--size must be one of 256x256, 512x512, 1024x1024, not "1536x1024".'])
-    const words = ['edit', '--image', 'a.png', '--input-fidelity', 'low', '--response-format', 'url', 'a dot']
-    expect((await imageRefusal(words, { cwd })).lines).toEqual([
-      '--response-format is not for image-model-a.',
-    ])
+  test('is held to the rules for every model', async () => {
+    const { request } = await edit('--size', '1536x1024', '--response-format', 'url')
+    expect(request.body).toMatchObject({ size: '1536x1024', response_format: 'url' })
+    const { lines } = await imageRefusal(['edit', '--image', 'a.png', '-n', '11', 'a dot'], { cwd })
+    expect(lines).toEqual(['--n must be from 1 to 10, not 11.'])
   })
 
   test('says nothing when a model is named', async () => {

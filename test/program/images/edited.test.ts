@@ -82,7 +82,7 @@ test('the default model of an edit is said aloud, and the gateway decides', asyn
   ])
   expect(code).toBe(0)
   expect(err).toMatch(
-    /^warning: No model was given: the gateway takes image-model-b, the default of an edit\./,
+    /^warning: No model was given: the gateway is expected to take image-model-b, the default of an edit\./,
   )
   expect(workspace.info('x.png')).toMatchObject({ width: 256 })
   expect(sandbox.requests()[0]?.model).toBeUndefined()

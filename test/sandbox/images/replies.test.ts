@@ -149,3 +149,16 @@ test('every accepted request is one creation of its endpoint', async () => {
   ])
   expect(sandbox.requests().map(({ model }) => model)).toEqual(Array(5).fill('image-model-a'))
 })
+
+test.each([
+  ['{}', {}, 'b64_json'],
+  ['a format', { output_format: 'webp', background: 'transparent' }, 'b64_json'],
+  ['a size of model B', { size: '256x256' }, 'url'],
+  ['a style of model C', { style: 'natural' }, 'url'],
+])('a creation without a model is made by one that takes its parameters: %s', async (_, more, key) => {
+  const sandbox = await runningSandbox()
+  for (const model of [undefined, null]) {
+    const { status, json } = await create(sandbox, { prompt: 'a dot', model, ...more })
+    expect([status, Object.keys(json.data[0])[0]]).toEqual([200, key])
+  }
+})
