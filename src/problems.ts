@@ -9,6 +9,8 @@ export interface ProblemList {
   /** Runs a check and collects the problem that it throws; rethrows any other error. */
   check<Value>(run: () => Value | Promise<Value>): Promise<Value | undefined>
   readonly any: boolean
+  /** Whether a problem has one of these codes. */
+  has(...codes: readonly string[]): boolean
   /** Whether there are more problems than the limit. */
   readonly isFull: boolean
   /** @throws one error with all problems, if there are any */
@@ -33,6 +35,7 @@ export function createProblemList(limit = Infinity): ProblemList {
     get any() {
       return problems.length > 0
     },
+    has: (...codes) => problems.some(({ code }) => codes.includes(code)),
     get isFull() {
       return problems.length > limit
     },

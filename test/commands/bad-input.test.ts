@@ -292,13 +292,24 @@ test('words that only look like something to read are sent', async () => {
   expect(request.body['input']).toBe('Mail ann@example.org @ -5 or -- - and more')
 })
 
-test('a newcomer is told at once that gateway, model and prompt are missing', async () => {
-  const { lines } = await refusalOf('generate', [], { env: {} })
+test('a newcomer is told at once all that is missing, and the two ways on', async () => {
+  const { exit, lines, hint } = await refusalOf('generate', [], { env: {} })
+  expect(exit).toBe(2)
   expect(lines).toEqual([
-    expect.stringMatching(/^No gateway is configured\. .*--sandbox/),
+    'No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url.',
     expect.stringMatching(/^No prompt was given\. /),
-    expect.stringMatching(/^No model was given\. Give one with -m, MODELGATE_TEXT_MODEL/),
+    'No model was given: set MODELGATE_TEXT_MODEL (text_model in the configuration), or pass -m.',
+    'No API key was given: set MODELGATE_API_KEY, or pass --api-key-file FILE.',
   ])
+  expect(hint).toBe('To try it without gateway, key and model, add --sandbox.')
+})
+
+test('a missing key is told with a missing model, and not for a dry run', async () => {
+  const env = { MODELGATE_BASE_URL: 'https://gateway.example' }
+  const { lines } = await refusalOf('generate', ['hi'], { env })
+  expect(lines).toEqual([expect.stringMatching(/^No model /), expect.stringMatching(/^No API key /)])
+  const dry = await refusalOf('generate', ['--dry-run', 'hi'], { env })
+  expect(dry.lines).toEqual([expect.stringMatching(/^No model /)])
 })
 
 test.each<[TextCommand]>([['generate'], ['respond']])(
@@ -346,7 +357,9 @@ test('a call that fails anyway neither waits for a silent pipe nor asks', async 
   const terminal = pipedInput('terminal')
   expect(
     await refusalOf('generate', ['--tools', '{'], { stdin: terminal, terminal: true, env: {} }),
-  ).toMatchObject({ lines: [expect.any(String), expect.any(String), expect.any(String)] })
+  ).toMatchObject({
+    lines: ['gateway', '--tools', 'model', 'key'].map((word) => expect.stringContaining(word)),
+  })
   expect([stdin.reads, terminal.reads]).toEqual([0, 0])
 })
 

@@ -12,7 +12,7 @@ import {
   type ContractFlag,
   refuseConflicts,
 } from './contract-flags.ts'
-import { configuredBaseUrl, readSettings } from './run-operation.ts'
+import { addMissingKey, configuredBaseUrl, readSettings, trySandbox } from './run-operation.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
 import { applySets, isSet, startBody } from './request-body.ts'
 import { checkBeforeAsking, checkTextPrompt, readTextPrompt, askText, canAsk } from './text-prompt.ts'
@@ -115,6 +115,9 @@ export async function buildRequest(
   await applySets(options, body, problems)
   const warnings: string[] = []
   const model = await check(() => nameModel())
+  if (settings !== undefined && problems.has('base_url_missing', 'model_missing')) {
+    await addMissingKey(options, settings, problems)
+  }
   parts.setDefaults?.(body)
   const family =
     model === undefined || endpoint.families === undefined
@@ -259,10 +262,8 @@ async function chooseModel(
     const answer = await askText(context, 'Model:')
     if (answer.trim() !== '') return answer.trim()
   }
-  throw new UsageError('No model was given.', {
-    code: 'model_missing',
-    hint: `Give one with -m, ${env}, or ${file} in the configuration.`,
-  })
+  const ways = `set ${env} (${file} in the configuration), or pass -m`
+  throw new UsageError(`No model was given: ${ways}.`, { code: 'model_missing', hint: trySandbox })
 }
 
 /** Reports a model of a family that the specification does not list for the endpoint. */

@@ -13,6 +13,7 @@ import { claimStandardInput, isStandardInputClaimed } from './standard-input.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { requestIdOf, type Call, type Outcome } from '../../operations/operation.ts'
+import { createProblemList, type ProblemList } from '../../problems.ts'
 import { createOutput, type OutputOptions } from '../../output/create-output.ts'
 import { printRequest, type PrintableContent } from './dry-run.ts'
 
@@ -121,18 +122,40 @@ async function sandboxDestination(context: Context): Promise<Destination> {
 }
 
 async function configuredDestination(options: CommonOptions, settings: Settings): Promise<Destination> {
-  const baseUrl = configuredBaseUrl(settings)
+  const problems = createProblemList()
+  const baseUrl = await problems.check(() => configuredBaseUrl(settings))
+  if (baseUrl === undefined) await addMissingKey(options, settings, problems)
+  problems.throwIfAny()
   const key = isDryRun(options) ? 'key' : (await settings.apiKey()).value
-  return { baseUrl, key, close: async () => {} }
+  return { baseUrl: baseUrl!, key, close: async () => {} }
+}
+
+/** The way on for someone who has configured nothing. */
+export const trySandbox = 'To try it without gateway, key and model, add --sandbox.'
+
+/** Adds the missing key, for a call that lacks something else as well; nothing when there is a key. */
+export async function addMissingKey(
+  options: CommonOptions,
+  settings: Settings,
+  problems: ProblemList,
+): Promise<void> {
+  if (options.sandbox || isDryRun(options)) return
+  try {
+    await settings.apiKey()
+  } catch (error) {
+    if (!(error instanceof ModelgateError) || error.code !== 'key_missing') return
+    const message = `${error.message.replace(/\.$/, '')}: set MODELGATE_API_KEY, or pass --api-key-file FILE.`
+    problems.add(error.amend({ message, hint: trySandbox }))
+  }
 }
 
 /** The address of the gateway. @throws UsageError without one */
 export function configuredBaseUrl({ baseUrl }: Settings): URL {
   if (baseUrl.value !== undefined) return baseUrl.value
-  throw new UsageError('No gateway is configured.', {
+  throw new UsageError('No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url.', {
     code: 'base_url_missing',
     phase: 'config',
-    hint: 'Set MODELGATE_BASE_URL or --base-url, or try --sandbox, which needs neither gateway nor key.',
+    hint: trySandbox,
   })
 }
 
