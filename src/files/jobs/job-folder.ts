@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { systemCode } from '../file-error.ts'
 import { syncFolder } from '../write-target.ts'
 import { removeLeftovers } from '../atomic-file.ts'
-import { decodeRecord, mergeRecords, type JobRecord } from './job-record.ts'
+import { decodeRecord, mergeRecords, type JobFamily, type JobRecord, type VideoJobs } from './job-record.ts'
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 
 /** The contents of a job's folder. */
-export interface FoundRecord {
+export interface FoundRecord<Family extends JobFamily = VideoJobs> {
   /** All that any process has written; undefined when none of it can be read. */
-  readonly record: JobRecord | undefined
+  readonly record: JobRecord<Family> | undefined
   /** The files that the record was read from. */
   readonly names: readonly string[]
   /** The next version has a higher number. */
@@ -36,7 +36,10 @@ const maxEmptyListings = 3
  * Reads the record of a job. Usually there is one file; writers that met have left one each, and killed ones older ones.
  * @throws the error of the system, `ENOENT` when there is no such folder
  */
-export async function readJobFolder(folder: string): Promise<FoundRecord> {
+export async function readJobFolder<Family extends JobFamily>(
+  folder: string,
+  family: Family,
+): Promise<FoundRecord<Family>> {
   for (let listing = 1; ; listing++) {
     const all = await readdir(folder)
     const names = all.filter((name) => versionName.test(name)).toSorted(byNumber)
@@ -44,9 +47,9 @@ export async function readJobFolder(folder: string): Promise<FoundRecord> {
     const texts = await Promise.all(names.map((name) => readVersion(join(folder, name))))
     const isWhole = names.length > 0 && texts.every((text) => text !== undefined)
     const rest = { hasLeftovers, replies: all.filter((name) => replyName.test(name)) }
-    if (isWhole || listing === maxListings) return { ...foundIn(names, texts), ...rest }
+    if (isWhole || listing === maxListings) return { ...foundIn(names, texts, family), ...rest }
     // An empty folder belongs to a job that is being recorded, or to a writer that was killed at that.
-    if (names.length === 0 && listing >= maxEmptyListings) return { ...foundIn([], []), ...rest }
+    if (names.length === 0 && listing >= maxEmptyListings) return { ...foundIn([], [], family), ...rest }
   }
 }
 
@@ -55,7 +58,11 @@ export async function readJobFolder(folder: string): Promise<FoundRecord> {
  * whatever others do meanwhile, what has been written stays in one file or another.
  * @throws the error of the system; the files are then as they were
  */
-export async function writeVersion(folder: string, found: FoundRecord, json: string): Promise<void> {
+export async function writeVersion(
+  folder: string,
+  found: Pick<FoundRecord, 'names' | 'number'>,
+  json: string,
+): Promise<void> {
   const chance = randomBytes(8).toString('hex')
   const temporary = join(folder, `.record.${chance}.mgpart`)
   const number = Math.min(found.number + 1, 999_999_999)
@@ -84,20 +91,23 @@ export async function createReplyLog(folder: string, clean: (text: string) => st
 }
 
 /** What has arrived of the gateway's reply, as text; empty when there is nothing. */
-export async function readReply(folder: string, { replies }: FoundRecord): Promise<string> {
+export async function readReply(folder: string, { replies }: Pick<FoundRecord, 'replies'>): Promise<string> {
   const texts = await Promise.all(replies.map((name) => readVersion(join(folder, name))))
   return texts.find((text) => text) ?? ''
 }
 
 /** Removes the stored beginning of the gateway's reply once it has been read. Best effort: never throws. */
-export async function removeReplies(folder: string, { replies }: FoundRecord): Promise<void> {
+export async function removeReplies(
+  folder: string,
+  { replies }: Pick<FoundRecord, 'replies'>,
+): Promise<void> {
   await removeFiles(folder, replies)
 }
 
 /** Removes a job, unless a writer has added another version of it in the meantime. Best effort: never throws. */
 export async function removeJobFolder(
   folder: string,
-  { names, replies }: FoundRecord,
+  { names, replies }: Pick<FoundRecord, 'names' | 'replies'>,
   now: number,
 ): Promise<void> {
   await removeFiles(folder, [...names, ...replies])
@@ -111,17 +121,18 @@ export async function tidyJobFolder(folder: string, now: number): Promise<void> 
   await rmdir(folder).catch(() => {})
 }
 
-function foundIn(
+function foundIn<Family extends JobFamily>(
   names: readonly string[],
   texts: readonly (string | undefined)[],
-): Omit<FoundRecord, 'hasLeftovers' | 'replies'> {
+  family: Family,
+): Omit<FoundRecord<Family>, 'hasLeftovers' | 'replies'> {
   const damage: string[] = []
   const read: string[] = []
-  let record: JobRecord | undefined
+  let record: JobRecord<Family> | undefined
   for (const [at, name] of names.entries()) {
     const text = texts[at]
     if (text === undefined) continue
-    const decoded = decodeRecord(text)
+    const decoded = decodeRecord(text, family)
     if (decoded.record === undefined) {
       damage.push(`${name} ${decoded.problem}`)
       continue

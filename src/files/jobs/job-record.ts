@@ -1,11 +1,30 @@
-import { hasEnded } from '../../contract/video-state.ts'
+import { type ResponseState, responseStates } from '../../contract/responses.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 import { type VideoState, videoStates } from '../../contract/videos.ts'
 import { isObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 
 /** Incremented when a field is added; fields are never removed. */
-const recordVersion = 2
+const recordVersion = 3
+
+/** What distinguishes video jobs from background responses. The records of each have a folder of their own. */
+export interface JobFamily<Kind extends string = string, State extends string = string> {
+  /** The name of the folder in the state folder. */
+  readonly folder: string
+  readonly kinds: readonly Kind[]
+  /** The states that a job can be in, as far as is known. */
+  readonly states: readonly State[]
+}
+export type VideoJobs = JobFamily<JobKind, VideoState>
+export const videoJobs: VideoJobs = { folder: 'jobs', kinds: ['video', 'operation'], states: videoStates }
+export type ResponseJobs = JobFamily<'response', ResponseState>
+export const responseJobs: ResponseJobs = {
+  folder: 'responses',
+  kinds: ['response'],
+  states: responseStates,
+}
+type KindOf<Family extends JobFamily> = Family['kinds'][number]
+type StateOf<Family extends JobFamily> = Family['states'][number]
 
 /** The output options of the command that started the job. */
 interface JobOutput {
@@ -19,9 +38,9 @@ interface JobOutput {
 }
 
 /** What is known about a job before the request is sent. */
-export interface NewJob {
-  readonly kind: JobKind
-  /** `video generate`, `video remix`. */
+export interface NewJob<Family extends JobFamily = VideoJobs> {
+  readonly kind: KindOf<Family>
+  /** `video generate`, `video remix`, `respond`. */
   readonly command: string
   readonly model: string
   readonly prompt: string
@@ -32,22 +51,24 @@ export interface NewJob {
   readonly request: unknown
   readonly idempotency_key: string
   readonly output: JobOutput
+  /** Added in version 3: whether the answer of a background response is checked against the schema in the request. */
+  readonly checks_schema?: boolean
 }
 
 /** What is learned about a job after the request has been sent. */
-export interface JobProgress {
-  /** The id of a video, or the name of an operation; null until the gateway's reply has arrived. */
+export interface JobProgress<Family extends JobFamily = VideoJobs> {
+  /** The id of a video or a response, or the name of an operation; null until the gateway's reply has arrived. */
   readonly id: string | null
   /** Unix seconds, of this machine's clock. */
   readonly checked_at: number | null
-  readonly state: VideoState | 'unknown'
+  readonly state: StateOf<Family> | 'unknown'
   /** The gateway's own name for the state. */
   readonly status: string | null
   /** 0 to 100, for display. */
   readonly progress: number | null
   /** Unix seconds. */
   readonly expires_at: number | null
-  /** Absolute paths of the videos that have been saved. */
+  /** Absolute paths of the results that have been saved. */
   readonly files: readonly string[]
   readonly request_id: string | null
   readonly error: { readonly code: string; readonly message: string } | null
@@ -64,14 +85,14 @@ interface JobResult {
 }
 
 /** The record of a job. Fields of later versions are preserved. */
-export interface JobRecord extends NewJob, JobProgress {
+export interface JobRecord<Family extends JobFamily = VideoJobs> extends NewJob<Family>, JobProgress<Family> {
   readonly version: number
   /** Unix seconds, of this machine's clock. */
   readonly created_at: number
 }
 
 /** Creates the record of a job before its request is sent. @param now Unix seconds */
-export function newRecord(job: NewJob, now: number): JobRecord {
+export function newRecord<Family extends JobFamily>(job: NewJob<Family>, now: number): JobRecord<Family> {
   return {
     version: recordVersion,
     id: null,
@@ -91,13 +112,16 @@ export function newRecord(job: NewJob, now: number): JobRecord {
     expires_at: null,
     files: [],
     output: job.output,
+    ...(job.checks_schema === undefined ? {} : { checks_schema: job.checks_schema }),
     request_id: null,
     error: null,
   }
 }
 
 /** Converts a report about a job to fields of its record. */
-export function recordedChange(change: Partial<JobProgress>): Partial<JobProgress> {
+export function recordedChange<Family extends JobFamily>(
+  change: Partial<JobProgress<Family>>,
+): Partial<JobProgress<Family>> {
   const { result } = change
   if (result === undefined) return change
   return { ...change, result: { ...result, reply: withoutMedia(result.reply) } }
@@ -107,7 +131,10 @@ export function recordedChange(change: Partial<JobProgress>): Partial<JobProgres
  * Merges two records of a job: the later one, with whatever must not be lost from the earlier one: an id, a saved
  * file, and that the job has ended. The result does not depend on the order of merging.
  */
-export function mergeRecords(before: JobRecord, after: JobRecord): JobRecord {
+export function mergeRecords<Family extends JobFamily>(
+  before: JobRecord<Family>,
+  after: JobRecord<Family>,
+): JobRecord<Family> {
   const { state, status, progress, error } = rank(after) < rank(before) ? before : after
   return {
     ...before,
@@ -146,9 +173,12 @@ export function summaryOf(record: JobRecord): JobSummary {
   }
 }
 
-function rank({ state }: JobRecord): number {
+/** The states of every family that are final. */
+const endStates: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'incomplete'])
+
+function rank({ state }: JobRecord<JobFamily>): number {
   if (state === 'unknown') return 0
-  return hasEnded(state) ? 2 : 1
+  return endStates.has(state) ? 2 : 1
 }
 
 function latest(one: number | null, other: number | null): number | null {
@@ -214,10 +244,11 @@ const isResult = hasFields({
   videos: (value) => Array.isArray(value) && value.length > 0 && value.every(isVideo),
 })
 
-const fields: Readonly<Record<Exclude<keyof JobRecord, 'result'>, Check>> = {
+const fields: Readonly<
+  Record<Exclude<keyof JobRecord, 'kind' | 'state' | 'result' | 'checks_schema'>, Check>
+> = {
   version: (value) => Number.isInteger(value) && (value as number) >= 1,
   id: orNull(isText),
-  kind: isOneOf(['video', 'operation']),
   command: isText,
   model: isText,
   prompt: isText,
@@ -227,7 +258,6 @@ const fields: Readonly<Record<Exclude<keyof JobRecord, 'result'>, Check>> = {
   idempotency_key: isText,
   created_at: isNumber,
   checked_at: orNull(isNumber),
-  state: isOneOf([...videoStates, 'unknown']),
   status: orNull(isText),
   progress: orNull(isNumber),
   expires_at: orNull(isNumber),
@@ -237,18 +267,26 @@ const fields: Readonly<Record<Exclude<keyof JobRecord, 'result'>, Check>> = {
   error: orNull(hasFields({ code: isText, message: isText })),
 }
 
-type DecodedRecord =
-  | { readonly record: JobRecord; readonly problem?: never }
+/** Fields that not every record has. */
+const laterFields: Readonly<Record<string, Check>> = { result: isResult, checks_schema: isBoolean }
+
+type DecodedRecord<Family extends JobFamily> =
+  | { readonly record: JobRecord<Family>; readonly problem?: never }
   | { readonly problem: string; readonly record?: never }
 
 /** Parses a record, keeping unknown fields. The problem is a clause. */
-export function decodeRecord(text: string): DecodedRecord {
+export function decodeRecord<Family extends JobFamily>(
+  text: string,
+  { kinds, states }: Family,
+): DecodedRecord<Family> {
   const { value, problem } = parseJson(text)
   if (problem !== undefined) return { problem }
   if (!isObject(value)) return { problem: 'is not a JSON object' }
-  const wrong = wrongField(Object.hasOwn(value, 'result') ? { ...fields, result: isResult } : fields, value)
+  const later = Object.entries(laterFields).filter(([name]) => Object.hasOwn(value, name))
+  const own = { kind: isOneOf(kinds), state: isOneOf([...states, 'unknown']) }
+  const wrong = wrongField({ ...fields, ...own, ...Object.fromEntries(later) }, value)
   return wrong === undefined
-    ? { record: value as unknown as JobRecord }
+    ? { record: value as unknown as JobRecord<Family> }
     : { problem: `has no valid "${wrong}"` }
 }
 

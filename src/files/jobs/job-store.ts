@@ -16,20 +16,24 @@ import {
   type FoundRecord,
   type ReplyLog,
 } from './job-folder.ts'
-import type { JobKind } from '../../events/video.ts'
 import {
   mergeRecords,
   newRecord,
   recordedChange,
+  responseJobs,
+  videoJobs,
+  type JobFamily,
   type JobRecord,
   type NewJob,
   type JobProgress,
+  type ResponseJobs,
+  type VideoJobs,
 } from './job-record.ts'
 import { lastSegment } from '../../contract/videos.ts'
 
-interface JobList {
+interface JobList<Family extends JobFamily> {
   /** Newest first. */
-  readonly jobs: readonly StoredJob[]
+  readonly jobs: readonly StoredJob<Family>[]
   /** One sentence for each record that cannot be read. */
   readonly warnings: readonly string[]
 }
@@ -38,52 +42,74 @@ interface JobList {
  * The jobs started on this machine, each in its own folder. Any number of processes may read and write at once and be
  * killed at any time: nothing written is lost, and no process waits for another.
  */
-export interface JobStore {
+export interface JobStore<Family extends JobFamily = VideoJobs> {
   /**
    * Records a job before its request is sent, so that its idempotency key survives a kill.
    * @throws FileError
    */
-  create(job: NewJob): Promise<StoredJob>
-  list(): Promise<JobList>
+  create(job: NewJob<Family>): Promise<StoredJob<Family>>
+  list(): Promise<JobList<Family>>
   /**
    * The job with this idempotency key, id, operation name, or last part of an operation's name; else the only one whose
    * id or last part begins so (with at least 4 characters). Of several with the same id the newest.
    * @throws UsageError `ambiguous_id` when several begin so
    */
-  find(text: string): Promise<StoredJob | undefined>
+  find(text: string): Promise<StoredJob<Family> | undefined>
   /** The newest job, whose id may be unknown. */
-  last(): Promise<StoredJob | undefined>
+  last(): Promise<StoredJob<Family> | undefined>
   /** Deletes the records of jobs. Never throws: records that cannot be removed stay. */
-  forget(jobs: readonly StoredJob[]): Promise<void>
+  forget(jobs: readonly StoredJob<Family>[]): Promise<void>
 }
 
 const maxConcurrentReads = 64
 
-interface JobStoreOptions {
+interface JobStoreOptions<Family extends JobFamily> {
   /** Removes secrets from the JSON that is written. */
   readonly clean?: (json: string) => string
   /** Finds the id of a job in the reply to its creation, which may be incomplete. */
-  readonly readReply?: (text: string, kind: JobKind) => Pick<JobRecord, 'id' | 'kind'> | undefined
+  readonly readReply?: (
+    text: string,
+    kind: JobRecord<Family>['kind'],
+  ) => Pick<JobRecord<Family>, 'id' | 'kind'> | undefined
 }
 
 /**
- * The store in a state folder; undefined if the machine has none: then nothing is recorded, and `create` fails with
+ * The video jobs in a state folder; undefined if the machine has none: then nothing is recorded, and `create` fails with
  * that reason.
  */
 export function openJobStore(
   stateFolder: string | undefined,
   clock: Clock,
-  { clean = (json) => json, readReply: findIdIn = () => undefined }: JobStoreOptions = {},
+  options: JobStoreOptions<VideoJobs> = {},
 ): JobStore {
-  const root = stateFolder === undefined ? undefined : join(stateFolder, 'jobs')
+  return openStore(videoJobs, stateFolder, clock, options)
+}
 
-  const write = async (folder: string, merge: (before: JobRecord | undefined) => JobRecord) => {
+/** The background responses in a state folder, as `openJobStore` has the video jobs. */
+export function openResponseStore(
+  stateFolder: string | undefined,
+  clock: Clock,
+  options: JobStoreOptions<ResponseJobs> = {},
+): JobStore<ResponseJobs> {
+  return openStore(responseJobs, stateFolder, clock, options)
+}
+
+function openStore<Family extends JobFamily>(
+  family: Family,
+  stateFolder: string | undefined,
+  clock: Clock,
+  { clean = (json) => json, readReply: findIdIn = () => undefined }: JobStoreOptions<Family>,
+): JobStore<Family> {
+  const root = stateFolder === undefined ? undefined : join(stateFolder, family.folder)
+  type OwnRecord = JobRecord<Family>
+
+  const write = async (folder: string, merge: (before: OwnRecord | undefined) => OwnRecord) => {
     try {
       // Another process may remove a forgotten or empty folder at any time.
       for (let attempt = 1; ; attempt++) {
         try {
           await makeFolder(folder)
-          const found = await readJobFolder(folder)
+          const found = await readJobFolder(folder, family)
           const record = merge(found.record)
           await writeVersion(folder, found, clean(`${JSON.stringify(record, null, 2)}\n`))
           if (record.id !== null) await removeReplies(folder, found)
@@ -97,7 +123,7 @@ export function openJobStore(
     }
   }
 
-  const jobIn = (folder: string, known: JobRecord): StoredJob => {
+  const jobIn = (folder: string, known: OwnRecord): StoredJob<Family> => {
     let record = known
     let writing: Promise<unknown> = Promise.resolve()
     return {
@@ -124,18 +150,22 @@ export function openJobStore(
   }
 
   /** The record with the id of the job, which may be in a reply that a killed process did not get to parse. */
-  const withId = async (folder: string, found: FoundRecord, record: JobRecord): Promise<JobRecord> => {
+  const withId = async (
+    folder: string,
+    found: Pick<FoundRecord, 'replies'>,
+    record: OwnRecord,
+  ): Promise<OwnRecord> => {
     if (record.id !== null || found.replies.length === 0) return record
     return { ...record, ...findIdIn(await readReply(folder, found), record.kind) }
   }
 
-  async function list(): Promise<JobList> {
+  async function list(): Promise<JobList<Family>> {
     if (root === undefined) return { jobs: [], warnings: [noFolder().message] }
     const { names, warnings } = await folderNames(root)
-    const jobs: StoredJob[] = []
+    const jobs: StoredJob<Family>[] = []
     const load = async (name: string) => {
       const folder = join(root, name)
-      const found = await readJobFolder(folder).catch(() => undefined)
+      const found = await readJobFolder(folder, family).catch(() => undefined)
       if (found === undefined) return
       const { record, damage, hasLeftovers } = found
       if (record !== undefined) jobs.push(jobIn(folder, await withId(folder, found, record)))
@@ -166,7 +196,7 @@ export function openJobStore(
     last: async () => (await list()).jobs[0],
     async forget(jobs) {
       for (const { folder } of jobs) {
-        const found = await readJobFolder(folder).catch(() => undefined)
+        const found = await readJobFolder(folder, family).catch(() => undefined)
         if (found !== undefined) await removeJobFolder(folder, found, clock.now())
       }
     },
@@ -216,7 +246,10 @@ const maxCandidates = 10
  * @param jobs newest first; of several with the same id the first is chosen
  * @throws UsageError `ambiguous_id`
  */
-function findJob(jobs: readonly StoredJob[], text: string): StoredJob | undefined {
+function findJob<Family extends JobFamily>(
+  jobs: readonly StoredJob<Family>[],
+  text: string,
+): StoredJob<Family> | undefined {
   const key = text.replace(/^key:/, '')
   const keyed = jobs.find(({ record }) => record.idempotency_key === key)
   if (keyed !== undefined) return keyed
@@ -240,16 +273,16 @@ function ambiguous(text: string, ids: readonly string[]): UsageError {
 }
 
 /** A recorded job. */
-export interface StoredJob {
+export interface StoredJob<Family extends JobFamily = VideoJobs> {
   readonly folder: string
   /** The record as last read or written by this process. */
-  readonly record: JobRecord
+  readonly record: JobRecord<Family>
   /**
    * Merges new facts with the record on disk: a saved file, an id and an end are never lost. Every state sets
    * `checked_at` to the present time unless it is given. May be called concurrently.
    * @throws FileError
    */
-  update(change: Partial<JobProgress>): Promise<void>
+  update(change: Partial<JobProgress<Family>>): Promise<void>
   /**
    * Opens a file for the gateway's reply as it arrives. The job's id is found in it until the id is recorded; then the
    * file is removed.
