@@ -1,6 +1,7 @@
-import { closingQuote, hiddenMark, hideJsonSpans, hideSpans } from './redact/spans.ts'
-import { createMatcher } from './redact/matcher.ts'
-import { createPieceStream, type PieceStream, createTextStream, type TextStream } from './redact/streams.ts'
+import { closingQuote, hiddenMark, hideJsonSpans, hideSpans } from '../redact/spans.ts'
+import { formsOf, minLength, spellings } from '../redact/forms.ts'
+import { createMatcher } from '../redact/matcher.ts'
+import { createPieceStream, type PieceStream, createTextStream, type TextStream } from '../redact/streams.ts'
 import { inCi, type Context } from '../context.ts'
 
 type Redactor = (text: string) => string
@@ -49,69 +50,6 @@ export function createPieceRedactor(secrets: readonly string[]): PieceStream {
 /** The forms that can occur within one JSON string. */
 function jsonFormsOf(secrets: readonly string[]): string[] {
   return secrets.flatMap(formsOf).filter((form) => !/(?<!\\)(?:\\\\)*"/.test(form))
-}
-
-/** A shorter secret may well be part of a word, a path or a name; real keys are longer. */
-const minLength = 8
-
-/** The base64 and hex of a shorter secret are so short that they would match by chance. */
-const minEncodedLength = 6
-
-/**
- * The forms of a secret that are recognisable in any text: as it is, in JSON, in a URL, in hexadecimal, and in base64
- * (both alphabets, at any offset). None for a secret that is too short for that.
- */
-function formsOf(secret: string): string[] {
-  const plain = secret.toWellFormed()
-  const encoded = plain.length < minEncodedLength ? [] : encodings(plain).flatMap(spellings)
-  return [...new Set([...(plain.length < minLength ? [] : spellings(plain)), ...encoded])]
-}
-
-/** A text as it is, and as it is escaped in JSON and in URLs; usually these are all the same. */
-function spellings(text: string): string[] {
-  const json = JSON.stringify(text).slice(1, -1)
-  return [
-    ...new Set([
-      text,
-      json,
-      // JSON inside JSON, as the arguments of a tool call.
-      JSON.stringify(json).slice(1, -1),
-      // PHP, Go and .NET escape more than JSON requires.
-      json.replaceAll('/', String.raw`\/`),
-      json.replaceAll(/[<>&]/g, unicodeEscape),
-      JSON.stringify(text.replaceAll('"', '\0'))
-        .slice(1, -1)
-        .replaceAll(String.raw`\u0000`, String.raw`\u0022`)
-        .replaceAll(/[<>&'+`]/g, unicodeEscape),
-      encodeURIComponent(text),
-      encodeURI(text),
-      new URLSearchParams([['', text]]).toString().slice(1),
-      // How URL parsers write a query, and a path.
-      text.replaceAll(/["#<>']/g, encodeURIComponentStrictly),
-      text.replaceAll(/["#<>?^`{}]/g, encodeURIComponentStrictly),
-    ]),
-  ]
-}
-
-function unicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-function encodeURIComponentStrictly(character: string): string {
-  return `%${character.charCodeAt(0).toString(16)}`
-}
-
-function encodings(text: string): string[] {
-  const bytes = Buffer.from(text)
-  return [bytes.toString('hex'), ...[0, 1, 2].flatMap((offset) => base64Forms(bytes, offset))]
-}
-
-/** The base64 of bytes at an offset in a group, without the characters at the edges that also depend on other bytes. */
-function base64Forms(content: Uint8Array, offset: number): string[] {
-  const bytes = Buffer.concat([Buffer.alloc(offset), content])
-  const start = Math.ceil((offset * 8) / 6)
-  const end = Math.floor((bytes.length * 8) / 6)
-  return [bytes.toString('base64').slice(start, end), bytes.toString('base64url').slice(start, end)]
 }
 
 /**

@@ -4,7 +4,7 @@ import type { AtomicFile } from '../files/atomic-file.ts'
 import { sanitise, type Gate } from './gate.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
-import type { PieceStream } from './redact/streams.ts'
+import type { PieceStream } from '../redact/streams.ts'
 import type { Screen } from './screen.ts'
 
 export interface RawOutputParts {

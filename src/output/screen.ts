@@ -1,6 +1,6 @@
 import { inCi, type Context, type Timer } from '../context.ts'
 import type { Gate } from './gate.ts'
-import type { TextStream } from './redact/streams.ts'
+import type { TextStream } from '../redact/streams.ts'
 
 /**
  * Both output streams, which may share a terminal: text on standard output and lines on standard error must not be

@@ -22,13 +22,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   operations: ['gateway', 'files', 'events', 'contract', 'problems', 'context'],
   gateway: ['files', 'events', 'contract', 'context'],
-  output: ['files', 'events', 'contract', 'context'],
+  output: ['redact', 'files', 'events', 'contract', 'context'],
   config: ['files', 'contract', 'problems', 'context'],
-  sandbox: ['files', 'contract', 'context'],
+  sandbox: ['redact', 'files', 'contract', 'context'],
   files: ['events', 'contract', 'context'],
   events: ['contract'],
   contract: [],
   problems: [],
+  redact: [],
   context: [],
 }
 
