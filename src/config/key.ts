@@ -35,46 +35,75 @@ interface KeySettings {
  *   No message contains the key.
  */
 export async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {
-  const found =
-    (await configuredKey(context, settings, ['flag'])) ??
-    environmentKey(context) ??
-    (await configuredKey(context, settings, ['environment', 'user'])) ??
-    (await credentialsKey(context, settings))
-  if (found === undefined) throw keyMissing(context, settings.profile.value)
-  checkKey(found.value, found.source)
-  return { ...found, lastFour: found.value.length >= 12 ? found.value.slice(-4) : '' }
+  const location = await locateKey(context, settings)
+  if (location === undefined) throw keyMissing(context, settings.profile.value)
+  const value = await readKey(context, location)
+  checkKey(value, location.source)
+  return { value, source: location.source, lastFour: value.length >= 12 ? value.slice(-4) : '' }
 }
 
-type Unchecked = Pick<ApiKey, 'value' | 'source'>
+/** Where the key is. A file is not read and a command not run yet. */
+export type KeyLocation = { readonly source: string } & (
+  | { readonly kind: 'environment'; readonly value: string }
+  | { readonly kind: 'file'; readonly path: string; readonly setting: string }
+  | { readonly kind: 'command'; readonly command: string; readonly setting: string }
+  | { readonly kind: 'credentials'; readonly path: string; readonly profile: string; readonly value: string }
+)
 
-function environmentKey({ env }: Context): Unchecked | undefined {
+/**
+ * Finds the key in the order of `findKey`; undefined when none is set.
+ * @throws ConfigError for a credentials file that cannot be used
+ */
+export async function locateKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
+  return (
+    configuredKey(settings, ['flag']) ??
+    environmentKey(context) ??
+    configuredKey(settings, ['environment', 'user']) ??
+    (await credentialsKey(context, settings))
+  )
+}
+
+function readKey(context: Context, location: KeyLocation): string | Promise<string> {
+  switch (location.kind) {
+    case 'file':
+      return readKeyFile(context, location.path, location.setting)
+    case 'command':
+      return runKeyCommand(context, location.command, location.setting)
+    default:
+      return location.value
+  }
+}
+
+function environmentKey({ env }: Context): KeyLocation | undefined {
   const value = env['MODELGATE_API_KEY']
   // An empty variable means that a secret is missing: reported, not skipped.
-  return value === undefined ? undefined : { value, source: 'environment MODELGATE_API_KEY' }
+  if (value === undefined) return undefined
+  return { kind: 'environment', value, source: 'environment MODELGATE_API_KEY' }
 }
 
-/** The key from the first of these levels that names a file or a command; a file wins over a command. */
-async function configuredKey(
-  context: Context,
-  { apiKeyFile, apiKeyCommand }: KeySettings,
+/** The key of the first of these levels that names a file or a command; a file wins over a command. */
+function configuredKey(
+  { apiKeyFile: file, apiKeyCommand: command }: KeySettings,
   levels: readonly Level[],
-): Promise<Unchecked | undefined> {
+): KeyLocation | undefined {
   for (const level of levels) {
-    if (apiKeyFile.value !== undefined && apiKeyFile.level === level) {
-      const source = `${apiKeyFile.source}, file ${apiKeyFile.value}`
-      return { value: await readKeyFile(context, apiKeyFile.value, apiKeyFile.source), source }
+    if (file.value !== undefined && file.level === level) {
+      const source = `${file.source}, file ${file.value}`
+      return { kind: 'file', path: file.value, setting: file.source, source }
     }
-    if (apiKeyCommand.value !== undefined && apiKeyCommand.level === level) {
-      const source = `${apiKeyCommand.source}, its command`
-      return { value: await runKeyCommand(context, apiKeyCommand.value, apiKeyCommand.source), source }
+    if (command.value !== undefined && command.level === level) {
+      const source = `${command.source}, its command`
+      return { kind: 'command', command: command.value, setting: command.source, source }
     }
   }
   return undefined
 }
 
-async function credentialsKey(context: Context, { profile }: KeySettings): Promise<Unchecked | undefined> {
-  const value = await storedKey(context, profile.value)
-  return value === undefined ? undefined : { value, source: `credentials file ${credentialsPath(context)}` }
+async function credentialsKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
+  const [path, profile] = [credentialsPath(context), settings.profile.value]
+  const value = await storedKey(context, profile)
+  if (path === undefined || value === undefined) return undefined
+  return { kind: 'credentials', path, profile, value, source: `credentials file ${path}` }
 }
 
 function keyMissing(context: Context, profile: string): ModelgateError {

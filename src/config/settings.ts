@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.ts'
 import { createProblemList, type ProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import { findProjectFile, findUserFile, userFilePath } from './find-config-file.ts'
-import { findKey, profileExists, type ApiKey } from './key.ts'
+import { findKey, locateKey, profileExists, type ApiKey, type KeyLocation } from './key.ts'
 import {
   environmentLayer,
   flagLayer,
@@ -35,6 +35,8 @@ export type Settings = {
    * @throws what `findKey` throws
    */
   readonly apiKey: () => Promise<ApiKey>
+  /** Where the key is, without reading it; throws what `locateKey` throws. */
+  readonly keyLocation: () => Promise<KeyLocation | undefined>
 }
 
 /** A file with more problems was not written for this program. */
@@ -74,6 +76,7 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
     ...values,
     baseUrl: { ...values.baseUrl, value: baseUrl },
     apiKey: () => (key ??= findKey(context, values)),
+    keyLocation: () => locateKey(context, values),
   }
 }
 
