@@ -3,6 +3,7 @@ import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/start-sandbox.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
+import { noteSandbox } from './shared/running-sandbox.ts'
 import { createProblemList } from '../problems.ts'
 import { badPorts } from '../config/base-url.ts'
 import { UsageError, ModelgateError } from '../errors.ts'
@@ -84,6 +85,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   const { port, seed, latency } = settings
   const folder = sandboxFolder(context)
   const sandbox = await startSandbox({ port, seed, latency, faults, folder, clock, onRequest: print })
+  const removeNote = await noteSandbox(context, sandbox.url)
   try {
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
@@ -95,6 +97,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     })
     throw signal.reason
   } finally {
+    await removeNote()
     await sandbox.close()
   }
 }

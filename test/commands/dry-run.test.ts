@@ -1,10 +1,16 @@
 import { execFile, spawnSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { Interrupted } from '../../src/errors.ts'
+import { main } from '../../src/main.ts'
 import { localServer } from '../support/local-server.ts'
 import { runMain } from '../support/run-main.ts'
 import { json } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext } from '../support/test-context.ts'
+import { until } from '../support/until.ts'
 
 const key = 'sk-very-secret-0123456789'
 const env = { MODELGATE_BASE_URL: 'https://gateway.example.com/prefix', MODELGATE_TEXT_MODEL: 'vendor/m' }
@@ -113,6 +119,16 @@ test('a dry run writes no file', async () => {
   expect(code).toBe(0)
 })
 
+/** Sends what a shell makes of a curl line, without any variable of the key. */
+async function paste(line: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
+  // A script on standard input, as a paste is; an argument of its own would be subject to a limit.
+  const pasted = promisify(execFile)('bash', ['--noprofile', '--norc'], {
+    env: { PATH: process.env['PATH'], NO_PROXY: '*', HOME: temporaryFolder(), ...env },
+  })
+  pasted.child.stdin!.end(line)
+  await pasted
+}
+
 const canPaste = ['bash', 'curl'].every((tool) => spawnSync(tool, ['--version']).status === 0)
 
 test.skipIf(!canPaste).each<[string, string]>([
@@ -124,15 +140,58 @@ test.skipIf(!canPaste).each<[string, string]>([
   const argv = ['generate', '--no-stdin', '--', prompt]
   const shown = await runMain(['--dry-run', ...argv], { env: local })
   const { out } = await runMain(['--curl', ...argv], { env: local })
-  // A script on standard input, as a paste is; an argument of its own would be subject to the same limit.
-  const pasted = promisify(execFile)('bash', ['--noprofile', '--norc'], {
-    env: { PATH: process.env['PATH'], MODELGATE_API_KEY: key, NO_PROXY: '*', HOME: temporaryFolder() },
-  })
-  pasted.child.stdin!.end(out)
-  await pasted
+  await paste(out, { MODELGATE_API_KEY: key })
   const [request] = server.requests
   const expected = JSON.parse(shown.out) as { headers: Record<string, string>; body: unknown; url: string }
   expect(request!.line).toBe(`POST ${new URL(expected.url).pathname}?alt=sse HTTP/1.1`)
   expect(JSON.parse(request!.body.toString())).toEqual(expected.body)
   expect(request!.headers).toMatchObject({ ...expected.headers, authorization: `Bearer ${key}` })
+})
+
+test.skipIf(!canPaste).each<[string, (folder: string) => Record<string, string>]>([
+  ['a file', (folder) => ({ MODELGATE_API_KEY_FILE: join(folder, "it's a key") })],
+  ['a command', () => ({ MODELGATE_API_KEY_COMMAND: `printf '%s\\n' "${key}"` })],
+  ['the stored credentials', (folder) => ({ MODELGATE_CONFIG_DIR: folder })],
+])('the curl line fetches the key from %s (needs bash and curl)', async (_, where) => {
+  const folder = temporaryFolder()
+  writeFiles(folder, {
+    "it's a key": `\n${key}\r\n`,
+    'credentials.json': JSON.stringify({ profiles: { default: { api_key: key } } }),
+  })
+  chmodSync(join(folder, 'credentials.json'), 0o600)
+  const server = await localServer([json({ ok: true })])
+  const local = { ...env, MODELGATE_BASE_URL: server.url, ...where(folder) }
+  const { out } = await runMain(['respond', '--curl', '--no-stdin', 'hi'], { env: local })
+  const isGiven = 'MODELGATE_API_KEY_COMMAND' in local
+  expect(out.includes(key)).toBe(isGiven)
+  await paste(out)
+  expect(server.requests[0]!.headers).toMatchObject({ authorization: `Bearer ${key}` })
+})
+
+test('a curl line for the sandbox names one that is running', async () => {
+  const state = { MODELGATE_STATE_DIR: temporaryFolder() }
+  const server = testContext({ env: state })
+  const ended = main(['sandbox', '--port', '0'], server)
+  await until(() => server.stdout.text !== '')
+  const url = server.stdout.text.trim()
+  const call = () => runMain(['generate', '--sandbox', '--curl', '--no-stdin', 'hi'], { env: state })
+  const { out, err } = await call()
+  expect(err).toBe('')
+  expect(out).toContain(`curl --no-buffer '${url}/v1beta/models/sandbox-text:`)
+  expect(out).toContain('"authorization: Bearer sandbox-key"')
+  server.abort(new Interrupted('interrupt'))
+  expect(await ended).toBe(130)
+  const later = await call()
+  expect(later.out).toContain("'http://127.0.0.1:8080/v1beta/")
+  expect(later.err).toBe('modelgate: No sandbox is running. Start one first: modelgate sandbox --port 8080\n')
+})
+
+test('an address that another program answers at is not taken for a sandbox', async () => {
+  const folder = temporaryFolder()
+  const other = await localServer([json({ error: 'not found' }, { status: 404 })])
+  writeFiles(folder, { 'sandbox-address': other.url })
+  const { err } = await runMain(['generate', '--sandbox', '--curl', '--no-stdin', 'hi'], {
+    env: { MODELGATE_STATE_DIR: folder },
+  })
+  expect(err).toContain('No sandbox is running.')
 })

@@ -1,3 +1,4 @@
+import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { wireRequest, hideHeader } from '../../gateway/send-request.ts'
@@ -5,18 +6,21 @@ import type { ImagePart } from '../../operations/image-request.ts'
 import { type Gate, sanitise, sanitiseJson } from '../../output/gate.ts'
 import type { CommonOptions } from './common-options.ts'
 
-/** Prints the exact request with its key hidden: as a JSON object, or with `--curl` as a command to paste. */
+/**
+ * Prints the exact request with its key hidden: as a JSON object, or with `--curl` as a command to paste.
+ * @param shellKey the key as the command has it: what a shell expands to it
+ */
 export async function printRequest(
   context: Context,
   options: CommonOptions,
-  { gateway, gate }: { readonly gateway: Gateway; readonly gate: Gate },
+  { gateway, gate, shellKey }: { readonly gateway: Gateway; readonly gate: Gate; readonly shellKey: string },
   request: GatewayRequest,
   content: PrintableContent,
 ): Promise<void> {
   const { method, url, headers } = wireRequest(gateway, request)
   const { stdout } = context
   if (options.curl) {
-    const command = gate.text(curlCommand(url, headers, bodyOf(content)))
+    const command = gate.text(curlCommand(url, headers, shellKey, bodyOf(content)))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
     const shownRequest = { method, url: url.href, headers: hidden(headers), ...fieldsOf(content) }
@@ -45,10 +49,30 @@ function hidden(headers: Readonly<Record<string, string>>): Record<string, strin
 /** Linux limits a single argument to 128 KiB; longer bodies are piped. */
 const maxArgumentBytes = 100_000
 
-/** For a POSIX shell. The key is read from the environment when the command runs; it is never in the text. */
+/** What a POSIX shell expands to the key when the command runs, from wherever the key is configured. */
+export async function keyForShell({ keyLocation }: Settings): Promise<string> {
+  // A location that cannot be used is reported when a key is needed.
+  const location = await keyLocation().catch(() => undefined)
+  switch (location?.kind) {
+    case 'file':
+      return `$(tr -d '[:space:]' <${quoted(location.path)})`
+    case 'command':
+      // In the home directory, as the program runs it.
+      return `$(cd && ${location.command})`
+    case 'credentials': {
+      const file = `JSON.parse(fs.readFileSync(${JSON.stringify(location.path)}))`
+      return `$(node -p ${quoted(`${file}.profiles[${JSON.stringify(location.profile)}].api_key`)})`
+    }
+    default:
+      return '$MODELGATE_API_KEY'
+  }
+}
+
+/** For a POSIX shell. The key is never in the text. */
 function curlCommand(
   url: URL,
   headers: Readonly<Record<string, string>>,
+  shellKey: string,
   body: string | readonly ImagePart[] | undefined,
 ): string {
   const isParts = typeof body === 'object'
@@ -57,7 +81,7 @@ function curlCommand(
     .filter(([name]) => !isParts || name !== 'content-type')
     .map(([name, value]) =>
       name === 'authorization'
-        ? `-H "authorization: Bearer $MODELGATE_API_KEY"`
+        ? `-H "authorization: Bearer ${shellKey}"`
         : `-H ${quoted(`${name}: ${value}`)}`,
     )
   const start = `curl --no-buffer ${quoted(url.href)}`

@@ -15,7 +15,7 @@ import type { OutputDocument } from '../../events/documents.ts'
 import { requestIdOf, type Call, type Outcome } from '../../operations/operation.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
 import { createOutput, type OutputOptions } from '../../output/create-output.ts'
-import { printRequest, type PrintableContent } from './dry-run.ts'
+import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
 
 /** The gateway for a command's requests, and what must be closed afterwards. */
 interface OpenGateway {
@@ -64,7 +64,7 @@ export async function openGateway(
   if (!options.sandbox) await readExtraCertificates(context)
   // Last: once the sandbox runs, nothing may fail before it can be closed.
   const destination = options.sandbox
-    ? await sandboxDestination(context)
+    ? await sandboxDestination(context, options)
     : await configuredDestination(options, settings)
   if (!isDryRun(options)) gate.hide(destination.key)
   let hasSent = false
@@ -111,7 +111,8 @@ interface Destination {
   close(): Promise<void>
 }
 
-async function sandboxDestination(context: Context): Promise<Destination> {
+async function sandboxDestination(context: Context, options: CommonOptions): Promise<Destination> {
+  if (isDryRun(options)) return sandboxToName(context, options)
   const { startSandbox } = await import('../../sandbox/start-sandbox.ts')
   const sandbox = await startSandbox({
     clock: context.clock,
@@ -120,6 +121,22 @@ async function sandboxDestination(context: Context): Promise<Destination> {
   })
   return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
 }
+
+/** For a dry run: a sandbox that goes on running afterwards, or one that is still to be started. */
+async function sandboxToName(context: Context, { curl, quiet }: CommonOptions): Promise<Destination> {
+  const { runningSandbox } = await import('./running-sandbox.ts')
+  const running = await runningSandbox(context)
+  if (running === undefined && curl && !quiet) {
+    context.stderr.write(
+      `modelgate: No sandbox is running. Start one first: modelgate sandbox --port ${examplePort}\n`,
+    )
+  }
+  const baseUrl = new URL(running ?? `http://127.0.0.1:${examplePort}`)
+  return { baseUrl, key: sandboxKey, close: async () => {} }
+}
+
+/** Where a sandbox may be started, as the documents have it. */
+const examplePort = 8080
 
 async function configuredDestination(options: CommonOptions, settings: Settings): Promise<Destination> {
   const problems = createProblemList()
@@ -242,7 +259,8 @@ export async function runOperation<Document extends OutputDocument>(
   try {
     if (isDryRun(options)) {
       const { request, content } = describeRequest(gateway)
-      return await printRequest(context, options, { gateway, gate }, request, content)
+      const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
+      return await printRequest(context, options, { gateway, gate, shellKey }, request, content)
     }
     const renderer = openOutput(context, options, settings, gate, await describeOutput())
     output = renderer
