@@ -60,7 +60,7 @@ export const exitCodes = {
   },
   partial: {
     code: 12,
-    meaning: 'some of several items failed',
+    meaning: 'some of several items failed, or fewer came than were asked for',
     advice: 'see the report',
   },
   schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: '' },

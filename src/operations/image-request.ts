@@ -60,7 +60,7 @@ export interface ImagePlan {
   readonly savePartials: boolean
   /** Whether a record is written beside each image. */
   readonly sidecar: boolean
-  /** Whether fewer images than requested are a failure. */
+  /** Whether an image that is not verified, or of another type than its name says, is a failure. */
   readonly strict: boolean
   /** Whether results are fetched from private addresses, too. */
   readonly allowPrivateUrls: boolean

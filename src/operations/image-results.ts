@@ -45,6 +45,8 @@ export interface ImageResults {
   /** Why images were saved in the rescue folder; each is also a failure. */
   readonly rescued: FileError[]
   readonly warnings: string[]
+  /** The numbers of images that are kept with a warning: not verified, or of another type than their name says. */
+  readonly doubts: Set<number>
   /** The numbers of images whose file has been reported. */
   readonly reported: Set<number>
 }
@@ -70,6 +72,7 @@ export function createImageResults(
     failures: [],
     rescued: [],
     warnings: [],
+    doubts: new Set(),
     reported: new Set(),
   }
 }
@@ -95,6 +98,11 @@ export function startImages({ listener, request }: ImageResults): void {
 export function warn({ listener, warnings }: ImageResults, message: string): void {
   warnings.push(message)
   listener.event({ type: 'warning-add', message })
+}
+
+function doubt(results: ImageResults, index: number, message: string): void {
+  results.doubts.add(index)
+  warn(results, message)
 }
 
 export function failImage(
@@ -150,7 +158,7 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
     const promised = /^image\/(.+)$/.exec(mediaTypeOfName(file.path) ?? '')?.[1]
     if (promised !== undefined && promised !== file.format) {
       const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
-      warn(results, `${file.path} contains ${content}, although its name says ${promised}.`)
+      doubt(results, index, `${file.path} contains ${content}, although its name says ${promised}.`)
     }
   }
 }
@@ -230,7 +238,7 @@ export function createImageWriters(
     return asWriter(file, async ({ rescued, ...image }) => {
       const isStreamed = toStream && rescued === undefined
       if (!image.verified)
-        warn(results, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
+        doubt(results, index, unverifiedNote('image', isStreamed ? 'what was written' : image.path))
       if (rescued !== undefined) {
         results.rescued.push(rescued)
         return failImage(results, index, rescued)

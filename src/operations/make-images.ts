@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import { asModelgateError, GenerationError, ModelgateError, asSentence, Interrupted } from '../errors.ts'
+import {
+  asModelgateError,
+  type ErrorFacts,
+  GenerationError,
+  ModelgateError,
+  asSentence,
+  Interrupted,
+} from '../errors.ts'
 import type { ImageDocument } from '../events/image.ts'
 import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import { receiveImages, relayReply } from '../gateway/images/receive-images.ts'
@@ -49,12 +56,15 @@ export async function makeImages(
     if (plan.sidecar) await writeSidecars(call, results, inputs, plan)
     const { total, failures } = results
     const kept = maxKept(request)
-    if (total > kept) warn(results, countMismatch(total, request.wanted.length, 'image', kept))
+    // Of an image that was not requested `-o -` has its own warning.
+    if (total > (request.outputs.toStandardOutput ? kept : request.wanted.length)) {
+      warn(results, countMismatch(total, request.wanted.length, 'image', Math.min(total, kept)))
+    }
     if (broken !== undefined) failMissing(results, broken)
     throwRescued(results)
+    checkCount(results)
     if (failures.length > 0) return someFailed(results)
-    if (total <= kept) checkCount(results, plan.strict)
-    return undefined
+    return plan.strict ? doubtful(results) : undefined
   }
   return settle(
     call,
@@ -96,7 +106,9 @@ export async function relayImages(
 ): Promise<Outcome<ImageDocument>> {
   const results = createImageResults(call, request)
   const work = async () => {
-    await relayReply(call.gateway, wireRequest(call, request), {
+    const requested = request.wanted.length
+    const received = await relayReply(call.gateway, wireRequest(call, request), {
+      count: requested,
       replied: (id) => (results.requestId = id),
       pass: (chunk) => sink.write(chunk),
     }).catch(async (error: unknown) => {
@@ -105,13 +117,14 @@ export async function relayImages(
       throw error
     })
     await sink.commit()
-    return undefined
+    return received < requested ? someMissing(fewerSentence(received, requested)) : undefined
   }
   return settle(
     call,
     work,
     () => imageDocument(results),
-    (error) => error,
+    // Other hints say what --raw would show.
+    (error) => (error.facts.hint?.includes('--raw') ? error.amend({ hint: null }) : error),
   )
 }
 
@@ -168,21 +181,34 @@ function throwRescued({ rescued, saved, links }: ImageResults): void {
 function someFailed({ failures, request }: ImageResults): ModelgateError {
   const rescued = failures.flatMap((failure) => failure.rescued ?? [])
   const message = `${failures.length} of ${request.wanted.length} images failed.`
+  return someMissing(message, rescued.length === 0 ? {} : { rescued })
+}
+
+/** The error for images that were kept with a warning; undefined without any. */
+function doubtful({ doubts }: ImageResults): ModelgateError | undefined {
+  const message = `${doubts.size === 1 ? 'An image is' : `${doubts.size} images are`} not known to be what was asked for.`
+  if (doubts.size > 0) return new GenerationError('doubtful_image', message, { billed: 'yes' })
+  return undefined
+}
+
+function someMissing(message: string, facts: ErrorFacts = {}): ModelgateError {
   return new ModelgateError('partial', 'some_images_failed', message, {
     phase: 'result',
     billed: 'yes',
-    ...(rescued.length === 0 ? {} : { rescued }),
+    ...facts,
   })
 }
 
-/** Fewer images than requested are a result with a warning. */
-function checkCount(results: ImageResults, strict: boolean): void {
-  const { saved, links, request } = results
-  const [received, requested] = [saved.size + links.length, request.wanted.length]
-  if (received === requested) return
-  const message = countMismatch(received, requested, 'image')
-  if (received < requested && strict) throw new GenerationError('fewer_images', message, { billed: 'yes' })
-  warn(results, message)
+function fewerSentence(received: number, requested: number): string {
+  return `The gateway sent only ${received} of ${requested} images.`
+}
+
+/** Images of which the reply says nothing are missing (fault E37). */
+function checkCount(results: ImageResults): void {
+  const { wanted } = results.request
+  const missing = wanted.filter((index) => !isSettled(results, index))
+  const message = fewerSentence(wanted.length - missing.length, wanted.length)
+  for (const index of missing) failImage(results, index, new GenerationError('image_missing', message))
 }
 
 /**

@@ -169,8 +169,8 @@ test.each(['generate', 'respond'] as const)(
 test.each([
   ['generate', 'treat an answer cut by the token limit as a failure'],
   ['respond', 'treat an answer cut by the token limit as a failure'],
-  ['image create', 'treat missing images as a failure'],
-  ['image edit', 'treat missing images as a failure'],
+  ['image create', 'treat an image of another type than its name, or not verified, as a failure'],
+  ['image edit', 'treat an image of another type than its name, or not verified, as a failure'],
   ['video generate', 'treat missing videos as a failure'],
   ['video remix', 'treat missing videos as a failure'],
   ['video status', 'with --wait, treat missing videos as a failure'],

@@ -1,4 +1,4 @@
-import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
+import { ContractError, GenerationError, type ModelgateError } from '../../errors.ts'
 import { stalledError, truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
@@ -70,42 +70,43 @@ export async function receiveImages(
 }
 
 /**
- * Passes on the bytes of the reply unchanged (`--raw`). Only checks that the reply is complete.
+ * Passes on the bytes of the reply unchanged (`--raw`), and judges it all the same.
+ * @param count how many images were requested
  * @param pass gets each chunk; the reply waits for it
- * @throws ModelgateError for a reply that breaks off; `stream_truncated` for one that ends in the middle
+ * @returns how many images the reply contains
+ * @throws ModelgateError as `receiveImages` does, once everything has been passed on
  */
 export async function relayReply(
   gateway: Gateway,
   request: GatewayRequest,
-  { replied, pass }: { replied?(requestId: string | null): void; pass(chunk: Uint8Array): Promise<void> },
-): Promise<void> {
+  {
+    count,
+    replied,
+    pass,
+  }: { count: number; replied?(requestId: string | null): void; pass(chunk: Uint8Array): Promise<void> },
+): Promise<number> {
   const reply = await sendRequest(gateway, request)
   replied?.(reply.requestId)
-  const collector: ImageCollector = createImageCollector(unreadImages, () => reader.eventName)
+  const collector: ImageCollector = createImageCollector({ ...unread, count }, () => reader.eventName)
   const reader = createReplyReader(collector)
-  /** False once something is not understood: then it is unknown where the reply would end. */
-  let isUnderstood = true
+  let failure: unknown
   const follow = async (step: () => Promise<void>) => {
-    if (!isUnderstood) return
-    await step().catch((error: unknown) => {
-      if (!(error instanceof ModelgateError) || error.code === 'stream_truncated') throw error
-      isUnderstood = false
-    })
+    if (failure === undefined) await step().catch((error: unknown) => void (failure = error))
   }
   try {
     for await (const chunk of readBody(gateway, reply, { stalled: stalledError })) {
       await pass(chunk)
       await follow(() => reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)))
     }
-    await follow(async () => {
-      if (isSettled(reader, collector)) return
-      await reader.end()
-      const verdict = missing(reader, collector, reply.headers['content-type'])
-      if (verdict !== undefined) throw verdict
-    })
   } catch (error) {
     throw error instanceof ExchangeError ? brokenError(error, request.kind) : error
   }
+  if (!isSettled(reader, collector)) await follow(() => reader.end())
+  const { images, failures } = collector
+  if (failure !== undefined && !(isSettled(reader, collector) && breaksNothing(failure))) throw failure
+  const verdict = failures[0]?.error ?? missing(reader, collector, reply.headers['content-type'])
+  if (verdict !== undefined && images.length === 0) throw verdict
+  return images.length
 }
 
 /** Discards data. */
@@ -115,7 +116,7 @@ export const discardingWriter: ImageWriter = {
   commitDamaged: async () => undefined,
   discard: async () => {},
 }
-const unreadImages: ImageReceiver = { open: async () => discardingWriter, url() {} }
+const unread: ImageReceiver = { open: async () => discardingWriter, url() {} }
 
 /** Whether everything has come: what may still follow is not waited for long. */
 function isSettled(reader: ReplyReader, collector: ImageCollector): boolean {

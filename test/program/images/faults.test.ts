@@ -199,7 +199,7 @@ test.each([
   ['refusal', 4, 0],
   ['failure', 7, 0],
   ['empty', 9, 1],
-  ['fewer', 0, 1],
+  ['fewer', 12, 1],
 ] as const)('the scenario %s: %i', async (scenario, exit, created) => {
   const sandbox = await runningSandbox()
   const workspace = workspaceAt(sandbox)

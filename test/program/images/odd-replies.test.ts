@@ -12,11 +12,11 @@ import {
   type ServerReply,
 } from '../../support/server-replies.ts'
 import { workspaceAt } from './image-run.ts'
-import { html, type OddReply } from './odd-replies/odd-reply.ts'
+import { html, streamed, three, type OddReply } from './odd-replies/odd-reply.ts'
 import { severalReplies } from './odd-replies/several.ts'
 import { singleReplies } from './odd-replies/single.ts'
 import { streamReplies } from './odd-replies/streams.ts'
-import { base64, blue, completed, images, partial, red, resultOf } from './replies.ts'
+import { base64, blue, completed, failed, images, partial, red, resultOf } from './replies.ts'
 
 const cases = [...singleReplies, ...severalReplies, ...streamReplies]
 
@@ -155,15 +155,60 @@ test.each([
 })
 
 test.each([
-  ['a page', html],
-  ['words', 'Sorry!'],
-  ['an error', '{"error":{"message":"It broke."}}'],
-  ['an event stream without its end', completed(red)],
-  ['nothing', ''],
-])('--raw does not judge %s', async (_, body) => {
-  const server = await localServer([closeDelimited([body])])
-  const { code, out, err } = await workspaceAt(server).run(['create', '-m', 'm', '--raw', 'A kite'])
-  expect([code, out.trimEnd(), err]).toEqual([0, body.trimEnd(), ''])
+  ['a page', 8, [], html],
+  ['words', 8, [], '"Sorry!"'],
+  ['an error', 9, [], '{"error":{"message":"It broke."}}'],
+  ['an error event', 9, [], failed],
+  ['no image', 9, [], '{"created":1,"data":[]}'],
+  ['a broken image', 8, [], '{"created":1,"data":[{"b64_json":"*"}]}'],
+  ['two of three images', 12, three, JSON.stringify(resultOf(red, blue))],
+  ['two of three events', 12, [...streamed, ...three], completed(red) + completed(blue)],
+  ['an image and a broken one', 12, ['-n', '2'], JSON.stringify(resultOf(red, { b64_json: '*' }))],
+  ['an event stream without its end', 0, streamed, completed(red)],
+  ['an error after the image', 0, streamed, completed(red) + failed],
+  ['an event stream without its image', 7, streamed, partial(red)],
+  ['nothing', 8, [], ''],
+] as const)('--raw passes on %s, and ends as it does without: %i', async (_, exit, words, body) => {
+  const server = await localServer([closeDelimited([body]), closeDelimited([body])])
+  const call = ['create', '-m', 'm', ...words, 'A kite']
+  const { code, out, err } = await workspaceAt(server).run([...call, '--raw'])
+  expect([code, out.trimEnd()]).toEqual([exit, body.trimEnd()])
+  expect(err.split('\n').filter((line) => line.startsWith('modelgate: ')).length).toBe(exit === 0 ? 0 : 1)
+  expect(err).not.toContain('--raw')
+  expect((await workspaceAt(server).run(call)).code).toBe(exit)
+})
+
+test('addresses that are not fetched are counted, too', async () => {
+  const server = await localServer([images({ url: '/a' }, { url: '/b' })])
+  const words = ['create', '-m', 'm', '-n', '3', '--no-download', 'A kite']
+  const { code, out, err } = await workspaceAt(server).run(words)
+  expect([code, out]).toEqual([12, `${server.url}/a\n${server.url}/b\n`])
+  expect(err).toContain('image 3 failed: The gateway sent only 2 of 3 images.')
+})
+
+test('fewer than asked for are named in the document and on standard error', async () => {
+  const server = await localServer([images(red), images(red)])
+  const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite']
+  const { code, out, err } = await workspaceAt(server).run([...words, '--json'])
+  const failure = { index: 2, code: 'image_missing', message: 'The gateway sent only 1 of 2 images.' }
+  expect([code, err]).toEqual([12, `image 2 failed: ${failure.message}\n`])
+  expect(JSON.parse(out)).toMatchObject({ files: [{ path: 'x-1.png' }], failures: [failure] })
+  expect((await workspaceAt(server).run([...words, '-q'])).err).toBe(
+    `modelgate: Image 2 failed: ${failure.message}\n  The request was billed.\n`,
+  )
+})
+
+test.each([
+  ['of another type than its name', red],
+  ['that cannot be verified', Buffer.from('ff0a'.padEnd(1200, 'b7'), 'hex')],
+])('--strict makes a failure of an image %s', async (_, bytes) => {
+  const server = await localServer([images(bytes), images(bytes)])
+  const words = ['create', '-m', 'm', '-o', 'x.webp', 'A kite']
+  const lenient = await workspaceAt(server).run(words)
+  expect([lenient.code, lenient.out]).toEqual([0, 'x.webp\n'])
+  const strict = await workspaceAt(server).run([...words, '--strict'])
+  expect([strict.code, strict.out]).toEqual([9, 'x.webp\n'])
+  expect(strict.err).toMatch(/^modelgate: An image is not known to be what was asked for\.$/m)
 })
 
 test('--raw of a request that is refused leaves standard output empty', async () => {

@@ -73,6 +73,14 @@ export const streamReplies: readonly OddReply[] = [
     code: 'stream_truncated',
   },
   {
+    name: 'a stream of three that ends after two',
+    words: [...streamed, ...three],
+    reply: stream([completed(red), partial(blue), completed(blue), partial(red)]),
+    exit: 12,
+    says: /^image 3 failed: The gateway sent only 2 of 3 images\.\nmodelgate: 1 of 3 images failed\./m,
+    files: { 'x-1.png': red, 'x-2.png': blue },
+  },
+  {
     name: 'a stream of three that fails after one',
     words: [...streamed, ...three],
     reply: stream([completed(red), failed]),
