@@ -44,7 +44,8 @@ export const exitCodes = {
   contract: { code: 8, meaning: 'the reply breaks the contract or a size limit', advice: 'report it' },
   failed: {
     code: 9,
-    meaning: 'the generation failed: `failed`, `cancelled`, blocked, an error event, nothing generated',
+    meaning:
+      'the generation failed: `failed`, `cancelled`, blocked or refused for its content (also by a 400 that says so), an error event, nothing generated',
     advice: 'change the prompt',
   },
   io: {

@@ -1,12 +1,12 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject, objectOf, type JsonObject } from '../json.ts'
 
 /** An error in a reply, whatever its envelope. */
 export interface ErrorBody {
   readonly message: string | undefined
   /** The most specific code. */
   readonly code: string | undefined
-  /** Words and numbers from `code`, `status`, `type` and `reason`. */
+  /** Words and numbers from `code`, `status`, `type`, `reason` and `blockReason`. */
   readonly words: readonly string[]
   readonly param: string | undefined
   readonly requestId: string | undefined
@@ -55,6 +55,8 @@ export function readErrorValue(value: unknown): ErrorBody {
     word(inner['status']),
     word(inner['type']),
     word(outer['code']),
+    text(objectOf(inner['innererror'])['code']),
+    blockReason(objectOf(outer['promptFeedback'])) ?? blockReason(inner) ?? blockReason(outer),
   ]
   const known = words.filter((entry): entry is string => entry !== undefined && entry !== 'error')
   return {
@@ -65,6 +67,11 @@ export function readErrorValue(value: unknown): ErrorBody {
     requestId: text(inner['request_id']) ?? text(outer['request_id']) ?? requestIdIn(message),
     retryAfterS: retryInfo(details) ?? retryIn(message),
   }
+}
+
+/** Why a prompt was blocked, under the name of the content-generation style. */
+function blockReason(value: JsonObject): string | undefined {
+  return text(value['blockReason'])
 }
 
 const nothing: ErrorBody = {

@@ -58,8 +58,8 @@ export function mayRepeatAnswered(
   const wish = headers['x-should-retry']
   if (wish === 'true') return true
   if (wish === 'false') return false
-  // A spent quota and an unknown model come with retryable statuses, too.
-  if (error.exit === 'rejected' || error.exit === 'key') return false
+  // A spent quota, an unknown model and refused content come with retryable statuses, too.
+  if (error.exit === 'rejected' || error.exit === 'key' || error.exit === 'failed') return false
   const status = error.facts.httpStatus ?? 0
   if (refusedStatus.has(status)) return true
   if (!failedStatus.has(status)) return false

@@ -191,3 +191,71 @@ test.for([
 ] as const)('HTTP 404 with %j hints at what was not found', ([body, hint]) => {
   expect(error(404, { error: body }).facts.hint).toBe(hint)
 })
+
+test.for([
+  [
+    400,
+    { error: { message: 'No.', type: 'image_generation_user_error', code: 'moderation_blocked' } },
+    'moderation_blocked',
+  ],
+  [
+    400,
+    { error: { message: 'No.', code: 'content_policy_violation', type: 'invalid_request_error' } },
+    'content_policy_violation',
+  ],
+  [
+    400,
+    {
+      error: { message: 'No.', code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } },
+    },
+    'content_filter',
+  ],
+  [
+    400,
+    { error: { code: 400, message: 'No.', status: 'INVALID_ARGUMENT', details: [{ reason: 'SAFETY' }] } },
+    'safety',
+  ],
+  [
+    400,
+    { error: { message: 'No.' }, promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } },
+    'prohibited_content',
+  ],
+  [400, { error: { message: 'Your request was rejected by the safety system.' } }, 'content_refused'],
+  [
+    400,
+    {
+      error: {
+        code: 400,
+        message: 'It may violate the usage guidelines. Change the prompt.',
+        status: 'INVALID_ARGUMENT',
+      },
+    },
+    'content_refused',
+  ],
+  [403, { code: 'x', error: 'Content violates usage guidelines.' }, 'content_refused'],
+  [422, { error: { message: 'Flagged as violating our usage policy.' } }, 'content_refused'],
+  [
+    500,
+    { error: { message: 'No.', type: 'new_api_error', code: 'sensitive_words_detected' } },
+    'sensitive_words_detected',
+  ],
+  [503, { error: { message: 'No.', code: 'content_filter' } }, 'content_filter'],
+] as const)('HTTP %i with %j refuses the content', ([status, body, code]) => {
+  for (const kind of ['text', 'create'] as const) {
+    const refused = error(status, body, {}, kind)
+    expect(refused).toMatchObject({ exitCode: 9, code, facts: { billed: 'no', httpStatus: status } })
+    expect(refused.facts.hint).toContain('Change the prompt')
+    expect(refused.message).toContain(`The gateway refused the content (HTTP ${status}):`)
+  }
+  // A look-up sends no content.
+  expect(error(status, body, {}, 'read').exitCode).not.toBe(9)
+})
+
+test.for([
+  [400, { error: { message: 'Invalid value at safety_settings[0].category.', status: 'INVALID_ARGUMENT' } }],
+  [400, { error: { message: "Unknown parameter: 'content_filter'.", code: 'unknown_parameter' } }],
+  [400, { error: { message: 'Invalid moderation: must be low or auto.', param: 'moderation' } }],
+  [404, { error: { message: 'See our usage policies.' } }],
+] as const)('HTTP %i with %j refuses the request, not the content', ([status, body]) => {
+  expect(error(status, body).exitCode).toBe(4)
+})

@@ -51,6 +51,13 @@ export const failedGenerations: readonly Scenario[] = [
     error: { phase: 'result', billed: 'yes' },
   },
   {
+    name: 'content refused by a status, which is not sent again',
+    replies: () => [json({ error: { message: 'No.', code: 'content_filter' } }, { status: 500 })],
+    exit: 9,
+    says: /The gateway refused the content \(HTTP 500\): No\./,
+    error: { code: 'content_filter', phase: 'reply', billed: 'no', http_status: 500 },
+  },
+  {
     name: 'nothing generated',
     replies: ({ end }) => [sse([end])],
     exit: 9,
