@@ -83,7 +83,7 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
     },
     hasContent({ body: { contents }, problems: { any } }) {
       // If one of these could not be read, it probably held the messages.
-      const isUnreadable = any && [options.body, options.history, own['contents']].some(isGiven)
+      const isUnreadable = any && [options.history, own['contents']].some(isGiven)
       return isUnreadable || isGiven(contents) || isSet(options, 'contents')
     },
     addPrompt: (draft, prompt) => addMessage(draft.body, inputs.attachments, prompt),

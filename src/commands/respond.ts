@@ -67,7 +67,7 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
     },
     hasContent({ body, problems: { any } }) {
       // If one of these could not be read, it probably held the input.
-      const isUnreadable = any && [options.body, own['input'], own['prompt']].some(isGiven)
+      const isUnreadable = any && [own['input'], own['prompt']].some(isGiven)
       return isUnreadable || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
     },
     addPrompt: (draft, prompt) => addInput(draft.body, inputs.attachments, prompt),

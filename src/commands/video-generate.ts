@@ -52,7 +52,8 @@ export function registerVideoGenerate(command: Command, context: Context, start 
         async readInputs({ problems: { check } }) {
           pictures = (await check(() => readPictures(context, options))) ?? {}
         },
-        hasContent({ body }) {
+        hasContent({ body, problems: { any } }) {
+          if (any && self.opts()['instances'] !== undefined) return true
           const instances = instancesOf(body)
           const isComplete = instances.length > 0 && instances.every(hasPrompt)
           return isComplete || ['prompt', 'instances'].some((name) => isSet(options, name))

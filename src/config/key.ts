@@ -287,7 +287,10 @@ async function readPrivately(context: Context, file: string): Promise<string | u
   })
   if (!(bytes instanceof ModelgateError)) return bytes.toString('utf8')
   if (bytes.code === 'not_found' || bytes.code === 'not_a_folder') return undefined
-  throw bytes.code === 'config_invalid'
-    ? bytes
-    : new ConfigError(`The credentials file: ${bytes.message}`, { cause: bytes })
+  if (bytes.code === 'config_invalid') throw bytes
+  throw bytes.amend({
+    code: 'config_invalid',
+    message: `The credentials file: ${bytes.message}`,
+    phase: 'config',
+  })
 }

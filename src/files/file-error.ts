@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { FileError, UsageError, type ModelgateError, type Phase } from '../errors.ts'
+import { FileError, UsageError } from '../errors.ts'
 
 interface Reason {
   readonly code: string
@@ -51,16 +51,11 @@ export function writeError(cause: unknown, path: string): FileError {
   return new FileError(code, `${shownPath(path)} cannot be written: ${clause}.`, withHint(hint, cause))
 }
 
-/**
- * An error for a file that cannot be read. A missing file is a mistake in the call (exit 2); an unreadable one is not
- * (exit 10).
- */
-export function readError(cause: unknown, path: string): ModelgateError {
+/** An error for a file that cannot be read, missing or not. */
+export function readError(cause: unknown, path: string): FileError {
   const { code, clause, hint } = reasonOf(cause, 'read_failed')
-  const facts = { ...withHint(hint, cause), phase: 'input' as Phase }
   const message = `${shownPath(path)} cannot be read: ${clause}.`
-  const isMistake = ['not_found', 'is_folder', 'not_a_folder', 'name_too_long'].includes(code)
-  return isMistake ? new UsageError(message, { ...facts, code }) : new FileError(code, message, facts)
+  return new FileError(code, message, { ...withHint(hint, cause), phase: 'input' })
 }
 
 /** Not a valid path on any system. */
@@ -78,12 +73,12 @@ export function fileExists(path: string, cause?: unknown): FileError {
 }
 
 /** The folder of the target is missing: found before anything is sent. */
-export function folderMissing(path: string, cause?: unknown): UsageError {
+export function folderMissing(path: string, cause?: unknown): FileError {
   const folder = dirname(path)
-  return new UsageError(
+  return new FileError(
+    'folder_missing',
     `${shownPath(path)} cannot be written: the folder ${shownPath(folder)} does not exist.`,
     {
-      code: 'folder_missing',
       hint: `Create the folder first: mkdir -p ${shellWord(folder)}`,
       cause,
     },

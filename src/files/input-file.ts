@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Context } from '../context.ts'
 import { defaultSeconds, maxRequestBytes } from '../limits.ts'
-import { ModelgateError, UsageError } from '../errors.ts'
+import { FileError, ModelgateError, UsageError } from '../errors.ts'
 import { fileNameProblem, readError, shownPath } from './file-error.ts'
 
 /** A file that will be sent, inspected before anything is sent. */
@@ -42,8 +42,8 @@ const closeFile = promisify(close)
 
 /**
  * Describes a file without reading it whole, or reads a pipe. A problem is returned, not thrown, so that several files'
- * problems can be reported at once: missing, a folder, a device, empty, too large, a pipe that stays silent (exit 2),
- * unreadable (exit 10).
+ * problems can be reported at once: missing, a folder, a device, unreadable (exit 10); empty, too large, a pipe that
+ * stays silent (exit 2).
  * @throws the reason of the context's signal
  */
 export function describeInputFile(
@@ -149,10 +149,9 @@ async function readPipe(
   return await consumeInput(context, source, { maxBytes, tooLarge: over, steps: [silence] })
 }
 
-function notRegular(path: string, pipes: boolean): UsageError {
-  return new UsageError(`${shownPath(path)} is not a regular file${pipes ? ' or a pipe' : ''}.`, {
-    code: 'not_a_file',
-  })
+function notRegular(path: string, pipes: boolean): FileError {
+  const message = `${shownPath(path)} is not a regular file${pipes ? ' or a pipe' : ''}.`
+  return new FileError('not_a_file', message, { phase: 'input' })
 }
 
 function empty(path: string): UsageError {

@@ -34,7 +34,7 @@ const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
 /**
  * Reads a file to be attached, or takes a URL (http, https, gs), which is passed on and not fetched.
  * @param location a path, a `file:` URL, or another URL
- * @throws UsageError for a missing or empty file and for an invalid URL or one of another kind, FileError for an unreadable file
+ * @throws UsageError for an empty file and for an invalid URL or one of another kind, FileError for a missing or unreadable file
  */
 export async function readAttachment(context: FileContext, location: string): Promise<Attachment> {
   if (/^(?:https?|gs):/i.test(location)) return urlAttachment(location)

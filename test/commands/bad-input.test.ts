@@ -20,20 +20,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
   ['an empty prompt', 'generate', [''], ['The prompt is empty.']],
   ['a blank prompt', 'respond', [' ', '\t'], ['The prompt is empty.']],
   ['no prompt', 'respond', [], ['No prompt was given.']],
-  [
-    'a missing attachment',
-    'generate',
-    ['-a', 'nope.png', 'hi'],
-    ['-a: "nope.png" cannot be read: it does not exist.'],
-  ],
   ['an empty attachment', 'respond', ['-a', 'empty.txt', 'hi'], ['-a: "empty.txt" is empty.']],
-  ['a missing file', 'generate', ['--body', '@nope'], ['--body: "nope" cannot be read: it does not exist.']],
-  [
-    'a missing file with the prompt',
-    'generate',
-    ['@nope.txt'],
-    ['The prompt: "nope.txt" cannot be read: it does not exist.'],
-  ],
   ['no file name', 'generate', ['--tools', '@', 'hi'], ['--tools has no file name after "@".']],
   [
     'a binary file as text',
@@ -134,12 +121,6 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     'generate',
     ['--history', '{}', 'hi'],
     ['--history must be an array of messages, or an object with one under "contents".'],
-  ],
-  [
-    'a history that does not exist',
-    'generate',
-    ['--history', 'gone.json', 'hi'],
-    ['--history: "gone.json" cannot be read: it does not exist.'],
   ],
   ...['-', '@n.txt', '@-'].map((word): [string, TextCommand, string[], string[]] => [
     `${word} among other words`,
@@ -256,6 +237,31 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
   ],
 ])('%s', async (_, command, argv, lines) => {
   expect(await refusalOf(command, argv, { cwd: folder() })).toMatchObject({ exit: 2, lines })
+})
+
+/** Every flag that can name a file: a missing one is the file's fault, not the call's. */
+test.each<[TextCommand, readonly string[], string]>([
+  ['generate', ['-a', 'nope', 'hi'], '-a'],
+  ['respond', ['-a', 'nope', 'hi'], '-a'],
+  ['generate', ['--body', '@nope'], '--body'],
+  ['generate', ['@nope'], 'The prompt'],
+  ['respond', ['@nope'], 'The prompt'],
+  ['generate', ['--history', 'nope', 'hi'], '--history'],
+  ['generate', ['--contents', '@nope'], '--contents'],
+  ['generate', ['--system', '@nope', 'hi'], '--system'],
+  ['respond', ['--instructions', '@nope', 'hi'], '--instructions'],
+  ['respond', ['--input', '@nope'], '--input'],
+  ['generate', ['--schema', 'nope', 'hi'], '--schema'],
+  ['respond', ['--schema', '@nope', 'hi'], '--schema'],
+  ['generate', ['--tool', '@nope', 'hi'], '--tool'],
+  ['respond', ['--tool', '@nope', 'hi'], '--tool'],
+  ['generate', ['--tools', '@nope', 'hi'], '--tools'],
+])('%s %j: a missing file is exit 10', async (command, argv, flag) => {
+  expect(await refusalOf(command, argv, { cwd: folder() })).toMatchObject({
+    exit: 10,
+    code: 'not_found',
+    lines: [`${flag}: "nope" cannot be read: it does not exist.`],
+  })
 })
 
 test.each<[string, readonly string[], string]>([

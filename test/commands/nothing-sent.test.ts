@@ -15,7 +15,6 @@ const envFor = (url: string) => ({
 // The server of each test fails it when a connection comes that has no reply.
 test.each<[string, readonly string[], RegExp]>([
   ['an empty prompt', ['generate', ''], /^modelgate: The prompt is empty\.\n$/],
-  ['a missing file', ['generate', '-a', 'nope', 'hi'], /^modelgate: -a: "nope" cannot be read: it does not/],
   ['invalid JSON', ['generate', '--tools', '[,]', 'hi'], /--tools is not valid JSON: line 1, column 2/],
   [
     'an unknown field',
@@ -42,6 +41,14 @@ test.each<[string, readonly string[], RegExp]>([
   expect([code, out]).toEqual([2, ''])
   expect(err).toMatch(message)
   expect(server.requests).toEqual([])
+})
+
+test('a missing file: exit 10, nothing sent, nothing on standard output', async () => {
+  const server = await localServer([])
+  const argv = ['generate', '-a', 'nope', 'hi']
+  const { code, out, err } = await runMain(argv, { env: envFor(server.url), cwd: temporaryFolder() })
+  expect([code, out]).toEqual([10, ''])
+  expect(err).toBe('modelgate: -a: "nope" cannot be read: it does not exist.\n')
 })
 
 test('with --json the refusal is one JSON object', async () => {

@@ -166,7 +166,6 @@ describe('several instances', () => {
     ['an empty list', ['--instances', '[]'], /--instances/],
     ['what is no object', ['--instances', '["x"]', 'A boat'], /--instances/],
     ['a broken file', ['--instances', '@broken.json'], /--instances.*broken\.json/],
-    ['a missing file', ['--instances', '@none.json'], /--instances.*none\.json/],
   ])('%s is refused', async (_, argv, says) => {
     const { exit, lines } = await refused(argv)
     expect([exit, lines.join('\n')]).toEqual([2, expect.stringMatching(says)])
@@ -185,12 +184,25 @@ test.each<[string, readonly string[], RegExp]>([
     /--reference|referenceImages/,
   ],
   ['a name with a word in braces that means nothing', ['-o', '{what}.mp4'], /-o.*\{what\}/],
-  ['a missing folder', ['-o', 'nope/x.mp4'], /nope/],
   ['a field without a name', ['--set', '=1'], /--set/],
   ['a wait that is no number', ['--poll-interval', 'soon'], /--poll-interval/],
 ])('%s is refused', async (_, argv, says) => {
   const { exit, lines } = await refused([...argv, 'A boat'])
   expect([exit, lines.join('\n')]).toEqual([2, expect.stringMatching(says)])
+})
+
+test('a missing file is all that is reported', async () => {
+  expect(await refused(['--instances', '@none.json'])).toMatchObject({
+    exit: 10,
+    lines: ['--instances: "none.json" cannot be read: it does not exist.'],
+  })
+})
+
+test('a missing folder is refused', async () => {
+  expect(await refused(['-o', 'nope/x.mp4', 'A boat'])).toMatchObject({
+    exit: 10,
+    lines: ['"nope/x.mp4" cannot be written: the folder "nope" does not exist.'],
+  })
 })
 
 test('a file that exists is found before anything is sent', async () => {

@@ -68,10 +68,10 @@ test('an existing file, folder or dangling link is refused when opened', async (
   expect((await readdir(folder)).toSorted()).toEqual(['dangling', 'link', 'old', 'sub'])
 })
 
-test('a missing folder is a mistake in the call, with the command that creates it', async () => {
+test('a missing folder is told with the command that creates it', async () => {
   const folder = temporaryFolder()
   await expect(save(folder, "out/it's here/a.png", 'x')).rejects.toMatchObject({
-    exitCode: 2,
+    exitCode: 10,
     code: 'folder_missing',
     facts: { hint: String.raw`Create the folder first: mkdir -p 'out/it'\''s here'` },
   })

@@ -155,7 +155,7 @@ test('dropped at any moment, nothing is left', async () => {
 })
 
 test.each([
-  ['a folder that is missing', 'none/clip.mp4', 2, 'folder_missing'],
+  ['a folder that is missing', 'none/clip.mp4', 10, 'folder_missing'],
   ['a folder in place of the file', 'taken', 10, 'is_folder'],
 ])('%s', async (_, path, exitCode, code) => {
   const folder = temporaryFolder()

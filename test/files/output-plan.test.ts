@@ -159,7 +159,7 @@ describe('before anything is sent', () => {
     ],
     [
       { output: 'none/x.png' },
-      '2 folder_missing "none/x.png" cannot be written: the folder "none" does not exist.',
+      '10 folder_missing "none/x.png" cannot be written: the folder "none" does not exist.',
     ],
     [
       { output: 'x'.repeat(256) },
@@ -173,7 +173,10 @@ describe('before anything is sent', () => {
     const request = { output: 'a b/', count: 4 }
     const [problem, ...others] = await plan(request, testContext({ cwd: temporaryFolder() })).check()
     expect(others).toEqual([])
-    expect(problem).toMatchObject({ exitCode: 2, facts: { hint: "Create the folder first: mkdir -p 'a b'" } })
+    expect(problem).toMatchObject({
+      exitCode: 10,
+      facts: { hint: "Create the folder first: mkdir -p 'a b'" },
+    })
   })
 
   test('an id may be as long as one can get', async () => {

@@ -37,11 +37,11 @@ test('what cannot be sent is a problem that is returned, never a wait', async ()
     return found
   }
   expect(await problem('none')).toMatchObject({
-    exitCode: 2,
+    exitCode: 10,
     code: 'not_found',
     message: '"none" cannot be read: it does not exist.',
   })
-  expect(await problem('sub')).toMatchObject({ exitCode: 2, code: 'is_folder' })
+  expect(await problem('sub')).toMatchObject({ exitCode: 10, code: 'is_folder' })
   expect(await problem('empty')).toMatchObject({
     exitCode: 2,
     code: 'empty_file',
@@ -53,14 +53,14 @@ test('what cannot be sent is a problem that is returned, never a wait', async ()
     message: '"large" is too large: 5 bytes; the limit is 4 bytes.',
   })
   expect(await problem('/dev/zero')).toMatchObject({
-    exitCode: 2,
+    exitCode: 10,
     code: 'not_a_file',
     message: '"/dev/zero" is not a regular file or a pipe.',
   })
-  expect(await problem('large/x')).toMatchObject({ exitCode: 2, code: 'not_a_folder' })
+  expect(await problem('large/x')).toMatchObject({ exitCode: 10, code: 'not_a_folder' })
   expect(await problem('')).toMatchObject({ exitCode: 2, code: 'bad_file_name' })
   expect(await problem('a\0b')).toMatchObject({ exitCode: 2, code: 'bad_file_name' })
-  expect(await problem('x'.repeat(5000))).toMatchObject({ exitCode: 2, code: 'name_too_long' })
+  expect(await problem('x'.repeat(5000))).toMatchObject({ exitCode: 10, code: 'name_too_long' })
 })
 
 /** A named pipe, and the context of whoever reads it. */
@@ -141,7 +141,7 @@ test('a signal ends the waiting for a pipe', async () => {
 test('where a pipe will not do, it is refused without a wait', async () => {
   const { context } = pipe()
   expect(await readInputFile(context, 'pipe', { pipes: false })).toMatchObject({
-    exitCode: 2,
+    exitCode: 10,
     code: 'not_a_file',
     message: '"pipe" is not a regular file.',
   })

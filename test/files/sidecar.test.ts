@@ -64,5 +64,5 @@ test('a removed folder is reported', async () => {
     force: false,
     clean: String,
   })
-  await expect(writing).rejects.toMatchObject({ exitCode: 2, code: 'folder_missing' })
+  await expect(writing).rejects.toMatchObject({ exitCode: 10, code: 'folder_missing' })
 })

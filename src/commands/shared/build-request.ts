@@ -101,7 +101,8 @@ export async function buildRequest(
   await applyContractFlags(context, flags, own, body, problems)
   const draft: Draft = { problems, body, settings }
   await parts.readInputs?.(draft)
-  const hasContent = parts.hasContent(draft)
+  // A body that could not be read probably held the content.
+  const hasContent = parts.hasContent(draft) || (problems.any && options.body !== undefined)
   const hasModel =
     configuredModel(modelPart.kind, options, settings) !== undefined ||
     modelPart.whenLeftOut !== undefined ||

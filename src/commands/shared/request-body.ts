@@ -22,7 +22,7 @@ interface FlagValue {
 /**
  * Resolves the value of a flag: `@file` is the text of a file, `@-` that of standard input, anything else is itself.
  * Files may be UTF-8, or UTF-16 with a byte order mark.
- * @throws UsageError for a missing, empty or non-text file, FileError for an unreadable one; both name the flag
+ * @throws UsageError for an empty or non-text file, FileError for a missing or unreadable one; both name the flag
  */
 export async function readFlagValue(context: Context, flag: string, value: string): Promise<FlagValue> {
   if (!value.startsWith('@')) return { text: value, location: flag, isInline: true }

@@ -56,7 +56,7 @@ describe('-o', () => {
   })
 
   test.each<[string, readonly string[], number, RegExp]>([
-    ['a missing folder', ['-o', 'nope/a.png'], 2, /nope/],
+    ['a missing folder', ['-o', 'nope/a.png'], 10, /nope/],
     ['a file that exists', ['-o', 'taken.png'], 10, /taken\.png.*exists/],
     ['one of several that exists', ['-o', 't.png', '-n', '2'], 10, /t-2\.png.*exists/],
     ['a record that exists', ['-o', 'new.png', '--sidecar'], 10, /new\.png\.json.*exists/],
@@ -156,10 +156,10 @@ describe('--skip-existing', () => {
   })
 
   test('still refuses a folder that is missing', async () => {
-    expect(await refusal(['-o', 'nope/a.png', '--skip-existing'])).toMatchObject({ exit: 2 })
+    expect(await refusal(['-o', 'nope/a.png', '--skip-existing'])).toMatchObject({ exit: 10 })
     writeFiles(cwd, { 'here/a-1.png': 'x' })
     expect(await refusal(['-o', 'here/a-{index}/b.png', '-n', '2', '--skip-existing'])).toMatchObject({
-      exit: 2,
+      exit: 10,
     })
   })
 

@@ -118,8 +118,8 @@ describe('a source', () => {
   test.each<[string, readonly string[], TestOverrides, number, RegExp]>([
     ['missing', [], {}, 2, /^--image is missing: an edit starts from a picture\.$/],
     ['an empty name', ['--image', ''], {}, 2, /^--image/],
-    ['no such file', ['--image', 'nope.png'], {}, 2, /^--image: "nope\.png" cannot be read/],
-    ['a folder', ['--image', '.'], {}, 2, /^--image: /],
+    ['no such file', ['--image', 'nope.png'], {}, 10, /^--image: "nope\.png" cannot be read/],
+    ['a folder', ['--image', '.'], {}, 10, /^--image: /],
     ['an empty pipe', ['--image', '-'], {}, 2, /^--image -: there is nothing in it\.$/],
     ['standard input twice', ['--image', '-', '--image', '-'], { stdin: png }, 2, /--image - is given twice/],
     [
@@ -136,7 +136,7 @@ describe('a source', () => {
       2,
       /^--image "words\.txt" is not a picture that can be read/,
     ],
-    ['two that are missing', ['--image', 'x1', '--image', 'x2'], {}, 2, /"x1" [^\n]*\n--image: "x2"/],
+    ['two that are missing', ['--image', 'x1', '--image', 'x2'], {}, 10, /"x1" [^\n]*\n--image: "x2"/],
   ])('that is %s is refused', async (_, argv, more, exit, message) => {
     const found = await refusal(argv, more)
     expect(found.lines.join('\n')).toMatch(message)

@@ -43,7 +43,7 @@ test('a file that cannot be used is named with its flag', async () => {
   const context = contextWith({ empty: '', binary: new Uint8Array([0x61, 0xff]) })
   const parse = (value: string) => parseJsonFlag(context, '--tools', value)
   await expect(parse('@none.json')).rejects.toMatchObject({
-    exitCode: 2,
+    exitCode: 10,
     code: 'not_found',
     message: '--tools: "none.json" cannot be read: it does not exist.',
   })
@@ -79,7 +79,7 @@ test.each(['@alice, what do you think?', `@${'long '.repeat(1000)}`])(
   'text that names no file is told about the escape: %.20s',
   async (value) => {
     await expect(parseTextFlag(contextWith(), '--system', value)).rejects.toMatchObject({
-      exitCode: 2,
+      exitCode: 10,
       facts: { hint: expect.stringContaining(String.raw`'\@`) },
     })
   },

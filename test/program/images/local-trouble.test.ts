@@ -57,9 +57,9 @@ function inTwo(bytes: Uint8Array, until: Promise<unknown>, first = 100): ServerR
 test.each<[string, readonly string[], number, RegExp]>([
   ['an existing file', ['-o', 'taken.png'], 10, /"taken\.png" .*exists/],
   ['one existing file of several', ['-o', 'n.png', '-n', '3'], 10, /"n-2\.png" .*exists/],
-  ['a missing folder', ['-o', 'nope/x.png'], 2, /nope/],
+  ['a missing folder', ['-o', 'nope/x.png'], 10, /nope/],
   ['a file in place of a folder', ['-o', 'taken.png/x.png'], 10, /taken\.png/],
-  ['a folder that leads nowhere', ['-o', 'broken/x.png'], 2, /broken/],
+  ['a folder that leads nowhere', ['-o', 'broken/x.png'], 10, /broken/],
   ['a name that is too long', ['-o', `${'x'.repeat(300)}.png`], 10, /too long|long/],
 ])('%s is found before anything is sent', async (_, words, exit, says) => {
   const gateway = await silentGateway()

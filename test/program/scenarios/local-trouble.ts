@@ -1,7 +1,7 @@
 import { sse } from '../../support/server-replies.ts'
 import type { Scenario } from '../scenario.ts'
 
-/** Exit codes 10 and 2: the trouble is on this machine. What can be seen before is seen before anything is sent. */
+/** Exit code 10 and its neighbours: the trouble is on this machine. What can be seen before is seen before anything is sent. */
 export const localTrouble: readonly Scenario[] = [
   {
     name: 'the output file exists',
@@ -16,7 +16,7 @@ export const localTrouble: readonly Scenario[] = [
     name: "the output file's folder is missing",
     argv: () => ['-o', 'missing/answer.txt', 'Say hello.'],
     replies: () => [],
-    exit: 2,
+    exit: 10,
     says: /the folder "missing" does not exist\./,
     error: { code: 'folder_missing', billed: 'no' },
   },

@@ -50,7 +50,7 @@ export const notSent: readonly Scenario[] = [
     name: 'an attachment that does not exist',
     argv: () => ['-a', 'missing.png', 'Hi'],
     replies: () => [],
-    exit: 2,
+    exit: 10,
     says: /"missing\.png" cannot be read: it does not exist\./,
     error: { phase: 'input', billed: 'no' },
   },
