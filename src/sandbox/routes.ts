@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import type { Fields } from '../contract/field.ts'
 import { imageEditEndpoint } from '../contract/images.ts'
 import { videoCreateEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
@@ -6,6 +7,7 @@ import { answerGenerateContent } from './generate-content/answer-request.ts'
 import type { Handler, Match, ServerContext } from './http/handle-request.ts'
 import { googleReply, jsonReply } from './http/reply.ts'
 import { createImages, editImages } from './images/image-endpoints.ts'
+import { pacingOf } from './job-pacing.ts'
 import { createImageStore, serveImage } from './images/image-store.ts'
 import { readForm } from './http/read-form.ts'
 import { modelCatalog, modelList } from './models.ts'
@@ -27,14 +29,14 @@ type Route = readonly [method: string, path: string, handler: Handler]
 
 /**
  * All endpoints, each on its path.
- * @param folder where video jobs are kept; undefined for memory
+ * @param folder where video jobs and background responses are kept; undefined for memory
  * @returns finds the endpoint of a method and a path
  */
 export function createRouter(
   server: ServerContext,
   folder: string | undefined,
 ): (method: string, path: string) => Match | undefined {
-  const routes = [...textRoutes(server), ...imageRoutes(server), ...videoRoutes(server, folder)].map(
+  const routes = [...textRoutes(server, folder), ...imageRoutes(server), ...videoRoutes(server, folder)].map(
     ([method, path, handler]) => ({ method, pattern: patternOf(path), handler }),
   )
   return (method, path) => {
@@ -61,8 +63,10 @@ function decoded(segment: string): string {
   }
 }
 
-function textRoutes(server: ServerContext): Route[] {
-  const store = createResponseStore(server.clock)
+function textRoutes(server: ServerContext, folder: string | undefined): Route[] {
+  const store = createResponseStore(server.clock, folder && join(folder, 'responses'))
+  const { pendingMs, runningMs } = pacingOf(server.latency)
+  const service = { ...server, store, pacing: { pendingMs, runningMs } }
   const generate = (streams: boolean): Handler => ({
     endpoint: 'generate-content',
     answer: (request) => answerGenerateContent(request, streams, server),
@@ -75,14 +79,19 @@ function textRoutes(server: ServerContext): Route[] {
     [
       'POST',
       '/v1/responses',
-      { endpoint: 'responses', answer: (request) => createResponse(request, store, server) },
+      { endpoint: 'responses', answer: (request) => createResponse(request, service) },
     ],
     ...onResponse('GET', '', getResponse),
-    ...onResponse('POST', '/cancel', cancelResponse),
+    ...onResponse('POST', '/cancel', cancelResponse, 'response-cancel'),
     ...onResponse('DELETE', '', deleteResponse),
   ]
-  function onResponse(method: string, action: string, answer: typeof getResponse): Route[] {
-    const handler: Handler = { endpoint: 'response-lookup', answer: (request) => answer(request, store) }
+  function onResponse(
+    method: string,
+    action: string,
+    answer: typeof getResponse,
+    endpoint: Handler['endpoint'] = 'response-lookup',
+  ): Route[] {
+    const handler: Handler = { endpoint, answer: (request) => answer(request, service) }
     return [[method, `/v1/responses/{id}${action}`, handler]]
   }
 }

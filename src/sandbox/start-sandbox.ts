@@ -23,7 +23,7 @@ export interface SandboxOptions {
   readonly latency?: LatencyProfile
   readonly faults?: readonly FaultRule[]
   /**
-   * The folder for video jobs, so that they outlive this sandbox; created on demand. By default they are kept in
+   * The folder for video jobs and background responses, so that they outlive this sandbox; created on demand. By default they are kept in
    * memory.
    */
   readonly folder?: string | undefined

@@ -90,6 +90,20 @@ test('openai: background, retrieve, cancel, delete', async () => {
   await expect(client.responses.retrieve(queued.id)).rejects.toBeInstanceOf(NotFoundError)
 })
 
+test('openai: a background stream is taken up again behind an event', async () => {
+  const { client } = await openaiClient()
+  const request = { model: 'sandbox-text', input: 'hi', background: true, stream: true } as const
+  const whole = await allOf(await client.responses.create(request))
+  if (whole[0]?.type !== 'response.queued') throw new Error('not queued')
+  const { id } = whole[0].response
+  const rest = await allOf(await client.responses.retrieve(id, { stream: true, starting_after: 7 }))
+  expect(rest).toEqual(whole.slice(8))
+  expect(whole.at(-1)!.type).toBe('response.completed')
+  const ended = await client.responses.retrieve(id)
+  expect(ended.status).toBe('completed')
+  expect((await client.responses.cancel(id)).status).toBe('completed')
+})
+
 test('openai: errors have their classes, codes and parameters', async () => {
   const { client, sandbox } = await openaiClient()
   const invalid = client.responses.create({ model: 'm', input: 'hi', temperature: 3 })

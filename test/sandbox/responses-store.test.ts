@@ -1,6 +1,9 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { fakeClock } from '../support/fake-clock.ts'
-import { call, eventsOf, respond, runningSandbox } from '../support/running-sandbox.ts'
+import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
+import { call, eventsOf, respond, runningSandbox, until } from '../support/running-sandbox.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 test('a stored response can be looked up and deleted; one that is not stored cannot', async () => {
   const sandbox = await runningSandbox()
@@ -24,9 +27,9 @@ test('a background response moves from queued over in_progress to completed with
   const look = async () => (await call(sandbox, `/v1/responses/${json.id}`)).json
   expect([json.status, json.output]).toEqual(['queued', []])
   expect((await look()).status).toBe('queued')
-  await clock.advance(600)
+  await clock.advance(100)
   expect((await look()).status).toBe('in_progress')
-  await clock.advance(1500)
+  await clock.advance(400)
   const ended = await look()
   expect(ended.status).toBe('completed')
   expect(ended.output[0].content[0].text).toContain('[sandbox]')
@@ -48,14 +51,89 @@ test('a background response can be cancelled, once; a synchronous one cannot', a
   expect((await cancel('resp_never')).status).toBe(404)
 })
 
+/** Lets time pass until a reply has come whole. */
+async function inTime<Value>(clock: FakeClock, reply: Promise<Value>): Promise<Value> {
+  let isOver = false
+  void reply.finally(() => (isOver = true))
+  while (!isOver) await clock.advance(10)
+  return reply
+}
+
 test('a streamed background response begins queued, and a stream can be resumed behind an event', async () => {
-  const sandbox = await runningSandbox()
-  const whole = eventsOf(await respond(sandbox, 'hi', { background: true, stream: true }))
-  expect(whole[0].type).toBe('response.queued')
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const whole = eventsOf(await inTime(clock, respond(sandbox, 'hi', { background: true, stream: true })))
+  expect(whole.map(({ sequence_number }) => sequence_number)).toEqual([...whole.keys()])
+  expect(whole.slice(0, 3).map(({ type }) => type)).toEqual([
+    'response.queued',
+    'response.created',
+    'response.in_progress',
+  ])
   const { id } = whole[0].response
   const rest = await call(sandbox, `/v1/responses/${id}?stream=true&starting_after=5`)
   expect(eventsOf(rest)).toEqual(whole.slice(6))
+  expect((await call(sandbox, `/v1/responses/${id}`)).json).toEqual(whole.at(-1).response)
   expect(sandbox.created()).toBe(1)
+})
+
+test('a stream that is read later keeps time with the response, and ends when that is cancelled', async () => {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const { id } = (await respond(sandbox, 'hi', { background: true })).json
+  const stream = call(sandbox, `/v1/responses/${id}?stream=true`)
+  await until(() => clock.pendingTimers > 0)
+  await clock.advance(300)
+  await call(sandbox, `/v1/responses/${id}/cancel`, {})
+  const types = eventsOf(await inTime(clock, stream)).map(({ type }) => type)
+  expect(types).toContain('response.in_progress')
+  expect(types).not.toContain('response.completed')
+})
+
+test('a background response is found by a later sandbox with the same folder, and cancelled there', async () => {
+  const [clock, folder] = [fakeClock(), join(temporaryFolder(), 'sandbox')]
+  const first = await runningSandbox({ clock, folder })
+  const { id } = (await respond(first, 'hi', { background: true })).json
+  const other = (await respond(first, 'hi', { background: true })).json
+  await first.close()
+  const second = await runningSandbox({ clock, folder, seed: 2 })
+  expect((await call(second, `/v1/responses/${id}`)).json.status).toBe('queued')
+  expect((await call(second, `/v1/responses/${id}/cancel`, {})).json.status).toBe('cancelled')
+  await clock.advance(500)
+  const third = await runningSandbox({ clock, folder })
+  expect((await call(third, `/v1/responses/${id}`)).json.status).toBe('cancelled')
+  const ended = (await call(third, `/v1/responses/${other.id}`)).json
+  expect(ended).toMatchObject({ status: 'completed', created_at: other.created_at })
+  expect(ended.output[0].content[0].text).toContain('[sandbox]')
+  const next = await respond(third, 'and?', { previous_response_id: other.id })
+  expect(next.json.usage.input_tokens).toBeGreaterThan(10)
+  await call(third, `/v1/responses/${id}`, undefined, { method: 'DELETE' })
+  expect((await call(third, `/v1/responses/${id}`)).status).toBe(404)
+  expect(await readdir(join(folder, 'responses'))).toEqual([`${other.id}.json`])
+})
+
+test('after a day a background response is removed from the folder', async () => {
+  const [clock, folder] = [fakeClock(), join(temporaryFolder(), 'sandbox')]
+  const sandbox = await runningSandbox({ clock, folder })
+  const { id } = (await respond(sandbox, 'hi', { background: true })).json
+  await clock.advance(25 * 3_600_000)
+  const newer = (await respond(sandbox, 'hi', { background: true })).json
+  expect(await readdir(join(folder, 'responses'))).toEqual([`${newer.id}.json`])
+  expect(newer.id).not.toBe(id)
+})
+
+test('a background response joins its conversation when it is complete, and not before', async () => {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const conversation = 'conv_1'
+  const tokens = async () => (await respond(sandbox, 'next', { conversation })).json.usage.input_tokens
+  await respond(sandbox, 'x'.repeat(400), { conversation, background: true })
+  const cancelled = await respond(sandbox, 'y'.repeat(4000), { conversation, background: true })
+  await call(sandbox, `/v1/responses/${cancelled.json.id}/cancel`, {})
+  expect(await tokens()).toBe(1)
+  await clock.advance(500)
+  const joined = await tokens()
+  expect(joined).toBeGreaterThan(100)
+  expect(joined).toBeLessThan(1000)
 })
 
 test('previous_response_id carries the conversation on, not the instructions', async () => {

@@ -7,6 +7,7 @@ export const endpointNames = [
   'generate-content',
   'responses',
   'response-lookup',
+  'response-cancel',
   'models',
   'image-generations',
   'image-edits',

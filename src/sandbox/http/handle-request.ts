@@ -204,7 +204,8 @@ async function readContent(
   const form = readForm?.(incoming)
   if (form !== undefined) return form
   // Look-ups and cancellations may come with an empty body.
-  return readJsonBody(incoming, { whenEmpty: endpoint === 'response-lookup' ? {} : undefined, acquireLock })
+  const mayBeEmpty = endpoint === 'response-lookup' || endpoint === 'response-cancel'
+  return readJsonBody(incoming, { whenEmpty: mayBeEmpty ? {} : undefined, acquireLock })
 }
 
 function unexpected(error: unknown): RequestProblem {

@@ -10,8 +10,15 @@ import { seededHex } from '../seeded-random.ts'
 import { countItem, inputItems, readRequest } from './read-request.ts'
 import { wantsLogprobs, topLogprobs } from './output-items.ts'
 import { conversationId, planResponse, type ResponsePlan } from './plan-response.ts'
-import { breakOffEvents, eventFrames, responseEvents } from './response-events.ts'
-import type { ResponseStore, StoredResponse } from './response-store.ts'
+import { breakOffEvents, eventFrames, framesInTime, responseEvents } from './response-events.ts'
+import { responseAt, type ResponseStore, type StoredResponse, type Timing } from './response-store.ts'
+
+/** The state shared by the response endpoints of a sandbox. */
+export interface ResponseService extends SandboxContext {
+  readonly store: ResponseStore
+  /** Of background responses. */
+  readonly pacing: Pick<Timing, 'pendingMs' | 'runningMs'>
+}
 
 /** Public practice: cached input is counted in steps of this many tokens. */
 const cacheStep = 128
@@ -23,15 +30,14 @@ const costOfLogprob = 20
  * Endpoint 2: create a response, streamed, whole or in the background.
  * @throws RequestProblem
  */
-export function createResponse(
+export async function createResponse(
   request: SandboxRequest,
-  store: ResponseStore,
-  { seed, clock }: SandboxContext,
-): Reply {
+  { store, pacing, seed, clock }: ResponseService,
+): Promise<Reply> {
   const { body, budget } = request
   assertValid(responsesEndpoint, body)
   const model = textModel(textOf(body['model']) || defaultTextModel.id)
-  const earlier = earlierItems(body, store)
+  const earlier = await earlierItems(body, store)
   const input = inputItems(body)
   const fixed = countTokens(textOf(body['instructions'])) + countJson(body['tools'])
   const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
@@ -41,35 +47,49 @@ export function createResponse(
   budget.spendOn({ ...body, input: undefined })
   if (wantsLogprobs(body)) budget.spend(answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
   const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
+  const isBackground = body['background'] === true
+  const durationMs = isBackground ? pacing.pendingMs + pacing.runningMs : 0
   const plan = planResponse(body, answer, {
-    id: `resp_${seededHex(48, seed, 'responses', request.number)}`,
+    id: `resp_${seededHex(48, seed, 'responses', request.number, ...(isBackground ? [store.idSalt()] : []))}`,
     model: model.id,
     createdAt: Math.floor(clock.now() / 1000),
+    completedAt: Math.floor((clock.now() + durationMs) / 1000),
     inputTokens: context.tokens,
     cachedTokens: Math.min(Math.floor(known / cacheStep) * cacheStep, context.tokens),
   })
   const isStream = body['stream'] === true && !request.ignoresStream
-  if (!isStream && plan.breaksOff && body['background'] !== true) {
+  if (!isStream && plan.breaksOff && !isBackground) {
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
   }
-  storeResponse(plan, context.items, { input, size: request.size }, store)
-  if (isStream) return streamOf(plan)
-  const first = body['background'] === true ? plan.at('queued') : plan.final
-  return jsonReply(first, {
+  const timing = { acceptedAt: clock.now(), ...pacing, cancelledAt: null }
+  const { size } = request
+  const stored = { plan, context: context.items, size, timing: isBackground ? timing : null }
+  await storeResponse(stored, input, store)
+  if (isStream) return streamOf(stored, { store, clock })
+  return jsonReply(responseAt(stored, clock.now()), {
     headers: requestId(plan),
     creates: true,
-    pause: body['background'] === true ? 'none' : 'first',
+    pause: isBackground ? 'none' : 'first',
   })
 }
 
 /** The stream of a response, from its start or after a sequence number. */
-function streamOf(plan: ResponsePlan, after = -1): Reply {
+function streamOf(
+  stored: StoredResponse,
+  { store, clock }: Pick<ResponseService, 'store' | 'clock'>,
+  after = -1,
+): Reply {
+  const { plan, timing } = stored
   const obfuscates = objectOf(plan.body['stream_options'])['include_obfuscation'] !== false
-  const options = { obfuscates, seed: plan.id, after }
-  return streamReply(eventFrames(responseEvents(plan), options), {
+  const options = { obfuscates, seed: plan.id }
+  const all = eventFrames(responseEvents(plan), { ...options, after: timing === null ? after : -1 })
+  return streamReply(timing === null ? all : framesInTime([...all], { timing, after, isStopped, clock }), {
     headers: { ...eventHeaders, ...requestId(plan) },
-    breakOff: (sent) => eventFrames(breakOffEvents(plan), { ...options, first: sent }),
+    breakOff: (sent) => eventFrames(breakOffEvents(plan), { ...options, first: after + 1 + sent }),
   })
+  async function isStopped() {
+    return (await store.find(plan.id))?.timing?.cancelledAt !== null
+  }
 }
 
 function requestId({ id }: ResponsePlan): Record<string, string> {
@@ -80,10 +100,10 @@ function requestId({ id }: ResponsePlan): Record<string, string> {
  * The items before the input: the chain of responses, or the conversation.
  * @throws RequestProblem 404 for a response that is not stored
  */
-function earlierItems(body: JsonObject, store: ResponseStore): readonly JsonObject[] {
+async function earlierItems(body: JsonObject, store: ResponseStore): Promise<readonly JsonObject[]> {
   const previous = body['previous_response_id']
   if (typeof previous === 'string') {
-    const stored = store.find(previous)
+    const stored = await store.find(previous)
     if (stored !== undefined) return [...stored.context, ...outputOf(stored.plan)]
     throw new RequestProblem(404, `Previous response with id '${previous}' not found.`, {
       param: 'previous_response_id',
@@ -94,19 +114,18 @@ function earlierItems(body: JsonObject, store: ResponseStore): readonly JsonObje
   return id === undefined ? [] : store.conversation(id)
 }
 
-function storeResponse(
-  plan: ResponsePlan,
-  context: readonly JsonObject[],
-  { input, size }: { readonly input: readonly JsonObject[]; readonly size: number },
+async function storeResponse(
+  stored: StoredResponse,
+  input: readonly JsonObject[],
   store: ResponseStore,
-): void {
-  const { body } = plan
+): Promise<void> {
+  const { plan, timing } = stored
   // A background response can only be looked up, so it is always stored.
-  if (body['store'] !== false || body['background'] === true) store.keep({ plan, context, size })
-  const id = conversationId(body)
+  if (plan.body['store'] !== false || timing !== null) await store.keep(stored)
+  const conversation = conversationId(plan.body)
   // Only a complete response joins its conversation (specification, "States and transitions").
-  if (id !== undefined && plan.final['status'] === 'completed')
-    store.appendTo(id, [...input, ...outputOf(plan)], size)
+  if (conversation === undefined || plan.final['status'] !== 'completed') return
+  await store.append(stored, { conversation, items: [...input, ...outputOf(plan)] })
 }
 
 function outputOf({ items }: ResponsePlan): readonly JsonObject[] {
@@ -142,35 +161,39 @@ function fitContext(
 }
 
 /** `GET /v1/responses/{id}`, with `?stream=true&starting_after=N` the rest of its stream. */
-export function getResponse(request: SandboxRequest, store: ResponseStore): Reply {
-  const { plan } = stored(request, store)
-  const { query } = request
-  if (query.get('stream') !== 'true') return jsonReply(store.current(plan.id))
+export async function getResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
+  const stored = await storedResponse(request, service)
+  const { query, ignoresStream } = request
+  if (query.get('stream') !== 'true' || ignoresStream)
+    return jsonReply(responseAt(stored, service.clock.now()))
   const after = Number(query.get('starting_after') ?? -1)
-  if (Number.isInteger(after)) return { ...streamOf(plan, after), creates: false }
+  if (Number.isInteger(after)) return { ...streamOf(stored, service, after), creates: false }
   throw new RequestProblem(400, "Invalid 'starting_after': must be a whole number.", {
     param: 'starting_after',
   })
 }
 
 /** `POST /v1/responses/{id}/cancel`: for background responses; one that has ended stays as it is. */
-export function cancelResponse(request: SandboxRequest, store: ResponseStore): Reply {
-  const { id, body } = stored(request, store).plan
-  if (body['background'] !== true) throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
-  store.cancel(id)
-  return jsonReply(store.current(id))
+export async function cancelResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
+  const { plan, timing } = await storedResponse(request, service)
+  if (timing === null) throw new RequestProblem(400, 'Cannot cancel a synchronous response.')
+  await service.store.cancel(plan.id)
+  return jsonReply(responseAt(await storedResponse(request, service), service.clock.now()))
 }
 
 /** `DELETE /v1/responses/{id}` */
-export function deleteResponse(request: SandboxRequest, store: ResponseStore): Reply {
-  const { id } = stored(request, store).plan
-  store.remove(id)
+export async function deleteResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
+  const { id } = (await storedResponse(request, service)).plan
+  await service.store.remove(id)
   return jsonReply({ id, object: 'response', deleted: true })
 }
 
-function stored({ params }: SandboxRequest, store: ResponseStore): StoredResponse {
+async function storedResponse(
+  { params }: SandboxRequest,
+  { store }: ResponseService,
+): Promise<StoredResponse> {
   const id = params['id']!
-  const found = store.find(id)
+  const found = await store.find(id)
   if (found === undefined) throw new RequestProblem(404, `Response with id '${id}' not found.`)
   return found
 }

@@ -2,7 +2,7 @@ import type { Answer, AnswerPart } from '../answer/answer.ts'
 import { type JsonObject, listOf, numberOf, objectOf } from '../json-value.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
 
-/** A complete output item, and the pieces in which it is streamed. */
+/** A complete output item, and the pieces in which it is streamed; plain data, since it may be kept on disk. */
 export interface OutputItem {
   readonly item: JsonObject
   readonly tokens: readonly string[]

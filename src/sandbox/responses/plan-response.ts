@@ -3,15 +3,21 @@ import { type JsonObject, isObject, objectOf } from '../json-value.ts'
 import { outputItems, type OutputItem } from './output-items.ts'
 import { responseFields } from '../../contract/responses.ts'
 
-/** A composed response: its initial and final states. */
-export interface ResponsePlan {
+/** A composed response as plain data, which can be kept on disk. */
+interface PlannedResponse {
   readonly id: string
   readonly body: JsonObject
   readonly items: readonly OutputItem[]
+  /** The response object without its state. */
+  readonly begun: JsonObject
   /** The response object at its end. */
   readonly final: JsonObject
   /** Whether generation ends with an error in mid-stream. */
   readonly breaksOff: boolean
+}
+
+/** A composed response: its initial and final states. */
+export interface ResponsePlan extends PlannedResponse {
   /** The response object before its end, still without output. */
   at(status: 'queued' | 'in_progress' | 'cancelled'): JsonObject
   failedWith(error: JsonObject): JsonObject
@@ -22,6 +28,8 @@ interface PlanFacts {
   readonly model: string
   /** Unix time in seconds. */
   readonly createdAt: number
+  /** Unix time in seconds. */
+  readonly completedAt: number
   readonly inputTokens: number
   readonly cachedTokens: number
 }
@@ -30,15 +38,17 @@ const failure = { code: 'server_error', message: '[sandbox] The model could not 
 
 export function planResponse(body: JsonObject, answer: Answer, facts: PlanFacts): ResponsePlan {
   const items = outputItems(answer, body, facts.id)
-  const build = (state: JsonObject) => ({ ...responseObject(body, facts), ...state })
+  const begun = responseObject(body, facts)
+  const final = { ...begun, ...finalState(answer, items, facts) }
+  return restorePlan({ id: facts.id, body, items, begun, final, breaksOff: answer.ending === 'error' })
+}
+
+export function restorePlan(planned: PlannedResponse): ResponsePlan {
+  const { begun } = planned
   return {
-    id: facts.id,
-    body,
-    items,
-    final: build(finalState(answer, items, facts)),
-    breaksOff: answer.ending === 'error',
-    at: (status) => build({ status }),
-    failedWith: (error) => build({ status: 'failed', error }),
+    ...planned,
+    at: (status) => ({ ...begun, status }),
+    failedWith: (error) => ({ ...begun, status: 'failed', error }),
   }
 }
 
@@ -55,7 +65,8 @@ function finalState(answer: Answer, items: readonly OutputItem[], facts: PlanFac
   const status = statuses[answer.ending]
   if (status === 'failed') return { status, error: failure }
   const reason = answer.ending === 'length' ? 'max_output_tokens' : 'content_filter'
-  const end = status === 'incomplete' ? { incomplete_details: { reason } } : { completed_at: facts.createdAt }
+  const end =
+    status === 'incomplete' ? { incomplete_details: { reason } } : { completed_at: facts.completedAt }
   return { status, output: items.map(({ item }) => item), usage: usageOf(answer, facts), ...end }
 }
 

@@ -1,8 +1,10 @@
+import type { Clock } from '../../context.ts'
 import { namedEvent, type Frame } from '../http/reply.ts'
 import { type JsonObject, textOf, objectsOf } from '../json-value.ts'
 import { pick, seededRandom, type Random } from '../seeded-random.ts'
 import type { ResponsePlan } from './plan-response.ts'
 import type { OutputItem } from './output-items.ts'
+import type { Timing } from './response-store.ts'
 
 const terminals = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
@@ -71,6 +73,35 @@ export function* eventFrames(
     hasStarted ||= isDelta
     const data = { type, sequence_number, ...rest, ...padding }
     yield namedEvent(name, data, pause, terminals.has(name) ? 'terminal' : 'event')
+  }
+}
+
+interface TimedStream {
+  readonly timing: Timing
+  /** Resume behind this sequence number. */
+  readonly after: number
+  /** Whether the response has been cancelled or deleted. */
+  isStopped(): Promise<boolean>
+  readonly clock: Clock
+}
+
+/**
+ * The stream of a background response: every event when it is due, whoever reads it and from where. It ends without a
+ * terminal event when the response is cancelled.
+ */
+export async function* framesInTime(
+  frames: readonly Frame[],
+  { timing, after, isStopped, clock }: TimedStream,
+): AsyncGenerator<Frame> {
+  const { acceptedAt, pendingMs, runningMs } = timing
+  const last = frames.length - 1
+  for (const [number, frame] of frames.entries()) {
+    if (number <= after) continue
+    if (await isStopped()) return
+    // The first says that it is queued, the next two that it begins.
+    const share = Math.max(0, (number - 2) / Math.max(1, last - 2))
+    const dueAt = acceptedAt + (number === 0 ? 0 : pendingMs + runningMs * share)
+    yield { ...frame, pause: Math.max(0, dueAt - clock.now()) }
   }
 }
 

@@ -1,11 +1,9 @@
+import * as v from 'valibot'
 import type { Clock } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
+import { createJsonFolder } from '../json-folder.ts'
 import type { JsonObject } from '../json-value.ts'
-import type { ResponsePlan } from './plan-response.ts'
-
-/** A background response waits this long, then runs this long; milliseconds on the sandbox's clock. */
-const queuedMs = 500
-const runningMs = 1500
+import { restorePlan, type ResponsePlan } from './plan-response.ts'
 
 /** Maximum number of responses and conversations, and of bytes in their requests; older ones are dropped. */
 const kept = 1000
@@ -14,6 +12,18 @@ const keptBytes = 128 * 1024 * 1024
 const keptItems = 10_000
 /** The overhead of an item, whose bytes other responses may share. */
 const bytesOfItem = 100
+/** A larger request is kept in memory only. */
+const maxBytesOnDisk = 8 * 1024 * 1024
+/** How long a response is kept on disk, in milliseconds. */
+const lifetimeMs = 24 * 3_600_000
+
+/** When a background response is accepted and how long it takes; milliseconds of the wall clock, so that all processes agree. */
+export interface Timing {
+  readonly acceptedAt: number
+  readonly pendingMs: number
+  readonly runningMs: number
+  readonly cancelledAt: number | null
+}
 
 export interface StoredResponse {
   readonly plan: ResponsePlan
@@ -21,58 +31,150 @@ export interface StoredResponse {
   readonly context: readonly JsonObject[]
   /** Bytes of the request. */
   readonly size: number
+  /** Null unless it runs in the background. */
+  readonly timing: Timing | null
 }
 
-/** The stored responses and the conversations. Lost when the sandbox ends. */
+/** What a response adds to its conversation once it is complete. */
+export interface Addition {
+  readonly conversation: string
+  readonly items: readonly JsonObject[]
+}
+
+/**
+ * The stored responses and the conversations. They are lost when the sandbox ends; with a folder, background responses
+ * are found by all sandboxes that share it.
+ */
 export interface ResponseStore {
-  keep(stored: StoredResponse): void
-  find(id: string): StoredResponse | undefined
-  /** The response object as of now: background responses move on with the clock. */
-  current(id: string): JsonObject | undefined
+  /** Makes ids differ from those of other sandboxes with the same folder; empty without a folder. */
+  idSalt(): string
+  keep(stored: StoredResponse): Promise<void>
+  find(id: string): Promise<StoredResponse | undefined>
   /** Stops a background response that has not ended yet. */
-  cancel(id: string): void
-  remove(id: string): boolean
-  conversation(id: string): readonly JsonObject[]
-  /** @param size in bytes */
-  appendTo(conversation: string, items: readonly JsonObject[], size: number): void
+  cancel(id: string): Promise<void>
+  remove(id: string): Promise<void>
+  conversation(id: string): Promise<readonly JsonObject[]>
+  /** Adds the items of a response to its conversation as soon as it is complete. */
+  append(stored: StoredResponse, addition: Addition): Promise<void>
 }
 
-export function createResponseStore(clock: Clock): ResponseStore {
-  const responses = createBoundedMap<StoredResponse & { acceptedAt: number; isCancelled: boolean }>(
-    kept,
-    keptBytes,
-  )
+/** The status of a response at a time in milliseconds since 1970: background responses move on with the clock. */
+function statusAt({ plan, timing }: StoredResponse, now: number): string {
+  if (timing?.cancelledAt != null) return 'cancelled'
+  const elapsed = timing === null ? Infinity : now - timing.acceptedAt
+  if (timing === null || elapsed >= timing.pendingMs + timing.runningMs) return String(plan.final['status'])
+  return elapsed < timing.pendingMs ? 'queued' : 'in_progress'
+}
+
+/** The response object at a time in milliseconds since 1970. */
+export function responseAt(stored: StoredResponse, now: number): JsonObject {
+  const status = statusAt(stored, now)
+  const hasRun = status !== 'queued' && status !== 'in_progress' && status !== 'cancelled'
+  return hasRun ? stored.plan.final : stored.plan.at(status)
+}
+
+const milliseconds = v.pipe(v.number(), v.safeInteger())
+const json = v.record(v.string(), v.unknown())
+const entrySchema = v.object({
+  id: v.string(),
+  plan: v.object({
+    body: json,
+    begun: json,
+    final: json,
+    items: v.array(v.looseObject({ item: json, tokens: v.array(v.string()), logprobs: v.array(json) })),
+    breaksOff: v.boolean(),
+  }),
+  context: v.array(json),
+  size: v.number(),
+  timing: v.object({
+    acceptedAt: milliseconds,
+    pendingMs: milliseconds,
+    runningMs: milliseconds,
+    cancelledAt: v.nullable(milliseconds),
+  }),
+})
+type Entry = v.InferOutput<typeof entrySchema>
+
+/** @param folder one file for each background response, created with the first one; undefined for memory */
+export function createResponseStore(clock: Clock, folder: string | undefined): ResponseStore {
+  const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
+  const onDisk =
+    folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(entrySchema, value))
   const conversations = createBoundedMap<Conversation>(kept, keptBytes)
-  const current = (id: string) => {
-    const stored = responses.get(id)
-    if (stored === undefined) return undefined
-    const { plan, acceptedAt, isCancelled } = stored
-    if (isCancelled) return plan.at('cancelled')
-    const elapsed = clock.monotonic() - acceptedAt
-    if (plan.body['background'] !== true || elapsed >= queuedMs + runningMs) return plan.final
-    return plan.at(elapsed < queuedMs ? 'queued' : 'in_progress')
+  /** Of background responses that have not ended. */
+  const pending = createBoundedMap<Addition & { readonly size: number }>(kept, keptBytes)
+
+  const keepInMemory = (stored: StoredResponse) => {
+    inMemory.set(stored.plan.id, stored, stored.size + stored.context.length * bytesOfItem)
   }
+  const keep = async (stored: StoredResponse) => {
+    const { plan, context, size, timing } = stored
+    if (onDisk === undefined || timing === null || size > maxBytesOnDisk) return keepInMemory(stored)
+    const { id, begun, final, items, breaksOff } = plan
+    const { background, stream_options, conversation } = plan.body
+    const body = { background, stream_options, conversation }
+    const entry = { id, plan: { body, begun, final, items, breaksOff }, context, size, timing }
+    await onDisk.write(entry as unknown as Entry).catch(() => keepInMemory(stored))
+  }
+  const find = async (id: string): Promise<StoredResponse | undefined> => {
+    const entry = inMemory.get(id) === undefined ? await onDisk?.read(id) : undefined
+    return entry === undefined ? inMemory.get(id) : { ...entry, plan: restorePlan({ id, ...entry.plan }) }
+  }
+  const removeOld = async () => {
+    await onDisk?.removeHalfWritten(clock.now())
+    for (const { id, timing } of (await onDisk?.list()) ?? []) {
+      if (clock.now() - timing.acceptedAt > lifetimeMs) await onDisk?.remove(id)
+    }
+  }
+  const add = (id: string, items: readonly JsonObject[], added: number) => {
+    const before = conversations.get(id) ?? { items: [], size: 0 }
+    // Drop a conversation that becomes too large.
+    const earlier = before.size + added > keptBytes ? { items: [], size: 0 } : before
+    const size = earlier.size + added
+    conversations.set(id, { items: [...earlier.items, ...items].slice(-keptItems), size }, size)
+  }
+  /** Adds what has become complete since, in the order of the ends. */
+  const settle = async () => {
+    const ended: { readonly at: number; readonly id: string }[] = []
+    for (const id of pending.keys()) {
+      const stored = await find(id)
+      const status = stored === undefined ? 'gone' : statusAt(stored, clock.now())
+      if (status === 'queued' || status === 'in_progress') continue
+      const { acceptedAt = 0, pendingMs = 0, runningMs = 0 } = stored?.timing ?? {}
+      if (status === 'completed') ended.push({ at: acceptedAt + pendingMs + runningMs, id })
+      else pending.delete(id)
+    }
+    for (const { id } of ended.sort((one, other) => one.at - other.at)) {
+      const addition = pending.get(id)
+      if (addition !== undefined) add(addition.conversation, addition.items, addition.size)
+      pending.delete(id)
+    }
+  }
+
   return {
-    keep(stored) {
-      const size = stored.size + stored.context.length * bytesOfItem
-      const entry = { ...stored, acceptedAt: clock.monotonic(), isCancelled: false }
-      responses.set(stored.plan.id, entry, size)
+    idSalt: () => (onDisk === undefined ? '' : `${clock.now()} ${clock.random()}`),
+    async keep(stored) {
+      await keep(stored)
+      if (stored.timing !== null) await removeOld()
     },
-    find: (id) => responses.get(id),
-    current,
-    cancel(id) {
-      const [entry, status] = [responses.get(id), current(id)?.['status']]
-      if (entry !== undefined && (status === 'queued' || status === 'in_progress')) entry.isCancelled = true
+    find,
+    async cancel(id) {
+      const stored = await find(id)
+      if (stored?.timing == null) return
+      const status = statusAt(stored, clock.now())
+      if (status !== 'queued' && status !== 'in_progress') return
+      await keep({ ...stored, timing: { ...stored.timing, cancelledAt: clock.now() } })
     },
-    remove: (id) => responses.delete(id),
-    conversation: (id) => conversations.get(id)?.items ?? [],
-    appendTo(id, items, added) {
-      const before = conversations.get(id) ?? { items: [], size: 0 }
-      // Drop a conversation that becomes too large.
-      const isTooLarge = before.size + added > keptBytes
-      const earlier = isTooLarge ? { items: [], size: 0 } : before
-      const size = earlier.size + added
-      conversations.set(id, { items: [...earlier.items, ...items].slice(-keptItems), size }, size)
+    async remove(id) {
+      if (!inMemory.delete(id)) await onDisk?.remove(id)
+    },
+    async conversation(id) {
+      await settle()
+      return conversations.get(id)?.items ?? []
+    },
+    async append({ plan, size }, addition) {
+      pending.set(plan.id, { ...addition, size }, size)
+      await settle()
     },
   }
 }

@@ -5,7 +5,8 @@ import { servedBytes, type ServedBytes } from '../http/serve-bytes.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { VideoJob, Film } from './video-job.ts'
-import { pacingOf, type JobState, type Pacing } from './job-state.ts'
+import { pacingOf, type Pacing } from '../job-pacing.ts'
+import type { JobState } from './job-state.ts'
 import { createJobStore, type JobStore } from './video-job-store.ts'
 
 /** The state shared by the video endpoints of a sandbox. */
