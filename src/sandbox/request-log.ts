@@ -11,6 +11,8 @@ export interface RequestRecord {
   /** HTTP status of the reply; undefined until there is one, and if a fault dropped it. */
   readonly status: number | undefined
   readonly created: boolean
+  /** Whether it was answered with the first answer to its `Idempotency-Key`. */
+  readonly repeats: boolean
   /** Id of the fault rule that fired. */
   readonly fault: string | undefined
 }
@@ -33,6 +35,7 @@ export interface RequestLog {
   /** @returns the record, to be completed, and the number of requests so far */
   open(method: string, path: string): { readonly record: OpenRecord; readonly number: number }
   countCreation(endpoint: EndpointName): void
+  countRepeat(): void
   addFault(fault: FiredFault): void
   /** Creations accepted so far, in total or for one endpoint. */
   created(endpoint?: EndpointName): number
@@ -46,16 +49,26 @@ export function createRequestLog(): RequestLog {
   const faults: FiredFault[] = []
   const creations = new Map<EndpointName, number>()
   let count = 0
+  let repeats = 0
   const total = () => [...creations.values()].reduce((sum, some) => sum + some, 0)
   const unknown = { endpoint: undefined, model: undefined, idempotencyKey: undefined }
   return {
     open(method, path) {
-      const record = { method, path, ...unknown, status: undefined, created: false, fault: undefined }
+      const record = {
+        method,
+        path,
+        ...unknown,
+        status: undefined,
+        created: false,
+        repeats: false,
+        fault: undefined,
+      }
       requests.push(record)
       if (requests.length > kept) requests.shift()
       return { record, number: ++count }
     },
     countCreation: (endpoint) => void creations.set(endpoint, (creations.get(endpoint) ?? 0) + 1),
+    countRepeat: () => void repeats++,
     addFault(fault) {
       faults.push(fault)
       if (faults.length > kept) faults.shift()
@@ -66,6 +79,7 @@ export function createRequestLog(): RequestLog {
     stats: () => ({
       creations: { total: total(), ...Object.fromEntries(creations) },
       requests: count,
+      repeats,
       faults: faults.map(({ id, action, path }) => ({ id, action, path })),
     }),
   }

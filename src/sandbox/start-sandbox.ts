@@ -7,6 +7,7 @@ import { createBoundedMap } from './bounded-map.ts'
 import type { EndpointName, FaultRule } from './faults/fault-rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
 import { handleRequest, type ServerContext } from './http/handle-request.ts'
+import { createFirstAnswers } from './http/idempotency.ts'
 import { createLock } from './http/read-body.ts'
 import type { LatencyProfile } from './http/reply.ts'
 import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
@@ -66,6 +67,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     faults: createFaultChooser(options.faults ?? [], seed),
     log,
     repetitions: createBoundedMap(keptRepetitions),
+    firstAnswers: createFirstAnswers(),
     largeBodies: createLock(),
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
@@ -109,12 +111,16 @@ function listen(server: Server, port: number): Promise<void> {
 }
 
 /** `POST /v1/responses 200 sandbox-text, creation, fault rule-1` */
-function lineOf({ method, path, status, model, created, fault }: RequestRecord): string {
+function lineOf({ method, path, status, model, created, repeats, fault }: RequestRecord): string {
   const facts = [
     `${method} ${path} ${status ?? 'no reply'}`,
     ...(model === undefined ? [] : [model.replace(/[^\x21-\x7e]/g, '?').slice(0, 80)]),
   ].join(' ')
-  return [facts, ...(created ? ['creation'] : []), ...(fault === undefined ? [] : [`fault ${fault}`])].join(
-    ', ',
-  )
+  const notes = [
+    facts,
+    ...(created ? ['creation'] : []),
+    ...(repeats ? ['first answer again'] : []),
+    ...(fault === undefined ? [] : [`fault ${fault}`]),
+  ]
+  return notes.join(', ')
 }

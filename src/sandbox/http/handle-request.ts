@@ -11,6 +11,7 @@ import { seededRandom } from '../seeded-random.ts'
 import { assertLocal, authenticate } from './access.ts'
 import { deliver } from './deliver.ts'
 import { envelopeOf, invalidField, problemReply, RequestProblem } from './request-problem.ts'
+import type { FirstAnswers } from './idempotency.ts'
 import { digestOf } from './request-digest.ts'
 import { readJsonBody, type Lock } from './read-body.ts'
 import { jsonReply, paceOf, wholeReply, type LatencyProfile, type Reply } from './reply.ts'
@@ -38,6 +39,7 @@ export interface ServerContext extends SandboxContext {
   readonly log: RequestLog
   /** How often each request was answered, so that every answer to a repeated one can be another. */
   readonly repetitions: BoundedMap<number>
+  readonly firstAnswers: FirstAnswers
   /** Held by the request whose large body is being read and answered. */
   readonly largeBodies: Lock
   /** Aborted when the sandbox closes. */
@@ -75,7 +77,9 @@ export async function handleRequest(
   if (fault !== undefined) log.addFault({ id: fault.id, action: fault.action, method, path })
   record.fault = fault?.id
   // A request counts as a creation once it is accepted, whatever happens to its reply.
-  record.created = match !== undefined && (fault?.accepted ?? (reply.creates && fault?.at !== 'before-body'))
+  const isAccepted = fault?.accepted ?? (reply.creates && fault?.at !== 'before-body')
+  record.created = match !== undefined && isAccepted && !record.repeats
+  if (record.repeats) log.countRepeat()
   if (match !== undefined && record.created) log.countCreation(match.handler.endpoint)
   const pace = paceOf(server.latency, seededRandom(seed, 'pace', number))
   await deliver({ ...connection, pace }, reply, fault)
@@ -127,9 +131,10 @@ async function decide(arrival: Arrival, server: ServerContext): Promise<Decision
     record.model = model
     fault = faults.afterBody({ ...target, model })
     const replacement = fault && replaceReply(fault, envelope)
-    const reply =
-      replacement ?? (await match.handler.answer(requestOf(arrival, match, content, fault, server)))
-    return { fault, reply }
+    if (replacement !== undefined && fault?.accepted !== true) return { fault, reply: replacement }
+    const own = await answer(arrival, match, content, fault, server)
+    record.repeats = own.repeats === true
+    return { fault, reply: replacement ?? own }
   } catch (error) {
     const problem = error instanceof RequestProblem ? error : unexpected(error)
     return { fault, reply: problemReply(envelope, problem, query.get('alt') === 'sse') }
@@ -155,44 +160,55 @@ function assertShort(model: string | undefined): void {
   throw invalidField('model', `must have at most ${maxNameLength} characters in the sandbox`)
 }
 
-function targetOf({ handler, params }: Match, { headers }: IncomingMessage): FaultTarget {
-  const key = headers['idempotency-key']
+function targetOf({ handler, params }: Match, incoming: IncomingMessage): FaultTarget {
   assertShort(params['model'])
   return {
     endpoint: handler.endpoint,
     model: params['model'],
-    idempotencyKey: (Array.isArray(key) ? key[0] : key)?.slice(0, maxNameLength),
+    idempotencyKey: keyOf(incoming)?.slice(0, maxNameLength),
   }
 }
 
-function requestOf(
+/**
+ * Has the endpoint answer, once for an `Idempotency-Key`.
+ * @throws RequestProblem
+ */
+function answer(
   arrival: Arrival,
-  { params }: Match,
+  { handler, params }: Match,
   content: RequestContent,
   fault: NamedRule | undefined,
   server: ServerContext,
-): SandboxRequest {
-  const { incoming, query, number, signal } = arrival
+): Promise<Reply> {
+  const { incoming, path, query, number } = arrival
+  const isPost = incoming.method === 'POST'
+  const identity = digestOf([path, [...query].filter(([name]) => name !== 'key'), content.digest])
+  const key = isPost ? keyOf(incoming) : undefined
   const ignoresStream = fault?.action === 'ignore-stream'
   const { range: _, ...others } = incoming.headers
   const headers = fault?.action === 'ignore-range' ? others : incoming.headers
   const origin = `http://${headers.host}`
-  const seed = seedOf(arrival, content, server)
-  const budget = createBudget()
-  return { ...content, params, query, headers, origin, number, seed, budget, signal, ignoresStream }
+  // What others may ask for again is made to its end.
+  const signal = key === undefined ? arrival.signal : server.signal
+  const make = async () => {
+    const seed = isPost ? seedOf(identity, server) : [server.seed]
+    const budget = createBudget()
+    const fixed = { params, query, headers, origin, number, seed, budget, signal, ignoresStream }
+    return handler.answer({ ...content, ...fixed })
+  }
+  return key === undefined ? make() : server.firstAnswers.give(digestOf(key), identity, make)
 }
 
-/** The first of identical requests has the sandbox's seed, so that a fresh sandbox always gives the same first answer. */
-function seedOf(
-  { incoming, path, query }: Arrival,
-  { digest }: RequestContent,
-  { seed, repetitions }: ServerContext,
-): SandboxRequest['seed'] {
-  if (incoming.method !== 'POST') return [seed]
-  const key = digestOf([path, [...query].filter(([name]) => name !== 'key'), digest])
-  const earlier = repetitions.get(key) ?? 0
-  repetitions.set(key, earlier + 1)
+/** The first of identical requests has the sandbox's seed: a fresh sandbox always gives the same first answer. */
+function seedOf(identity: string, { seed, repetitions }: ServerContext): SandboxRequest['seed'] {
+  const earlier = repetitions.get(identity) ?? 0
+  repetitions.set(identity, earlier + 1)
   return earlier === 0 ? [seed] : [seed, 'repetition', earlier]
+}
+
+function keyOf({ headers }: IncomingMessage): string | undefined {
+  const key = headers['idempotency-key']
+  return Array.isArray(key) ? key[0] : key
 }
 
 async function readContent(

@@ -55,6 +55,8 @@ export interface Reply {
   readonly isWhole: boolean
   /** Whether the request was accepted and generates something that a real gateway would bill. */
   readonly creates: boolean
+  /** Whether it is the first answer to an `Idempotency-Key` once more. */
+  readonly repeats?: true
   /** What the service writes if generation breaks off after that many events. */
   readonly breakOff: (sent: number) => Iterable<Frame>
 }

@@ -5,6 +5,7 @@ import { decodeImage, type Pixels } from '../../../src/files/codecs.ts'
 import { readImageInfo, type ImageInfo } from '../../../src/files/image-info.ts'
 import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-key.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
 import { runMain, type RunResult } from '../../support/run-main.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import type { TestOverrides } from '../../support/test-context.ts'
@@ -52,12 +53,15 @@ export function workspaceAt(gateway: Pick<Sandbox, 'url'>): Workspace {
     expectNoKeyBelow(state, key)
     expect(files().filter((name) => name.endsWith('.mgpart'))).toEqual([])
   }
+  let runs = 0
   return {
     cwd,
     async run(words, { env, ...more } = {}) {
       const result = await runMain(['image', ...words], {
         cwd,
         env: { ...ownEnv, ...env },
+        // Each run at a time of its own, which its idempotency key is made from.
+        clock: fakeClock({ start: Date.UTC(2026, 0, 1) + runs++ }),
         ...more,
       })
       check(result)

@@ -1,0 +1,89 @@
+import { createBoundedMap } from '../bounded-map.ts'
+import { frameBytes, type Frame, type Frames, type Reply } from './reply.ts'
+import { RequestProblem } from './request-problem.ts'
+
+/** Maximum number of kept answers, and of their bytes together; the newest is kept whatever its size. */
+const keptAnswers = 1000
+const keptBytes = 64 * 1024 * 1024
+
+/** The answers to requests with an `Idempotency-Key`. */
+export interface FirstAnswers {
+  /**
+   * Answers a request, or gives the first answer to its key again: a repetition creates nothing. One that comes while
+   * the first is still being answered waits for it. Only what was accepted is kept: after a refused or failed request,
+   * the next with its key is answered anew.
+   * @param identity the same for requests that say the same
+   * @throws RequestProblem 400 when the key belongs to another request; whatever `answer` throws
+   */
+  give(key: string, identity: string, answer: () => Promise<Reply>): Promise<Reply>
+}
+
+export function createFirstAnswers(): FirstAnswers {
+  const kept = createBoundedMap<{ readonly identity: string; readonly reply: Promise<Reply | undefined> }>(
+    keptAnswers,
+    keptBytes,
+  )
+  return {
+    async give(key, identity, answer) {
+      for (let known = kept.get(key); known !== undefined; known = kept.get(key)) {
+        if (known.identity !== identity) throw keyReused()
+        const first = await known.reply
+        if (first !== undefined) return repeatOf(first)
+      }
+      const { promise: reply, resolve: settle } = Promise.withResolvers<Reply | undefined>()
+      const entry = { identity, reply }
+      kept.set(key, entry)
+      let accepted: Reply | undefined
+      try {
+        const made = await answer()
+        const grow = (size: number) => {
+          if (kept.get(key) === entry) kept.set(key, entry, size)
+        }
+        if (made.creates) accepted = { ...made, frames: replayable(made.frames, grow) }
+        return accepted ?? made
+      } finally {
+        if (accepted === undefined) kept.delete(key)
+        settle(accepted)
+      }
+    },
+  }
+}
+
+/** A first answer once more, marked as public services mark it. */
+function repeatOf(first: Reply): Reply {
+  const headers = { ...first.headers, 'idempotent-replayed': 'true' }
+  return { ...first, headers, creates: false, repeats: true }
+}
+
+function keyReused(): RequestProblem {
+  return new RequestProblem(400, 'This Idempotency-Key was used for another request.', {
+    type: 'idempotency_error',
+    code: 'idempotency_key_reused',
+  })
+}
+
+/**
+ * Frames that can be sent more than once. Each is made when the first of their readers needs it.
+ * @param grow called with the number of bytes made so far
+ */
+function replayable(frames: Frames, grow: (size: number) => void): Frames {
+  const source = Symbol.asyncIterator in frames ? frames[Symbol.asyncIterator]() : frames[Symbol.iterator]()
+  const made: Frame[] = []
+  let size = 0
+  /** The step in progress; the last one, once there are no more frames. */
+  let step: Promise<boolean> | undefined
+  const advance = async () => {
+    const { done, value } = await source.next()
+    if (done) return false
+    made.push(value)
+    size += frameBytes(value).length
+    grow(size)
+    step = undefined
+    return true
+  }
+  return {
+    async *[Symbol.asyncIterator]() {
+      for (let index = 0; index < made.length || (await (step ??= advance())); index++) yield made[index]!
+    },
+  }
+}
