@@ -113,9 +113,43 @@ export function textOfParts(parts: unknown): string {
     .join('\n')
 }
 
-/** Splits text into tokens, which the sandbox streams one by one; joined, they are the text again. */
+/** Characters of a word in one token. */
+const tokenLength = 10
+/** Code points that may belong to the character before or behind them: marks, joiners, parts of flags and syllables. */
+const joining = /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{RI}\u1100-\u11ff]/u
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/**
+ * Splits text into tokens, which the sandbox streams one by one; joined, they are the text again. What a reader sees as
+ * one character, such as a joined emoji, is in one token.
+ */
 export function tokensOf(text: string): string[] {
-  return text.match(/\s*\S{1,10}|\s+/gu) ?? []
+  return (text.match(/\s*\S+|\s+/gu) ?? []).flatMap((word) => {
+    if (word.length <= tokenLength) return [word]
+    return joining.test(word) ? splitAtGraphemes(word) : (word.match(/\s*\S{1,10}|\s+/gu) ?? [])
+  })
+}
+
+function splitAtGraphemes(word: string): string[] {
+  const tokens: string[] = []
+  for (const { segment } of graphemes.segment(word)) {
+    const last = tokens.at(-1)
+    if (last === undefined || (last + segment).trimStart().length > tokenLength) tokens.push(segment)
+    else tokens[tokens.length - 1] = last + segment
+  }
+  return tokens
+}
+
+/** How much of a text is searched for the beginning of it, in UTF-16 units; emoji with joiners take ten and more. */
+const unitsOfCharacter = 12
+
+/** The first characters of a text, as a reader counts them. */
+export function firstCharacters(text: string, count: number): string {
+  const start = text.slice(0, count * unitsOfCharacter)
+  const segments = [...graphemes.segment(start)].map(({ segment }) => segment)
+  // The last one may continue behind what was searched.
+  const whole = start.length < text.length ? segments.slice(0, -1) : segments
+  return whole.slice(0, count).join('')
 }
 
 /** Tokens of an image, a sound or a file, whatever its size. */

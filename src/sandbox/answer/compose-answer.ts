@@ -7,6 +7,7 @@ import {
   type Ending,
   type ToolCall,
   type TextRequest,
+  firstCharacters,
   tokensOf,
 } from './answer.ts'
 
@@ -74,14 +75,14 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
   if (format === 'json') {
     return JSON.stringify(
       schema === undefined
-        ? { sandbox: true, prompt: prompt.slice(0, 60), answer: pick(random, sentences) }
+        ? { sandbox: true, prompt: firstCharacters(prompt, 60), answer: pick(random, sentences) }
         : sampleOf(schema, random, budget),
     )
   }
   const text = writeText(prompt, random, scenario === 'long' ? longAnswerWords : requestedWords(prompt))
   budget.spend(text.length)
   if (toolOutputs.length === 0) return text
-  const shown = toolOutputs.slice(0, maxOutputs).map((output) => output.slice(0, 200))
+  const shown = toolOutputs.slice(0, maxOutputs).map((output) => firstCharacters(output, 200))
   return `${text} The tool answered: ${shown.join(' and ')}.`
 }
 
@@ -191,14 +192,14 @@ function requestedWords(prompt: string): number {
   return /\bsandbox:short\b/.test(prompt) ? 1 : 45
 }
 
+/** White space, control characters and invisible ones, but not those that join emoji and letters. */
+const invisible = /(?:(?!\u200c|\u200d|[\u{e0020}-\u{e007f}])[\s\p{Cc}\p{Cf}])+/gu
+
 /** The first words of a prompt on one line, without control characters. */
 function quoteOf(prompt: string): string {
-  const line = prompt
-    .slice(0, 400)
-    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
-    .trim()
-  const letters = [...line]
-  return letters.length > 60 ? `${letters.slice(0, 59).join('').trimEnd()}…` : line
+  const line = firstCharacters(prompt, 400).replace(invisible, ' ').trim()
+  const first = firstCharacters(line, 60)
+  return first === line ? line : `${firstCharacters(line, 59).trimEnd()}…`
 }
 
 function wordsIn(text: string): number {
