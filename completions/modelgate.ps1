@@ -189,11 +189,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--image' = 'picture of the first frame, or - for standard input'
             '--last-frame' = 'picture of the last frame'
             '--reference' = 'reference picture, or FILE=style for its style (repeatable)'
+            '--video' = 'video to extend: a file, or the address that the gateway gave it'
             '--instances' = 'what to make: objects with a prompt and reference imagery'
             '--parameters' = 'how to make it'
             '--aspect-ratio' = 'aspect ratio (16:9, 9:16)'
             '--duration-seconds' = 'duration in seconds (4, 6, 8)'
-            '--sample-count' = 'number of videos (1 to 4)'
+            '--sample-count' = 'number of videos (1, 2, 3, 4)'
             '--resolution' = 'resolution (720p, 1080p, 4k)'
             '--negative-prompt' = 'what not to show'
             '--person-generation' = 'whether people may be shown (dont_allow, allow_adult, allow_all)'
@@ -285,6 +286,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image edit --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512')
         'image edit --preview' = @('auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off')
         'video generate --duration-seconds' = @('4', '6', '8')
+        'video generate --sample-count' = @('1', '2', '3', '4')
         'video generate --resolution' = @('720p', '1080p', '4k')
         'video generate --person-generation' = @('dont_allow', 'allow_adult', 'allow_all')
         'video generate --compression-quality' = @('optimized', 'lossless')
@@ -293,7 +295,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('generate', 'respond', 'image', 'video', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--poll-interval', '--limit', '--state', '--port', '--faults', '--latency')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--poll-interval', '--limit', '--state', '--port', '--faults', '--latency')
     $withoutCommon = @('sandbox', 'schema', 'completion', 'help')
 
     $path = ''

@@ -62,6 +62,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/run-operation.ts',
     'commands/shared/text-prompt.ts',
     'commands/shared/video-look-up.ts',
+    'commands/video-generate.ts',
     'commands/video-list.ts',
     'files/stream-media.ts',
     'program.ts',

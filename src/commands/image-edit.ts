@@ -5,7 +5,6 @@ import { flagName } from '../contract/field.ts'
 import { defaultEditModel, imageEditEndpoint as endpoint } from '../contract/images.ts'
 import { UsageError } from '../errors.ts'
 import {
-  fetchImage,
   imageFromBytes,
   isUrl,
   readImageFile,
@@ -15,9 +14,9 @@ import {
 import type { Body } from '../operations/operation.ts'
 import { collect } from './shared/common-options.ts'
 import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
+import { fetchSource } from './shared/fetch-source.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addImageOptions, buildImageRequest, sendImages, type ImageOptions } from './shared/image-command.ts'
-import { openGateway } from './shared/run-operation.ts'
 import { allInputs } from '../problems.ts'
 import { readStandardInputBytes } from './shared/standard-input.ts'
 
@@ -87,22 +86,4 @@ async function readSources(context: Context, options: EditOptions, settings: Set
     maskLocation === undefined ? undefined : read('mask', maskLocation),
   ])
   return { images, mask }
-}
-
-async function fetchSource(
-  context: Context,
-  options: EditOptions,
-  settings: Settings | undefined,
-  input: SourceInput,
-  url: string,
-): Promise<ImageSource> {
-  if (settings === undefined) {
-    throw new UsageError(`${input.name}: a URL cannot be fetched before the configuration is right.`)
-  }
-  const { gateway, close } = await openGateway(context, options, settings, false, () => undefined)
-  try {
-    return await fetchImage(gateway, input, url, { allowPrivate: options.allowPrivateUrls === true })
-  } finally {
-    await close()
-  }
 }

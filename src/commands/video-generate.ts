@@ -1,26 +1,31 @@
 import type { Command } from 'commander'
+import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { videoReferenceTypes, videoOperationEndpoint as endpoint } from '../contract/videos.ts'
 import {
   addInstance,
-  hasPrompt,
   instancesOf,
   readPicture,
-  type InlineImage,
-  type InstancePictures,
+  readVideo,
+  storedMedia,
+  type InstanceImage,
+  type InstanceMedia,
 } from '../operations/video-request.ts'
+import { isUrl } from '../operations/image-sources.ts'
 import { collect } from './shared/common-options.ts'
 import { addContractFlags, flagsOf } from './shared/contract-flags.ts'
+import { fetchSource } from './shared/fetch-source.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import { isSet } from './shared/request-body.ts'
-import { readStandardInputBytes } from './shared/standard-input.ts'
+import { isStandardInputClaimed, readStandardInputBytes } from './shared/standard-input.ts'
 import { addStartOptions, buildVideoRequest, startJob, type VideoOptions } from './shared/video-command.ts'
 
 interface GenerateOptions extends VideoOptions {
   image?: string
   lastFrame?: string
   reference?: string[]
+  video?: string
 }
 
 const flags = flagsOf(endpoint.fields)
@@ -29,6 +34,7 @@ const videoGenerateExamples: readonly Example[] = [
   ['modelgate video generate -m MODEL --wait -o clip.mp4 "A paper boat"'],
   ['modelgate video generate -m MODEL --aspect-ratio 9:16 --duration-seconds 8 "Rain"'],
   ['modelgate video generate -m MODEL --image first.png --last-frame last.png "It opens"'],
+  ['modelgate video generate -m MODEL --image https://example.com/first.png'],
   ['modelgate video generate -m MODEL --no-wait --json "A storm" > job.json'],
   ['modelgate video generate --sandbox --wait -o clip.mp4 "A paper boat"'],
 ]
@@ -38,29 +44,35 @@ export function registerVideoGenerate(command: Command, context: Context, start 
   addExamples(command, context, videoGenerateExamples)
   command
     .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
-    .option('--image <file>', 'picture of the first frame, or - for standard input')
-    .option('--last-frame <file>', 'picture of the last frame')
-    .option('--reference <file>', 'reference picture, or FILE=style for its style (repeatable)', collect)
+    .option('--image <file|url>', 'picture of the first frame, or - for standard input')
+    .option('--last-frame <file|url>', 'picture of the last frame')
+    .option('--reference <file|url>', 'reference picture, or FILE=style for its style (repeatable)', collect)
+    .option('--video <file|uri>', 'video to extend: a file, or the address that the gateway gave it')
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
-      let pictures: InstancePictures = {}
+      let media: InstanceMedia = {}
       const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'operation', {
         endpoint,
         flags,
         model: { kind: 'video', location: 'path' },
         joinsInput: false,
-        async readInputs({ problems: { check } }) {
-          pictures = (await check(() => readPictures(context, options))) ?? {}
+        async readInputs({ problems, settings }) {
+          const known = problems.any ? undefined : settings
+          media = (await problems.check(() => readMedia(context, options, known))) ?? {}
         },
-        hasContent({ body, problems: { any } }) {
-          if (any && self.opts()['instances'] !== undefined) return true
-          const instances = instancesOf(body)
-          const isComplete = instances.length > 0 && instances.every(hasPrompt)
-          return isComplete || ['prompt', 'instances'].some((name) => isSet(options, name))
+        hasContent({ body }) {
+          const own = self.opts()
+          const isGiven = [...mediaFlags, 'instances'].some((name) => own[name] !== undefined)
+          return (
+            isGiven ||
+            instancesOf(body).length > 0 ||
+            ['prompt', 'instances'].some((name) => isSet(options, name))
+          )
         },
-        addPrompt({ body }, prompt) {
+        addPrompt({ body, settings }, prompt) {
+          if (prompt === undefined && settings?.quiet.value !== true) noteUnreadInput(context)
           body['parameters'] ??= {}
-          addInstance(body, prompt, pictures)
+          addInstance(body, prompt, media)
         },
       })
       await start(context, options, request)
@@ -69,12 +81,37 @@ export function registerVideoGenerate(command: Command, context: Context, start 
   addStartOptions(command)
 }
 
-/** @throws UsageError, FileError with every problem, each naming the flag */
-async function readPictures(
+const mediaFlags = ['image', 'lastFrame', 'reference', 'video'] as const
+
+/** A request with pictures needs no prompt, so one that was piped in would go unnoticed. */
+function noteUnreadInput(context: Context): void {
+  const { kind } = context.stdin
+  if (kind === 'terminal' || kind === 'empty' || isStandardInputClaimed(context)) return
+  context.stderr.write('modelgate: No prompt was given; "-" as the prompt reads standard input.\n')
+}
+
+/**
+ * @param settings undefined if the call is refused anyway: then no URL is fetched
+ * @throws UsageError, FileError with every problem, each naming the flag
+ */
+async function readMedia(
   context: Context,
-  { image, lastFrame, reference = [] }: GenerateOptions,
-): Promise<InstancePictures> {
-  const read = async (flag: string, name: string): Promise<InlineImage> => {
+  options: GenerateOptions,
+  settings: Settings | undefined,
+): Promise<InstanceMedia> {
+  const { image, lastFrame, reference = [], video } = options
+  const read = async (flag: string, name: string): Promise<InstanceImage> => {
+    const stored = storedMedia(name)
+    if (stored !== undefined) return stored
+    if (isUrl(name)) {
+      if (settings === undefined) return { gcsUri: name }
+      const input = { field: 'image', name: flag } as const
+      const source = await fetchSource(context, options, settings, input, name)
+      const chunks: Uint8Array[] = []
+      for await (const chunk of source.open()) chunks.push(chunk)
+      const bytes = Buffer.concat(chunks)
+      return readPicture(context, { label: `${flag} ${JSON.stringify(source.label)}`, bytes })
+    }
     if (name !== '-') return readPicture(context, { label: flag, path: name })
     const bytes = await readStandardInputBytes(context, `${flag} -`)
     return readPicture(context, { label: `${flag} "-"`, bytes })
@@ -88,8 +125,10 @@ async function readPictures(
     lastFrame === undefined ? {} : { lastFrame: await read('--last-frame', lastFrame) }
   const readReferences = async () =>
     reference.length === 0 ? {} : { referenceImages: await allInputs(reference.map(readReference)) }
-  const pictures = await allInputs<InstancePictures>([readFirst(), readLast(), readReferences()])
-  return Object.assign({}, ...pictures) as InstancePictures
+  const readSource = async () =>
+    video === undefined ? {} : { video: await readVideo(context, { label: '--video', path: video }) }
+  const parts = [readFirst(), readLast(), readReferences(), readSource()]
+  return Object.assign({}, ...(await allInputs<InstanceMedia>(parts))) as InstanceMedia
 }
 
 /** `FILE` or `FILE=style`. A file's name may hold an equals sign itself. */

@@ -4,9 +4,7 @@ import type { Endpoint, Fields } from './field.ts'
 export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
 export type VideoState = (typeof videoStates)[number]
 
-/** Known from public practice (wire notes, section 7); gateways may take others. */
-export const videoAspectRatios = ['16:9', '9:16'] as const
-/** The long and the short side, in pixels. */
+/** Known from public practice (wire notes, section 7); gateways may take others. The long and the short side, in pixels. */
 export const videoResolutions: Readonly<Record<string, readonly [number, number]>> = {
   '720p': [1280, 720],
   '1080p': [1920, 1080],
@@ -25,16 +23,24 @@ export const videoListLimit = { default: 20, max: 100 } as const
 /** What a reference image is used for (wire notes, section 7). */
 export const videoReferenceTypes = ['asset', 'style'] as const
 
-/** Reference images of one instance (wire notes, section 7). */
-const maxReferenceImages = 3
+/** How many videos public services make per operation, at most (wire notes, section 7); gateways may make more. */
+export const usualVideoSamples = 4
 
-/** Maximum number of videos per operation (wire notes, section 7). */
-export const maxVideoSamples = 4
-
-/** An image inside an instance (wire notes, section 7). */
+/** An image inside an instance: its bytes, or where it is stored (wire notes, section 7). */
 const imageFields: Fields = {
   bytesBase64Encoded: { type: 'string', about: 'the image as base64', flag: false },
+  gcsUri: { type: 'string', about: 'the image in cloud storage', flag: false },
   mimeType: { type: 'string', about: 'type of the image', flag: false },
+}
+
+/** A video inside an instance, in the forms of both public services (wire notes, section 7). */
+const videoFields: Fields = {
+  uri: { type: 'string', about: 'a video that the gateway has made', flag: false },
+  encodedVideo: { type: 'string', about: 'the video as base64', flag: false },
+  encoding: { type: 'string', about: 'type of the encoded video', flag: false },
+  gcsUri: { type: 'string', about: 'the video in cloud storage', flag: false },
+  bytesBase64Encoded: { type: 'string', about: 'the video as base64', flag: false },
+  mimeType: { type: 'string', about: 'type of the video', flag: false },
 }
 
 const instanceFields: Fields = {
@@ -43,7 +49,6 @@ const instanceFields: Fields = {
   lastFrame: { type: 'object', fields: imageFields, about: 'last frame', flag: false },
   referenceImages: {
     type: 'array',
-    maxLength: maxReferenceImages,
     items: {
       type: 'object',
       about: 'reference image',
@@ -60,10 +65,13 @@ const instanceFields: Fields = {
     about: 'reference images',
     flag: false,
   },
-  video: { type: 'object', about: 'video to extend', flag: false },
+  video: { type: 'object', fields: videoFields, about: 'video to extend', flag: false },
 }
 
-/** Endpoint 7 of the specification; inner fields beyond its own are from wire notes, section 7. */
+/**
+ * Endpoint 7 of the specification, which shows no allowed values for the parameters: only their types are enforced.
+ * Inner fields beyond its own are from wire notes, section 7.
+ */
 export const videoOperationEndpoint: Endpoint = {
   method: 'POST',
   path: '/v1beta/models/{model}:predictLongRunning',
@@ -81,9 +89,9 @@ export const videoOperationEndpoint: Endpoint = {
       required: true,
       about: 'how to make it',
       fields: {
-        aspectRatio: { type: 'string', known: videoAspectRatios, about: 'aspect ratio' },
-        durationSeconds: { type: 'integer', min: 1, known: ['4', '6', '8'], about: 'duration in seconds' },
-        sampleCount: { type: 'integer', min: 1, max: maxVideoSamples, about: 'number of videos' },
+        aspectRatio: { type: 'string', known: ['16:9', '9:16'], about: 'aspect ratio' },
+        durationSeconds: { type: 'integer', known: ['4', '6', '8'], about: 'duration in seconds' },
+        sampleCount: { type: 'integer', known: ['1', '2', '3', '4'], about: 'number of videos' },
         resolution: { type: 'string', known: Object.keys(videoResolutions), about: 'resolution' },
         negativePrompt: { type: 'string', about: 'what not to show' },
         personGeneration: {
@@ -94,7 +102,7 @@ export const videoOperationEndpoint: Endpoint = {
         enhancePrompt: { type: 'boolean', about: 'let the gateway rewrite the prompt' },
         generateAudio: { type: 'boolean', about: 'make sound as well' },
         seed: { type: 'integer', about: 'seed for repeatable results' },
-        fps: { type: 'integer', min: 1, about: 'frames per second' },
+        fps: { type: 'integer', about: 'frames per second' },
         compressionQuality: { type: 'string', known: ['optimized', 'lossless'], about: 'compression' },
         resizeMode: { type: 'string', known: ['pad', 'crop'], about: 'how images are fitted' },
         storageUri: { type: 'string', about: 'where the gateway keeps the videos' },

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
-import { lastSegment, maxVideoSamples } from '../contract/videos.ts'
+import { lastSegment, usualVideoSamples } from '../contract/videos.ts'
 import type { SavedVideo, VideoDocument } from '../events/video.ts'
 import { extensionOf } from '../files/media-type.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'
@@ -193,7 +193,7 @@ function savedCount(run: VideoRun, completed: JobReport): number {
   const requested = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
   const count = Math.min(
     total,
-    requested === undefined ? maxPlannedNames : Math.max(requested, maxVideoSamples),
+    requested === undefined ? maxPlannedNames : Math.max(requested, usualVideoSamples),
   )
   if (count < total) warn(run, countMismatch(total, requested, 'video', count))
   return count

@@ -6,7 +6,7 @@ import { ModelgateError, UsageError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { readInputFile } from '../files/input-file.ts'
 import type { NewJob } from '../files/jobs/job-record.ts'
-import { sniffMediaType } from '../files/media-type.ts'
+import { mediaTypeOfName, sniffMediaType } from '../files/media-type.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { bareModel, mintIdempotencyKey } from '../gateway/url.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
@@ -74,49 +74,87 @@ export function videoGatewayRequest(
   return { ...remixRequest(gateway, id, keyed), idempotencyKey }
 }
 
-/** A picture by its path, or its bytes. */
-export type Picture =
+/** A picture or a video by its path, or its bytes. */
+export type MediaInput =
   /** The label identifies it in messages, besides its path: a flag, a field. */
   { readonly label: string; readonly path: string } | { readonly label: string; readonly bytes: Uint8Array }
 
 /** A picture inside an instance (wire notes, section 7). */
-export interface InlineImage {
-  readonly bytesBase64Encoded: string
-  readonly mimeType: string
+export type InstanceImage =
+  | { readonly bytesBase64Encoded: string; readonly mimeType: string }
+  | { readonly gcsUri: string; readonly mimeType?: string }
+
+/** A video inside an instance (wire notes, section 7). */
+type InstanceVideo =
+  | { readonly encodedVideo: string; readonly encoding: string }
+  | { readonly uri: string }
+  | { readonly gcsUri: string; readonly mimeType?: string }
+
+/** What an instance holds besides its prompt. */
+export interface InstanceMedia {
+  readonly image?: InstanceImage
+  readonly lastFrame?: InstanceImage
+  readonly referenceImages?: readonly { readonly image: InstanceImage; readonly referenceType: string }[]
+  readonly video?: InstanceVideo
 }
 
-/** How pictures are encoded in an instance. */
-export interface InstancePictures {
-  readonly image?: InlineImage
-  readonly lastFrame?: InlineImage
-  readonly referenceImages?: readonly { readonly image: InlineImage; readonly referenceType: string }[]
+/** The address of media in cloud storage (`gs:`), which only the gateway can read; undefined for any other name. */
+export function storedMedia(name: string): { gcsUri: string; mimeType?: string } | undefined {
+  if (!/^gs:\/\//i.test(name)) return undefined
+  const mimeType = mediaTypeOfName(name)
+  return { gcsUri: name, ...(mimeType === undefined ? {} : { mimeType }) }
 }
 
 /**
  * Reads a picture and detects its type from its bytes.
  * @throws UsageError, FileError
  */
-export async function readPicture(context: FileContext, picture: Picture): Promise<InlineImage> {
-  const bytes = 'bytes' in picture ? picture.bytes : await readInputFile(context, picture.path)
-  if (bytes instanceof ModelgateError) throw bytes.amend({ message: `${picture.label}: ${bytes.message}` })
-  const mimeType = sniffMediaType(bytes.subarray(0, 4096))
-  if (mimeType?.startsWith('image/')) {
-    return { bytesBase64Encoded: Buffer.from(bytes).toString('base64'), mimeType }
-  }
-  const name = 'path' in picture ? `${picture.label} ${JSON.stringify(picture.path)}` : picture.label
-  const actual = mimeType === undefined ? '' : ` but ${mimeType}`
-  throw new UsageError(`${name} is not a picture${actual}.`, { code: 'not_a_picture' })
+export async function readPicture(context: FileContext, picture: MediaInput): Promise<InstanceImage> {
+  const { base64, mimeType } = await readMedia(context, picture, 'image')
+  return { bytesBase64Encoded: base64, mimeType }
 }
 
-export const hasPrompt = ({ prompt }: Body) => prompt !== undefined
+/**
+ * Reads a video to extend. The URL of one is passed on: the gateway takes only what it has made itself.
+ * @throws UsageError, FileError
+ */
+export async function readVideo(
+  context: FileContext,
+  video: Extract<MediaInput, { path: string }>,
+): Promise<InstanceVideo> {
+  const { path } = video
+  if (/^https?:\/\//i.test(path)) return { uri: path }
+  const stored = storedMedia(path)
+  if (stored !== undefined) return stored
+  const { base64, mimeType } = await readMedia(context, video, 'video')
+  return { encodedVideo: base64, encoding: mimeType }
+}
+
+const kinds = {
+  image: { noun: 'picture', code: 'not_a_picture' },
+  video: { noun: 'video', code: 'not_a_video' },
+} as const
+
+async function readMedia(context: FileContext, media: MediaInput, kind: keyof typeof kinds) {
+  const bytes = 'bytes' in media ? media.bytes : await readInputFile(context, media.path)
+  if (bytes instanceof ModelgateError) throw bytes.amend({ message: `${media.label}: ${bytes.message}` })
+  const mimeType = sniffMediaType(bytes.subarray(0, 4096))
+  if (mimeType?.startsWith(`${kind}/`)) return { base64: Buffer.from(bytes).toString('base64'), mimeType }
+  const name = 'path' in media ? `${media.label} ${JSON.stringify(media.path)}` : media.label
+  const actual = mimeType === undefined ? '' : ` but ${mimeType}`
+  const { noun, code } = kinds[kind]
+  throw new UsageError(`${name} is not a ${noun}${actual}.`, { code })
+}
+
+const hasPrompt = ({ prompt }: Body) => prompt !== undefined
 
 /**
- * Adds prompt and pictures, either as a new instance or to the instances of the body that lack them.
+ * Adds prompt and media, either as a new instance or to the instances of the body that lack them.
  * @throws UsageError if it is ambiguous which of several instances they belong to
  */
-export function addInstance(body: Body, prompt: string | undefined, pictures: InstancePictures): void {
+export function addInstance(body: Body, prompt: string | undefined, media: InstanceMedia): void {
   if (body['instances'] === undefined) {
-    body['instances'] = [{ ...(prompt === undefined ? {} : { prompt }), ...pictures }]
+    body['instances'] = [{ ...(prompt === undefined ? {} : { prompt }), ...media }]
     return
   }
   const instances = instancesOf(body)
@@ -124,13 +162,13 @@ export function addInstance(body: Body, prompt: string | undefined, pictures: In
   if (prompt !== undefined && withoutPrompt.length === 0) {
     throw new UsageError('All of the --instances have prompts of their own: leave out the separate one.')
   }
-  if (Object.keys(pictures).length > 0 && instances.length !== 1) {
+  if (Object.keys(media).length > 0 && instances.length !== 1) {
     throw new UsageError(
-      '--image, --last-frame and --reference go with one instance: put them into the --instances.',
+      '--image, --last-frame, --reference and --video go with one instance: put them into the --instances.',
     )
   }
   for (const instance of withoutPrompt) if (prompt !== undefined) instance['prompt'] = prompt
-  for (const instance of instances) Object.assign(instance, pictures)
+  for (const instance of instances) Object.assign(instance, media)
 }
 
 /** The output options of a job, for its record. */

@@ -113,16 +113,16 @@ export async function decodeSource(
 }
 
 /**
- * Checks that a base64 image of an instance decodes and has its declared type.
+ * Checks an image of an instance: one in base64 decodes and has its declared type; one that is named by its address is
+ * taken as it is, for the sandbox fetches no addresses.
  * @param field its path in the request: `instances[0].image`
- * @returns a fingerprint of the bytes
+ * @returns a fingerprint of it
  * @throws RequestProblem 400
  */
 export async function checkImageObject(value: unknown, field: string): Promise<number> {
   if (!isObject(value)) throw invalidField(field, 'must be an object')
-  if (value['uri'] !== undefined || value['gcsUri'] !== undefined) {
-    throw invalidField(field, 'must hold bytesBase64Encoded; the sandbox fetches no addresses')
-  }
+  const address = textOf(value['gcsUri']) || textOf(value['uri'])
+  if (address !== '') return crc32(address)
   const bytes = decodeBase64(textOf(value['bytesBase64Encoded']))
   if (bytes === undefined) throw invalidField(`${field}.bytesBase64Encoded`, 'must be base64')
   return checkImage(bytes, `${field}.bytesBase64Encoded`, textOf(value['mimeType']))

@@ -55,7 +55,9 @@ const otherNames = {
   failed: 'FAILURE',
 }
 
-/** The Video object: all fields of the specification; times and error are null until they are set. */
+/**
+ * The Video object. What is not set yet is left out: the specification calls no field nullable.
+ */
 export function videoObject(job: VideoJob, now: number): object {
   const { id, model, prompt, films, scenario, remixedFrom } = job
   const { state, progress, completedAt, expiresAt } = jobStateAt(job, now)
@@ -65,16 +67,16 @@ export function videoObject(job: VideoJob, now: number): object {
     id,
     object: 'video',
     created_at: unixSeconds(job.createdAt),
-    completed_at: completedAt === undefined ? null : unixSeconds(completedAt),
+    ...(completedAt !== undefined && { completed_at: unixSeconds(completedAt) }),
     model,
     status: scenario === 'unknown' && state === 'in_progress' ? 'warming_up' : state,
     progress,
-    expires_at: expiryOf(id, expiresAt, now),
+    ...expiryOf(id, expiresAt, now),
     prompt,
     seconds: String(film.seconds),
     size: sizeName(film),
-    remixed_from_video_id: remixedFrom,
-    error: state === 'failed' ? errorOf(job) : null,
+    ...(remixedFrom !== null && { remixed_from_video_id: remixedFrom }),
+    ...(state === 'failed' && { error: errorOf(job) }),
     ...(scenario === 'spelling' && {
       status: otherNames[state],
       progress: `${progress}%`,
@@ -87,9 +89,9 @@ export function videoObject(job: VideoJob, now: number): object {
 }
 
 /** The built-in video never expires: its result is always available for another hour. */
-function expiryOf(id: string, expiresAt: number | undefined, now: number): number | null {
-  if (id === sourceVideoId) return unixSeconds(now) + videoLifetimeMinutes * 60
-  return expiresAt === undefined ? null : unixSeconds(expiresAt)
+function expiryOf(id: string, expiresAt: number | undefined, now: number): { readonly expires_at?: number } {
+  if (id === sourceVideoId) return { expires_at: unixSeconds(now) + videoLifetimeMinutes * 60 }
+  return expiresAt === undefined ? {} : { expires_at: unixSeconds(expiresAt) }
 }
 
 function errorOf({ scenario }: VideoJob): object {

@@ -1,9 +1,5 @@
-import {
-  maxVideoPromptLength,
-  videoAspectRatios,
-  videoOperationEndpoint,
-  videoResolutions,
-} from '../../contract/videos.ts'
+import { maxVideoPromptLength, videoOperationEndpoint, videoResolutions } from '../../contract/videos.ts'
+import { crc32 } from 'node:zlib'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { googleReply, type Reply } from '../http/reply.ts'
 import { serveBytes } from '../http/serve-bytes.ts'
@@ -13,6 +9,8 @@ import type { SandboxRequest } from '../request.ts'
 import {
   firstPrompt,
   maxFilmSeconds,
+  maxFilmSide,
+  minFilmSide,
   type Film,
   operationName,
   videoScenarioOf,
@@ -25,7 +23,7 @@ import { lookUpFacts, newId, pollHint, startJob, type VideoService } from './ser
 import { jobStateAt } from './job-state.ts'
 
 /** Default parameters. */
-const defaults = { seconds: 8, ratio: '16:9', resolution: '720p', count: 1 } as const
+const defaults = { seconds: 8, resolution: '720p', count: 1 } as const
 
 /** Maximum videos of all instances together; the specification sets no limit, but a stand-in should. */
 const maxFilms = 16
@@ -42,8 +40,8 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
   const parameters = objectOf(body['parameters'])
   const shape = readShape(parameters)
   const count = numberOf(parameters['sampleCount']) ?? defaults.count
-  if (instances.length * count > maxFilms) {
-    throw invalidField('instances', `must ask for at most ${maxFilms} videos in the sandbox`)
+  if (count < 1 || instances.length * count > maxFilms) {
+    throw invalidField('parameters.sampleCount', `must ask for 1 to ${maxFilms} videos in the sandbox`)
   }
   const fingerprints: number[][] = []
   for (const [index, instance] of instances.entries()) {
@@ -75,38 +73,49 @@ export async function createOperation(request: SandboxRequest, service: VideoSer
   return googleReply({ name: operationName(job) }, { headers, creates: true, pause: 'first' })
 }
 
+/** The specification names no values: what is unknown here is the default, not a refusal. */
 function readShape(parameters: JsonObject): Pick<Film, 'width' | 'height' | 'seconds'> {
   const seconds = numberOf(parameters['durationSeconds']) ?? defaults.seconds
-  if (seconds > maxFilmSeconds) {
-    throw invalidField(
-      'parameters.durationSeconds',
-      `must be at most ${maxFilmSeconds} in the sandbox, not ${seconds}`,
-    )
+  if (seconds < 1 || seconds > maxFilmSeconds) {
+    const problem = `must be from 1 to ${maxFilmSeconds} in the sandbox, not ${seconds}`
+    throw invalidField('parameters.durationSeconds', problem)
   }
-  const resolution = textOf(parameters['resolution']) || defaults.resolution
+  const resolution = textOf(parameters['resolution']).toLowerCase()
   const sides = Object.hasOwn(videoResolutions, resolution) ? videoResolutions[resolution]! : undefined
-  if (sides === undefined) {
-    throw invalidField('parameters.resolution', `must be one of ${Object.keys(videoResolutions).join(', ')}`)
+  return {
+    ...filmSides(textOf(parameters['aspectRatio']), sides ?? videoResolutions[defaults.resolution]!),
+    seconds,
   }
-  const ratio = textOf(parameters['aspectRatio']) || defaults.ratio
-  if (!videoAspectRatios.some((known) => known === ratio)) {
-    throw invalidField('parameters.aspectRatio', `must be ${videoAspectRatios.join(' or ')}`)
-  }
-  const [long, short] = sides
-  const [width, height] = ratio === defaults.ratio ? [long, short] : [short, long]
-  return { width, height, seconds }
 }
 
-/** @returns fingerprints of its images */
+/** A ratio such as `16:9`, as wide and as high as whole numbers of up to four digits say. */
+const ratioPattern = /^([1-9]\d{0,3}):([1-9]\d{0,3})$/
+
+/** The sides of a film: the short one of the resolution, the other by the ratio, as long as a film can have it. */
+function filmSides(ratio: string, [long, short]: readonly [number, number]): Pick<Film, 'width' | 'height'> {
+  const [, wide, high] = ratioPattern.exec(ratio.trim()) ?? []
+  if (wide === undefined) return { width: long, height: short }
+  const shape = Number(wide) / Number(high)
+  const other = short * Math.max(shape, 1 / shape)
+  const scale = Math.min(1, maxFilmSide / other)
+  const even = (side: number) => Math.max(minFilmSide, Math.round((side * scale) / 2) * 2)
+  const [longer, shorter] = [even(other), even(short)]
+  return shape < 1 ? { width: shorter, height: longer } : { width: longer, height: shorter }
+}
+
+/** @returns fingerprints of its pictures and its video */
 async function checkInstance(instance: JsonObject, field: string): Promise<number[]> {
-  if (textOf(instance['prompt']).trim() === '') throw invalidField(`${field}.prompt`, 'must have text')
-  const fingerprints: number[] = []
+  const { video } = instance
+  const fingerprints: number[] = video === undefined ? [] : [crc32(JSON.stringify(video))]
   for (const name of ['image', 'lastFrame']) {
     if (instance[name] === undefined) continue
     fingerprints.push(await checkImageObject(instance[name], `${field}.${name}`))
   }
   for (const [index, reference] of objectsOf(instance['referenceImages']).entries()) {
     fingerprints.push(await checkImageObject(reference['image'], `${field}.referenceImages[${index}].image`))
+  }
+  if (fingerprints.length === 0 && textOf(instance['prompt']).trim() === '') {
+    throw invalidField(`${field}.prompt`, 'must have text, or the instance a picture or a video')
   }
   return fingerprints
 }

@@ -35,8 +35,12 @@ type VideoScenario = (typeof videoScenarios)[number]
 /** Maximum length of a video; the specification sets no limit, but a stand-in should. */
 export const maxFilmSeconds = 60
 
+/** Limits of the sides of a film, in pixels: even numbers, of whole macroblocks at the least. */
+export const minFilmSide = 16
+export const maxFilmSide = 4096
+
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-const side = v.pipe(wholeNumber, v.minValue(16), v.maxValue(4096), v.multipleOf(2))
+const side = v.pipe(wholeNumber, v.minValue(minFilmSide), v.maxValue(maxFilmSide), v.multipleOf(2))
 
 const filmSchema = v.object({
   /** The first prompt, followed by those of the remixes. */

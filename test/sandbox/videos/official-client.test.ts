@@ -41,7 +41,8 @@ test('openai: a video is made, looked up, downloaded, listed and deleted', async
     size: '1280x720',
     input_reference: await toFile(png, 'first.png', { type: 'image/png' }),
   })
-  expect(made).toMatchObject({ status: 'pending', progress: 0, seconds: '4', size: '1280x720', error: null })
+  expect(made).toMatchObject({ status: 'pending', progress: 0, seconds: '4', size: '1280x720' })
+  expect(made.error ?? null).toBeNull()
   const done = await ended({ client, clock }, made.id)
   expect(done).toMatchObject({ status: 'completed', progress: 100 })
   expect(done.expires_at! - done.completed_at!).toBe(3600)
@@ -78,7 +79,6 @@ test('openai: a failed video has its error', async () => {
   const { id } = await client.videos.create({ prompt: 'a boat sandbox:failure' })
   expect(await ended({ client, clock }, id)).toMatchObject({
     status: 'failed',
-    completed_at: null,
     error: { code: 'video_generation_failed', message: expect.any(String) },
   })
 })

@@ -71,6 +71,11 @@ test.each([
   [{ aspectRatio: '9:16', durationSeconds: 4 }, 720, 1280, 4],
   [{ resolution: '1080p', durationSeconds: 1 }, 1920, 1080, 1],
   [{ resolution: '1080p', aspectRatio: '9:16', durationSeconds: 1 }, 1080, 1920, 1],
+  [{ aspectRatio: '1:1', durationSeconds: 1 }, 720, 720, 1],
+  [{ aspectRatio: '3:4', durationSeconds: 1 }, 720, 960, 1],
+  [{ aspectRatio: '21:9', resolution: '4k', durationSeconds: 1 }, 4096, 1756, 1],
+  [{ aspectRatio: '1:9999', durationSeconds: 1 }, 16, 4096, 1],
+  [{ aspectRatio: 'wide', resolution: 'toString', durationSeconds: 1 }, 1280, 720, 1],
 ])('%j is %i by %i pixels and %i seconds', async (parameters, width, height, seconds) => {
   const { json, sandbox } = await finished(parameters)
   const { bytes } = await fetchBytes(`${sandbox.url}/v1/videos/${json.name.split('/').at(-1)}/content`)
@@ -164,6 +169,36 @@ test('what is not there is 404 in the envelope of its family', async () => {
   }
 })
 
+test('an instance needs a prompt, a picture or a video; addresses are taken as they are', async () => {
+  const { png } = await testImages(32)
+  const sandbox = await runningSandbox()
+  const accepts = async (instance: Json) => (await operate(sandbox, {}, { instances: [instance] })).status
+  const image = { bytesBase64Encoded: Buffer.from(png).toString('base64'), mimeType: 'image/png' }
+  for (const instance of [
+    { image },
+    { lastFrame: image },
+    { image: { gcsUri: 'gs://bucket/a.png', mimeType: 'image/png' } },
+    { image: { uri: 'https://files.example/a' }, prompt: 'a boat' },
+    { video: { uri: 'https://files.example/v1beta/files/1:download?alt=media' } },
+    { video: { gcsUri: 'gs://bucket/a.mp4', mimeType: 'video/mp4' } },
+    { video: { encodedVideo: 'AAAA', encoding: 'video/mp4' } },
+  ]) {
+    expect([instance, await accepts(instance)]).toEqual([instance, 200])
+  }
+})
+
+test('the same request again is another film', async () => {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const etag = async () => {
+    const { name } = await afterwards(operate(sandbox, { durationSeconds: 1 }), clock)
+    return (await fetchBytes(`${sandbox.url}/v1/videos/${name.split('/').at(-1)}/content`)).headers.get(
+      'etag',
+    )
+  }
+  expect(await etag()).not.toBe(await etag())
+})
+
 test('images really are images', async () => {
   const { png, jpeg } = await testImages(32)
   const image = (bytes: Uint8Array, mimeType?: string) => ({
@@ -180,17 +215,13 @@ test('images really are images', async () => {
   }
   expect(await answer({ image: image(png), lastFrame: image(jpeg, 'image/jpeg') })).toEqual([200, undefined])
   expect(await answer({ referenceImages: [good, good, good] })).toEqual([200, undefined])
-  expect(await answer({ referenceImages: [good, good, good, good] })).toEqual([
-    400,
-    'instances[0].referenceImages',
-  ])
+  expect(await answer({ referenceImages: [good, good, good, good] })).toEqual([200, undefined])
   for (const [wrong, field] of [
     [image(jpeg, 'image/png'), 'image.bytesBase64Encoded'],
     [image(broken, 'image/png'), 'image.bytesBase64Encoded'],
     [image(Buffer.from('<svg/>')), 'image.bytesBase64Encoded'],
     [{ bytesBase64Encoded: 'not base64!' }, 'image.bytesBase64Encoded'],
     [{ mimeType: 'image/png' }, 'image.bytesBase64Encoded'],
-    [{ gcsUri: 'gs://bucket/a.png' }, 'image'],
   ] as const) {
     expect(await answer({ image: wrong })).toEqual([400, `instances[0].${field}`])
   }
@@ -206,14 +237,14 @@ test.each<[string, Json, Json?]>([
   ['instances[0].prompt', {}, [{ prompt: ' ' }]],
   ['instances[1].prompt', {}, [{ prompt: 'a boat' }, { prompt: 4 }]],
   ['parameters.sampleCount', { sampleCount: 0 }],
-  ['parameters.sampleCount', { sampleCount: 5 }],
+  ['parameters.sampleCount', { sampleCount: 17 }],
+  ['parameters.sampleCount', { sampleCount: 1.5 }],
   ['parameters.durationSeconds', { durationSeconds: 0 }],
   ['parameters.durationSeconds', { durationSeconds: '4' }],
   ['parameters.durationSeconds', { durationSeconds: 1e9 }],
-  ['parameters.aspectRatio', { aspectRatio: '4:3' }],
-  ['parameters.resolution', { resolution: 'toString' }],
+  ['parameters.aspectRatio', { aspectRatio: 4 }],
   ['parameters.enhancePrompt', { enhancePrompt: 'yes' }],
-  ['instances', { sampleCount: 4 }, Array.from({ length: 5 }, () => ({ prompt: 'a boat' }))],
+  ['parameters.sampleCount', { sampleCount: 4 }, Array.from({ length: 5 }, () => ({ prompt: 'a boat' }))],
 ])('%s is refused: %j %j', async (field, parameters, instances = [{ prompt: 'a boat' }]) => {
   const sandbox = await runningSandbox()
   const body = { parameters, ...(instances !== null && { instances }) }

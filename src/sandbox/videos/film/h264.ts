@@ -21,17 +21,38 @@ export interface Format {
   readonly rows: number
 }
 
-/** Levels by the maximum number of macroblocks per picture, at 24 pictures per second (H.264, table A-1). */
+/**
+ * Levels: the most macroblocks per picture and per second, and the least compression (H.264, table A-1). Players know
+ * none that is higher.
+ */
 const levels = [
-  [31, 3600],
-  [40, 8192],
-  [51, 36_864],
+  { level: 31, perPicture: 3600, perSecond: 108_000, compression: 4 },
+  { level: 40, perPicture: 8192, perSecond: 245_760, compression: 4 },
+  { level: 51, perPicture: 36_864, perSecond: 983_040, compression: 2 },
+  { level: 52, perPicture: 36_864, perSecond: 2_073_600, compression: 2 },
 ] as const
-export const maxMacroblocks = levels.at(-1)![1]
+export const maxMacroblocks = levels.at(-1)!.perPicture
+
+/** The bytes of an `I_PCM` macroblock and those of its samples. */
+const codedBytes = 386
+const sampleBytes = 384
+
+/**
+ * The lowest level that allows the uncompressed first picture, too (clause A.3.1), which is so up to 720p; for a larger
+ * one, the lowest that allows its size.
+ */
+function levelOf(macroblocks: number): number {
+  const fitting = levels.filter(({ perPicture }) => macroblocks <= perPicture)
+  const compliant = fitting.find(({ perSecond, compression }) => {
+    const first = Math.max(macroblocks, Math.floor(perSecond / 172))
+    return (macroblocks + 1) * codedBytes <= (sampleBytes * first) / compression
+  })
+  return (compliant ?? fitting[0] ?? levels.at(-1)!).level
+}
 
 /** The sequence parameter set (clause 7.3.2.1). */
 export function sequenceSet({ width, height, columns, rows }: Format): Uint8Array {
-  const [level] = levels.find(([, most]) => columns * rows <= most) ?? levels.at(-1)!
+  const level = levelOf(columns * rows)
   // Constrained Baseline, which every player knows.
   const profile = [66, 0b1100_0000, level].map((byte) => fixed(byte, 8)).join('')
   const ids = ue(0) + ue(0) // seq_parameter_set_id, log2_max_frame_num_minus4
@@ -55,7 +76,7 @@ export function pictureSet(): Uint8Array {
  */
 export function keyPicture({ luma, chroma }: Planes, { columns, rows }: Format): Uint8Array {
   const macroblock = ue(25)
-  const coded = Buffer.alloc(columns * rows * (2 + 384))
+  const coded = Buffer.alloc(columns * rows * codedBytes)
   let at = 0
   for (let row = 0; row < rows; row++) {
     for (let column = 0; column < columns; column++) {

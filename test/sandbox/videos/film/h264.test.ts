@@ -61,13 +61,19 @@ test.skipIf(!hasFfmpeg).each(formats)(
 
 test('the parameter sets are those of the standard', () => {
   const hd = { width: 1280, height: 720, columns: 93, rows: 45 }
-  expect(Buffer.from(sequenceSet(hd)).toString('hex')).toBe('6742c028da017416f81a74')
+  expect(Buffer.from(sequenceSet(hd)).toString('hex')).toBe('6742c034da017416f81a74')
   expect(Buffer.from(pictureSet()).toString('hex')).toBe('68ce3880')
 })
 
+// Clause A.3.1: the first picture has at most 384 bytes for each macroblock of it, or of a 172nd of a second, divided by
+// the least compression of the level, which is 4 up to level 4 and 2 above it.
 test.each([
-  [45, 3600, 31],
-  [46, 3680, 40],
+  [2, 148, 31],
+  [45, 315, 40],
+  [45, 2790, 51],
+  [45, 3600, 52],
+  [45, 5040, 52],
+  // Beyond what any of them allows, the size alone counts.
   [91, 8190, 40],
   [92, 8280, 51],
 ])('a picture of %i rows, %i macroblocks in all, is of level %i', (rows, macroblocks, level) => {
