@@ -35,7 +35,7 @@ export function createImages(
   const size = parameters.size ?? square
   const { prompt, detail, isVivid, background } = parameters
   const draw = (index: number) => {
-    const scene = drawScene({ seed: [context.seed, 'image', index], prompt, ...size, detail, isVivid })
+    const scene = drawScene({ seed: [...request.seed, 'image', index], prompt, ...size, detail, isVivid })
     return background === 'transparent' ? cutOut(scene) : scene
   }
   const task = { parameters, size, draw, sources: [], isHighFidelity: false }
@@ -82,7 +82,7 @@ export async function editImages(
       ...fitted,
       parameters,
       isHighFidelity,
-      seed: [context.seed, 'edit', fingerprint, index],
+      seed: [...request.seed, 'edit', fingerprint, index],
     })
   }
   const task = { parameters, size, draw, sources: images, isHighFidelity }
@@ -113,7 +113,7 @@ function answer(
     createdAt: Math.floor(clock.now() / 1000),
     size,
     count,
-    usage: usageOf(parameters, size, count, counted),
+    usageOf: (images) => usageOf(parameters, size, images, counted),
     painter: media === 'flat' ? flatPainter(parameters, size) : scenePainter(parameters, draw),
     signal,
     keep: (id, picture) => origin + store.keep(id, picture),

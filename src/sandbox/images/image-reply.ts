@@ -18,8 +18,8 @@ interface ImageJob {
   readonly size: Size
   /** Images to generate: in some scenarios fewer than requested. */
   readonly count: number
-  /** Usage of the whole request; undefined for models that report none. */
-  readonly usage: object | undefined
+  /** Usage once so many images have been generated; undefined for models that report none. */
+  readonly usageOf: (images: number) => object | undefined
   readonly painter: Painter
   /** Aborted when the client no longer waits for the images. */
   readonly signal: AbortSignal
@@ -68,7 +68,8 @@ export function countOf({ scenario, count }: ImageParameters): number {
 }
 
 async function imageList(job: ImageJob): Promise<object> {
-  const { parameters, createdAt, usage, count, painter, signal } = job
+  const { parameters, createdAt, usageOf, count, painter, signal } = job
+  const usage = usageOf(count)
   const { isUrl, isVivid, prompt } = parameters
   const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
   const data: object[] = []
@@ -102,20 +103,21 @@ async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
   for (let index = 0; index < job.count; index++) {
     const isLast = index === job.count - 1
     const isEarly = job.parameters.scenario === 'early'
-    if (isEarly) yield completed(job, await painter(index), isLast)
+    if (isEarly) yield completed(job, await painter(index), index)
     for (let partial = 0; partial < job.parameters.partials; partial++) {
       const points = Math.round(firstPoints * sharpening ** partial)
       const blurred = await painter(index, points)
       const role = isEarly && isLast ? 'closing' : 'event'
       yield event(job, 'partial_image', blurred, { partial_image_index: partial }, role)
     }
-    if (!isEarly) yield completed(job, await painter(index), isLast)
+    if (!isEarly) yield completed(job, await painter(index), index)
   }
 }
 
-/** The last event contains the usage of all. */
-function completed(job: ImageJob, encoded: EncodedPicture, isLast: boolean): Frame {
-  return event(job, 'completed', encoded, isLast ? { usage: job.usage } : {}, isLast ? 'terminal' : 'event')
+/** Usage is that of the request so far: in the last event that of all images. */
+function completed(job: ImageJob, encoded: EncodedPicture, index: number): Frame {
+  const role = index === job.count - 1 ? 'terminal' : 'event'
+  return event(job, 'completed', encoded, { usage: job.usageOf(index + 1) }, role)
 }
 
 function event(

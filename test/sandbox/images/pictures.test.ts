@@ -91,7 +91,7 @@ test('the same prompt and seed give the same bytes; another of either, and every
   const sandbox = await runningSandbox(scenes)
   const [first, again, other] = [
     await create(sandbox, { ...plain, n: 3 }),
-    await create(sandbox, { ...plain, n: 3 }),
+    await create(await runningSandbox(scenes), { ...plain, n: 3 }),
     await create(sandbox, { ...plain, prompt: 'a boat on a lake' }),
   ]
   expect(again.json.data).toEqual(first.json.data)
@@ -151,9 +151,8 @@ describe('an edit', () => {
   })
 
   test('of the same sources is the same, of others another', async () => {
-    const sandbox = await runningSandbox(scenes)
     const ask = async (prompt: string, files = [part(png), part(mask, 'mask')]) =>
-      (await edit(sandbox, { ...plain, prompt, size }, files)).json.data[0].b64_json
+      (await edit(await runningSandbox(scenes), { ...plain, prompt, size }, files)).json.data[0].b64_json
     const first = await ask('a lake')
     expect(await ask('a lake')).toBe(first)
     expect(await ask('a wood')).not.toBe(first)

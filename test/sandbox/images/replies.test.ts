@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
+import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { create, edit, part, pixelsOf } from '../../support/image-calls.ts'
 import { eventsOf, runningSandbox, type Answer, type Json } from '../../support/running-sandbox.ts'
@@ -122,12 +123,13 @@ test.each(streams)(
 )
 
 test.each(streams)(
-  '%s: no partial images is one event an image, the last with all usage',
+  '%s: no partial images is one event an image, each with the usage so far',
   async (prefix, ask) => {
     const events = eventsOf(await ask({ n: 2 }))
     expect(events.map(({ type }) => type)).toEqual([`${prefix}.completed`, `${prefix}.completed`])
     expect(events[0].b64_json).not.toBe(events[1].b64_json)
-    expect(events.map(({ usage }) => usage?.output_tokens)).toEqual([undefined, 2 * 272])
+    expect(events.map(({ usage }) => usage.output_tokens)).toEqual([272, 2 * 272])
+    for (const { usage } of events) expectSum(usage)
   },
 )
 
@@ -161,4 +163,33 @@ test.each([
     const { status, json } = await create(sandbox, { prompt: 'a dot', model, ...more })
     expect([status, Object.keys(json.data[0])[0]]).toEqual([200, key])
   }
+})
+
+test('no field of a reply is null', async () => {
+  const sandbox = await runningSandbox()
+  const noNull = ({ text }: Answer) => expect(text).not.toMatch(/:\s*null/)
+  for (const model of ['image-model-a', 'image-model-b', 'image-model-c', 'my-own', undefined]) {
+    noNull(await create(sandbox, { model, prompt: 'a dot' }))
+    noNull(await create(sandbox, { model, prompt: 'a dot', n: null, user: 'u-1', size: null }))
+  }
+  for (const more of [{}, { stream: true, partial_images: 1, n: 2 }]) {
+    noNull(await create(sandbox, { ...modelA, ...more }))
+    noNull(await edit(sandbox, { ...modelA, ...more }, [part(png)]))
+  }
+})
+
+const drawings: readonly (readonly [string, (sandbox: Sandbox) => Promise<Answer>])[] = [
+  ['a creation', (sandbox) => create(sandbox, modelA)],
+  ['an edit', (sandbox) => edit(sandbox, modelA, [part(png)])],
+]
+test.each(drawings)('every repetition of %s is another picture, the same ones for a seed', async (_, ask) => {
+  const three = async (seed: number) => {
+    const sandbox = await runningSandbox({ ...scenes, seed })
+    const answers = [await ask(sandbox), await ask(sandbox), await ask(sandbox)]
+    return answers.map(({ json }) => json.data[0].b64_json as string)
+  }
+  const first = await three(5)
+  expect(new Set(first).size).toBe(3)
+  expect((await three(5)).every((picture, at) => picture === first[at])).toBe(true)
+  expect((await three(6)).some((picture) => first.includes(picture))).toBe(false)
 })
