@@ -155,6 +155,8 @@ function sampleNumber(schema: JsonObject, random: Random, whole: boolean): numbe
   if (upper?.isOpen && rounded(last * step) >= max) last--
   // If there is no multiple between the bounds, use a fraction.
   if (first > last) return (min + max) / 2
+  // Clients state the widest bounds that a number type has: an age is not -9007199254740991.
+  if (first < 1 && last > 100) first = 1
   return rounded((first + Math.floor(random() * (Math.min(last - first, 100) + 1))) * step)
 }
 

@@ -134,6 +134,14 @@ test('text of a pattern matches the pattern', () => {
   )
 })
 
+test('a number with the bounds of its type is an ordinary one', () => {
+  const schema = { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+  const numbers = Array.from({ length: 10 }, (_, seed) =>
+    sampleOf(schema, seededRandom(seed), createBudget()),
+  )
+  for (const number of numbers) expect(number).toSatisfy((value: number) => value >= 1 && value <= 101)
+})
+
 const bounds = (least: number, more: object) => ({ allOf: [{ type: 'integer', minimum: least }, more] })
 /** Schemas whose samples are right only if every bound counts: values on their edges are the likely ones. */
 test.for<readonly [string, object]>([
