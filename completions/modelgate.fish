@@ -95,7 +95,7 @@ complete -c modelgate -n __modelgate_takes_common -l force -d 'overwrite an exis
 complete -c modelgate -n __modelgate_takes_common -l jsonl -d 'print one JSON event a line as things happen'
 complete -c modelgate -n __modelgate_takes_common -l raw -d 'print the gateway\'s own JSON'
 complete -c modelgate -n __modelgate_takes_common -l usage -d 'print the token counts on standard error'
-complete -c modelgate -n __modelgate_takes_common -l strict -d 'treat a cut answer, an image in doubt, or missing videos as a failure'
+complete -c modelgate -n __modelgate_takes_common -l strict -d 'treat a cut answer, or an image or a video in doubt, as a failure'
 complete -c modelgate -n __modelgate_takes_common -s q -l quiet -d 'no messages on standard error, except errors'
 complete -c modelgate -n __modelgate_takes_common -l debug -d 'trace requests and replies on standard error, secrets hidden'
 complete -c modelgate -n __modelgate_takes_common -l no-stdin -d 'do not read standard input'

@@ -42,7 +42,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--jsonl' = 'print one JSON event a line as things happen'
             '--raw' = 'print the gateway''s own JSON'
             '--usage' = 'print the token counts on standard error'
-            '--strict' = 'treat a cut answer, an image in doubt, or missing videos as a failure'
+            '--strict' = 'treat a cut answer, or an image or a video in doubt, as a failure'
             '--quiet' = 'no messages on standard error, except errors'
             '--debug' = 'trace requests and replies on standard error, secrets hidden'
             '--no-stdin' = 'do not read standard input'

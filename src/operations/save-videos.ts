@@ -13,6 +13,7 @@ import {
   beginRun,
   documentOf,
   checkCount,
+  doubtful,
   recordedJob,
   reportFiltered,
   reportRaw,
@@ -112,7 +113,9 @@ export function reportSavedVideos(
   run.job = { ...recordedJob(kind, record), id, state: 'completed' }
   for (const [at, video] of videos.entries()) reportSaved(run, at + 1, video)
   const known = { id, value: objectOf(record.result?.reply) }
-  const failure = reportFiltered(run, known, videos.length) ?? checkCount(run, known, videos.length, strict)
+  const filtered = reportFiltered(run, known, videos.length)
+  const missing = checkCount(run, known, videos.length)
+  const failure = filtered ?? missing ?? (strict ? doubtful(run) : undefined)
   reportRaw(run)
   return { kind: 'ended', document: documentOf(run)!, failure }
 }

@@ -6,7 +6,7 @@ import type { StoredJob } from '../files/jobs/job-store.ts'
 import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
-import { countMismatch, settle, type Call, type Listener, type Outcome } from './operation.ts'
+import { settle, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
@@ -140,23 +140,32 @@ export function someMissing(message: string, remoteId: string, facts: ErrorFacts
 }
 
 /**
- * Warns about fewer videos than requested (fault E37); filtered ones are reported separately.
+ * Reports the videos of which the gateway says nothing (fault E37); filtered ones are reported separately.
  * @param count how many videos there are
- * @returns an error instead with `strict`
+ * @returns the error for missing videos; undefined if there are none, or if nobody knows how many were asked for
  */
 export function checkCount(
   run: VideoRun,
   { id, value }: Pick<JobReport, 'id' | 'value'>,
   count: number,
-  strict: boolean,
 ): ModelgateError | undefined {
   if (run.stored === undefined) return undefined
   const requested = videoCount(run.stored.record.request)
-  if (count + filteredOf(value).count >= requested) return undefined
-  const message = countMismatch(count, requested, 'video')
-  if (strict) return new GenerationError('fewer_videos', message, { remoteId: id, billed: 'yes' })
-  warn(run, message)
-  return undefined
+  const known = count + filteredOf(value).count
+  if (known >= requested) return undefined
+  const message = `The gateway sent only ${count} of ${requested} videos.`
+  for (let index = known + 1; index <= requested; index++) {
+    reportFailure(run, index, new GenerationError('video_missing', message))
+  }
+  return someMissing(message, id)
+}
+
+/** With `--strict`: the error for videos that are kept although nobody knows whether they are whole (exit 9). */
+export function doubtful(run: VideoRun): ModelgateError | undefined {
+  const count = savedFiles(run).filter(({ verified }) => !verified).length
+  if (count === 0) return undefined
+  const message = `${count === 1 ? 'A video is' : `${count} videos are`} not known to be whole.`
+  return new GenerationError('doubtful_video', message, { billed: 'yes' })
 }
 
 /** The error for a failed job (exit 9). */

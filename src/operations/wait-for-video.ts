@@ -15,6 +15,7 @@ import {
   changeOf,
   jobFailed,
   checkCount,
+  doubtful,
   keepRecord,
   settleRun,
   type VideoRun,
@@ -22,7 +23,7 @@ import {
 
 /** How to wait for a job and where to save its videos. */
 export interface WaitPlan extends SavePlan {
-  /** Whether fewer videos than requested are a failure. */
+  /** Whether a video that could not be verified is a failure. */
   readonly strict: boolean
   /** The first interval between two look-ups, in seconds; by default the usual one. */
   readonly pollIntervalS: number | undefined
@@ -103,7 +104,8 @@ export async function waitAndSave(
   if (ended.state === 'failed') throw jobFailed(ended)
   const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
   const missing = await saveVideos({ ...call, gateway: inTime }, run, plan, job, ended)
-  return missing ?? checkCount(run, ended, videoSources(ended).length, plan.strict)
+  const fewer = checkCount(run, ended, videoSources(ended).length)
+  return missing ?? fewer ?? (plan.strict ? doubtful(run) : undefined)
 }
 
 /** The result of one look-up. */

@@ -171,10 +171,10 @@ test.each([
   ['respond', 'treat an answer cut by the token limit as a failure'],
   ['image create', 'treat an image of another type than its name, or not verified, as a failure'],
   ['image edit', 'treat an image of another type than its name, or not verified, as a failure'],
-  ['video generate', 'treat missing videos as a failure'],
-  ['video remix', 'treat missing videos as a failure'],
-  ['video status', 'with --wait, treat missing videos as a failure'],
-  ['video wait', 'treat missing videos as a failure'],
+  ['video generate', 'treat a video that could not be verified as a failure'],
+  ['video remix', 'treat a video that could not be verified as a failure'],
+  ['video status', 'with --wait, treat a video that could not be verified as a failure'],
+  ['video wait', 'treat a video that could not be verified as a failure'],
 ])('the help of --strict says what it means to %s', async (name, about) => {
   const { out } = await runMain([...name.split(' '), '--help'], { columns: 200 })
   expect(/^ +--strict +(.*)$/m.exec(out.replaceAll(/\n {9,}/g, ' '))?.[1]).toBe(about)

@@ -59,7 +59,7 @@ export function addCommonOptions(program: Command): void {
       new Option('--jsonl', 'print one JSON event a line as things happen').conflicts('raw'),
       new Option('--raw', "print the gateway's own JSON"),
       new Option('--usage', 'print the token counts on standard error'),
-      new Option('--strict', 'treat a cut answer, an image in doubt, or missing videos as a failure'),
+      new Option('--strict', 'treat a cut answer, or an image or a video in doubt, as a failure'),
       new Option('-q, --quiet', 'no messages on standard error, except errors'),
       new Option('--debug', 'trace requests and replies on standard error, secrets hidden'),
     ],
@@ -115,8 +115,8 @@ export function collect(value: string, before: string[] | undefined): string[] {
 export const strictMeanings = {
   text: { strict: 'treat an answer cut by the token limit as a failure' },
   images: { strict: 'treat an image of another type than its name, or not verified, as a failure' },
-  videos: { strict: 'treat missing videos as a failure' },
-  videosIfWaiting: { strict: 'with --wait, treat missing videos as a failure' },
+  videos: { strict: 'treat a video that could not be verified as a failure' },
+  videosIfWaiting: { strict: 'with --wait, treat a video that could not be verified as a failure' },
 } as const
 
 /**

@@ -114,16 +114,38 @@ test('what filters hold back is told, and is exit 12 for the others', async () =
   expect(later.err).toContain('2 of 3 videos were withheld')
 })
 
-test('fewer videos than were asked for are a result, and worth a word; with --strict a failure', async () => {
-  const two = ['/1.mp4', '/2.mp4']
-  const replies = () => [started, finished(two), film(), film(otherClip)]
-  const [server, strict] = await Promise.all([localServer(replies()), localServer(replies())])
-  const kind = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
-  expect(kind.code).toBe(0)
-  expect(JSON.parse(kind.out)).toMatchObject({ warnings: ['2 videos received, 3 requested.'] })
-  const strictly = await videoWorkspace(strict).run([...several, '-o', 'x.mp4', '--strict'])
-  expect([strictly.code, strictly.out]).toEqual([9, 'x-1.mp4\nx-2.mp4\n'])
-  expect(strictly.err).toContain('2 videos received, 3 requested.')
+test('fewer videos than were asked for are exit 12', async () => {
+  const server = await localServer([started, finished(['/1.mp4', '/2.mp4']), film(), film(otherClip)])
+  const { code, out, err } = await videoWorkspace(server).run([...several, '-o', 'x.mp4', '--json'])
+  expect(code).toBe(12)
+  const message = 'The gateway sent only 2 of 3 videos.'
+  expect(JSON.parse(out)).toMatchObject({
+    state: 'completed',
+    files: [{ path: 'x-1.mp4' }, { path: 'x-2.mp4' }],
+    failures: [{ index: 3, code: 'video_missing', message, rescued: null }],
+    warnings: [],
+  })
+  expect(err).toContain(`video 3 failed: ${message}\n`)
+})
+
+test('a video that cannot be verified is a result with a warning; with --strict a failure', async () => {
+  const open = Buffer.concat([Buffer.from('47400011', 'hex'), Buffer.alloc(184, 0xff)])
+  const stream = Buffer.concat(Array.from({ length: 4 }, () => open))
+  for (const [words, exit] of [
+    [[], 0],
+    [['--strict'], 9],
+  ] as const) {
+    const server = await localServer([started, finished(['/a.ts']), film(stream)])
+    const { code, out, err } = await videoWorkspace(server).run([
+      ...generate,
+      '--wait',
+      '-o',
+      'x.ts',
+      ...words,
+    ])
+    expect([code, out]).toEqual([exit, 'x.ts\n'])
+    expect(err).toContain('Could not verify that the video is complete')
+  }
 })
 
 test('where filters hold back everything the generation has failed', async () => {
@@ -253,7 +275,7 @@ test('a folder that is no longer there is told before anything is waited for', a
   await workspace.run([...generate, '-o', 'x.mp4'], { cwd: folder })
   rmdirSync(folder)
   const { code, err } = await workspace.run(['wait', '--last'])
-  expect(code).toBe(2)
+  expect(code).toBe(10)
   expect(err).toContain('x.mp4')
 })
 

@@ -31,8 +31,8 @@ test.each([
 })
 
 test.each([
-  ['refusal', 4],
-  ['block', 4],
+  ['refusal', 9],
+  ['block', 9],
   ['failure', 9],
   ['error', 9],
   ['filtered', 9],
