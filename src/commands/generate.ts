@@ -68,7 +68,7 @@ export function registerGenerate(command: Command, context: Context, send = send
 async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
   const { context, options, own } = call
   let inputs: TextInputs
-  const { settings, problems, body, model } = await buildRequest(call, {
+  const { settings, problems, body, model, warnings } = await buildRequest(call, {
     endpoint,
     flags,
     conflicts,
@@ -89,7 +89,9 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
     addPrompt: (draft, prompt) => addMessage(draft.body, inputs.attachments, prompt),
   })
   const { answerSchema } = inputs!
-  const request = await problems.check(() => contentRequest({ model: model ?? 'model', body, answerSchema }))
+  const request = await problems.check(() =>
+    contentRequest({ model: model ?? 'model', body, answerSchema, warnings }),
+  )
   problems.throwIfAny()
   return { settings: settings!, request: request! }
 }

@@ -53,11 +53,11 @@ export function registerRespond(command: Command, context: Context, send = sendT
 async function buildRespondRequest(call: CommandCall<RespondOptions>) {
   const { context, options, own } = call
   let inputs: TextInputs
-  const { settings, problems, body, model } = await buildRequest(call, {
+  const { settings, problems, body, model, warnings } = await buildRequest(call, {
     endpoint,
     flags,
     conflicts,
-    model: { kind: 'text', location: 'body' },
+    model: { kind: 'text', location: 'body', whenLeftOut: () => [] },
     joinsInput: true,
     async readInputs(draft) {
       await applyShortFlags(context, options, draft)
@@ -77,7 +77,12 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
     },
   })
   problems.throwIfAny()
-  const request = responseRequest({ model: model!, body, answerSchema: inputs!.answerSchema })
+  const request = responseRequest({
+    model: model ?? null,
+    body,
+    answerSchema: inputs!.answerSchema,
+    warnings,
+  })
   return { settings: settings!, request }
 }
 

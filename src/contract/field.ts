@@ -38,7 +38,13 @@ export type Fields = Readonly<Record<string, Field>>
 
 /** A rule about a combination of fields. */
 export type Rule =
-  | { readonly kind: 'exclusive'; readonly fields: readonly [string, string]; readonly about: string }
+  | {
+      readonly kind: 'exclusive'
+      readonly fields: readonly [string, string]
+      readonly about: string
+      /** No limit: whoever uses both is warned, not refused. */
+      readonly advice?: true
+    }
   | {
       readonly kind: 'requires'
       readonly field: string
@@ -131,12 +137,20 @@ export function checkBody(
       violations.push({ path: name, kind: 'unknown', problem: 'is not a field of this request' })
     }
   }
-  return [...violations, ...brokenRules(endpoint, body)]
+  const limits = endpoint.rules.filter((rule) => !isAdvice(rule))
+  return [...violations, ...brokenRules(limits, body)]
 }
 
-function brokenRules(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
+/** The advice of an endpoint that a request body does not follow. */
+export function ignoredAdvice(endpoint: Endpoint, body: Readonly<Record<string, unknown>>): Violation[] {
+  return brokenRules(endpoint.rules.filter(isAdvice), body)
+}
+
+const isAdvice = (rule: Rule) => rule.kind === 'exclusive' && rule.advice === true
+
+function brokenRules(rules: readonly Rule[], body: Readonly<Record<string, unknown>>): Violation[] {
   const given = (name: string) => isGiven(body, name)
-  return endpoint.rules.flatMap((rule): Violation[] => {
+  return rules.flatMap((rule): Violation[] => {
     if (rule.kind === 'exclusive') {
       const [path, other] = rule.fields
       return given(path) && given(other) ? [{ path, kind: 'exclusive', problem: rule.about, other }] : []

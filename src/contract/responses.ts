@@ -193,7 +193,12 @@ export const responsesEndpoint: Endpoint = {
       fields: ['previous_response_id', 'conversation'],
       about: 'previous_response_id cannot be combined with conversation',
     },
-    { kind: 'exclusive', fields: ['temperature', 'top_p'], about: 'adjust temperature or top_p, not both' },
+    {
+      kind: 'exclusive',
+      advice: true,
+      fields: ['temperature', 'top_p'],
+      about: 'adjust temperature or top_p, not both',
+    },
     {
       kind: 'requires',
       field: 'stream_options',

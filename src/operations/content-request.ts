@@ -10,7 +10,9 @@ import type { TextRequest } from './generate-text.ts'
  * A request of the content-generation style (specification, endpoint 1).
  * @throws UsageError for a model that cannot be a part of a path
  */
-export function contentRequest(fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema'>): TextRequest {
+export function contentRequest(
+  fields: Pick<TextRequest, 'body' | 'answerSchema' | 'warnings'> & { readonly model: string },
+): TextRequest {
   return {
     ...fields,
     command: 'generate',
@@ -18,7 +20,6 @@ export function contentRequest(fields: Pick<TextRequest, 'model' | 'body' | 'ans
     // Without `alt=sse` the reply is one JSON array (wire notes, section 1); the gateway may ignore it.
     query: { alt: 'sse' },
     streamed: true,
-    warnings: [],
     createDecoder: createContentDecoder,
   }
 }

@@ -12,7 +12,8 @@ import { createImageSaver, type ImageData, type ImageSaver } from './text-images
 /** A validated text request, of either style. */
 export interface TextRequest {
   readonly command: 'generate' | 'respond'
-  readonly model: string
+  /** The requested model; null when the gateway chooses. */
+  readonly model: string | null
   /** Path below the base URL. */
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
@@ -88,10 +89,18 @@ export async function generateText(
       raw_finish_reason: _,
       finish_message: __,
       response_id: ___,
-      model: ____,
+      model: usedModel,
       ...result
     } = decoder.result()
-    return { version: outputVersion, command, model, ...result, request_id: requestId, files, warnings }
+    return {
+      version: outputVersion,
+      command,
+      model: model ?? usedModel,
+      ...result,
+      request_id: requestId,
+      files,
+      warnings,
+    }
   }
   const work = async () => {
     listener.event({ type: 'start', version: outputVersion, command, model })

@@ -6,14 +6,16 @@ import { appendEntries, type Body } from './operation.ts'
 import type { TextRequest } from './generate-text.ts'
 
 /** A request of the response-object style (specification, endpoint 2). */
-export function responseRequest(fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema'>): TextRequest {
-  const { body } = fields
+export function responseRequest(
+  fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema' | 'warnings'>,
+): TextRequest {
+  const { body, warnings } = fields
   return {
     ...fields,
     command: 'respond',
     path: endpoint.path,
     streamed: body['stream'] === true,
-    warnings: deprecationWarnings(body),
+    warnings: [...warnings, ...deprecationWarnings(body)],
     createDecoder: createResponseDecoder,
   }
 }

@@ -8,7 +8,6 @@ test.each<[string, TextCommand, readonly string[], Readonly<Record<string, strin
   ['prompt', 'generate', [], configured],
   ['prompt', 'respond', [], configured],
   ['model', 'generate', ['hi'], withoutModel],
-  ['model', 'respond', ['hi'], withoutModel],
 ])('without a key nobody is asked for a %s: %s %j', async (_, command, argv, env) => {
   const { overrides } = questionTerminal()
   const refusal = await refusalOf(command, argv, { ...overrides, env })

@@ -69,16 +69,12 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     ],
   ],
   [
-    'the other exclusive pair',
-    'respond',
-    ['--temperature', '1', '--top-p', '1', 'hi'],
-    ['--temperature and --top-p cannot be used together: adjust temperature or top_p, not both.'],
-  ],
-  [
     'an exclusive pair in the body',
     'respond',
-    ['--body', '{"temperature":1}', '--top-p', '1', 'hi'],
-    ['--temperature and --top-p cannot be used together: adjust temperature or top_p, not both.'],
+    ['--body', '{"previous_response_id":"r"}', '--conversation', 'c', 'hi'],
+    [
+      '--previous-response-id and --conversation cannot be used together: previous_response_id cannot be combined with conversation.',
+    ],
   ],
   [
     'stream options without a stream',

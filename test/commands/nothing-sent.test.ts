@@ -22,7 +22,11 @@ test.each<[string, readonly string[], RegExp]>([
     /"modle" is not .* did you mean "model"\?/,
   ],
   ['a number out of range', ['respond', '--top-p', '1.1', 'hi'], /--top-p must be from 0 to 1, not 1\.1\./],
-  ['two exclusive flags', ['respond', '--temperature', '1', '--top-p', '1', 'hi'], /cannot be used together/],
+  [
+    'two exclusive flags',
+    ['respond', '--previous-response-id', 'r', '--conversation', 'c', 'hi'],
+    /cannot be used together/,
+  ],
   ['a bad schema', ['respond', '--schema', '{"type":1}', 'hi'], /--schema is not a valid JSON Schema/],
   [
     'an unknown option',

@@ -218,9 +218,32 @@ test('the deprecated --user is sent, with a warning that names what replaces it'
   expect((await textCall('respond', ['hi', '--safety-identifier', 'x'])).request.warnings).toEqual([])
 })
 
+test('--temperature with --top-p is sent, with a warning; the specification advises against it', async () => {
+  const { request } = await textCall('respond', ['--temperature', '0.5', '--top-p', '0.9', 'hi'])
+  expect(request.body).toMatchObject({ temperature: 0.5, top_p: 0.9 })
+  expect(request.warnings).toEqual([
+    '--temperature and --top-p are used together: adjust temperature or top_p, not both.',
+  ])
+  for (const argv of [
+    ['--temperature', '0.5', '--body', '{"top_p":null}'],
+    ['--temperature', '0.5', '--top-p', '0.9', '--no-validate'],
+  ]) {
+    expect((await textCall('respond', [...argv, 'hi'])).request.warnings).toEqual([])
+  }
+})
+
 test('a pipe is the prompt, or stands before it', async () => {
   expect((await bodyOf('respond', [], { stdin: 'piped' }))['input']).toBe('piped')
   expect((await bodyOf('respond', ['Review'], { stdin: 'piped' }))['input']).toBe('piped\n\nReview')
+})
+
+test('the model can be left out: the gateway chooses', async () => {
+  const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080' }
+  for (const argv of [['hi'], ['--sandbox', 'hi']]) {
+    const { request } = await textCall('respond', argv, { env })
+    expect(request.model).toBe(null)
+    expect(request.body).toEqual({ input: 'hi', stream: true })
+  }
 })
 
 test('the model is the same in the body and for the reports', async () => {

@@ -70,7 +70,7 @@ test('a program without a command line makes two images and a text at once', asy
   const text = async (name: string) => {
     const body = { model: 'sandbox-text', stream: true }
     addInput(body, [], 'Name three rivers')
-    const request = responseRequest({ model: 'sandbox-text', body, answerSchema: undefined })
+    const request = responseRequest({ model: 'sandbox-text', body, answerSchema: undefined, warnings: [] })
     return generateText(call(name), request, { folder: '.', keepsResponse: true, strict: false })
   }
 

@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { checkBody, type Violation, type Endpoint } from '../../contract/field.ts'
+import { checkBody, ignoredAdvice, type Violation, type Endpoint } from '../../contract/field.ts'
 import { familyOf, type FamilyId } from '../../contract/families.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { UsageError } from '../../errors.ts'
@@ -127,7 +127,12 @@ export async function buildRequest(
   if (options.validate && model !== undefined) {
     await check(() => throwAll(modelProblems(endpoint, model, family)))
   }
-  if (options.validate) await check(() => throwViolations(body, parts, options, problems.any, family))
+  if (options.validate) {
+    await check(() => throwViolations(body, parts, options, problems.any, family))
+    for (const { path, other = '', problem } of ignoredAdvice(endpoint, body)) {
+      warnings.push(`${flagFor(path, flags)} and ${flagFor(other, flags)} are used together: ${problem}.`)
+    }
+  }
   return { ...draft, model, family, prompt, warnings }
 
   async function nameModel(): Promise<string | undefined> {
