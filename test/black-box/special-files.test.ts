@@ -56,7 +56,7 @@ describe.runIf(process.platform === 'linux')('what a flag or variable names', ()
   test.each(table)('%s refuses a device without end', async (_, place) => {
     const { exit, stderr } = await start(place, '/dev/zero').ended
     expect([exit, stderr]).toEqual([
-      2,
+      10,
       expect.stringContaining('"/dev/zero" is not a regular file or a pipe.'),
     ])
   })
