@@ -67,6 +67,8 @@ const citation = define(
     title: textOrNull('title of the source'),
     start: countOrNull("start in the text, in the gateway's own counting"),
     end: countOrNull("end in the text, in the gateway's own counting"),
+    license: textOrNull('licence of the source'),
+    file_id: textOrNull('id of the cited file'),
   }),
 )
 
@@ -146,7 +148,7 @@ export type TextDocument = Infer<typeof textDocument>
 export const textDocument = object({
   version,
   command: text<'generate' | 'respond'>('the command that ran'),
-  model: text('the requested model'),
+  model: textOrNull('the requested model; where the gateway chose, the one that its reply names'),
   text: text('the text of the first candidate'),
   finish_reason: oneOf(finishReasons, 'why the text ended'),
   tool_calls: list(toolCall.reference, 'tools that the model asks to be called'),

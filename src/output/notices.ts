@@ -1,6 +1,6 @@
 import { createGrowingText } from '../growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
-import type { Usage } from '../events/text.ts'
+import type { Citation, Usage } from '../events/text.ts'
 import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
@@ -167,8 +167,12 @@ function retryText(event: Extract<OutputEvent, { type: 'retry-wait' }>): string 
   return `retry in ${oneDecimal(wait_s)} s (${attempts_left} left): ${reason}${statusText(event)}`
 }
 
-function citationText({ title, url }: { title: string | null; url: string | null }): string {
-  const parts = [title, title === null || url === null ? url : `<${url}>`].filter((part) => part !== null)
+function citationText({ title, url, license }: Citation): string {
+  const parts = [
+    title,
+    title === null || url === null ? url : `<${url}>`,
+    license === null ? null : `(licence: ${license})`,
+  ].filter((part) => part !== null)
   return parts.length === 0 ? 'no title or URL' : parts.join(' ')
 }
 

@@ -116,7 +116,7 @@ test('jsonl: every event is a line', async () => {
     tool-call > {"type":"tool-call","index":0,"call":{"id":"call_1","name":"weather","arguments":{"city":"Paris"}}}⏎
     code-run > {"type":"code-run","language":"python","code":"x = 1\\nprint(x)"}⏎
     code-result > {"type":"code-result","outcome":"ok","output":"1"}⏎
-    citation-add > {"type":"citation-add","citation":{"url":"https://example.com/","title":"Example","start":0,"end":5}}⏎
+    citation-add > {"type":"citation-add","citation":{"url":"https://example.com/","title":"Example","start":0,"end":5,"license":null,"file_id":null}}⏎
     item-add > {"type":"item-add","kind":"web search","summary":"rivers","item":{"type":"web_search_call"}}⏎
     safety-report > {"type":"safety-report","ratings":[{"category":"HARM_CATEGORY_HARASSMENT","probability":"MEDIUM"}]}⏎
     prompt-block > {"type":"prompt-block","reason":"SAFETY","message":null}⏎

@@ -10,3 +10,12 @@ test.each([
 ])('a retry after %j has the status once', (reason, http_status, text) => {
   expect(noticeOf({ ...retry, reason, http_status })?.text).toBe(text)
 })
+
+test.each([
+  [{ title: 'A', url: 'https://a.test' }, 'citation: A <https://a.test>'],
+  [{ title: 'A', url: 'https://a.test', license: 'mit' }, 'citation: A <https://a.test> (licence: mit)'],
+  [{ license: 'mit' }, 'citation: (licence: mit)'],
+])('a citation: %j', (facts, text) => {
+  const citation = { url: null, title: null, start: null, end: null, license: null, file_id: null, ...facts }
+  expect(noticeOf({ type: 'citation-add', citation })?.text).toBe(text)
+})

@@ -35,7 +35,14 @@ export const sampleEvents = {
   'code-result': { type: 'code-result', outcome: 'ok', output: '1' },
   'citation-add': {
     type: 'citation-add',
-    citation: { url: 'https://example.com/', title: 'Example', start: 0, end: 5 },
+    citation: {
+      url: 'https://example.com/',
+      title: 'Example',
+      start: 0,
+      end: 5,
+      license: null,
+      file_id: null,
+    },
   },
   'item-add': { type: 'item-add', kind: 'web search', summary: 'rivers', item: { type: 'web_search_call' } },
   'safety-report': {

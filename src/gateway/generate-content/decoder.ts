@@ -16,6 +16,8 @@ import { createChunkMerger, createPartialArguments, createReplyFacts, createText
 interface CandidateState {
   readonly text: GrowingText
   finish: string | undefined
+  /** Whether the reason last given is the unspecified one, which some send with every chunk and some at the end. */
+  isUnspecified: boolean
   /** `finishMessage`: why, in the gateway's own words. */
   message: string | undefined
 }
@@ -65,7 +67,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   const candidateAt = (index: number): CandidateState => {
     const known = candidates.get(index)
     if (known !== undefined) return known
-    const fresh = { text: newText(), finish: undefined, message: undefined }
+    const fresh = { text: newText(), finish: undefined, isUnspecified: false, message: undefined }
     candidates.set(index, fresh)
     return fresh
   }
@@ -73,6 +75,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   const addText = (state: CandidateState, index: number, text: string) => {
     if (text === '') return
     if (state.finish !== undefined) repeatsEnd = true
+    state.isUnspecified = false
     state.text.add(text)
     emit({ type: 'text-delta', index, text })
   }
@@ -84,8 +87,9 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     if (Array.isArray(parts)) understood = true
     for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
     const finish = stringOf(candidate['finishReason'])
-    // The unspecified reason is the format's default, not an end.
-    if (finish !== undefined && finish !== '' && finish !== 'FINISH_REASON_UNSPECIFIED') {
+    // The unspecified reason is the format's default: an end only if the stream ends in order after it.
+    state.isUnspecified = finish === unspecified
+    if (finish !== undefined && finish !== '' && finish !== unspecified) {
       state.finish = finish
       state.message = stringOf(candidate['finishMessage'])
       understood = true
@@ -181,6 +185,9 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
 
   const allFinished = () =>
     candidates.size > 0 && [...candidates.values()].every(({ finish }) => finish !== undefined)
+  const allEnded = () =>
+    candidates.size > 0 &&
+    [...candidates.values()].every(({ finish, isUnspecified }) => finish !== undefined || isUnspecified)
 
   const result = (): TextResult => {
     const ordered = [...candidates].sort(([a], [b]) => a - b)
@@ -200,7 +207,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       refusal: '',
       candidates: list,
       finish_reason: block === undefined ? (best?.finish_reason ?? 'unknown') : 'content_filter',
-      raw_finish_reason: block?.reason ?? end?.finish ?? null,
+      raw_finish_reason: block?.reason ?? end?.finish ?? (end?.isUnspecified ? unspecified : null),
       finish_message: block === undefined ? (end?.message ?? null) : block.message,
       tool_calls: toolCalls,
       citations,
@@ -232,11 +239,13 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       const whole = result()
       const anyText = whole.candidates.some(({ text }) => text !== '')
       if (!understood) return notUnderstood()
-      if (block === undefined && !allFinished() && !marked) return truncatedError(whole)
+      if (block === undefined && !allEnded() && !marked) return truncatedError(whole)
       return finishError(whole, anyText || toolCalls.length > 0 || otherOutput)
     },
   }
 }
+
+const unspecified = 'FINISH_REASON_UNSPECIFIED'
 
 /** JSON for display; what is nested so deeply that it cannot be written is left out. */
 function jsonOf(value: unknown): string {
@@ -261,7 +270,7 @@ function citationsOf(candidate: JsonObject): Citation[] {
     }),
   ]
     .map(readSource)
-    .filter(({ url, title }) => url !== null || title !== null)
+    .filter(({ url, title, license }) => url !== null || title !== null || license !== null)
 }
 
 function readSource(source: JsonObject): Citation {
@@ -270,6 +279,8 @@ function readSource(source: JsonObject): Citation {
     title: stringOf(source['title']) ?? null,
     start: countOf(source['startIndex']),
     end: countOf(source['endIndex']),
+    license: stringOf(source['license']) || null,
+    file_id: null,
   }
 }
 

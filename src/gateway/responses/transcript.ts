@@ -184,13 +184,17 @@ function isSameItem(one: JsonObject, other: JsonObject): boolean {
 function readCitation(annotation: unknown): Citation | undefined {
   if (!isObject(annotation)) return undefined
   const url = stringOf(annotation['url']) ?? null
-  const title =
-    stringOf(annotation['title']) ??
-    stringOf(annotation['filename']) ??
-    stringOf(annotation['file_id']) ??
-    null
+  const fileId = stringOf(annotation['file_id']) ?? null
+  const title = stringOf(annotation['title']) ?? stringOf(annotation['filename']) ?? fileId
   if (url === null && title === null) return undefined
-  return { url, title, start: countOf(annotation['start_index']), end: countOf(annotation['end_index']) }
+  return {
+    url,
+    title,
+    start: countOf(annotation['start_index']),
+    end: countOf(annotation['end_index']),
+    license: stringOf(annotation['license']) || null,
+    file_id: fileId,
+  }
 }
 
 /** One line that describes an output item; unknown kinds are named by their `type`. */

@@ -89,10 +89,19 @@ test.for([
   expect(decoded.verdict).toBe(verdict)
 })
 
-test('FINISH_REASON_UNSPECIFIED is no end', () => {
-  const open = chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })
-  expect(decode([open])).toMatchObject({ state: 'open', verdict: 'unknown: stream_truncated' })
-  expect(decode([open, stop])).toMatchObject({ state: 'settled', verdict: 'ok' })
+test('FINISH_REASON_UNSPECIFIED is an end only where the stream ends in order after it', () => {
+  const unspecified = chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' })
+  const { state, verdict, result } = decode([unspecified])
+  // A connection that breaks now has lost something.
+  expect([state, verdict]).toEqual(['open', 'ok'])
+  expect(result).toMatchObject({
+    text: 'a',
+    finish_reason: 'unknown',
+    raw_finish_reason: 'FINISH_REASON_UNSPECIFIED',
+  })
+  expect(decode([unspecified, stop])).toMatchObject({ state: 'settled', verdict: 'ok' })
+  expect(decode([unspecified, chunk([{ text: 'b' }])]).verdict).toBe('unknown: stream_truncated')
+  expect(decode([{ candidates: [{ finishReason: 'FINISH_REASON_UNSPECIFIED' }] }]).verdict).not.toBe('ok')
 })
 
 test.for([
@@ -275,21 +284,26 @@ test('names each source once', () => {
   const grounded = {
     candidates: [
       {
-        citationMetadata: { citationSources: [{ uri: 'https://a.test', startIndex: 1, endIndex: 5 }, {}] },
+        citationMetadata: {
+          citationSources: [{ uri: 'https://a.test', startIndex: 1, endIndex: 5, license: 'mit' }, {}],
+        },
         groundingMetadata: {
           groundingChunks: [{ web: { uri: 'https://b.test', title: 'B' } }, { maps: null }],
         },
       },
     ],
   }
-  const vertex = { candidates: [{ citationMetadata: { citations: [{ title: 'C' }] } }] }
+  const vertex = {
+    candidates: [{ citationMetadata: { citations: [{ title: 'C', license: '' }, { license: 'gpl' }] } }],
+  }
   const decoded = decode([grounded, grounded, vertex, stop])
   expect(decoded.result.citations).toEqual([
-    { url: 'https://a.test', title: null, start: 1, end: 5 },
-    { url: 'https://b.test', title: 'B', start: null, end: null },
-    { url: null, title: 'C', start: null, end: null },
+    { url: 'https://a.test', title: null, start: 1, end: 5, license: 'mit', file_id: null },
+    { url: 'https://b.test', title: 'B', start: null, end: null, license: null, file_id: null },
+    { url: null, title: 'C', start: null, end: null, license: null, file_id: null },
+    { url: null, title: null, start: null, end: null, license: 'gpl', file_id: null },
   ])
-  expect(eventsOf(decoded, 'citation-add')).toHaveLength(3)
+  expect(eventsOf(decoded, 'citation-add')).toHaveLength(4)
 })
 
 test('reports safety ratings that say something', () => {
@@ -340,7 +354,7 @@ test('takes no count that cannot be one', () => {
   const citationMetadata = { citationSources: [{ uri: 'https://a.example', startIndex: -1, endIndex: 2 }] }
   const { result } = decode([{ ...chunk([{ text: 'a' }], { citationMetadata }), usageMetadata }])
   expect(result.usage).toMatchObject({ input_tokens: null, output_tokens: 3, reasoning_tokens: 3 })
-  expect(result.citations).toEqual([{ url: 'https://a.example', title: null, start: null, end: 2 }])
+  expect(result.citations).toMatchObject([{ url: 'https://a.example', start: null, end: 2 }])
 })
 
 test('error: null is no error', () => {

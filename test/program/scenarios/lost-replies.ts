@@ -58,6 +58,18 @@ const signsOfLife = (first: string): ServerReply => [
 /** Exit code 7: the request was handed over, and nobody knows what became of it. Never asked again by itself. */
 export const lostReplies: readonly Scenario[] = [
   {
+    name: 'a connection that breaks after an unspecified finish reason',
+    only: 'generate',
+    replies: () => {
+      const candidate = { content: { parts: [{ text: 'Hel' }] }, finishReason: 'FINISH_REASON_UNSPECIFIED' }
+      return [sse([`data: ${JSON.stringify({ candidates: [candidate] })}\n\n`], { ending: 'reset' })]
+    },
+    exit: 7,
+    stdout: 'Hel\n',
+    says: /before the answer was complete/,
+    error: { billed: 'maybe' },
+  },
+  {
     name: 'reset before the headers',
     replies: () => [[readAll, reset]],
     exit: 7,

@@ -1,6 +1,8 @@
 import { closeDelimited, json, sse } from '../../support/server-replies.ts'
 import type { Scenario } from '../scenario.ts'
 
+const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`
+
 /** Exit code 0: what looks like trouble and is none. */
 export const successes: readonly Scenario[] = [
   {
@@ -33,6 +35,16 @@ export const successes: readonly Scenario[] = [
     exit: 0,
     stdout: 'Hel\n',
     adds: 'The answer was cut short by the token limit.',
+  },
+  {
+    name: 'an end for an unspecified reason',
+    only: 'generate',
+    replies: ({ delta }) => [
+      sse([delta('Hello.'), event({ candidates: [{ finishReason: 'FINISH_REASON_UNSPECIFIED' }] })]),
+    ],
+    exit: 0,
+    stdout: 'Hello.\n',
+    adds: 'warning: The gateway ended the answer with an unknown finish reason: FINISH_REASON_UNSPECIFIED.',
   },
   {
     name: 'the answer matches the schema',
