@@ -44,11 +44,14 @@ test('the text is marked, quotes the prompt and is of pleasant length', async ()
   expect(words).toBeLessThanOrEqual(80)
 })
 
-test('without alt=sse the same chunks are one JSON array, and :generateContent is one document', async () => {
+test('an event stream comes without alt=sse, too, one JSON array with alt=json', async () => {
   const sandbox = await runningSandbox()
   const body = { contents: [{ parts: [{ text: 'Name three rivers' }] }] }
   const events = eventsOf(await generate(sandbox, 'Name three rivers'))
-  const array = await call(sandbox, '/v1beta/models/sandbox-text:streamGenerateContent', body)
+  const plain = await call(sandbox, '/v1beta/models/sandbox-text:streamGenerateContent', body)
+  expect(plain.headers.get('content-type')).toBe('text/event-stream')
+  expect(textOf(eventsOf(plain))).toBe(textOf(events))
+  const array = await call(sandbox, '/v1beta/models/sandbox-text:streamGenerateContent?alt=json', body)
   expect(array.headers.get('content-type')).toContain('application/json')
   expect(textOf(array.json)).toBe(textOf(events))
   expect(array.json).toHaveLength(events.length)

@@ -16,7 +16,7 @@ test.for<[path: string, body: Json]>([
   ['/v1/responses', { input: 'hi', background: true }],
   ['/v1beta/models/m:generateContent', { contents }],
   ['/v1beta/models/m:streamGenerateContent?alt=sse', { contents }],
-  ['/v1/images/generations', { prompt: 'a dot', size: '1024x1024' }],
+  ['/v1/images/generations', { prompt: 'a dot', model: 'image-model-b', size: '256x256' }],
   ['/v1/videos', { prompt: 'a boat' }],
   ['/v1/videos/video_sandbox_source/remix', { model: 'video-model-remix', prompt: 'night' }],
   ['/v1beta/models/m:predictLongRunning', video],

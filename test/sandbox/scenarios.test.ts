@@ -102,7 +102,7 @@ test('a content-generation stream breaks off with a bare error object, the array
   const bare = events.text.slice(events.text.lastIndexOf('\r\n\r\n') + 4)
   expect(JSON.parse(bare).error).toMatchObject({ code: 500, status: 'INTERNAL' })
   const body = { contents: [{ parts: [{ text: 'hi' }] }] }
-  const array = await call(sandbox, '/v1beta/models/sandbox-error:streamGenerateContent', body)
+  const array = await call(sandbox, '/v1beta/models/sandbox-error:streamGenerateContent?alt=json', body)
   expect(array.json.at(-1).error.code).toBe(500)
 })
 

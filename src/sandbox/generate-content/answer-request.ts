@@ -45,7 +45,7 @@ const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
 /**
- * Endpoint 1: `:streamGenerateContent` as events (`alt=sse`) or as one JSON array sent piece by piece,
+ * Endpoint 1: `:streamGenerateContent` as events, or with `alt=json` as one JSON array sent piece by piece,
  * and `:generateContent` as one document.
  * @throws RequestProblem
  */
@@ -88,7 +88,7 @@ export async function answerGenerateContent(
     return googleReply(document, { creates: true, pause: 'first' })
   }
   const chunks = isBlocked ? [blockedChunk(facts)] : chunksOf(answers, facts)
-  const asEvents = request.query.get('alt') === 'sse'
+  const asEvents = request.query.get('alt') !== 'json'
   const frames = asEvents ? eventFrames(chunks) : arrayFrames(chunks)
   const breakOff = () => breakOffFrames(asEvents)
   const isError = textRequest.scenario === 'error'

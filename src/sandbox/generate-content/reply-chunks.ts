@@ -130,7 +130,7 @@ export function* eventFrames(chunks: Iterable<Chunk>): Generator<Frame> {
   }
 }
 
-/** One pretty-printed JSON array, as the service sends it without `alt=sse`. */
+/** One pretty-printed JSON array, as the public service sends it without `alt=sse`. */
 export function* arrayFrames(chunks: Iterable<Chunk>): Generator<Frame> {
   let lead = '['
   for (const { body, pause, isLast } of chunks) {
