@@ -1,9 +1,10 @@
 import { cutBytes, isDeviceName, safeFileName, numberedPath, partialPath } from './file-name.ts'
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { join, resolve, basename, dirname } from 'node:path'
+import { join, resolve, basename, dirname, extname } from 'node:path'
 import type { FileContext } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
+import { mediaTypeOfName } from './media-type.ts'
 import { sidecarPath } from './sidecar.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
 import { findTarget } from './write-target.ts'
@@ -215,6 +216,13 @@ export function planOutputs(context: FileContext, request: OutputRequest): Outpu
 function automaticName({ model, prompt, kind }: OutputRequest): string {
   const digest = createHash('sha256').update(`${model}\0${prompt}`).digest('hex').slice(0, 8)
   return `${slugOf(prompt, kind)}-${digest}.{ext}`
+}
+
+/** The media type that the extension of `-o` promises; undefined for a folder, a stream and an extension left open. */
+export function promisedMediaType(context: FileContext, output: string): string | undefined {
+  if (output === '-' || folderOf(context, output) !== undefined) return undefined
+  const extension = extname(output)
+  return extension.includes('}') ? undefined : mediaTypeOfName(extension)
 }
 
 /** The folder that `-o` names, as a template; undefined when it names a file. */

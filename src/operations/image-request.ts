@@ -2,13 +2,14 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
 import type { FamilyId } from '../contract/families.ts'
+import { checkBody, type Endpoint } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import { ContractError, FileError, ModelgateError, UsageError } from '../errors.ts'
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-info.ts'
 import { describeInputFile } from '../files/input-file.ts'
 import { inspectFile } from '../files/media-file.ts'
-import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
+import { maxPlannedNames, planOutputs, promisedMediaType, type OutputPlan } from '../files/output-plan.ts'
 import type { RequestBody } from '../gateway/exchange.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { multipartBody } from '../gateway/multipart.ts'
@@ -136,6 +137,56 @@ export async function imageRequest(
 
 function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+}
+
+/** What the name of an image is held against. */
+interface NamedFormat {
+  readonly output: string | undefined
+  readonly endpoint: Endpoint
+  readonly body: Body
+  readonly model: string | undefined
+  readonly family: FamilyId | undefined
+  /** Whether a name that the model cannot deliver is refused. */
+  readonly validate: boolean
+}
+
+/**
+ * Makes `-o NAME.webp` ask for a WebP: sets `output_format` where the model's family takes it.
+ * @throws UsageError for a format that the family cannot deliver, or that is not the one of the body
+ */
+export function askForNamedFormat(
+  context: FileContext,
+  { output, endpoint, body, model, family, validate }: NamedFormat,
+): void {
+  const promised = output === undefined ? undefined : promisedMediaType(context, output)
+  const format = /^image\/(.+)$/.exec(promised ?? '')?.[1]
+  if (format === undefined) return
+  const shown = `-o ${JSON.stringify(output)}`
+  const hint = 'Change the extension; with {ext} in its place the name gets that of the image.'
+  const given = body['output_format'] ?? undefined
+  if (given !== undefined) {
+    if (given === format || !validate) return
+    throw new UsageError(
+      `${shown} is the name of a ${format}, but --output-format asks for ${String(given)}.`,
+      {
+        code: 'invalid_request',
+        hint,
+      },
+    )
+  }
+  if (family === undefined) return
+  const { values = [], default: byDefault } = endpoint.fields['output_format']!
+  const taken = values.filter((value) =>
+    checkBody(endpoint, { output_format: value }, family).every(({ path }) => path !== 'output_format'),
+  )
+  if (taken.includes(format)) body['output_format'] = format
+  const delivered = taken.length > 0 ? taken : [byDefault]
+  if (!validate || delivered.includes(format)) return
+  const formats = delivered.join(', ')
+  throw new UsageError(`${shown} is the name of a ${format}; ${model} delivers only ${formats}.`, {
+    code: 'invalid_request',
+    hint,
+  })
 }
 
 /** An unvalidated body may contain any value here. */

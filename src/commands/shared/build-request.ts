@@ -57,8 +57,8 @@ export interface RequestParts {
   hasContent(draft: Draft): boolean
   /** Puts the prompt into the body, and what was read before. */
   addPrompt(draft: Draft, prompt: string | undefined): void
-  /** Sets the command's own defaults. */
-  setDefaults?(body: Body): void
+  /** Sets what follows from the rest of the request. @throws UsageError */
+  setDefaults?(body: Body, model: string | undefined, family: FamilyId | undefined): void
 }
 
 /** For an endpoint whose prompt is a text field of the body. */
@@ -119,11 +119,11 @@ export async function buildRequest(
   if (settings !== undefined && problems.has('base_url_missing', 'model_missing')) {
     await addMissingKey(options, settings, problems)
   }
-  parts.setDefaults?.(body)
   const family =
     model === undefined || endpoint.families === undefined
       ? undefined
       : familyOf(model, settings?.families.value)
+  await check(() => parts.setDefaults?.(body, model, family))
   if (options.validate && model !== undefined) {
     await check(() => throwAll(modelProblems(endpoint, model, family)))
   }

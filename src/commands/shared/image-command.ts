@@ -7,6 +7,7 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { ImageDocument } from '../../events/image.ts'
 import {
+  askForNamedFormat,
   imageGatewayRequest,
   imageRequest,
   type ImagePlan,
@@ -76,6 +77,10 @@ export async function buildImageRequest(
       sources = await check(() => readSources?.(settings))
     },
     ...promptField('prompt', options),
+    setDefaults(body, model, family) {
+      const { output, validate } = options
+      askForNamedFormat(context, { output, endpoint, body, model, family, validate })
+    },
   })
   const { settings, body, model = null, family, warnings, problems } = built
   const { images = [], mask } = sources ?? {}

@@ -178,3 +178,64 @@ test('a number of images that --no-validate lets through is sent as it is', asyn
     expect(wanted.length).toBeGreaterThan(0)
   }
 })
+
+describe('the extension of -o', () => {
+  const format = async (...argv: string[]) => {
+    const { request } = await imageCall(['create', ...argv, 'A Red Kite'], { cwd })
+    return request.body['output_format']
+  }
+
+  test.each([
+    ['a.webp', 'webp'],
+    ['a.jpg', 'jpeg'],
+    ['a.JPEG', 'jpeg'],
+    ['a-{index}.png', 'png'],
+    ['a.{ext}', undefined],
+    ['a', undefined],
+    ['a.v2', undefined],
+    ['-', undefined],
+    ['shots.webp/', undefined],
+    ['folder.png', undefined],
+  ])('of %s asks for %s', async (name, expected) => {
+    writeFiles(cwd, { 'shots.webp/.keep': '', 'folder.png/.keep': '' })
+    for (const model of ['gpt-image-1', 'image-model-a-mini']) {
+      expect(await format('-m', model, '-o', name)).toBe(expected)
+    }
+    for (const more of [[], ['-m', 'my-own']]) expect(await format(...more, '-o', name)).toBe(undefined)
+  })
+
+  test('satisfies what depends on the format', async () => {
+    expect(await format('-m', 'gpt-image-1', '-o', 'a.webp', '--output-compression', '40')).toBe('webp')
+    const argv = ['create', '-m', 'gpt-image-1', '-o', 'a.jpg', '--background', 'transparent', 'A kite']
+    expect((await imageRefusal(argv, { cwd })).lines).toEqual([
+      expect.stringContaining('a transparent background needs the output format png or webp'),
+    ])
+  })
+
+  test.each([
+    [
+      ['-m', 'dall-e-2', '-o', 'a.webp'],
+      /^-o "a\.webp" is the name of a webp; dall-e-2.* delivers only png\.$/,
+    ],
+    [['-m', 'dall-e-3', '-o', 'a-{index}.jpg'], /is the name of a jpeg; dall-e-3.* delivers only png\.$/],
+    [
+      ['-m', 'gpt-image-1', '-o', 'a.gif'],
+      /is the name of a gif; gpt-image-1.* delivers only png, jpeg, webp\.$/,
+    ],
+    [
+      ['-m', 'gpt-image-1', '-o', 'a.webp', '--output-format', 'png'],
+      /^-o "a\.webp" is the name of a webp, but --output-format asks for png\.$/,
+    ],
+    [['-m', 'my-own', '-o', 'a.webp', '--output-format', 'png'], /but --output-format asks for png\.$/],
+    [['-o', 'a.png', '--body', '{"output_format":"webp"}'], /but --output-format asks for webp\.$/],
+  ])('is refused where it cannot be: %j', async (argv, message) => {
+    const { exit, lines, hint } = await imageRefusal(['create', ...argv, 'A kite'], { cwd })
+    expect([exit, lines]).toEqual([2, [expect.stringMatching(message)]])
+    expect(hint).toBe('Change the extension; with {ext} in its place the name gets that of the image.')
+    await expect(imageCall(['create', ...argv, '--no-validate', 'A kite'], { cwd })).resolves.toBeDefined()
+  })
+
+  test('of a legacy model needs no field for what it delivers', async () => {
+    expect(await format('-m', 'dall-e-2', '-o', 'a.png')).toBe(undefined)
+  })
+})

@@ -46,13 +46,25 @@ test.each([
   expect([decodedWidth, decodedHeight]).toEqual([width, height])
 })
 
-test('the bytes decide about the extension, unless the name says it', async () => {
+test.each([
+  ['x.webp', 'webp'],
+  ['x.JPG', 'jpeg'],
+  ['x.png', 'png'],
+])('the name decides the format: %s', async (name, format) => {
   const workspace = workspaceAt(await runningSandbox())
-  const words = ['--output-format', 'webp', '-o', 'kept.png']
-  const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A red kite'])
-  expect([code, out]).toEqual([0, 'kept.png\n'])
-  expect(workspace.info('kept.png')?.format).toBe('webp')
-  expect(err).toContain('warning: kept.png contains a webp image, although its name says png.\n')
+  const { code, out, err } = await workspace.run(['create', ...quick, '-o', name, 'A red kite'])
+  expect([code, out]).toEqual([0, `${name}\n`])
+  expect(workspace.info(name)?.format).toBe(format)
+  expect(err).not.toContain('warning')
+})
+
+test('what an unknown model sends is kept under the name that was asked for, with a warning', async () => {
+  const workspace = workspaceAt(await runningSandbox())
+  const words = ['create', '-m', 'my-own', '-o', 'kept.webp', 'A red kite']
+  const { code, out, err } = await workspace.run(words)
+  expect([code, out]).toEqual([0, 'kept.webp\n'])
+  expect(workspace.info('kept.webp')?.format).toBe('png')
+  expect(err).toContain('warning: kept.webp contains a png image, although its name says webp.\n')
 })
 
 test.each([
@@ -88,16 +100,15 @@ test('stronger compression makes smaller files', async () => {
 })
 
 test('the same prompt looks the same, another one does not', async () => {
-  const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
-  for (const [name, prompt] of [
-    ['a.png', 'A red kite'],
-    ['b.png', 'A red kite'],
-    ['c.png', 'The deep sea'],
-  ] as const) {
-    expect((await workspace.run(['create', ...quickUrl, '-o', name, prompt])).code).toBe(0)
+  const draw = async (prompt: string) => {
+    const workspace = workspaceAt(await runningSandbox({ media: 'scenes' }))
+    expect((await workspace.run(['create', ...quickUrl, '-o', 'x.png', prompt])).code).toBe(0)
+    return workspace
   }
-  expect(workspace.read('a.png').equals(workspace.read('b.png'))).toBe(true)
-  expect(meanDifference(await workspace.pixels('a.png'), await workspace.pixels('c.png'))).toBeGreaterThan(5)
+  const [first, again] = [await draw('A red kite'), await draw('A red kite')]
+  expect(first.read('x.png').equals(again.read('x.png'))).toBe(true)
+  const other = await (await draw('The deep sea')).pixels('x.png')
+  expect(meanDifference(await first.pixels('x.png'), other)).toBeGreaterThan(5)
 })
 
 test('results by URL are downloaded at once', async () => {

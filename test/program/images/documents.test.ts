@@ -211,7 +211,7 @@ test('--sidecar writes how each image was made', async () => {
     model: 'gpt-image-1',
     prompt: 'A kite',
     revised_prompt,
-    parameters: { n: 2, quality: 'low' },
+    parameters: { n: 2, quality: 'low', output_format: 'png' },
     request_id,
     usage: response.usage,
     inputs: [{ field: 'image', path: 'in.png', bytes: png.length, sha256: sha256(png) }],

@@ -196,7 +196,7 @@ test('a download that is cut by the sandbox is resumed, and nothing is made twic
 })
 
 test.each([
-  ['refusal', 4, 0],
+  ['refusal', 9, 0],
   ['failure', 7, 0],
   ['empty', 9, 1],
   ['fewer', 12, 1],
