@@ -4,7 +4,7 @@ import type { Fields } from '../contract/field.ts'
 import { imageEditEndpoint } from '../contract/images.ts'
 import { videoCreateEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { answerGenerateContent } from './generate-content/answer-request.ts'
-import type { Handler, Match, ServerContext } from './http/handle-request.ts'
+import type { Handler, Router, ServerContext } from './http/handle-request.ts'
 import { googleReply, jsonReply } from './http/reply.ts'
 import { createImages, editImages } from './images/image-endpoints.ts'
 import { pacingOf } from './job-pacing.ts'
@@ -30,23 +30,27 @@ type Route = readonly [method: string, path: string, handler: Handler]
 /**
  * All endpoints, each on its path.
  * @param folder where video jobs and background responses are kept; undefined for memory
- * @returns finds the endpoint of a method and a path
  */
-export function createRouter(
-  server: ServerContext,
-  folder: string | undefined,
-): (method: string, path: string) => Match | undefined {
+export function createRouter(server: ServerContext, folder: string | undefined): Router {
   const routes = [...textRoutes(server, folder), ...imageRoutes(server), ...videoRoutes(server, folder)].map(
     ([method, path, handler]) => ({ method, pattern: patternOf(path), handler }),
   )
-  return (method, path) => {
-    for (const route of routes) {
-      const groups = route.method === method ? route.pattern.exec(path)?.groups : undefined
-      if (groups === undefined) continue
-      const params = Object.entries(groups).map(([name, value]) => [name, decoded(value)])
-      return { handler: route.handler, params: Object.fromEntries(params) }
-    }
-    return undefined
+  return {
+    find(method, path) {
+      const wanted = method === 'HEAD' ? 'GET' : method
+      for (const route of routes) {
+        const groups = route.method === wanted ? route.pattern.exec(path)?.groups : undefined
+        if (groups === undefined) continue
+        const params = Object.entries(groups).map(([name, value]) => [name, decoded(value)])
+        return { handler: route.handler, params: Object.fromEntries(params) }
+      }
+      return undefined
+    },
+    methods(path) {
+      const taken = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+      if (taken.length === 0) return []
+      return [...taken.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS']
+    },
   }
 }
 

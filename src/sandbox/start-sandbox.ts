@@ -72,12 +72,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
   }
-  const find = createRouter(context, options.folder)
+  const router = createRouter(context, options.folder)
   // A stalled fault may outlast any timeout of the server's own.
   const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, noDelay: true })
   server.on('request', (incoming, outgoing) => {
     // Rejects only for a bug in the sandbox: close the connection rather than send an answer.
-    handleRequest(incoming, outgoing, find, context).catch(() => outgoing.destroy())
+    handleRequest(incoming, outgoing, router, context).catch(() => outgoing.destroy())
   })
   await listen(server, options.port ?? 0)
   return {

@@ -7,8 +7,15 @@ test.for([
   ['GET', '/v1/videos/%E0%A4%A', 404, 'video_not_found'],
   ['GET', '/v1/videos/', 404, 'Invalid URL'],
   ['GET', '/v1/models/', 404, 'Invalid URL'],
-  ['POST', '/v1/models', 404, 'Invalid URL'],
-  ['DELETE', '/v1/models', 404, 'Invalid URL'],
+  ['GET', '/v1/%6dodels', 200, 'sandbox-text'],
+  ['GET', '/v1/%6Dodels', 200, 'sandbox-text'],
+  ['GET', '/v1%2Fmodels', 404, 'Invalid URL'],
+  ['GET', '/v1/%256dodels', 404, 'Invalid URL'],
+  ['POST', '/v1%62eta/models/m%3AgenerateContent', 200, '"modelVersion": "m"'],
+  ['POST', '/v1beta/models/100%2525:generateContent', 200, '"modelVersion": "100%25"'],
+  ['POST', '/v1/models', 405, 'Not allowed to POST on /v1/models.'],
+  ['GET', '/v1/responses', 405, '"code":"method_not_supported"'],
+  ['GET', '/v1beta/models/m:generateContent', 405, '"status": "UNIMPLEMENTED"'],
   ['GET', '//v1/models', 404, 'Invalid URL'],
   ['GET', '/v1/responses/__proto__', 404, "'__proto__' not found"],
   ['POST', '/v1beta/models/a:b:generateContent', 200, '"modelVersion": "a:b"'],
@@ -26,4 +33,32 @@ test('HEAD is answered as GET, without a body', async () => {
   const { status, headers, text } = await call(sandbox, '/v1/models', undefined, { method: 'HEAD' })
   expect([status, headers.get('content-type'), text]).toEqual([200, 'application/json', ''])
   expect(sandbox.requests()).toMatchObject([{ method: 'HEAD', endpoint: 'models' }])
+})
+
+test('HEAD of a path that only takes POST, and a method that it does not take, name those that it takes', async () => {
+  const sandbox = await runningSandbox()
+  const head = await call(sandbox, '/v1/images/generations', undefined, { method: 'HEAD' })
+  expect([head.status, head.headers.get('allow'), head.text]).toEqual([405, 'POST, OPTIONS', ''])
+  const patch = await call(sandbox, '/v1/videos/video_1', {}, { method: 'PATCH' })
+  expect([patch.status, patch.headers.get('allow')]).toEqual([405, 'GET, HEAD, DELETE, OPTIONS'])
+})
+
+test('OPTIONS names the methods of a path, needs no key and gives web pages nothing', async () => {
+  const sandbox = await runningSandbox()
+  const ask = (path: string, headers = {}) =>
+    call(sandbox, path, undefined, { method: 'OPTIONS', headers: { authorization: '', ...headers } })
+  const answer = await ask('/v1/%76ideos')
+  expect([answer.status, answer.headers.get('allow'), answer.text]).toEqual([
+    200,
+    'POST, GET, HEAD, OPTIONS',
+    '',
+  ])
+  const page = await ask('/v1/videos', { origin: 'https://example.com' })
+  expect([page.status, page.headers.get('access-control-allow-origin')]).toEqual([403, null])
+})
+
+test('the statistics have a HEAD, and are not counted', async () => {
+  const sandbox = await runningSandbox()
+  expect((await call(sandbox, '/sandbox/stats', undefined, { method: 'HEAD' })).status).toBe(200)
+  expect((await call(sandbox, '/sandbox/%73tats')).json.requests).toBe(0)
 })

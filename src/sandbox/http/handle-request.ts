@@ -32,6 +32,13 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>
 }
 
+/** The endpoints. Paths have no escapes of characters that need none. */
+export interface Router {
+  find(method: string, path: string): Match | undefined
+  /** The methods that a path takes, for `Allow`; none for an unknown path. */
+  methods(path: string): readonly string[]
+}
+
 /** The state shared by all requests to a sandbox. */
 export interface ServerContext extends SandboxContext {
   readonly latency: LatencyProfile
@@ -52,28 +59,30 @@ const statsPath = '/sandbox/stats'
 
 /**
  * One request from its arrival to the last byte of its reply: guard, key, fault, body, endpoint, delivery, log.
- * @param find the endpoint of a method and a path; what has none is answered with 404
  */
 export async function handleRequest(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  find: (method: string, path: string) => Match | undefined,
+  router: Router,
   server: ServerContext,
 ): Promise<void> {
   const { log, seed, clock } = server
   const { method = 'GET', url = '/' } = incoming
   const at = url.indexOf('?')
-  const rawPath = at === -1 ? url : url.slice(0, at)
+  const rawPath = plainPath(at === -1 ? url : url.slice(0, at))
   const left = new AbortController()
   outgoing.once('close', () => left.abort())
   const signal = AbortSignal.any([left.signal, server.signal])
   const connection = { outgoing, clock, pace: () => 0, signal }
-  if (method === 'GET' && rawPath === statsPath) return deliver(connection, statsReply(incoming, log))
+  if ((method === 'GET' || method === 'HEAD') && rawPath === statsPath)
+    return deliver(connection, statsReply(incoming, log))
   const path = rawPath.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')
   const { record, number } = log.open(method, path)
   const query = new URLSearchParams(at === -1 ? '' : url.slice(at + 1))
-  const match = find(method === 'HEAD' ? 'GET' : method, rawPath)
-  const { reply, fault } = await decide({ incoming, path, query, number, match, record, signal }, server)
+  const match = router.find(method, rawPath)
+  const allowed = match === undefined ? router.methods(rawPath) : []
+  const arrival = { incoming, path, query, number, match, allowed, record, signal }
+  const { reply, fault } = await decide(arrival, server)
   if (fault !== undefined) log.addFault({ id: fault.id, action: fault.action, method, path })
   record.fault = fault?.id
   // A request counts as a creation once it is accepted, whatever happens to its reply.
@@ -87,6 +96,14 @@ export async function handleRequest(
   server.onRequest?.(record)
 }
 
+/** A path without escapes of characters that need none (RFC 3986, section 6.2.2.2), and of the colon. */
+function plainPath(path: string): string {
+  return path.replace(/%([2-7][\da-f])/gi, (escape, digits: string) => {
+    const character = String.fromCharCode(Number.parseInt(digits, 16))
+    return /[\w.~:-]/.test(character) ? character : escape
+  })
+}
+
 /** Maximum length of a recorded path. No endpoint has a longer one. */
 const maxPathLength = 2048
 
@@ -97,6 +114,8 @@ interface Arrival {
   readonly query: URLSearchParams
   readonly number: number
   readonly match: Match | undefined
+  /** The methods that the path takes, if this one is not among them. */
+  readonly allowed: readonly string[]
   readonly record: OpenRecord
   /** Aborted when the client has gone or the sandbox closes. */
   readonly signal: AbortSignal
@@ -119,6 +138,10 @@ async function decide(arrival: Arrival, server: ServerContext): Promise<Decision
     release = await largeBodies()
   }
   try {
+    assertLocal(incoming.headers)
+    if (incoming.method === 'OPTIONS' && arrival.allowed.length > 0) {
+      return { fault, reply: wholeReply([], undefined, { headers: allow(arrival) }) }
+    }
     const match = admit(arrival)
     const target = targetOf(match, incoming)
     Object.assign(record, target)
@@ -143,12 +166,20 @@ async function decide(arrival: Arrival, server: ServerContext): Promise<Decision
   }
 }
 
-/** @throws RequestProblem 403, 401 or 404 */
-function admit({ incoming, path, query, match }: Arrival): Match {
-  assertLocal(incoming.headers)
+/** @throws RequestProblem 401, 404 or 405 */
+function admit(arrival: Arrival): Match {
+  const { incoming, path, query, match, allowed } = arrival
   if (!match?.handler.needsNoKey) authenticate(incoming.headers, query, envelopeOf(path))
-  if (match === undefined) throw new RequestProblem(404, `Invalid URL (${incoming.method} ${path})`)
-  return match
+  if (match !== undefined) return match
+  if (allowed.length === 0) throw new RequestProblem(404, `Invalid URL (${incoming.method} ${path})`)
+  throw new RequestProblem(405, `Not allowed to ${incoming.method} on ${path}.`, {
+    code: 'method_not_supported',
+    headers: allow(arrival),
+  })
+}
+
+function allow({ allowed }: Arrival): Record<string, string> {
+  return { allow: allowed.join(', ') }
 }
 
 /** Maximum length of a model's name and of an idempotency key, since thousands are remembered. */
