@@ -65,12 +65,12 @@ _modelgate() {
       'image create --output-format'|'image edit --output-format') words='png jpeg webp' ;;
       'image create --response-format'|'image edit --response-format') words='url b64_json' ;;
       'image create --moderation') words='low auto' ;;
-      'image create --quality') words='auto high medium low hd standard' ;;
+      'image create --quality') words='auto max xhigh high medium low hd standard' ;;
       'image create --size') words='1024x1024 1536x1024 1024x1536 auto 256x256 512x512 1792x1024 1024x1792' ;;
       'image create --style') words='vivid natural' ;;
       'image create --preview'|'image edit --preview') words='auto kitty iterm sixel blocks off' ;;
       'image edit --input-fidelity') words='high low' ;;
-      'image edit --quality') words='auto high medium low standard' ;;
+      'image edit --quality') words='auto max xhigh high medium low standard' ;;
       'image edit --size') words='1024x1024 1536x1024 1024x1536 auto 256x256 512x512' ;;
       'video generate --duration-seconds') words='4 6 8' ;;
       'video generate --sample-count') words='1 2 3 4' ;;

@@ -151,7 +151,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--stream' = 'send server-sent events (default false); or --no-stream'
             '--user' = 'end-user identifier for abuse monitoring'
             '--moderation' = 'strictness of moderation (low, auto; default auto)'
-            '--quality' = 'quality of the image (auto, high, medium, low, hd, standard; default auto)'
+            '--quality' = 'quality of the image (auto, max, xhigh, high, medium, low, hd, standard; default auto)'
             '--size' = 'size in pixels (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512, 1792x1024, 1024x1792; default auto)'
             '--style' = 'style of the image (vivid, natural; default vivid)'
             '--save-partials' = 'keep the previews that stream in, beside the image'
@@ -173,7 +173,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--stream' = 'send server-sent events (default false); or --no-stream'
             '--user' = 'end-user identifier for abuse monitoring'
             '--input-fidelity' = 'fidelity to the source images (high, low; default low)'
-            '--quality' = 'quality of the image (auto, high, medium, low, standard; default auto)'
+            '--quality' = 'quality of the image (auto, max, xhigh, high, medium, low, standard; default auto)'
             '--size' = 'size in pixels (1024x1024, 1536x1024, 1024x1536, auto, 256x256, 512x512)'
             '--save-partials' = 'keep the previews that stream in, beside the image'
             '--sidecar' = 'write a JSON record beside each image'
@@ -274,7 +274,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image create --output-format' = @('png', 'jpeg', 'webp')
         'image create --response-format' = @('url', 'b64_json')
         'image create --moderation' = @('low', 'auto')
-        'image create --quality' = @('auto', 'high', 'medium', 'low', 'hd', 'standard')
+        'image create --quality' = @('auto', 'max', 'xhigh', 'high', 'medium', 'low', 'hd', 'standard')
         'image create --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512', '1792x1024', '1024x1792')
         'image create --style' = @('vivid', 'natural')
         'image create --preview' = @('auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off')
@@ -282,7 +282,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'image edit --output-format' = @('png', 'jpeg', 'webp')
         'image edit --response-format' = @('url', 'b64_json')
         'image edit --input-fidelity' = @('high', 'low')
-        'image edit --quality' = @('auto', 'high', 'medium', 'low', 'standard')
+        'image edit --quality' = @('auto', 'max', 'xhigh', 'high', 'medium', 'low', 'standard')
         'image edit --size' = @('1024x1024', '1536x1024', '1024x1536', 'auto', '256x256', '512x512')
         'image edit --preview' = @('auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off')
         'video generate --duration-seconds' = @('4', '6', '8')

@@ -1,13 +1,22 @@
-/** The known name that a mistyped or shortened one most likely means, or undefined when none is close. */
-export function nearestName(typed: string, known: readonly string[]): string | undefined {
+/**
+ * The known name that a mistyped or shortened one most likely means, or undefined when none is close. Letter case, and
+ * whether words are joined by dashes or underscores, make no difference.
+ * @param maxDistance how many characters may be wrong
+ */
+export function nearestName(
+  typed: string,
+  known: readonly string[],
+  maxDistance = Math.max(1, Math.floor(typed.length * 0.4)),
+): string | undefined {
   if (typed.length > 40) return undefined
-  const plain = typed.toLowerCase().replaceAll('-', '_')
-  const started = plain.length < 2 ? [] : known.filter((name) => name.startsWith(plain))
+  const plainOf = (name: string) => name.toLowerCase().replaceAll('-', '_')
+  const plain = plainOf(typed)
+  const started = plain.length < 2 ? [] : known.filter((name) => plainOf(name).startsWith(plain))
   if (started.length === 1) return started[0]
   let best: string | undefined
-  let minDistance = Math.max(1, Math.floor(plain.length * 0.4)) + 1
+  let minDistance = maxDistance + 1
   for (const name of known) {
-    const distance = editDistance(plain, name)
+    const distance = editDistance(plain, plainOf(name))
     if (distance < minDistance) [best, minDistance] = [name, distance]
   }
   return best

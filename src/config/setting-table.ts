@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import type { ModelFamilies } from '../contract/known-models.ts'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
-import { isObject } from '../json.ts'
+import { modelFamilies } from './model-families.ts'
 
 /** What can be configured. Times are in seconds. */
 export interface SettingValues {
@@ -27,7 +28,8 @@ export interface SettingValues {
   readonly caFile: string | undefined
   readonly allowHttp: boolean
   readonly outputDir: string | undefined
-  readonly families: Readonly<Record<string, string>>
+  /** The families of model ids; null for a model of none. */
+  readonly families: ModelFamilies
   readonly quiet: boolean
   readonly noStdin: boolean
 }
@@ -145,17 +147,8 @@ const retryMode: Kind<(typeof retryModes)[number]> = {
   fromText: (value) => value,
 }
 
-/** Model id to family name; `none` for a model that belongs to no known family. */
-const families: Kind<Readonly<Record<string, string>>> = {
-  schema: v.pipe(
-    v.custom<Record<string, unknown>>(isObject, 'must map model ids to families'),
-    v.record(v.string(), oneLine('must be the name of a family, or none')),
-    // No prototype, so that a model called `constructor` does not get a family by accident.
-    v.transform((mapping) => Object.assign(Object.create(null) as Record<string, string>, mapping)),
-  ),
-  fromText: (value) => value,
-}
-const noFamilies = Object.freeze(Object.create(null) as Record<string, string>)
+const families: Kind<ModelFamilies> = { schema: modelFamilies, fromText: (value) => value }
+const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
 const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
   baseUrl: { kind: text, flag: 'baseUrl', default: undefined, project: 'only to a trusted origin' },

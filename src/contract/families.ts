@@ -1,60 +1,149 @@
-/** The model families of the specification, by its neutral names in kebab case. */
-export type FamilyId =
-  | 'image-model-a'
-  | 'image-model-a-mini'
-  | 'image-model-b'
-  | 'image-model-c'
-  | 'video-model-remix'
+import type { Family, FamilyFields, SourceLimits } from './field.ts'
+import type { SizeRule } from './size-rule.ts'
 
-export interface Family {
-  readonly id: FamilyId
-  readonly kind: 'image' | 'video'
-  readonly about: string
-  /** Model ids known to belong to it: the stand-in, and the public ids of the same family. */
-  readonly models: readonly string[]
+/** Megabytes as the specification's limits count them. */
+const MB = 1_000_000
+
+const sourcesA: SourceLimits = {
+  maxCount: 16,
+  below: 50 * MB,
+  mediaTypes: ['image/png', 'image/webp', 'image/jpeg'],
+  square: false,
 }
 
-/** Every family, in the order of the specification. */
-export const families: readonly Family[] = [
+/** What model A and its successors have in common (specification, endpoints 4 and 6). */
+const fieldsA = {
+  prompt: { maxLength: 32_000 },
+  background: { values: ['transparent', 'opaque', 'auto'] },
+  output_format: { values: ['png', 'jpeg', 'webp'] },
+  quality: { values: ['auto', 'high', 'medium', 'low'] },
+  response_format: false,
+  size: { values: ['1024x1024', '1536x1024', '1024x1536', 'auto'] },
+} as const satisfies FamilyFields
+
+const createA: FamilyFields = { ...fieldsA, moderation: { values: ['low', 'auto'] }, style: false }
+const editA: FamilyFields = { ...fieldsA, input_fidelity: { values: ['high', 'low'] } }
+
+/** Fields that the specification has for model A only. */
+const onlyA = {
+  background: false,
+  moderation: false,
+  output_compression: false,
+  output_format: false,
+} as const satisfies FamilyFields
+
+/** Model A's fields on an edit; `stream` is not among them. */
+const { moderation: _, ...onlyAOnEdit } = onlyA
+
+const responseFormat = { values: ['url', 'b64_json'] } as const
+
+/** The sizes of gpt-image-2 (wire notes, "Images"). */
+const sizes2: SizeRule = {
+  multipleOf: 16,
+  maxRatio: 3,
+  maxEdge: 3840,
+  minPixels: 655_360,
+  maxPixels: 8_294_400,
+}
+const size2 = { size: { values: ['auto'], size: sizes2 } } as const satisfies FamilyFields
+
+/** The first levels are those of model A. */
+const quality25 = {
+  quality: { values: ['auto', 'max', 'xhigh', 'high', 'medium', 'low'] },
+} as const satisfies FamilyFields
+
+const table = [
   {
     id: 'image-model-a',
     kind: 'image',
     about: 'current image model',
-    models: ['image-model-a', 'gpt-image-1'],
+    endpoints: { 'image create': createA, 'image edit': editA },
+    sources: sourcesA,
   },
   {
     id: 'image-model-a-mini',
     kind: 'image',
     about: 'smaller variant of the current image model',
-    models: ['image-model-a-mini', 'gpt-image-1-mini'],
+    endpoints: { 'image create': createA, 'image edit': { ...editA, input_fidelity: false } },
+    sources: sourcesA,
   },
   {
     id: 'image-model-b',
     kind: 'image',
     about: 'legacy image model',
-    models: ['image-model-b', 'dall-e-2'],
+    endpoints: {
+      'image create': {
+        ...onlyA,
+        prompt: { maxLength: 1_000 },
+        quality: { values: ['auto', 'standard'] },
+        response_format: responseFormat,
+        size: { values: ['256x256', '512x512', '1024x1024'] },
+        stream: false,
+        style: false,
+      },
+      'image edit': {
+        ...onlyAOnEdit,
+        prompt: { maxLength: 1_000 },
+        input_fidelity: false,
+        quality: { values: ['auto', 'standard'] },
+        response_format: responseFormat,
+        size: { values: ['256x256', '512x512', '1024x1024'] },
+      },
+    },
+    sources: { maxCount: 1, below: 4 * MB, mediaTypes: ['image/png'], square: true },
   },
   {
     id: 'image-model-c',
     kind: 'image',
     about: 'second legacy image model',
-    models: ['image-model-c', 'dall-e-3'],
+    endpoints: {
+      'image create': {
+        ...onlyA,
+        prompt: { maxLength: 4_000 },
+        n: { max: 1 },
+        quality: { values: ['auto', 'hd', 'standard'] },
+        response_format: responseFormat,
+        size: { values: ['1024x1024', '1792x1024', '1024x1792'] },
+        stream: false,
+        style: { values: ['vivid', 'natural'] },
+      },
+    },
   },
   {
     id: 'video-model-remix',
     kind: 'video',
     about: 'video remix model',
-    models: ['video-model-remix', 'sora-2'],
+    endpoints: { 'video create': {}, 'video remix': {} },
   },
-]
+  {
+    id: 'gpt-image-2',
+    kind: 'image',
+    about: 'image model with any size within a rule',
+    endpoints: { 'image create': { ...createA, ...size2 }, 'image edit': { ...editA, ...size2 } },
+    sources: sourcesA,
+  },
+  {
+    id: 'gpt-image-2.5',
+    kind: 'image',
+    about: 'its successors, with more levels of quality',
+    endpoints: {
+      'image create': { ...createA, ...size2, ...quality25 },
+      'image edit': { ...editA, ...size2, ...quality25 },
+    },
+    sources: sourcesA,
+  },
+] as const satisfies readonly Family[]
 
-/**
- * The family of a model: from the user's own map first, then by its known ids. Undefined for any other id: then only
- * the rules for every model apply.
- * @param mapped model ids to family ids, from configuration; an empty text or `none` means no family
- */
-export function familyOf(model: string, mapped: Readonly<Record<string, string>> = {}): FamilyId | undefined {
-  const known = Object.hasOwn(mapped, model) ? mapped[model] : undefined
-  if (known !== undefined) return families.find(({ id }) => id === known)?.id
-  return families.find(({ models }) => models.includes(model))?.id
+export type FamilyId = (typeof table)[number]['id']
+
+/** Every family: those of the specification, in its order, then those of public models that came later. */
+export const families: readonly Family[] = table
+
+const byId: ReadonlyMap<string, Family> = new Map(families.map((family) => [family.id, family]))
+
+/** The built-in family of that name. */
+export function familyCalled(id: FamilyId): Family
+export function familyCalled(id: string): Family | undefined
+export function familyCalled(id: string): Family | undefined {
+  return byId.get(id)
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { FamilyId } from './families.ts'
+import { sizeProblem, type SizeRule } from './size-rule.ts'
 import { isObject } from '../json.ts'
 
 /**
@@ -19,6 +19,8 @@ export interface Field {
   readonly values?: readonly string[]
   /** Values from public practice where the specification lists none: suggested, never enforced. */
   readonly known?: readonly string[]
+  /** Sizes that are allowed besides `values`. */
+  readonly size?: SizeRule
   readonly min?: number
   readonly max?: number
   /** Characters of a string, entries of an array. */
@@ -60,17 +62,55 @@ export type Rule =
 
 /** How a model family narrows an endpoint's fields: stricter limits, or false for an unsupported field. */
 export type FamilyFields = Readonly<
-  Record<string, Pick<Field, 'values' | 'min' | 'max' | 'maxLength'> | false>
+  Record<string, Pick<Field, 'values' | 'size' | 'min' | 'max' | 'maxLength'> | false>
 >
+
+/** The endpoints that have limits of their own for each family, by the commands that use them. */
+export const familyEndpoints = ['image create', 'image edit', 'video create', 'video remix'] as const
+export type FamilyEndpoint = (typeof familyEndpoints)[number]
+
+/** What may be uploaded for an edit (specification, Limits). */
+export interface SourceLimits {
+  readonly maxCount: number
+  /** Each file must be smaller than this many bytes. */
+  readonly below: number
+  readonly mediaTypes: readonly string[]
+  readonly square: boolean
+}
+
+/** A group of models with the same limits: of the specification, of public practice, or of a configuration. */
+export interface Family {
+  readonly id: string
+  readonly kind: 'image' | 'video'
+  readonly about: string
+  /** The endpoints that it is for, each with its limits. */
+  readonly endpoints: Readonly<Partial<Record<FamilyEndpoint, FamilyFields>>>
+  /** Undefined: only the rules for every model. */
+  readonly sources?: SourceLimits
+}
+
+/** A model in messages: its id, with its family beside it, as in `dall-e-2 (image-model-b)`. */
+export function subjectOf({
+  id,
+  family,
+}: {
+  readonly id: string
+  readonly family: Family | undefined
+}): string {
+  return family === undefined || family.id === id ? id : `${id} (${family.id})`
+}
 
 export interface Endpoint {
   readonly method: 'POST' | 'GET'
   /** Path below the base URL, with `{name}` for path parameters. */
   readonly path: string
   readonly fields: Fields
+  /** Rules that hold for every model. */
   readonly rules: readonly Rule[]
-  /** The families that the endpoint serves, where the specification distinguishes them. */
-  readonly families?: Readonly<Partial<Record<FamilyId, FamilyFields>>>
+  /** Rules about fields that not every model has: they hold for the models of a family. */
+  readonly familyRules?: readonly Rule[]
+  /** Its name in the limits of a family, where the specification distinguishes families. */
+  readonly name?: FamilyEndpoint
   /** Which of the two public error envelopes this family of endpoints answers with. */
   readonly envelope: 'google' | 'openai'
 }
@@ -99,21 +139,21 @@ type Schema = v.GenericSchema<unknown>
 /**
  * Checks a request body against an endpoint's table and yields all violations. Unknown names are violations at the top
  * level but allowed inside objects, whose shapes the specification leaves open.
- * @param family the model's family: its limits apply in addition to those for every model
+ * @param model the limits of its family apply in addition to those for every model; violations of them name it
  */
 export function checkBody(
   endpoint: Endpoint,
   body: Readonly<Record<string, unknown>>,
-  family?: FamilyId,
+  model?: { readonly id: string; readonly family: Family | undefined },
 ): Violation[] {
   const violations: Violation[] = []
-  const narrower = family === undefined ? undefined : endpoint.families?.[family]
+  const narrower = endpoint.name === undefined ? undefined : model?.family?.endpoints[endpoint.name]
+  const forModel = narrower === undefined ? '' : ` for ${subjectOf(model!)}`
   for (const [name, wide] of Object.entries(endpoint.fields)) {
     const value = body[name]
     const limits = narrower?.[name] ?? {}
     if (limits === false) {
-      if (isGiven(body, name))
-        violations.push({ path: name, kind: 'family', problem: `is not for ${family}` })
+      if (isGiven(body, name)) violations.push({ path: name, kind: 'family', problem: `is not${forModel}` })
       continue
     }
     const field = { ...wide, ...limits }
@@ -122,7 +162,9 @@ export function checkBody(
       continue
     }
     // A value that breaks two rules (0.5 for a whole number from 1) is reported once.
-    const result = v.safeParse(schemaOf(field), value, { abortPipeEarly: true })
+    const result = v.safeParse(schemaOf(field, narrower?.[name] === undefined ? '' : forModel), value, {
+      abortPipeEarly: true,
+    })
     for (const issue of result.issues ?? []) {
       const inner = v.getDotPath(issue)
       violations.push({
@@ -137,8 +179,14 @@ export function checkBody(
       violations.push({ path: name, kind: 'unknown', problem: 'is not a field of this request' })
     }
   }
-  const limits = endpoint.rules.filter((rule) => !isAdvice(rule))
-  return [...violations, ...brokenRules(limits, body)]
+  const rules = [...endpoint.rules, ...(narrower === undefined ? [] : (endpoint.familyRules ?? []))]
+  return [
+    ...violations,
+    ...brokenRules(
+      rules.filter((rule) => !isAdvice(rule)),
+      body,
+    ),
+  ]
 }
 
 /** The advice of an endpoint that a request body does not follow. */
@@ -166,9 +214,10 @@ function isGiven(body: Readonly<Record<string, unknown>>, name: string): boolean
   return body[name] !== undefined && body[name] !== null
 }
 
-function schemaOf(field: Field): Schema {
+/** @param forModel is added to what a limit says: ` for MODEL` for a limit of its family */
+function schemaOf(field: Field, forModel = ''): Schema {
   const types = typeof field.type === 'string' ? [field.type] : field.type
-  const options = types.map((type) => typedSchema(type, field))
+  const options = types.map((type) => typedSchema(type, field, forModel))
   const schema: Schema = options.length === 1 ? options[0]! : v.lazy((value) => pick(types, options, value))
   return field.nullable ? v.nullable(schema) : schema
 }
@@ -200,29 +249,41 @@ function describeValue(value: unknown): string {
   return text.length > 40 ? `${text.slice(0, 37)}…` : text
 }
 
-function typedSchema(type: JsonType, field: Field): Schema {
+function typedSchema(type: JsonType, field: Field, forModel: string): Schema {
   switch (type) {
     case 'string':
-      return field.values === undefined
-        ? v.pipe(v.string(wanted(nouns.string)), lengthCheck(field, 'characters'))
-        : v.picklist(field.values, wanted(`one of ${field.values.join(', ')}`))
+      return textSchema(field, forModel)
     case 'integer':
     case 'number':
       return v.pipe(
         v.number(wanted(nouns[type])),
         v.check((value) => type === 'number' || Number.isSafeInteger(value), wanted(nouns[type])),
-        v.check((value) => inRange(value, field), wanted(rangeText(field))),
+        v.check((value) => inRange(value, field), wanted(rangeText(field) + forModel)),
       )
     case 'boolean':
       return v.boolean(wanted(nouns.boolean))
     case 'array':
       return v.pipe(
         v.array(field.items === undefined ? v.unknown() : schemaOf(field.items), wanted(nouns.array)),
-        lengthCheck(field, 'entries'),
+        lengthCheck(field, 'entries', forModel),
       )
     case 'object':
       return objectSchema(field)
   }
+}
+
+function textSchema(field: Field, forModel: string): Schema {
+  const { values, size } = field
+  if (size !== undefined) {
+    const problemOf = (value: unknown) => sizeProblem(size, values ?? [], value)
+    return v.custom<string>(
+      (value) => problemOf(value) === undefined,
+      ({ input }) => `${problemOf(input)}${forModel}, not ${describeValue(input)}`,
+    )
+  }
+  return values === undefined
+    ? v.pipe(v.string(wanted(nouns.string)), lengthCheck(field, 'characters', forModel))
+    : v.picklist(values, wanted(`one of ${values.join(', ')}${forModel}`))
 }
 
 function objectSchema(field: Field): Schema {
@@ -247,6 +308,7 @@ function rangeText({ min, max }: Field): string {
 function lengthCheck<Value extends string | unknown[]>(
   { minLength = 0, maxLength = Infinity }: Field,
   unit: string,
+  forModel: string,
 ) {
   return v.check<Value, (issue: v.CheckIssue<Value>) => string>(
     (value) => {
@@ -258,7 +320,7 @@ function lengthCheck<Value extends string | unknown[]>(
       const length = lengthOf(input)
       return length < minLength
         ? `must have at least ${minLength} ${unit}, not ${length}`
-        : `must have at most ${maxLength} ${unit}, not ${length}`
+        : `must have at most ${maxLength} ${unit}${forModel}, not ${length}`
     },
   )
 }

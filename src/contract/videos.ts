@@ -115,6 +115,7 @@ export const videoOperationEndpoint: Endpoint = {
 
 /** `POST /v1/videos`, which the specification does not show; fields from wire notes, "Videos". */
 export const videoCreateEndpoint: Endpoint = {
+  name: 'video create',
   method: 'POST',
   path: '/v1/videos',
   envelope: 'openai',
@@ -136,11 +137,11 @@ export const videoCreateEndpoint: Endpoint = {
     input_reference: { type: ['string', 'object'], about: 'image that the video starts from' },
   },
   rules: [],
-  families: { 'video-model-remix': {} },
 }
 
 /** Endpoint 3 of the specification; the prompt's length is from wire notes, section 3. */
 export const videoRemixEndpoint: Endpoint = {
+  name: 'video remix',
   method: 'POST',
   path: '/v1/videos/{video_id}/remix',
   envelope: 'openai',
@@ -155,7 +156,6 @@ export const videoRemixEndpoint: Endpoint = {
     },
   },
   rules: [],
-  families: { 'video-model-remix': {} },
 }
 
 /** Endpoint 5 of the specification. */

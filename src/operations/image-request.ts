@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
-import type { FamilyId } from '../contract/families.ts'
-import { checkBody, type Endpoint } from '../contract/field.ts'
+import { subjectOf, type Endpoint, type Family } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
+import type { Model } from '../contract/known-models.ts'
 import { ContractError, FileError, ModelgateError, UsageError } from '../errors.ts'
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-info.ts'
@@ -72,7 +72,7 @@ interface ImageRequestParts extends Pick<
   'command' | 'model' | 'body' | 'images' | 'mask' | 'warnings'
 > {
   /** Undefined for a model of no known family. */
-  readonly family: FamilyId | undefined
+  readonly family: Family | undefined
   /** Whether the sources are checked against the documented limits. */
   readonly validate: boolean
 }
@@ -90,7 +90,7 @@ export async function imageRequest(
 ): Promise<ImageRequest> {
   const { body, images, mask, model } = parts
   if (validate && images.length > 0) {
-    await check(async () => refuse(await sourceProblems(images, mask, family)))
+    await check(async () => refuse(await sourceProblems(images, mask, { id: model ?? '', family })))
   }
   const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
   const count = countOf(body)
@@ -144,8 +144,7 @@ interface NamedFormat {
   readonly output: string | undefined
   readonly endpoint: Endpoint
   readonly body: Body
-  readonly model: string | undefined
-  readonly family: FamilyId | undefined
+  readonly model: Model | undefined
   /** Whether a name that the model cannot deliver is refused. */
   readonly validate: boolean
 }
@@ -156,7 +155,7 @@ interface NamedFormat {
  */
 export function askForNamedFormat(
   context: FileContext,
-  { output, endpoint, body, model, family, validate }: NamedFormat,
+  { output, endpoint, body, model, validate }: NamedFormat,
 ): void {
   const promised = output === undefined ? undefined : promisedMediaType(context, output)
   const format = /^image\/(.+)$/.exec(promised ?? '')?.[1]
@@ -174,16 +173,14 @@ export function askForNamedFormat(
       },
     )
   }
-  if (family === undefined) return
-  const { values = [], default: byDefault } = endpoint.fields['output_format']!
-  const taken = values.filter((value) =>
-    checkBody(endpoint, { output_format: value }, family).every(({ path }) => path !== 'output_format'),
-  )
+  const limits = model?.family?.endpoints[endpoint.name!]?.['output_format']
+  if (model === undefined || limits === undefined) return
+  const taken = limits === false ? [] : (limits.values ?? [])
   if (taken.includes(format)) body['output_format'] = format
-  const delivered = taken.length > 0 ? taken : [byDefault]
+  const delivered = taken.length > 0 ? taken : [endpoint.fields['output_format']!.default]
   if (!validate || delivered.includes(format)) return
   const formats = delivered.join(', ')
-  throw new UsageError(`${shown} is the name of a ${format}; ${model} delivers only ${formats}.`, {
+  throw new UsageError(`${shown} is the name of a ${format}; ${subjectOf(model)} delivers only ${formats}.`, {
     code: 'invalid_request',
     hint,
   })

@@ -1,7 +1,9 @@
 import { basename, resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
-import type { FamilyId } from '../contract/families.ts'
-import { maskLimits, sourceLimits, type SourceLimits } from '../contract/images.ts'
+import { familyCalled } from '../contract/families.ts'
+import { subjectOf } from '../contract/field.ts'
+import { maskLimits } from '../contract/images.ts'
+import type { Model } from '../contract/known-models.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { readContainer, imageInfoHeadBytes, readImageInfo, type ImageInfo } from '../files/image-info.ts'
 import { extensionOf, sniffMediaType } from '../files/media-type.ts'
@@ -34,7 +36,7 @@ export interface ImageSource extends SourceInput {
 /** More than any family accepts: larger input is rejected without being read. */
 const maxSourceBytes = 1024 * 1024 * 1024
 /** A picture from a URL is kept in memory until it is sent; no family accepts a larger one. */
-const maxFetchedBytes = sourceLimits['image-model-a'].below
+const maxFetchedBytes = familyCalled('image-model-a').sources!.below
 const maxShownUrl = 200
 const maxShownLabel = 100
 
@@ -126,23 +128,22 @@ function mediaTypeOf(head: Uint8Array): string {
 /**
  * Finds the problems with the pictures of an edit (specification, Limits), each a sentence naming the input. Type,
  * dimensions and transparency are read from the files' bytes, never derived from names.
- * @param family undefined for a model of no known family: then only the rules for every model apply
+ * @param model without a family, only the rules for every model apply
  */
 export async function sourceProblems(
   images: readonly ImageSource[],
   mask: ImageSource | undefined,
-  family: FamilyId | undefined,
+  model: Pick<Model, 'id' | 'family'>,
 ): Promise<string[]> {
-  const limits: SourceLimits | undefined =
-    family !== undefined && Object.hasOwn(sourceLimits, family)
-      ? sourceLimits[family as keyof typeof sourceLimits]
-      : undefined
+  const limits = model.family?.sources
   const [first] = images
   return [
     ...(first !== undefined && limits !== undefined && images.length > limits.maxCount
-      ? [`${first.name} may be given ${times(limits.maxCount)} for ${family}, not ${images.length} times.`]
+      ? [
+          `${first.name} may be given ${times(limits.maxCount)} for ${subjectOf(model)}, not ${images.length} times.`,
+        ]
       : []),
-    ...images.flatMap((image) => imageProblems(image, limits, family)),
+    ...images.flatMap((image) => imageProblems(image, model)),
     ...(mask === undefined ? [] : await maskProblems(mask, first)),
   ]
 }
@@ -151,18 +152,20 @@ function times(count: number): string {
   return count === 1 ? 'once' : `at most ${count} times`
 }
 
-function imageProblems(image: ImageSource, limits: SourceLimits | undefined, family?: FamilyId): string[] {
+function imageProblems(image: ImageSource, model: Pick<Model, 'id' | 'family'>): string[] {
   const { info, mediaType } = image
+  const limits = model.family?.sources
   if (info === undefined) return [`${nameOf(image)} is not a picture that can be read (${mediaType}).`]
   if (limits === undefined) return []
   const { width, height } = info
+  const subject = subjectOf(model)
   return [
     ...(limits.mediaTypes.includes(mediaType)
       ? []
-      : [`${nameOf(image)} is ${mediaType}; ${family} takes ${limits.mediaTypes.join(', ')}.`]),
-    ...sizeProblem(image, limits.below, family ?? ''),
+      : [`${nameOf(image)} is ${mediaType}; ${subject} takes ${limits.mediaTypes.join(', ')}.`]),
+    ...sizeProblem(image, limits.below, subject),
     ...(limits.square && width !== height
-      ? [`${nameOf(image)} is ${width}x${height}; ${family} takes only square pictures.`]
+      ? [`${nameOf(image)} is ${width}x${height}; ${subject} takes only square pictures.`]
       : []),
   ]
 }

@@ -1,6 +1,7 @@
 import type { Scenario } from './answer/answer.ts'
-import { familyOf, families } from '../contract/families.ts'
+import { families } from '../contract/families.ts'
 import type { Endpoint } from '../contract/field.ts'
+import type { Model } from '../contract/known-models.ts'
 import { invalidField } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
 
@@ -40,14 +41,14 @@ export function textModel(id: string): SandboxModel {
 export const videoModel = { id: 'sandbox-video', about: 'draws a short video of every prompt' } as const
 
 /**
- * Rejects a model of a family that the specification does not list for the endpoint. A model of no known family
- * follows the rules for every model.
+ * Rejects a model of a family that is not for the endpoint. A model of no known family follows the rules for every
+ * model.
  * @throws RequestProblem 400
  */
-export function assertServed({ families: served = {} }: Endpoint, name: string): void {
-  const family = familyOf(name)
-  if (family === undefined || served[family] !== undefined) return
-  throw invalidField('model', `must be of ${Object.keys(served).join(', ')}, not ${name}`)
+export function assertServed({ name }: Endpoint, { id, family }: Model): void {
+  if (name === undefined || family === undefined || family.endpoints[name] !== undefined) return
+  const served = families.filter(({ endpoints }) => endpoints[name] !== undefined).map((other) => other.id)
+  throw invalidField('model', `must be of ${served.join(', ')}, not ${id}`)
 }
 
 /** `GET /v1/models` in OpenAI's shape. */

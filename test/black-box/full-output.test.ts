@@ -47,8 +47,8 @@ test
 test.skipIf(cannotBeFull).each<[string, string]>([
   ['generate -m sandbox-text x', 'was'],
   ['respond -m sandbox-text --json x', 'yes'],
-  ['image create -m gpt-image-1 --quality low -o x.png x', 'was'],
-  ['image create -m gpt-image-1 --quality low -o x.png --json x', 'yes'],
+  ['image create -m gpt-image-2 --quality low -o x.png x', 'was'],
+  ['image create -m gpt-image-2 --quality low -o x.png --json x', 'yes'],
   ['video generate -m video-model --no-wait x', 'was'],
 ])('%s to a full disk has been paid for', async (words, remark) => {
   expect(await remarkOf(words.split(' '), await sandboxEnv())).toBe(remark)
@@ -96,7 +96,7 @@ test.skipIf(cannotBeFull)('--jsonl and --raw to a full disk are rescued, too', a
 
 test.skipIf(cannotBeFull)('an image that a full disk does not take is rescued', async () => {
   const state = temporaryFolder()
-  const words = ['image', 'create', '--sandbox', '-m', 'gpt-image-1', '--quality', 'low', '-o', '-', 'x']
+  const words = ['image', 'create', '--sandbox', '-m', 'gpt-image-2', '--quality', 'low', '-o', '-', 'x']
   const env = { MODELGATE_STATE_DIR: state }
   const { exit, stderr } = await spawnProgram(words, { shell: 'modelgate "$@" >/dev/full', env }).ended
   expect([exit, stderr]).toEqual([10, expect.stringMatching(/The image is kept in "\/.*-image\.png"\.$/m)])
@@ -134,7 +134,7 @@ test.skipIf(!canMount)('a disk that fills up while text comes loses nothing of i
 })
 
 test.skipIf(!canMount).each([
-  ['an image', ['image', 'create', '-m', 'gpt-image-1', '--quality', 'low', '-o', '-', 'x']],
+  ['an image', ['image', 'create', '-m', 'gpt-image-2', '--quality', 'low', '-o', '-', 'x']],
   ['the schema', ['schema', 'events']],
 ])('%s of which a full disk takes only a part is an error', async (_, words) => {
   const folder = temporaryFolder()

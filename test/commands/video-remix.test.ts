@@ -50,12 +50,12 @@ test.each<[string, readonly string[], TestOverrides, string]>([
 })
 
 test('a model of another family is refused, and sent with --no-validate', async () => {
-  const words = ['remix', '-m', 'gpt-image-1', 'video_1', 'Make it night']
+  const words = ['remix', '-m', 'gpt-image-2', 'video_1', 'Make it night']
   const { exit, lines } = await videoRefusal(words, { cwd })
   expect([exit, lines.length]).toEqual([2, 1])
-  expect(lines[0]).toMatch(/gpt-image-1/)
+  expect(lines[0]).toMatch(/gpt-image-2/)
   const { request } = await videoCall([...words, '--no-validate'], { cwd })
-  expect(request.model).toBe('gpt-image-1')
+  expect(request.model).toBe('gpt-image-2')
 })
 
 test('the model of --body is the model', async () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { resolveSettings, type SettingFlags } from '../../src/config/settings.ts'
+import { familyCalled } from '../../src/contract/families.ts'
 import { settingNames, settingTable } from '../../src/config/setting-table.ts'
 import { configPlace, failureOf } from '../support/config-place.ts'
 import { testContext } from '../support/test-context.ts'
@@ -92,7 +93,7 @@ test('each setting is read from its own name in files and from its own variable'
     ca_file: ['/ca.pem', '/ca.pem', '/ca.pem'],
     allow_http: ['true', '1', true],
     output_dir: ['/out', '/out', '/out'],
-    families: ['{ my-model: image-model-a }', '', { 'my-model': 'image-model-a' }],
+    families: ['{ my-model: image-model-a }', '', { 'my-model': familyCalled('image-model-a') }],
     quiet: ['true', 'on', true],
     no_stdin: ['true', '1', true],
   }

@@ -7,8 +7,8 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { echoGateway, spellings, type Failure } from './echo-gateway.ts'
 import { startProgram } from './start-program.ts'
 
-const image = 'image create -m gpt-image-1 boat'
-const edit = 'image edit -m gpt-image-1 --image in.png boat'
+const image = 'image create -m gpt-image-2 boat'
+const edit = 'image edit -m gpt-image-2 --image in.png boat'
 const film = 'video generate -m veo --poll-interval 1 boat'
 
 /** Commands, each in the modes that it has; several are run one after the other on the same machine. */

@@ -21,7 +21,7 @@ test.each(lengths)('every command that sends works with a key of %i characters',
     runMain([...words.split(' '), '--base-url', url, '--api-key-file', 'key.txt'], { cwd, home: cwd })
   expect(await run('generate -m sandbox-text hello')).toMatchObject({ code: 0, err: '' })
   expect(await run('respond -m sandbox-text --json --debug hello')).toMatchObject({ code: 0 })
-  expect(await run('image create -m gpt-image-1 --quality low --sidecar -o x.png boat')).toMatchObject({
+  expect(await run('image create -m gpt-image-2 --quality low --sidecar -o x.png boat')).toMatchObject({
     code: 0,
   })
   expect(await run('video generate -m veo --no-wait boat')).toMatchObject({ code: 0 })
@@ -107,7 +107,7 @@ test('a side file is for its owner alone, also when it takes the place of anothe
       'image',
       'create',
       '-m',
-      'gpt-image-1',
+      'gpt-image-2',
       '--quality',
       'low',
       '--sidecar',

@@ -1,7 +1,8 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { checkBody, ignoredAdvice, type Violation, type Endpoint } from '../../contract/field.ts'
-import { familyOf, type FamilyId } from '../../contract/families.ts'
+import { checkBody, ignoredAdvice, type Endpoint, type Family, type Violation } from '../../contract/field.ts'
+import { families } from '../../contract/families.ts'
+import { modelCalled, modelWarnings, type Model } from '../../contract/known-models.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { UsageError } from '../../errors.ts'
 import type { Body } from '../../operations/operation.ts'
@@ -58,7 +59,7 @@ export interface RequestParts {
   /** Puts the prompt into the body, and what was read before. */
   addPrompt(draft: Draft, prompt: string | undefined): void
   /** Sets what follows from the rest of the request. @throws UsageError */
-  setDefaults?(body: Body, model: string | undefined, family: FamilyId | undefined): void
+  setDefaults?(body: Body, model: Model | undefined): void
 }
 
 /** For an endpoint whose prompt is a text field of the body. */
@@ -78,7 +79,7 @@ export function promptField(
 interface BuiltRequest extends Draft {
   /** Undefined when none was named: the gateway chooses, or it is among the problems. */
   readonly model: string | undefined
-  readonly family: FamilyId | undefined
+  readonly family: Family | undefined
   readonly prompt: string | undefined
   readonly warnings: readonly string[]
 }
@@ -119,21 +120,22 @@ export async function buildRequest(
   if (settings !== undefined && problems.has('base_url_missing', 'model_missing')) {
     await addMissingKey(options, settings, problems)
   }
-  const family =
-    model === undefined || endpoint.families === undefined
-      ? undefined
-      : familyOf(model, settings?.families.value)
-  await check(() => parts.setDefaults?.(body, model, family))
-  if (options.validate && model !== undefined) {
-    await check(() => throwAll(modelProblems(endpoint, model, family)))
+  const known = model === undefined ? undefined : modelCalled(model, settings?.families.value)
+  await check(() => parts.setDefaults?.(body, known))
+  if (known !== undefined) {
+    const kind = kinds[modelPart.kind].family
+    warnings.push(
+      ...modelWarnings(known, { kind, configured: settings?.families.value, now: context.clock.now() }),
+    )
+    if (options.validate) await check(() => throwAll(modelProblems(endpoint, known)))
   }
   if (options.validate) {
-    await check(() => throwViolations(body, parts, options, problems.any, family))
+    await check(() => throwViolations(body, parts, options, problems.any, known))
     for (const { path, other = '', problem } of ignoredAdvice(endpoint, body)) {
       warnings.push(`${flagFor(path, flags)} and ${flagFor(other, flags)} are used together: ${problem}.`)
     }
   }
-  return { ...draft, model, family, prompt, warnings }
+  return { ...draft, model, family: known?.family, prompt, warnings }
 
   async function nameModel(): Promise<string | undefined> {
     const { kind, location, whenLeftOut } = modelPart
@@ -165,9 +167,9 @@ function throwViolations(
   { endpoint, flags }: RequestParts,
   options: CommonOptions,
   isPartial: boolean,
-  family: FamilyId | undefined,
+  model: Model | undefined,
 ): void {
-  const violations = checkBody(endpoint, body, family).filter(({ kind, path }) => {
+  const violations = checkBody(endpoint, body, model).filter(({ kind, path }) => {
     // A field set with --set is intentional, even if it is unknown.
     if (kind === 'unknown') return !isSet(options, path)
     return kind !== 'required' || !isPartial || path.includes('.')
@@ -212,23 +214,35 @@ function flagFor(path: string, flags: readonly ContractFlag[]): string {
   return path
 }
 
-/** The kinds of model that a command may need: where they are configured, and what the sandbox advertises. */
+/**
+ * The kinds of model that a command may need: where they are configured, the kind of their families, and what the
+ * sandbox advertises.
+ */
 const kinds = {
-  text: { setting: 'textModel', sandbox: 'sandbox-text', env: 'MODELGATE_TEXT_MODEL', file: 'text_model' },
+  text: {
+    setting: 'textModel',
+    family: undefined,
+    sandbox: 'sandbox-text',
+    env: 'MODELGATE_TEXT_MODEL',
+    file: 'text_model',
+  },
   image: {
     setting: 'imageModel',
+    family: 'image',
     sandbox: 'image-model-a',
     env: 'MODELGATE_IMAGE_MODEL',
     file: 'image_model',
   },
   video: {
     setting: 'videoModel',
+    family: 'video',
     sandbox: 'sandbox-video',
     env: 'MODELGATE_VIDEO_MODEL',
     file: 'video_model',
   },
   remix: {
     setting: 'videoModel',
+    family: 'video',
     sandbox: 'video-model-remix',
     env: 'MODELGATE_VIDEO_MODEL',
     file: 'video_model',
@@ -272,11 +286,11 @@ async function chooseModel(
   throw new UsageError(`No model was given: ${ways}.`, { code: 'model_missing', hint: trySandbox })
 }
 
-/** Reports a model of a family that the specification does not list for the endpoint. */
-function modelProblems({ families = {} }: Endpoint, model: string, family: FamilyId | undefined): string[] {
-  if (family === undefined || families[family] !== undefined) return []
-  const served = Object.keys(families).join(', ')
-  return [`-m ${JSON.stringify(model)} is of ${family}; this command takes models of ${served}.`]
+/** Reports a model of a family that is not for the endpoint. */
+function modelProblems({ name }: Endpoint, { id, family }: Model): string[] {
+  if (name === undefined || family === undefined || family.endpoints[name] !== undefined) return []
+  const served = families.filter(({ endpoints }) => endpoints[name] !== undefined).map((other) => other.id)
+  return [`-m ${JSON.stringify(id)} is of ${family.id}; this command takes models of ${served.join(', ')}.`]
 }
 
 /** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */

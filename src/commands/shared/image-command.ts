@@ -77,9 +77,9 @@ export async function buildImageRequest(
       sources = await check(() => readSources?.(settings))
     },
     ...promptField('prompt', options),
-    setDefaults(body, model, family) {
+    setDefaults(body, model) {
       const { output, validate } = options
-      askForNamedFormat(context, { output, endpoint, body, model, family, validate })
+      askForNamedFormat(context, { output, endpoint, body, model, validate })
     },
   })
   const { settings, body, model = null, family, warnings, problems } = built

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Fields, Field } from '../../contract/field.ts'
-import { maskLimits, sourceLimits } from '../../contract/images.ts'
+import { families } from '../../contract/families.ts'
+import { maskLimits } from '../../contract/images.ts'
 import { imageInfoHeadBytes } from '../../files/image-info.ts'
 import { invalidField, RequestProblem } from './request-problem.ts'
 import { digestOf } from './request-digest.ts'
@@ -19,7 +20,7 @@ const boundary = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i
 const limits = { fields: 100, files: 100, parts: 200 }
 
 /** Files whose pixels are needed are kept completely, unless they are too large; of others only the header. */
-const maxSourceBytes = Math.max(...Object.values(sourceLimits).map(({ below }) => below))
+const maxSourceBytes = Math.max(...families.flatMap(({ sources }) => sources?.below ?? []))
 
 /** @param earlier the preceding files */
 function keptBytes(field: string, earlier: readonly UploadedFile[]): number {

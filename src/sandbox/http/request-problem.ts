@@ -1,5 +1,5 @@
 import { type Endpoint, checkBody, type Violation } from '../../contract/field.ts'
-import type { FamilyId } from '../../contract/families.ts'
+import type { Model } from '../../contract/known-models.ts'
 import type { JsonObject } from '../json-value.ts'
 import { googleReply, jsonReply, type Reply } from './reply.ts'
 
@@ -129,8 +129,8 @@ const maxFieldLength = 200
  * Checks a body against the endpoint's table, the same one the commands use.
  * @throws RequestProblem 400 with the first violation as the message and all of them as Google field violations
  */
-export function assertValid(endpoint: Endpoint, body: JsonObject, family?: FamilyId): void {
-  const violations = checkBody(endpoint, body, family)
+export function assertValid(endpoint: Endpoint, body: JsonObject, model?: Model): void {
+  const violations = checkBody(endpoint, body, model)
   const first = violations[0]
   if (first === undefined) return
   const described = violations.slice(0, maxViolations).map((violation) => ({

@@ -1,5 +1,6 @@
-import type { FamilyId } from '../../contract/families.ts'
-import { maskLimits, sourceLimits, type SourceLimits } from '../../contract/images.ts'
+import { familyCalled } from '../../contract/families.ts'
+import type { Family, SourceLimits } from '../../contract/field.ts'
+import { maskLimits } from '../../contract/images.ts'
 import { crc32 } from 'node:zlib'
 import { decodeImage, type Pixels } from '../../files/codecs.ts'
 import { decodeBase64 } from '../../files/decode-base64.ts'
@@ -19,11 +20,11 @@ export interface Sources {
 }
 
 /**
- * Checks the files of an edit against the limits of the model's family; for an unknown model, against the widest
- * limits.
+ * Checks the files of an edit against the limits of the model's family; for a model of none, against what the sandbox
+ * can read.
  * @throws RequestProblem 400
  */
-export function checkSources(files: readonly UploadedFile[], family: FamilyId | undefined): Sources {
+export function checkSources(files: readonly UploadedFile[], family: Family | undefined): Sources {
   const foreign = files.find(({ field }) => !/^(image(\[\])?|mask)$/.test(field))
   if (foreign !== undefined) {
     const { field } = foreign
@@ -32,7 +33,7 @@ export function checkSources(files: readonly UploadedFile[], family: FamilyId | 
       code: 'unknown_parameter',
     })
   }
-  const limits = limitsOf(family)
+  const limits = family?.sources ?? readable
   const uploads = files.filter(({ field }) => field !== 'mask')
   const masks = files.filter(({ field }) => field === 'mask')
   const [first, ...others] = uploads
@@ -55,10 +56,8 @@ export function checkSources(files: readonly UploadedFile[], family: FamilyId | 
   return { images, mask }
 }
 
-function limitsOf(family: FamilyId | undefined): SourceLimits {
-  const known: Readonly<Partial<Record<FamilyId, SourceLimits>>> = sourceLimits
-  return (family && known[family]) ?? sourceLimits['image-model-a']
-}
+/** The formats and sizes that the sandbox decodes, whatever the model. */
+const readable: SourceLimits = { ...familyCalled('image-model-a').sources!, maxCount: Infinity }
 
 function checkFile(file: UploadedFile, name: string, limits: Omit<SourceLimits, 'maxCount'>): Source {
   const types = limits.mediaTypes.join(', ')

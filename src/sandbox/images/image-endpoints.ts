@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib'
 import { yieldToEventLoop } from '../../context.ts'
-import { checkBody } from '../../contract/field.ts'
-import { familyOf, type FamilyId } from '../../contract/families.ts'
-import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint, sizesA } from '../../contract/images.ts'
+import { families, familyCalled } from '../../contract/families.ts'
+import { checkBody, type Family } from '../../contract/field.ts'
+import { defaultEditModel, imageCreateEndpoint, imageEditEndpoint } from '../../contract/images.ts'
+import { modelCalled, type Model } from '../../contract/known-models.ts'
 import type { Pixels } from '../../files/codecs.ts'
 import { assertValid } from '../http/request-problem.ts'
 import type { Reply } from '../http/reply.ts'
@@ -28,9 +29,9 @@ export function createImages(
   context: SandboxContext,
 ): Promise<Reply> {
   const { body } = request
-  const model = textOf(body['model']) || chooseModel(body)
+  const model = textOf(body['model']) === '' ? chooseModel(body) : modelCalled(textOf(body['model']))
   assertServed(imageCreateEndpoint, model)
-  assertValid(imageCreateEndpoint, body, familyOf(model))
+  assertValid(imageCreateEndpoint, body, model)
   const parameters = readParameters(request, model, imageCreateEndpoint)
   const size = parameters.size ?? square
   const { prompt, detail, isVivid, background } = parameters
@@ -42,13 +43,24 @@ export function createImages(
   return answer('img', 'image_generation', task, request, store, context)
 }
 
-/** For a request without a model: the first family of the specification that takes its parameters, or the current one. */
-function chooseModel(body: JsonObject): FamilyId {
-  const served = Object.keys(imageCreateEndpoint.families ?? {}) as FamilyId[]
-  return served.find((family) => checkBody(imageCreateEndpoint, body, family).length === 0) ?? 'image-model-a'
+/** For a request without a model: the first of the specification that takes its parameters, or the current one. */
+function chooseModel(body: JsonObject): Model {
+  const served = families.filter(({ endpoints }) => endpoints['image create'] !== undefined)
+  const takesAll = (family: Family) => checkBody(imageCreateEndpoint, body, modelOf(family)).length === 0
+  return modelOf(served.find(takesAll) ?? familyCalled('image-model-a'))
 }
 
-const sizes = sizesA.flatMap((word) => sizeOf(word) ?? [])
+function modelOf(family: Family): Model {
+  return { ...modelCalled(family.id), family }
+}
+
+/** The sizes of model A, which `auto` chooses from. */
+const sizes = sizeWords(familyCalled('image-model-a')).flatMap((word) => sizeOf(word) ?? [])
+
+function sizeWords({ endpoints }: Family): readonly string[] {
+  const limits = endpoints['image edit']?.['size']
+  return limits === undefined || limits === false ? ['auto'] : (limits.values ?? [])
+}
 
 /**
  * Endpoint 6: edit images. The first image is edited; the others only affect usage and the random seed.
@@ -60,16 +72,17 @@ export async function editImages(
   context: SandboxContext,
 ): Promise<Reply> {
   const { body, files } = request
-  const model = textOf(body['model']) || defaultEditModel(body).model
-  const family = familyOf(model)
+  const model = modelCalled(textOf(body['model']) || defaultEditModel(body).model)
+  const { family } = model
   assertServed(imageEditEndpoint, model)
   for (const name of ['image', 'mask']) {
     if (body[name] !== undefined) throw invalidFile(name, 'must be a file')
   }
-  assertValid(imageEditEndpoint, body, family)
+  assertValid(imageEditEndpoint, body, model)
   const { images, mask } = checkSources(files, family)
   const parameters = readParameters(request, model, imageEditEndpoint)
-  const size = parameters.size ?? (family === 'image-model-b' ? square : nearestShape(images[0]))
+  const isSquare = family !== undefined && !sizeWords(family).includes('auto')
+  const size = parameters.size ?? (isSquare ? square : nearestShape(images[0]))
   const source = await pixelsOf(images[0], 'image')
   await yieldToEventLoop()
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))
@@ -120,7 +133,7 @@ function answer(
   })
 }
 
-/** `auto`, and no size for models other than B: the size of model A whose shape is nearest to the source's. */
+/** `auto`, and no size where the model takes it: the size of model A whose shape is nearest to the source's. */
 function nearestShape(source: Size): Size {
   const shape = ({ width, height }: Size) => Math.log(width / height)
   const distance = (size: Size) => Math.abs(shape(size) - shape(source))

@@ -4,7 +4,7 @@ import { brokenOff } from '../faults/change-reply.ts'
 import { errorBody, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, namedEvent, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
-import type { ImageFormat, ImageParameters } from './parameters.ts'
+import { takes, type ImageFormat, type ImageParameters } from './parameters.ts'
 import { type Size, hasTransparency, onWhite, soften } from './pixels.ts'
 
 /** An accepted request of either image endpoint. */
@@ -30,7 +30,7 @@ interface ImageJob {
 /** The properties of a picture in replies and final events; none with legacy models. */
 function imageProperties({ parameters, size }: ImageJob, background: string): object {
   const { family, format, quality } = parameters
-  if (family === 'image-model-b' || family === 'image-model-c') return {}
+  if (family !== undefined && !takes(family, 'output_format')) return {}
   return { background, output_format: format, quality, size: `${size.width}x${size.height}` }
 }
 
@@ -70,7 +70,9 @@ export function countOf({ scenario, count }: ImageParameters): number {
 async function imageList(job: ImageJob): Promise<object> {
   const { parameters, createdAt, usageOf, count, painter, signal } = job
   const usage = usageOf(count)
-  const { isUrl, isVivid, prompt } = parameters
+  const { isUrl, isVivid, prompt, family } = parameters
+  // Of the families of the specification only model C, which alone has a style.
+  const revises = typeof family?.endpoints['image create']?.['style'] === 'object'
   const revised = `[sandbox] In ${isVivid ? 'vivid' : 'natural'} colours: ${prompt}`
   const data: object[] = []
   let background = 'opaque'
@@ -80,7 +82,7 @@ async function imageList(job: ImageJob): Promise<object> {
     background = encoded.background
     data.push({
       ...(isUrl ? { url: job.keep(seededHex(32, job.id, index), encoded) } : { b64_json: base64Of(encoded) }),
-      ...(parameters.family === 'image-model-c' && { revised_prompt: revised }),
+      ...(revises && { revised_prompt: revised }),
     })
   }
   return { created: createdAt, data, ...imageProperties(job, background), ...(usage && { usage }) }

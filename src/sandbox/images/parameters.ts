@@ -1,18 +1,19 @@
-import type { Endpoint } from '../../contract/field.ts'
-import { familyOf, type FamilyId } from '../../contract/families.ts'
+import type { Endpoint, Family } from '../../contract/field.ts'
+import type { Model } from '../../contract/known-models.ts'
 import { numberOf, textOf } from '../json-value.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 import { askedFor, scenarios, type Scenario, countTokens } from '../answer/answer.ts'
-import { moderationBlocked } from '../http/request-problem.ts'
+import { invalidField, moderationBlocked } from '../http/request-problem.ts'
 import type { Size } from './pixels.ts'
 import type { Detail } from './scene/draw-scene.ts'
 
-export type ImageFormat = 'png' | 'jpeg' | 'webp'
+const imageFormats = ['png', 'jpeg', 'webp'] as const
+export type ImageFormat = (typeof imageFormats)[number]
 type Quality = 'low' | 'medium' | 'high'
 
 /** The parameters of a valid request to either image endpoint, with the defaults filled in. */
 export interface ImageParameters {
-  readonly family: FamilyId | undefined
+  readonly family: Family | undefined
   readonly prompt: string
   readonly scenario: Scenario | undefined
   /** Number of images. */
@@ -42,50 +43,81 @@ const qualities = {
   high: { detail: 3, encoderQuality: 94 },
 } as const
 
-/** The levels that a reply reports for other values in a request. */
-const synonyms: Readonly<Record<string, Quality>> = { hd: 'high', standard: 'medium', auto: 'medium' }
+/** The levels that a reply reports for the values in a request; `medium` for any other. */
+const levels: Readonly<Record<string, Quality>> = {
+  low: 'low',
+  high: 'high',
+  xhigh: 'high',
+  max: 'high',
+  hd: 'high',
+}
 
 /**
- * Reads a validated body.
- * @throws RequestProblem 400 in the scenarios that reject the prompt
+ * Reads a validated body. A model of no family may ask for what the sandbox cannot make.
+ * @throws RequestProblem 400 for that, and in the scenarios that reject the prompt
  */
 export function readParameters(
   request: SandboxRequest,
-  model: string,
+  { id: model, family }: Model,
   { fields }: Endpoint,
 ): ImageParameters {
   const { body } = request
   /** The value of a field, or the contract's default. */
   const textField = (name: string) => textOf(body[name]) || String(fields[name]?.default)
-  const family = familyOf(model)
   const prompt = textOf(body['prompt'])
   const ofModel = scenarios.find((scenario) => model === `sandbox-${scenario}`)
   const scenario = askedFor(scenarios, scenarioHeader(request), prompt) ?? ofModel
   if (scenario === 'refusal' || scenario === 'block') throw moderationBlocked('image_generation_user_error')
-  const word = textField('quality')
-  const quality = synonyms[word] ?? (word as Quality)
+  const quality = levels[textField('quality')] ?? 'medium'
+  const background = textField('background')
   const { detail, encoderQuality } = qualities[quality]
   return {
     family,
     prompt,
     scenario,
     count: numberOf(body['n']) ?? 1,
-    size: sizeOf(textField('size')),
+    size: drawableSize(textOf(body['size'])),
     quality,
     detail,
-    format: textField('output_format') as ImageFormat,
+    format: formatOf(textField('output_format')),
     encoderQuality: numberOf(body['output_compression']) ?? encoderQuality,
-    background: textField('background') as ImageParameters['background'],
-    isUrl: !isModelA(family) && textField('response_format') === 'url',
+    background: background === 'transparent' || background === 'opaque' ? background : 'auto',
+    isUrl: !isLikeModelA(family) && textField('response_format') === 'url',
     streams: body['stream'] === true && !request.ignoresStream,
     partials: numberOf(body['partial_images']) ?? 0,
     isVivid: fields['style'] === undefined || textField('style') === 'vivid',
   }
 }
 
-/** Model A and its mini variant, which always answer in base64 and alone report their usage. */
-function isModelA(family: FamilyId | undefined): boolean {
-  return family === 'image-model-a' || family === 'image-model-a-mini'
+/** Model A and its successors always answer in base64, and they alone report their usage. */
+function isLikeModelA(family: Family | undefined): boolean {
+  return family !== undefined && !takes(family, 'response_format')
+}
+
+/** Whether the models of a family have a field. */
+export function takes({ endpoints }: Family, field: string): boolean {
+  return (endpoints['image create'] ?? endpoints['image edit'])?.[field] !== false
+}
+
+function formatOf(word: string): ImageFormat {
+  const format = imageFormats.find((known) => known === word)
+  if (format !== undefined) return format
+  throw invalidField('output_format', `must be one of ${imageFormats.join(', ')} in the sandbox`)
+}
+
+/** The pixels of the largest picture that any family takes. */
+const maxDrawnPixels = 8_294_400
+
+/** Undefined for `auto`, and where no size is given. */
+function drawableSize(word: string): Size | undefined {
+  if (word === '' || word === 'auto') return undefined
+  const size = sizeOf(word)
+  const pixels = size === undefined ? 0 : size.width * size.height
+  if (size !== undefined && pixels > 0 && pixels <= maxDrawnPixels) return size
+  throw invalidField(
+    'size',
+    `must be auto or WIDTHxHEIGHT of at most ${maxDrawnPixels} pixels in the sandbox`,
+  )
 }
 
 /** Parses a size such as `1024x1024`; undefined for `auto`. */
@@ -117,7 +149,7 @@ export function usageOf(
   images: number,
   { sources, isHighFidelity }: { readonly sources: readonly Size[]; readonly isHighFidelity: boolean },
 ): object | undefined {
-  if (!isModelA(family)) return undefined
+  if (!isLikeModelA(family)) return undefined
   const text = Math.max(1, countTokens(prompt))
   const image = sources.reduce((sum, source) => sum + tokensOfSource(source, isHighFidelity), 0)
   const { width, height } = size

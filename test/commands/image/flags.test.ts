@@ -145,11 +145,11 @@ test('all that is wrong is told at once, each with the flag to change', async ()
   )
   expect([exit, code, hint]).toEqual([2, 'invalid_request', '--no-validate sends it anyway.'])
   expect(lines).toEqual([
-    'prompt must have at most 4000 characters, not 4001.',
-    '--n must be 1, not 2.',
-    '--stream is not for image-model-c.',
-    '--quality must be one of auto, hd, standard, not "low".',
-    '--size must be one of 1024x1024, 1792x1024, 1024x1792, not "512x512".',
+    'prompt must have at most 4000 characters for dall-e-3 (image-model-c), not 4001.',
+    '--n must be 1 for dall-e-3 (image-model-c), not 2.',
+    '--stream is not for dall-e-3 (image-model-c).',
+    '--quality must be one of auto, hd, standard for dall-e-3 (image-model-c), not "low".',
+    '--size must be one of 1024x1024, 1792x1024, 1024x1792 for dall-e-3 (image-model-c), not "512x512".',
   ])
 })
 

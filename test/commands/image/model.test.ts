@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { families } from '../../../src/contract/families.ts'
-import { imageCreateEndpoint, imageEditEndpoint } from '../../../src/contract/images.ts'
+import { imageEditEndpoint } from '../../../src/contract/images.ts'
 import { flagName } from '../../../src/contract/field.ts'
 import { sampleFor } from '../../support/contract-samples.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
@@ -56,7 +55,7 @@ describe.each(commands)('%s: the model', (_, words) => {
   test('has the family that the configuration says', async () => {
     writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { mine: image-model-b }\n' })
     const { lines } = await imageRefusal([...words, '-m', 'mine', '--output-format', 'png', 'a dot'], { cwd })
-    expect(lines[0]).toBe('--output-format is not for image-model-b.')
+    expect(lines[0]).toBe('--output-format is not for mine (image-model-b).')
     writeFiles(cwd, { '.modelgaterc.yaml': 'families: { dall-e-2: none }\n' })
     expect(await modelOf(['-m', 'dall-e-2', '--output-format', 'png'])).toEqual(['dall-e-2', 'dall-e-2'])
   })
@@ -97,8 +96,8 @@ describe('an edit without a model', () => {
     expect(request.warnings).toEqual([warningOf('image-model-b', 'the default of an edit')])
   })
 
-  const { 'image-model-b': legacy = {} } = imageEditEndpoint.families ?? {}
-  const special = Object.keys(legacy).filter((name) => legacy[name] === false)
+  // Specification, endpoint 6: the fields of <image_model_a> only.
+  const special = ['background', 'input_fidelity', 'output_compression', 'output_format']
 
   test.each(special)('is expected to be one of model A because of %s', async (name) => {
     const words = sampleFor(imageEditEndpoint.fields[name]!).words
@@ -117,27 +116,29 @@ describe('an edit without a model', () => {
   })
 
   test('says nothing when a model is named', async () => {
-    expect((await edit('-m', 'gpt-image-1')).request.warnings).toEqual([])
+    expect((await edit('-m', 'gpt-image-2')).request.warnings).toEqual([])
   })
 })
 
-const others = (endpoint: typeof imageCreateEndpoint) =>
-  families.filter(({ id }) => endpoint.families?.[id] === undefined).flatMap(({ models }) => models)
+const video = ['video-model-remix', 'sora-2', 'sora-2-pro']
 
-test.each(others(imageCreateEndpoint))('create refuses %s, which makes no images', async (model) => {
+test.each(video)('create refuses %s, which makes no images', async (model) => {
   const { exit, lines } = await imageRefusal(['create', '-m', model, 'a dot'], { cwd })
   expect(exit).toBe(2)
   expect(lines).toEqual([
-    `-m "${model}" is of video-model-remix; this command takes models of image-model-a, image-model-a-mini, image-model-b, image-model-c.`,
+    `-m "${model}" is of video-model-remix; this command takes models of image-model-a, image-model-a-mini, image-model-b, image-model-c, gpt-image-2, gpt-image-2.5.`,
   ])
 })
 
-test.each(others(imageEditEndpoint))('edit refuses %s, which edits no images', async (model) => {
-  const words = ['edit', '-m', model, '--image', 'a.png', 'a dot']
-  const { exit, lines } = await imageRefusal(words, { cwd })
-  expect(exit).toBe(2)
-  expect(lines[0]).toMatch(
-    /^-m "[\w-]+" is of (image-model-c|video-model-remix); this command takes models of image-model-a, image-model-a-mini, image-model-b\.$/,
-  )
-  expect((await imageCall([...words, '--no-validate'], { cwd })).request.model).toBe(model)
-})
+test.each([...video, 'image-model-c', 'dall-e-3'])(
+  'edit refuses %s, which edits no images',
+  async (model) => {
+    const words = ['edit', '-m', model, '--image', 'a.png', 'a dot']
+    const { exit, lines } = await imageRefusal(words, { cwd })
+    expect(exit).toBe(2)
+    expect(lines[0]).toMatch(
+      /^-m "[\w-]+" is of (image-model-c|video-model-remix); this command takes models of image-model-a, image-model-a-mini, image-model-b, gpt-image-2, gpt-image-2\.5\.$/,
+    )
+    expect((await imageCall([...words, '--no-validate'], { cwd })).request.model).toBe(model)
+  },
+)

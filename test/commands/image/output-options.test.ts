@@ -11,10 +11,10 @@ beforeEach(() => {
 })
 
 const call = async (argv: readonly string[], more: TestOverrides = {}) =>
-  (await imageCall(['create', '-m', 'gpt-image-1', ...argv, 'A Red Kite'], { cwd, ...more })).request
+  (await imageCall(['create', '-m', 'gpt-image-2', ...argv, 'A Red Kite'], { cwd, ...more })).request
 
 const refusal = (argv: readonly string[], more: TestOverrides = {}) =>
-  imageRefusal(['create', '-m', 'gpt-image-1', ...argv, 'A Red Kite'], { cwd, ...more })
+  imageRefusal(['create', '-m', 'gpt-image-2', ...argv, 'A Red Kite'], { cwd, ...more })
 
 /** The paths of the images that a call would make. */
 async function paths(argv: readonly string[], more: TestOverrides = {}): Promise<readonly string[]> {
@@ -33,7 +33,7 @@ describe('-o', () => {
       ['-o', 'a-{index}.{ext}', '-n', '2'],
       ['a-1.webp', 'a-2.webp'],
     ],
-    [['-o', '{model}_{date}_{slug}_{id}.{ext}'], ['gpt-image-1_2026-01-01_a-red-kite_id-1.webp']],
+    [['-o', '{model}_{date}_{slug}_{id}.{ext}'], ['gpt-image-2_2026-01-01_a-red-kite_id-1.webp']],
     [['-o', '{{x}}.png'], ['{x}.png']],
   ])('%j names %j', async (argv, expected) => {
     expect(await paths(argv)).toEqual(expected)

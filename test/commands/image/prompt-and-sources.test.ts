@@ -113,7 +113,7 @@ describe('a source', () => {
   })
 
   const refusal = (argv: readonly string[], more: TestOverrides = {}) =>
-    imageRefusal(['edit', '-m', 'gpt-image-1', ...argv, 'x'], { cwd, ...more })
+    imageRefusal(['edit', '-m', 'gpt-image-2', ...argv, 'x'], { cwd, ...more })
 
   test.each<[string, readonly string[], TestOverrides, number, RegExp]>([
     ['missing', [], {}, 2, /^--image is missing: an edit starts from a picture\.$/],
@@ -146,7 +146,7 @@ describe('a source', () => {
   test('of another kind is refused by its flag and name', async () => {
     writeFiles(cwd, { 'x.png': gifBytes(), 'bad.png': png.subarray(0, 20) })
     expect((await refusal(['--image', 'x.png'])).lines).toEqual([
-      '--image "x.png" is image/gif; image-model-a takes image/png, image/webp, image/jpeg.',
+      '--image "x.png" is image/gif; gpt-image-2 takes image/png, image/webp, image/jpeg.',
     ])
     expect((await refusal(['--image', 'bad.png'])).lines).toEqual([
       '--image "bad.png" is not a picture that can be read (image/png).',

@@ -198,7 +198,7 @@ test('--quiet leaves the paths alone', async () => {
 
 test('the revised prompt is reported with its image', async () => {
   const workspace = workspaceAt(await runningSandbox())
-  const words = ['create', '-m', 'dall-e-3', '--style', 'natural', '--json', '-o', 'x.png', 'A red kite']
+  const words = ['create', '-m', 'image-model-c', '--style', 'natural', '--json', '-o', 'x.png', 'A red kite']
   const { out } = await workspace.run(words)
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x.png', revised_prompt: '[sandbox] In natural colours: A red kite' }],

@@ -33,7 +33,7 @@ test('--json is one document that describes every file', async () => {
   expect(document).toEqual({
     version: 1,
     command: 'image create',
-    model: 'gpt-image-1',
+    model: 'gpt-image-2',
     files: ['x-1.png', 'x-2.png'].map((path) => ({
       path,
       bytes: workspace.read(path).length,
@@ -208,7 +208,7 @@ test('--sidecar writes how each image was made', async () => {
     generator: expect.stringMatching(/^modelgate \d/),
     time: '2026-01-01T00:00:00.000Z',
     command: 'image edit',
-    model: 'gpt-image-1',
+    model: 'gpt-image-2',
     prompt: 'A kite',
     revised_prompt,
     parameters: { n: 2, quality: 'low', output_format: 'png' },

@@ -102,7 +102,7 @@ test('an image from the gateway itself, by its URL', async () => {
   const made = await workspace.run([
     'create',
     '-m',
-    'dall-e-2',
+    'image-model-b',
     '--size',
     '256x256',
     '--no-download',
@@ -111,7 +111,7 @@ test('an image from the gateway itself, by its URL', async () => {
   const words = [
     'edit',
     '-m',
-    'dall-e-2',
+    'image-model-b',
     '--size',
     '256x256',
     '--image',
@@ -143,7 +143,7 @@ test('--curl is a command that creates the same edit', async () => {
   }
   const { stdout } = await run('bash', ['-c', out.replace('curl ', 'curl --silent ')], options)
   const reply = JSON.parse(stdout) as { data: { b64_json: string }[] }
-  expect(sandbox.requests()).toMatchObject([{ status: 200, created: true, model: 'gpt-image-1' }])
+  expect(sandbox.requests()).toMatchObject([{ status: 200, created: true, model: 'gpt-image-2' }])
   const { width } = await decodeImage(Buffer.from(reply.data[0]!.b64_json, 'base64'), 'image/webp')
   expect(width).toBe(1024)
   expect(workspace.files()).not.toContain('pwned')
@@ -194,7 +194,7 @@ test('--dry-run shows every part with its type and size, and sends nothing', asy
       { name: 'prompt', value: 'A red kite' },
       { name: 'n', value: '2' },
       { name: 'quality', value: 'low' },
-      { name: 'model', value: 'gpt-image-1' },
+      { name: 'model', value: 'gpt-image-2' },
       file('image[]', 'in.png', 'image/png'),
       file('image[]', 'in.jpg', 'image/jpeg'),
       file('mask', 'mask.png', 'image/png'),

@@ -82,7 +82,7 @@ describe.each(commands)('image %s', (_, endpoint, start) => {
   })
 
   test('the rules that tie fields together', async () => {
-    expect(await verdictOn(start, 'gpt-image-1', tiedRows)).toEqual(asItShould)
+    expect(await verdictOn(start, 'gpt-image-2', tiedRows)).toEqual(asItShould)
   })
 
   test('the models of other endpoints', async () => {
@@ -97,12 +97,16 @@ test('every family, and every field that has a limit, is in the tables', () => {
     'image-model-a-mini',
     'image-model-b',
     'image-model-c',
+    'gpt-image-2',
+    'gpt-image-2.5-flare',
     'some-model',
   ])
   expect(kindsOf(imageEditEndpoint)).toEqual([
     'image-model-a',
     'image-model-a-mini',
     'image-model-b',
+    'gpt-image-2',
+    'gpt-image-2.5-flare',
     'some-model',
   ])
   for (const [, endpoint] of commands) {

@@ -151,9 +151,9 @@ test('every problem of every file is told at once', async () => {
   expect([code, gateway.calls]).toEqual([2, 0])
   expect(err.split('\n').filter((line) => line !== '')).toEqual([
     'modelgate: --n must be from 1 to 10, not 11. --no-validate sends it anyway.',
-    'modelgate: --image may be given once for image-model-b, not 2 times.',
-    'modelgate: --image "wide.png" is 96x64; image-model-b takes only square pictures.',
-    'modelgate: --image "a.gif" is image/gif; image-model-b takes image/png.',
+    'modelgate: --image may be given once for dall-e-2 (image-model-b), not 2 times.',
+    'modelgate: --image "wide.png" is 96x64; dall-e-2 (image-model-b) takes only square pictures.',
+    'modelgate: --image "a.gif" is image/gif; dall-e-2 (image-model-b) takes image/png.',
     'modelgate: --mask "mask.png" has no alpha channel, which marks what is to be edited.',
     'modelgate: --mask "mask.png" is 64x64; the first --image is 96x64, and both must be the same.',
   ])

@@ -84,9 +84,9 @@ export function workspaceAt(gateway: Pick<Sandbox, 'url'>): Workspace {
 }
 
 /** The quickest picture of model A. */
-export const quick = ['-m', 'gpt-image-1', '--quality', 'low']
+export const quick = ['-m', 'gpt-image-2', '--quality', 'low']
 /** The quickest picture of model B, which is given by its URL. */
-export const quickUrl = ['-m', 'dall-e-2', '--size', '256x256']
+export const quickUrl = ['-m', 'image-model-b', '--size', '256x256']
 
 /** What is in the rescue folder of a state folder, by name without the time; only its owner may read any of it. */
 export function rescuedIn(state: string): ReadonlyMap<string, Buffer> {

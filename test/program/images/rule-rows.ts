@@ -1,5 +1,6 @@
-import { families, type FamilyId } from '../../../src/contract/families.ts'
+import { families } from '../../../src/contract/families.ts'
 import { flagName, type Endpoint, type Field } from '../../../src/contract/field.ts'
+import { modelCalled } from '../../../src/contract/known-models.ts'
 
 /** A rule of an endpoint's table at its boundary or one step past it, as words of a call. */
 export interface RuleRow {
@@ -9,14 +10,15 @@ export interface RuleRow {
   readonly refused: string | undefined
 }
 
-/** The image families that an endpoint serves, and the model of none. */
-export function kindsOf({ families: served = {} }: Endpoint): (FamilyId | 'some-model')[] {
-  return [...families.filter(({ id }) => served[id] !== undefined).map(({ id }) => id), 'some-model']
+/** The families that an endpoint is for, each by one of its models, and a model of none. */
+export function kindsOf({ name }: Endpoint): string[] {
+  const served = families.filter(({ endpoints }) => endpoints[name!] !== undefined)
+  return [...served.map(({ id }) => (id === 'gpt-image-2.5' ? 'gpt-image-2.5-flare' : id)), 'some-model']
 }
 
 /** Every field of an endpoint for the models of one family: each allowed extreme, and one step past each. */
-export function fieldRows(endpoint: Endpoint, kind: FamilyId | 'some-model'): RuleRow[] {
-  const narrower = kind === 'some-model' ? {} : (endpoint.families?.[kind] ?? {})
+export function fieldRows(endpoint: Endpoint, model: string): RuleRow[] {
+  const narrower = modelCalled(model).family?.endpoints[endpoint.name!] ?? {}
   return Object.entries(endpoint.fields).flatMap(([name, wide]): RuleRow[] => {
     if (name === 'model') return []
     const flag = name === 'prompt' ? 'prompt' : `--${flagName(name)}`
@@ -76,18 +78,20 @@ function companions(name: string, value: unknown): readonly string[] {
 }
 
 /** A prompt of characters outside the basic plane is counted by characters, too. */
-function allowedOf({ values, min, max, maxLength, type }: Field): unknown[] {
+function allowedOf({ values, known, size, min, max, maxLength, type }: Field): unknown[] {
   return [
-    ...(values ?? []),
+    ...(values ?? known ?? []),
+    ...(size === undefined ? [] : ['1536x864', '3840x2160', '480x1440', '1024x640']),
     ...[min, max].filter((bound) => bound !== undefined),
     ...(maxLength === undefined ? [] : ['x'.repeat(maxLength), '𝄞'.repeat(maxLength)]),
     ...(type === 'boolean' ? [false, true] : []),
   ]
 }
 
-function beyondOf({ values, min, max, minLength, maxLength, type }: Field): unknown[] {
+function beyondOf({ values, size, min, max, minLength, maxLength, type }: Field): unknown[] {
   return [
     ...(values === undefined ? [] : ['nonsense', '']),
+    ...(size === undefined ? [] : ['1000x1000', '464x1440', '3856x2160', '3840x2176', '1008x640']),
     ...(min === undefined ? [] : [min - 1]),
     ...(max === undefined ? [] : [max + 1]),
     ...(minLength === undefined ? [] : ['']),

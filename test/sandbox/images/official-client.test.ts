@@ -26,7 +26,7 @@ async function sizeOf(base64: string | undefined): Promise<string> {
 test('creates images in base64, with usage', async () => {
   const { client } = await openaiClient()
   const { data, usage, size } = await client.images.generate({
-    model: 'gpt-image-1',
+    model: 'gpt-image-2',
     prompt: 'a quiet lake',
     n: 2,
     size: '1536x1024',
@@ -52,7 +52,7 @@ test('creates an image behind an address that needs no key', async () => {
 test('edits one image with a mask, and several', async () => {
   const { client, sandbox } = await openaiClient()
   const one = await client.images.edit({
-    model: 'gpt-image-1',
+    model: 'gpt-image-2',
     image: await asFile(png, 'a.png'),
     mask: await asFile(mask, 'mask.png'),
     prompt: 'a quiet lake',
@@ -75,7 +75,7 @@ test('edits one image with a mask, and several', async () => {
 test('streams both', async () => {
   const { client } = await openaiClient()
   const wishes = {
-    model: 'gpt-image-1',
+    model: 'gpt-image-2',
     prompt: 'a lake',
     quality: 'low',
     stream: true,
@@ -102,13 +102,13 @@ test('streams both', async () => {
 
 test('errors have their class, code and parameter, before and in a stream', async () => {
   const { client } = await openaiClient()
-  const refused = client.images.generate({ model: 'gpt-image-1', prompt: 'sandbox:refusal' })
+  const refused = client.images.generate({ model: 'gpt-image-2', prompt: 'sandbox:refusal' })
   await expect(refused).rejects.toBeInstanceOf(BadRequestError)
   await expect(refused).rejects.toMatchObject({ code: 'moderation_blocked' })
   const unnamed = client.images.edit({ prompt: 'a lake', image: await toFile(png, 'a') })
   await expect(unnamed).rejects.toMatchObject({ status: 400, param: 'image' })
   const stream = await client.images.generate({
-    model: 'gpt-image-1',
+    model: 'gpt-image-2',
     prompt: 'sandbox:error',
     stream: true,
     partial_images: 2,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type FamilyId, families } from '../../../src/contract/families.ts'
-import type { Endpoint, Field } from '../../../src/contract/field.ts'
+import { families } from '../../../src/contract/families.ts'
+import type { Endpoint, Family, Field } from '../../../src/contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../../../src/contract/images.ts'
 import type { Sandbox } from '../../../src/sandbox/start-sandbox.ts'
 import { create, edit, part } from '../../support/image-calls.ts'
@@ -24,11 +24,12 @@ function companions(field: string, value: unknown): Json {
 
 /** Values of a field that are allowed, and values one step past them. */
 function valuesOf(field: Field): { allowed: unknown[]; refused: unknown[] } {
-  const { values, min, max, minLength, maxLength } = field
+  const { values, known, size, min, max, minLength, maxLength } = field
   const whole = field.type === 'integer'
   return {
     allowed: [
-      ...(values ?? []),
+      ...(values ?? known ?? []),
+      ...(size === undefined ? [] : ['1536x864', '480x1440']),
       ...(min === undefined ? [] : [min]),
       ...(max === undefined ? [] : [max]),
       ...(maxLength === undefined ? [] : ['x'.repeat(maxLength), '𝄞'.repeat(maxLength)]),
@@ -36,6 +37,7 @@ function valuesOf(field: Field): { allowed: unknown[]; refused: unknown[] } {
     ],
     refused: [
       ...(values === undefined ? [] : ['nonsense']),
+      ...(size === undefined ? [] : ['1000x1000', '464x1440', '3856x2160', '1008x640']),
       ...(min === undefined ? [] : [min - 1]),
       ...(max === undefined ? [] : [max + 1]),
       ...(minLength === undefined ? [] : ['']),
@@ -46,16 +48,16 @@ function valuesOf(field: Field): { allowed: unknown[]; refused: unknown[] } {
   }
 }
 
-function rowsOf(endpoint: Endpoint, family: FamilyId | undefined): Row[] {
-  const model = family ?? 'some-other-model'
+function rowsOf(endpoint: Endpoint, family: Family | undefined): Row[] {
+  const model = family === undefined ? 'some-other-model' : modelOf(family)
   // The quickest picture that the family has.
-  const quick = family?.startsWith('image-model-a')
+  const quick = /^(image-model-a|gpt)/.test(model)
     ? { quality: 'low' }
-    : family === 'image-model-c'
+    : model === 'image-model-c'
       ? {}
       : { size: '256x256' }
   const base = { model, prompt: 'a dot', ...quick }
-  const narrower = family === undefined ? undefined : endpoint.families?.[family]
+  const narrower = family?.endpoints[endpoint.name!]
   return Object.entries(endpoint.fields).flatMap(([name, wide]): Row[] => {
     if (name === 'model') return []
     const bodyWith = (value: unknown) => ({ ...base, ...companions(name, value), [name]: value })
@@ -95,10 +97,7 @@ const tied: readonly (readonly [Json, string | undefined])[] = [
   [{ colour: 'red' }, 'colour'],
 ]
 
-const kinds: readonly (FamilyId | undefined)[] = [
-  ...families.filter(({ kind }) => kind === 'image').map(({ id }) => id),
-  undefined,
-]
+const modelOf = ({ id }: Family) => (id === 'gpt-image-2.5' ? 'gpt-image-2.5-flare' : id)
 
 let source: Uint8Array
 beforeAll(async () => {
@@ -132,9 +131,13 @@ async function surprisesOf(ask: Ask, rows: readonly Row[]): Promise<string[]> {
 }
 
 describe.each(endpoints)('%s', (_, endpoint, ask) => {
-  const served = kinds.filter((family) => family === undefined || endpoint.families?.[family] !== undefined)
+  const served = families.filter(({ endpoints: own }) => own[endpoint.name!] !== undefined)
+  const rows: readonly (readonly [string, Family | undefined])[] = [
+    ...served.map((family) => [modelOf(family), family] as const),
+    ['a model of no family', undefined],
+  ]
 
-  test.each(served)('%s: every field at its boundary and one step past it', async (family) => {
+  test.each(rows)('%s: every field at its boundary and one step past it', async (_, family) => {
     const rows = rowsOf(endpoint, family)
     expect(rows.length).toBeGreaterThan(25)
     expect(await surprisesOf(ask, rows)).toEqual([])

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { maskLimits, sourceLimits } from '../../../src/contract/images.ts'
+import { maskLimits } from '../../../src/contract/images.ts'
 import { encodePng } from '../../../src/files/codecs.ts'
 import { gifBytes, pngBytes } from '../../support/image-bytes.ts'
 import { edit, part, type FilePart } from '../../support/image-calls.ts'
@@ -26,12 +26,23 @@ async function outcome(model: string, files: readonly FilePart[], more: Json = {
   return `${json.error.param}: ${json.error.message}`
 }
 
-const models = Object.keys(sourceLimits) as (keyof typeof sourceLimits)[]
+/** Specification, Limits. */
+const current = {
+  maxCount: 16,
+  below: 50_000_000,
+  mediaTypes: ['image/png', 'image/webp', 'image/jpeg'],
+  square: false,
+}
+const legacy = { maxCount: 1, below: 4_000_000, mediaTypes: ['image/png'], square: true }
+const models = [
+  ['image-model-a', current],
+  ['image-model-a-mini', current],
+  ['image-model-b', legacy],
+  ['gpt-image-2', current],
+] as const
 const usual = (model: string) => (model === 'image-model-b' ? { size: '256x256' } : { quality: 'low' })
 
-describe.each(models)('%s', (model) => {
-  const limits = sourceLimits[model]
-
+describe.each(models)('%s', (model, limits) => {
   test('as many images as it takes, and one more', async () => {
     const files = (count: number) => Array.from({ length: count }, () => part(small.png, 'image[]'))
     expect(await outcome(model, files(limits.maxCount), usual(model))).toBe('accepted')

@@ -245,7 +245,7 @@ test('only completed videos are remixed: the message has the state', async () =>
 
 test.each<[string, string, Json]>([
   ['model', 'none', { model: undefined }],
-  ['model', 'one for images', { model: 'gpt-image-1' }],
+  ['model', 'one for images', { model: 'gpt-image-2' }],
   ['prompt', 'none', { prompt: undefined }],
   ['prompt', 'empty', { prompt: '' }],
   ['prompt', 'too long', { prompt: 'x'.repeat(32_001) }],

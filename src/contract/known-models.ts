@@ -1,0 +1,117 @@
+import { nearestName } from '../nearest-name.ts'
+import { familyCalled, type FamilyId } from './families.ts'
+import type { Family } from './field.ts'
+
+/** What is known of a model. */
+export interface Model {
+  readonly id: string
+  /** Undefined: only the rules for every model hold. */
+  readonly family: Family | undefined
+  /** The day on which its vendor retires it, as YYYY-MM-DD; undefined where none is known. */
+  readonly retires: string | undefined
+  /** Undefined for an unknown model. */
+  readonly source: 'built-in' | 'configuration' | undefined
+}
+
+/** The families that a configuration gives to model ids; null for a model without a family. */
+export type ModelFamilies = Readonly<Record<string, Family | null>>
+
+/** Public ids with their families and, where known, their last days. */
+const publicModels: readonly (readonly [id: string, family: FamilyId, retires?: string])[] = [
+  ['gpt-image-2', 'gpt-image-2'],
+  ['gpt-image-2.5-flare', 'gpt-image-2.5'],
+  ['gpt-image-2.5-sunburst', 'gpt-image-2.5'],
+  ['chatgpt-image-latest', 'image-model-a', '2026-12-01'],
+  ['gpt-image-1.5', 'image-model-a', '2026-12-01'],
+  ['gpt-image-1-mini', 'image-model-a-mini', '2026-12-01'],
+  ['gpt-image-1', 'image-model-a', '2026-10-23'],
+  ['dall-e-3', 'image-model-c', '2026-05-12'],
+  ['dall-e-2', 'image-model-b', '2026-05-12'],
+  ['sora-2', 'video-model-remix', '2026-09-24'],
+  ['sora-2-pro', 'video-model-remix', '2026-09-24'],
+]
+
+/** The stand-ins of the specification are model ids, too: each the name of its family. */
+const standIns: readonly FamilyId[] = [
+  'image-model-a',
+  'image-model-a-mini',
+  'image-model-b',
+  'image-model-c',
+  'video-model-remix',
+]
+
+/** Every model that is known without a configuration. */
+const builtIn: readonly Model[] = [
+  ...publicModels.map(([id, family, retires]) => known(id, familyCalled(family), retires)),
+  ...standIns.map((id) => known(id, familyCalled(id))),
+]
+
+function known(id: string, family: Family, retires?: string): Model {
+  return { id, family, retires, source: 'built-in' }
+}
+
+/** Every known model: first those of the configuration, which may be built-in ones with another family. */
+export function knownModels(configured: ModelFamilies = {}): readonly Model[] {
+  const own = Object.keys(configured).map((id) => modelCalled(id, configured))
+  return [...own, ...builtIn.filter(({ id }) => !Object.hasOwn(configured, id))]
+}
+
+/**
+ * What is known of a model id: from the configuration first, then from the built-in table. A dated snapshot
+ * (`gpt-image-2-2026-04-21`) has what its id has.
+ */
+export function modelCalled(id: string, configured: ModelFamilies = {}): Model {
+  const plain = id.replace(/-\d{4}-\d{2}-\d{2}$/, '')
+  const found = builtIn.find((model) => model.id === id) ?? builtIn.find((model) => model.id === plain)
+  const name = [id, plain].find((candidate) => Object.hasOwn(configured, candidate))
+  if (name !== undefined) {
+    return { id, family: configured[name] ?? undefined, retires: found?.retires, source: 'configuration' }
+  }
+  return { family: undefined, retires: undefined, source: undefined, ...found, id }
+}
+
+/**
+ * The known id that an unknown one most likely means: `gpt-image-2` for `gpt-imag-2`. Another version, such as
+ * `gpt-image-3`, and the id behind the name of a vendor are no mistakes.
+ */
+function mistypedModel(
+  { id, source }: Model,
+  kind: Family['kind'],
+  configured: ModelFamilies = {},
+): string | undefined {
+  if (source !== undefined) return undefined
+  const digits = (text: string) => text.replaceAll(/\D/g, '')
+  const candidates = knownModels(configured)
+    .filter(({ id: other, family }) => family?.kind === kind && digits(other) === digits(id))
+    .map((model) => model.id)
+  return nearestName(id, candidates, id.length < 8 ? 1 : 2)
+}
+
+/**
+ * What a user should know of a model before it is paid for, each a sentence.
+ * @param kind of the endpoint; undefined where models have no families
+ * @param now milliseconds since 1970
+ */
+export function modelWarnings(model: Model, { kind, configured, now }: ModelQuestion): string[] {
+  const { id, retires, source } = model
+  const nearest = kind && mistypedModel(model, kind, configured)
+  return [
+    // Whoever configures a model knows that the gateway serves it.
+    ...(retires === undefined || source === 'configuration' ? [] : [retirement(id, retires, now)]),
+    ...(nearest === undefined
+      ? []
+      : [`The model ${JSON.stringify(id)} is unknown here; did you mean ${nearest}? It is sent as it is.`]),
+  ]
+}
+
+interface ModelQuestion {
+  readonly kind: Family['kind'] | undefined
+  readonly configured?: ModelFamilies | undefined
+  readonly now: number
+}
+
+function retirement(id: string, retires: string, now: number): string {
+  return now < Date.parse(retires)
+    ? `${id} retires on ${retires}.`
+    : `${id} was retired by its vendor on ${retires}; your gateway may still serve it.`
+}
