@@ -203,7 +203,10 @@ function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLi
 
 /** Shows activity while nothing else is written. */
 interface Progress {
-  /** Shows a spinner with the text if nothing stops it within 300 ms, or a live line at once. */
+  /**
+   * Shows a spinner with the text and how long that has been waited for, if nothing stops it within 300 ms, or a live
+   * line at once.
+   */
   start(text: string | LiveLine): void
   stop(): void
 }
@@ -221,12 +224,20 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
   let spinner: { stop(): unknown } | undefined
   // Counts starts and stops, so that a spinner does not start after it was stopped while loading.
   let turn = 0
+  /** What is waited for, and since when: also across lines that interrupt the spinner. */
+  let wait: { readonly text: string; readonly since: number } | undefined
 
+  const waited = () => {
+    const seconds = wait === undefined ? 0 : Math.floor((context.clock.monotonic() - wait.since) / 1000)
+    return seconds === 0 ? '' : `(${seconds} s)`
+  }
   const spin = async (text: string, ownTurn: number) => {
     const { default: ora } = await import('ora')
     if (turn !== ownTurn) return
     spinner = ora({
       text,
+      // Called for each frame.
+      suffixText: waited,
       stream,
       color: context.env.NO_COLOR ? false : 'cyan',
       isEnabled: true,
@@ -254,6 +265,7 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
       stopSpinner()
       if (typeof text !== 'string') return live.show(text)
       live.stop()
+      if (wait?.text !== text) wait = { text, since: context.clock.monotonic() }
       const ownTurn = turn
       timer = context.clock.timer(spinnerDelay, () => void spin(text, ownTurn))
     },

@@ -62,3 +62,21 @@ test('a spinner whose library loads after the text has come is not started', asy
   await setImmediate()
   expect((context.stderr.stream as unknown as PassThrough).read()).toBeNull()
 })
+
+test('a spinner says how long has been waited, also after a line that interrupts it', async () => {
+  const context = testContext({ stderr: drawableSink() })
+  let drawn = ''
+  context.stderr.stream!.on('data', (chunk) => (drawn += String(chunk)))
+  const output = createOutput(context, loud)
+  output.event({ ...sampleEvents.start, model: 'm' })
+  await import('ora')
+  await context.clock.advance(300)
+  await setImmediate()
+  expect(drawn).toMatch(/waiting for m(?! \()/)
+  await context.clock.advance(3000)
+  output.event(sampleEvents['retry-wait'])
+  await context.clock.advance(300)
+  await setImmediate()
+  expect(drawn).toContain('waiting for m (3 s)')
+  await output.error(new Interrupted('interrupt'))
+})

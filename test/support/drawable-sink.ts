@@ -6,7 +6,8 @@ import { memorySink, type MemorySink } from './memory-sink.ts'
 /** A stream in memory that passes for a terminal which a library could draw on. */
 export function drawableSink({ isTerminal = true, columns = 80 } = {}): MemorySink {
   const sink = memorySink({ isTerminal, columns })
-  const stream = Object.assign(new PassThrough(), { columns, isTTY: isTerminal })
+  const moves = { cursorTo: () => true, moveCursor: () => true, clearLine: () => true }
+  const stream = Object.assign(new PassThrough(), { columns, isTTY: isTerminal, ...moves })
   return Object.defineProperty(sink, 'stream', { value: stream })
 }
 
