@@ -27,10 +27,18 @@ export function parserError(error: CommanderError, program: Command, argv: reado
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return new UsageError(messageOf(error, command), {
     code,
-    hint: isKeyOption(error)
-      ? 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
-      : `See ${pathOf(command)} --help.`,
+    hint: hintFor(error, command),
   })
+}
+
+function hintFor(error: CommanderError, command: Command): string {
+  if (isKeyOption(error)) {
+    return 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.'
+  }
+  // Names of options have no white space.
+  const isText = /unknown option '[^'=]*\s/.test(error.message)
+  const asText = `Text that begins with a dash follows "--": ${pathOf(command)} [options] -- "-text"`
+  return isText ? asText : `See ${pathOf(command)} --help.`
 }
 
 /** The innermost command that the arguments name: the program, a command, or a subcommand. */
@@ -48,7 +56,11 @@ function pathOf(command: Command): string {
 }
 
 function messageOf({ code, message }: CommanderError, command: Command): string {
-  const plain = message.replace(/^error: /, '').replace('\n', ' ')
+  // The mark of text that begins with a dash.
+  const plain = message
+    .replace(/^error: /, '')
+    .replace('\n', ' ')
+    .replaceAll('\0', '')
   const [, word = ''] = /^unknown (?:command|option) '([^]*)'/.exec(plain) ?? []
   if (code === 'commander.unknownCommand') {
     return `unknown command '${word}'${didYouMean(meantCommands(command, word))}`
