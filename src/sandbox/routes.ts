@@ -151,7 +151,13 @@ function videoRoutes(server: ServerContext, folder: string | undefined): Route[]
     // Google's own client asks below `/v1` since its version 3.
     route('POST', '/v1(?:beta)?/models/{model}:predictLongRunning', 'video-operations', createOperation),
     route('GET', '/v1(?:beta)?/models/{model}/operations/{id}', 'operation-lookup', lookUpOperation),
-    route('GET', '/(?<version>v1|v1beta)/files/{file}:download', 'video-files', redirectToFile),
+    // That client takes a file's name out of https URIs only: others it puts into the path as they are.
+    route(
+      'GET',
+      '/(?<version>v1|v1beta)/files/(?:http://.+/files/)?{file}:download',
+      'video-files',
+      redirectToFile,
+    ),
     route('GET', '/download/v1(?:beta)?/files/{file}:download', 'video-files', serveFile),
   ]
 }

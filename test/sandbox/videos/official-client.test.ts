@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GenerateVideosOperation, GoogleGenAI } from '@google/genai'
+import { GenerateVideosOperation, GoogleGenAI, type GeneratedVideo } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
-import { call, runningSandbox, type Json } from '../../support/running-sandbox.ts'
+import { call, runningSandbox } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 async function openaiClient() {
@@ -104,11 +104,14 @@ test.each(['v1', 'v1beta'])(
     expect(videos).toHaveLength(2)
     const folder = await mkdtemp(join(tmpdir(), 'sandbox-video-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    // The client takes the name out of addresses that begin with https only.
-    const name = /files\/[\da-z]+/.exec(videos[1]!.video!.uri!)![0]
-    const downloadPath = join(folder, 'clip.mp4')
-    await client.files.download({ file: name as Json, downloadPath })
-    expect((await readFile(downloadPath)).toString('latin1', 4, 8)).toBe('ftyp')
+    const [first, second] = videos as [GeneratedVideo, GeneratedVideo]
+    const name = /files\/[\da-z]+/.exec(second.video!.uri!)![0]
+    for (const file of [first, second.video!, second.video!.uri!, { name }, name, name.slice(6)]) {
+      const downloadPath = join(folder, 'clip.mp4')
+      await client.files.download({ file, downloadPath })
+      expect((await readFile(downloadPath)).toString('latin1', 4, 8)).toBe('ftyp')
+      await rm(downloadPath)
+    }
     expect(sandbox.created('video-operations')).toBe(1)
   },
 )
