@@ -11,13 +11,13 @@ import type { StoredJob } from '../files/jobs/job-store.ts'
 import { isPrunable, unknownJobDays, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
 import { createGate, type Gate } from '../output/gate.ts'
 import { jobTable } from '../output/job-table.ts'
-import { type CommonOptions, refuseOptions } from './shared/common-options.ts'
+import { refuseOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { openGateway, readSettings, openOutput } from './shared/run-operation.ts'
 import { createProblemList } from '../problems.ts'
-import { addJobOptions } from './shared/video-command.ts'
+import { addJobOptions, optionsForJob, type VideoOptions } from './shared/video-command.ts'
 
-interface ListOptions extends CommonOptions {
+interface ListOptions extends VideoOptions {
   limit?: string
   state?: string
   refresh?: true
@@ -74,7 +74,7 @@ async function listJobs(context: Context, options: ListOptions): Promise<void> {
   await show(context, options, settings!, gate, { jobs: summaries, warnings: [...damaged, ...failed], now })
 }
 
-/** Opens the gateway only when there is a job to look up. @returns warnings */
+/** Opens a gateway only when there is a job to look up on it. @returns warnings */
 async function refresh(
   context: Context,
   options: ListOptions,
@@ -82,11 +82,37 @@ async function refresh(
   gate: Gate,
   all: readonly StoredJob[],
 ): Promise<string[]> {
-  const filter = { isSandbox: options.sandbox === true, baseUrl: settings.baseUrl.value }
-  const { jobs, warnings } = jobsToRefresh(all, filter)
-  if (jobs.length === 0) return warnings
-  const { gateway, close } = await openGateway(context, options, settings, false, () => undefined, gate)
-  return [...warnings, ...(await refreshJobs(gateway, jobs).finally(close))]
+  const warnings: string[] = []
+  /** By profile: without a configured address the key belongs to one gateway alone, that of the newest job. */
+  const own = new Map<string, URL>()
+  for (const [first, ...others] of jobsToRefresh(all)) {
+    const jobs = [first, ...others]
+    const { record } = first
+    const skip = (reason: string) => warnings.push(`${counted(jobs)} ${reason}`)
+    if (options.sandbox && !record.is_sandbox) {
+      skip('not in the sandbox, and not looked up with --sandbox.')
+      continue
+    }
+    const itsOptions = await optionsForJob(context, options, settings, record)
+    const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
+    const { baseUrl, profile } = itsSettings
+    const here = own.get(profile.value) ?? baseUrl.value
+    if (!record.is_sandbox && here !== undefined) {
+      const there = URL.parse(record.base_url)?.origin
+      if (there !== here.origin) {
+        skip(`at ${there ?? 'an unknown address'}, and not looked up at ${here.origin}.`)
+        continue
+      }
+      own.set(profile.value, here)
+    }
+    const opened = await openGateway(context, itsOptions, itsSettings, false, () => undefined, gate)
+    warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
+  }
+  return warnings
+}
+
+function counted({ length }: readonly StoredJob[]): string {
+  return length === 1 ? '1 job is' : `${length} jobs are`
 }
 
 interface Listing {

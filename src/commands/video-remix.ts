@@ -10,6 +10,7 @@ import {
   addStartOptions,
   buildVideoRequest,
   lastOption,
+  remixOptions,
   startJob,
   type VideoOptions,
 } from './shared/video-command.ts'
@@ -31,8 +32,9 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     .argument('[id]', 'id of the finished video, or the beginning of it')
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .action(async (id: string | undefined, rest: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<VideoOptions>()
-      const [source, words] = splitArguments(id, rest, options)
+      const given = self.optsWithGlobals<VideoOptions>()
+      const [source, words] = splitArguments(id, rest, given)
+      const options = await remixOptions(context, given, source)
       const request = await buildVideoRequest({ context, options, own: self.opts(), words }, 'video', {
         endpoint,
         flags,

@@ -66,6 +66,7 @@ const job = define(
     idempotency_key: text('idempotency key of the request'),
     created_at: count('when it was requested, in Unix seconds'),
     checked_at: countOrNull('when it was last looked up, in Unix seconds'),
+    completed_at: countOrNull('when it ended, or when that was first seen, in Unix seconds'),
     expires_at: expiresAt,
     files: texts('where its videos were saved'),
   }),

@@ -1,9 +1,8 @@
 import type { Context } from '../context.ts'
-import { hasEnded } from '../contract/video-state.ts'
 import { UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
-import type { JobRecord } from '../files/jobs/job-record.ts'
+import { isFinal, type JobRecord } from '../files/jobs/job-record.ts'
 import { openJobStore, type JobStore, type StoredJob } from '../files/jobs/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -44,33 +43,29 @@ export function openJobs(
 }
 
 /**
- * Finds a job by its id or the beginning of it. An unrecorded id is used as it is: a name with slashes is an
- * operation's.
- * @throws UsageError for an ambiguous beginning, an invalid path, or a job of another gateway
+ * A job that is not on record, by its id: a name with slashes is an operation's.
+ * @throws UsageError for an invalid path
  */
-export async function findJob(store: JobStore, text: string, gateway: JobGateway): Promise<NamedJob> {
-  const found = await store.find(text)
-  if (found !== undefined) return namedJob(found, gateway)
+export function unrecordedJob(id: string): NamedJob {
   // Video ids of relays may be base64, including slashes (quirk 21).
-  if (!text.includes('/') || /^(video|task)_/.test(text)) {
-    return { id: text, kind: 'video', stored: undefined }
-  }
+  if (!id.includes('/') || /^(video|task)_/.test(id)) return { id, kind: 'video', stored: undefined }
   // A remix uses only the last part, so check the whole name here.
-  operationPath(text)
-  return { id: text, kind: 'operation', stored: undefined }
+  operationPath(id)
+  return { id, kind: 'operation', stored: undefined }
 }
 
-/** The job that was started last on this machine. @throws UsageError without one, and for a job of another gateway */
-export async function lastJob(store: JobStore, gateway: JobGateway): Promise<NamedJob> {
+/** The job that was started last on this machine. @throws UsageError without one */
+export async function lastJob(store: JobStore): Promise<StoredJob> {
   const last = await store.last()
-  if (last !== undefined) return namedJob(last, gateway)
+  if (last !== undefined) return last
   throw new UsageError('This machine has no job on record.', {
     code: 'no_job',
     hint: 'Give the id of the job.',
   })
 }
 
-function namedJob(stored: StoredJob, { isSandbox, baseUrl }: JobGateway): NamedJob {
+/** A job on record. @throws UsageError if its id is unknown, or it is on another gateway */
+export function namedJob(stored: StoredJob, { isSandbox, baseUrl }: JobGateway): NamedJob {
   const { id, kind, idempotency_key, is_sandbox, base_url } = stored.record
   if (id === null) {
     throw new UsageError(
@@ -108,41 +103,15 @@ export function isPrunable(record: JobRecord, now: number): boolean {
   return now - (checked_at ?? created_at) > unknownJobDays * 86_400
 }
 
-/** The jobs of this gateway that have not ended, and a warning for the jobs of each other gateway. */
+/** The jobs that have not ended, by their gateway and the profile of its settings; the newest first. */
 export function jobsToRefresh(
   jobs: readonly StoredJob[],
-  { isSandbox, baseUrl }: JobGateway,
-): { readonly jobs: readonly StoredJob[]; readonly warnings: string[] } {
-  const open = jobs.filter(
-    ({ record: { id, state } }) => id !== null && (state === 'unknown' || !hasEnded(state)),
+): readonly (readonly [StoredJob, ...(readonly StoredJob[])])[] {
+  const open = jobs.filter(({ record: { id, state } }) => id !== null && !isFinal(state))
+  const groups = Map.groupBy(open, ({ record }) =>
+    record.is_sandbox ? '' : JSON.stringify([record.profile, URL.parse(record.base_url)?.origin]),
   )
-  const inSandbox = open.filter(({ record }) => record.is_sandbox)
-  const outside = open.filter(({ record }) => !record.is_sandbox)
-  if (isSandbox) {
-    const warning = `${counted(outside)} not in the sandbox, and not looked up with --sandbox.`
-    return { jobs: inSandbox, warnings: outside.length > 0 ? [warning] : [] }
-  }
-  const warnings: string[] = []
-  if (inSandbox.length > 0) {
-    const them = inSandbox.length === 1 ? 'it' : 'them'
-    warnings.push(`${counted(inSandbox)} in the sandbox: add --sandbox to look ${them} up.`)
-  }
-  const here = baseUrl?.origin
-  const byOrigin = Map.groupBy(outside, ({ record }) => originOf(record))
-  const own = here === undefined ? outside : (byOrigin.get(here) ?? [])
-  for (const [origin, there] of byOrigin) {
-    if (here === undefined || origin === here) continue
-    warnings.push(`${counted(there)} at ${origin}, and not looked up at ${here}.`)
-  }
-  return { jobs: own, warnings }
-}
-
-function originOf({ base_url }: JobRecord): string {
-  return URL.parse(base_url)?.origin ?? 'an unknown address'
-}
-
-function counted({ length }: readonly StoredJob[]): string {
-  return length === 1 ? '1 job is' : `${length} jobs are`
+  return [...groups.values()].map(([first, ...others]) => [first!, ...others])
 }
 
 /** How many jobs are looked up concurrently. */

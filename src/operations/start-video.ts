@@ -16,6 +16,8 @@ export interface StartPlan extends WaitPlan {
   /** The jobs recorded on this machine. */
   readonly store: JobStore
   readonly isSandbox: boolean
+  /** The profile that the settings are from. */
+  readonly profile: string
   /** The parameters that `output` was planned with, so that a later command can plan it again. */
   readonly location: VideoLocation
   /** Whether the job is waited for and its videos are saved. */
@@ -80,7 +82,7 @@ async function recordJob(
   { context, gateway }: Call,
   run: VideoRun,
   { kind, command, model, prompt, body }: VideoRequest,
-  { store, isSandbox, location }: StartPlan,
+  { store, isSandbox, profile, location }: StartPlan,
   idempotencyKey: string,
 ): Promise<StoredJob | undefined> {
   try {
@@ -90,6 +92,7 @@ async function recordJob(
       model,
       prompt,
       base_url: gateway.baseUrl.href,
+      profile,
       is_sandbox: isSandbox,
       request: body,
       idempotency_key: idempotencyKey,

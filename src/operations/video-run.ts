@@ -1,3 +1,4 @@
+import { hasEnded } from '../contract/video-state.ts'
 import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
@@ -188,8 +189,9 @@ export async function keepRecord(run: VideoRun, change: Parameters<StoredJob['up
 
 /** The fields of a report that are recorded. */
 export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] {
-  const { state, status, progress, expiresAt, failure, requestId } = report
+  const { state, status, progress, completedAt, expiresAt, failure, requestId } = report
   return {
+    ...(hasEnded(state) && completedAt !== null ? { completed_at: Math.floor(completedAt) } : {}),
     state,
     status,
     progress,

@@ -179,7 +179,7 @@ test('--refresh looks up what has not ended, several at a time; a failed look-up
   await add({ id: 'video_over', state: 'completed' }, here)
   await add({}, here)
   await add({ id: 'video_there', state: 'pending' }, { base_url: 'https://other.example' })
-  await add({ id: 'video_sandbox', state: 'pending' }, { is_sandbox: true })
+  await add({ id: 'video_sandbox', state: 'completed' }, { is_sandbox: true })
   const env = { MODELGATE_BASE_URL: `${url}/`, MODELGATE_API_KEY: key }
   const { code, out, err } = await list(['--refresh', '--json'], env)
   expect(code).toBe(0)
@@ -187,7 +187,7 @@ test('--refresh looks up what has not ended, several at a time; a failed look-up
   expect(most()).toBe(4)
   const { jobs, warnings } = JSON.parse(out) as JobListDocument
   expect(Object.fromEntries(jobs.map(({ id, state }) => [id, state]))).toEqual({
-    video_sandbox: 'pending',
+    video_sandbox: 'completed',
     video_there: 'pending',
     null: 'unknown',
     video_over: 'completed',
@@ -200,13 +200,26 @@ test('--refresh looks up what has not ended, several at a time; a failed look-up
   })
   expect(warnings.toSorted()).toEqual([
     `1 job is at https://other.example, and not looked up at ${url}.`,
-    '1 job is in the sandbox: add --sandbox to look it up.',
     expect.stringContaining('video_bad: The gateway knows no video video_bad.'),
   ])
   expect((await store.find('video_2'))!.record).toMatchObject({ progress: 60, expires_at: 1_800_000_000 })
   expect((await store.find('video_3'))!.record.error!.code).toBe('filtered')
   for (const [where, text] of Object.entries({ out, err })) expectNoKey(where, text, key)
   expectNoKeyBelow(folder, key)
+})
+
+test('--refresh finds the gateway of each job, and sends the key to one address alone', async () => {
+  const answer = (request: IncomingMessage, response: ServerResponse) =>
+    reply(response, 200, { id: request.url!.split('/').at(-1)!, status: 'completed' })
+  const [newer, older] = await Promise.all([gateway(1, answer), gateway(1, answer)])
+  const { add, list } = machine()
+  await add({ id: 'video_old', state: 'pending' }, { base_url: older.url, profile: 'default' })
+  await add({ id: 'video_new', state: 'pending' }, { base_url: newer.url, profile: 'default' })
+  const { code, out } = await list(['--refresh', '--json'], { MODELGATE_API_KEY: 'key-123' })
+  const { jobs, warnings } = JSON.parse(out) as JobListDocument
+  expect([code, newer.seen, older.seen]).toEqual([0, ['/v1/videos/video_new'], []])
+  expect(jobs.map(({ state }) => state)).toEqual(['completed', 'pending'])
+  expect(warnings).toEqual([`1 job is at ${older.url}, and not looked up at ${newer.url}.`])
 })
 
 test('nothing to look up needs no gateway; with one missing it is said', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { OutputEvent } from '../../src/events/documents.ts'
 import type { StoredJob } from '../../src/files/jobs/job-store.ts'
-import { findJob, openJobs } from '../../src/operations/jobs.ts'
+import { namedJob, openJobs } from '../../src/operations/jobs.ts'
 import { lookUpVideo } from '../../src/operations/look-up-video.ts'
 import type { Call } from '../../src/operations/operation.ts'
 import { findSavedVideos, reportSavedVideos } from '../../src/operations/save-videos.ts'
@@ -51,6 +51,7 @@ async function worker(replies: readonly ServerReply[]) {
   const plan: StartPlan = {
     store,
     isSandbox: false,
+    profile: 'default',
     location,
     output: planVideos(context, location, { ...request, now: clock.now() }),
     force: false,
@@ -94,7 +95,8 @@ test('a job is started, looked up, waited for, and found saved, without a comman
   ])
   const begun = await startVideo(call, request, plan)
   expect(begun).toMatchObject({ kind: 'ended', document: { command: 'video generate', id: operation } })
-  const named = await findJob(store, operation, { isSandbox: false, baseUrl: call.gateway.baseUrl })
+  const stored = (await store.find(operation))!
+  const named = namedJob(stored, { isSandbox: false, baseUrl: call.gateway.baseUrl })
   const looked = await lookUpVideo(call, 'video status', named, { reportsState: true, resume: plan.resume })
   expect(looked).toMatchObject({ kind: 'ended', failure: { code: 'still_running' } })
   const waited = await waitForVideo(call, 'video wait', named, plan)

@@ -139,7 +139,7 @@ test('jsonl: every event is a line', async () => {
     video-save > {"type":"video-save","index":1,"file":{"path":"a.mp4","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"video/mp4","format":"mp4","width":1280,"height":720,"seconds":4,"verified":true}}⏎
     video-fail > {"type":"video-fail","failure":{"index":2,"code":"filtered","message":"It was filtered.","rescued":null}}⏎
     video-fail ! video 2 failed: It was filtered.⏎
-    job-list > {"type":"job-list","job":{"id":null,"kind":"operation","state":"unknown","status":null,"progress":null,"model":"video-model","prompt":"a paper boat","base_url":"https://gateway.example","is_sandbox":false,"idempotency_key":"key_1","created_at":1700000000,"checked_at":null,"expires_at":null,"files":["a.mp4"]}}⏎
+    job-list > {"type":"job-list","job":{"id":null,"kind":"operation","state":"unknown","status":null,"progress":null,"model":"video-model","prompt":"a paper boat","base_url":"https://gateway.example","is_sandbox":false,"idempotency_key":"key_1","created_at":1700000000,"checked_at":null,"completed_at":null,"expires_at":null,"files":["a.mp4"]}}⏎
     warning-add > {"type":"warning-add","message":"user is deprecated"}⏎
     warning-add ! warning: user is deprecated⏎
     "

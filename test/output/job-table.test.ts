@@ -21,6 +21,7 @@ function job(changes: Partial<JobSummary>): JobSummary {
     idempotency_key: 'key-1',
     created_at: now - 125,
     checked_at: null,
+    completed_at: null,
     expires_at: null,
     files: [],
     ...changes,

@@ -15,6 +15,7 @@ const sampleJob: JobSummary = {
   idempotency_key: 'key_1',
   created_at: 1_700_000_000,
   checked_at: null,
+  completed_at: null,
   expires_at: null,
   files: ['a.mp4'],
 }

@@ -3,12 +3,13 @@ import { stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { pollSeconds } from '../../limits.ts'
-import { UsageError } from '../../errors.ts'
+import { ModelgateError, UsageError } from '../../errors.ts'
+import type { JobRecord } from '../../files/jobs/job-record.ts'
 import type { JobStore } from '../../files/jobs/job-store.ts'
 import type { OutputPlan } from '../../files/output-plan.ts'
 import { shellWord } from '../../files/file-error.ts'
 import { modelSegment } from '../../gateway/url.ts'
-import { findJob, lastJob, openJobs, type JobGateway, type NamedJob } from '../../operations/jobs.ts'
+import { lastJob, namedJob, openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
 import { startVideo } from '../../operations/start-video.ts'
 import {
   planVideos,
@@ -21,7 +22,7 @@ import type { WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
 import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from './common-options.ts'
-import { runOperation } from './run-operation.ts'
+import { readSettings, runOperation } from './run-operation.ts'
 import { canAsk } from './text-prompt.ts'
 
 /** The options of commands for a single job, besides the fields of their requests. */
@@ -142,7 +143,8 @@ export async function startJob(
 ): Promise<void> {
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
-  const remixed = request.kind === 'video' ? await findNamedJob(store, options, settings, source) : undefined
+  const remixed =
+    request.kind === 'video' ? (await findNamedJob(context, store, options, source)).named : undefined
   // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
   if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
     throw new UsageError(`The video ${remixed.id} is in the sandbox: add --sandbox.`, {
@@ -165,6 +167,7 @@ export async function startJob(
         force: location.force,
         store,
         isSandbox: options.sandbox === true,
+        profile: settings.profile.value,
         location,
         waits,
         source: remixed,
@@ -174,24 +177,72 @@ export async function startJob(
 }
 
 /**
- * The job that a command is about.
+ * The options for a job on record, which knows its gateway: nobody has to configure that again. The record was written
+ * from the user's own settings, but the key that is configured now may be another one, so its profile has to be the
+ * same.
+ * @param settings those that the options lead to
+ */
+export async function optionsForJob<Options extends VideoOptions>(
+  context: Context,
+  given: Options,
+  settings: Settings,
+  record: JobRecord | undefined,
+): Promise<Options> {
+  if (record?.is_sandbox) return { ...given, sandbox: true }
+  if (record?.profile === undefined || given.sandbox) return given
+  const { base_url: baseUrl, profile } = record
+  const isChosen = settings.profile.level !== 'default'
+  const options = isChosen || profile === settings.profile.value ? given : { ...given, profile }
+  const { baseUrl: configured, profile: own } =
+    options === given ? settings : await readSettings(context, options)
+  return configured.value === undefined && own.value === profile ? { ...options, baseUrl } : options
+}
+
+/**
+ * The options for a remix: its source knows its gateway. The record never selects the sandbox, for whoever asks for a
+ * video should not get a stand-in unasked. What is wrong with the source or the settings is told later.
+ */
+export async function remixOptions(
+  context: Context,
+  given: VideoOptions,
+  source: string | undefined,
+): Promise<VideoOptions> {
+  try {
+    const store = openJobs(context, stateFolder(context), createGate(context))
+    const stored = source === undefined ? await store.last() : await store.find(source)
+    if (stored === undefined || stored.record.is_sandbox) return given
+    return await optionsForJob(context, given, await readSettings(context, given), stored.record)
+  } catch (error) {
+    if (error instanceof ModelgateError) return given
+    throw error
+  }
+}
+
+/**
+ * The job that a command is about, and the options and settings of its gateway.
  * @param text an id, or the beginning of one; undefined with `--last`
  * @throws UsageError without a job, and as `findJob` and `lastJob` do
  */
-export async function findNamedJob(
+export async function findNamedJob<Options extends VideoOptions>(
+  context: Context,
   store: JobStore,
-  { last, sandbox }: VideoOptions,
-  { baseUrl }: Settings,
+  given: Options,
   text: string | undefined,
-): Promise<NamedJob> {
-  const gateway: JobGateway = { isSandbox: sandbox === true, baseUrl: baseUrl.value }
-  if (last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
-  if (last) return lastJob(store, gateway)
-  if (text !== undefined && text.trim() !== '') return findJob(store, text, gateway)
-  throw new UsageError('No job was given.', {
-    code: 'id_missing',
-    hint: 'Give the id of a video or the name of an operation, or --last for the job started last.',
-  })
+): Promise<{ readonly named: NamedJob; readonly options: Options; readonly settings: Settings }> {
+  const configured = await readSettings(context, given)
+  if (given.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
+  if (!given.last && (text === undefined || text.trim() === '')) {
+    throw new UsageError('No job was given.', {
+      code: 'id_missing',
+      hint: 'Give the id of a video or the name of an operation, or --last for the job started last.',
+    })
+  }
+  const stored = given.last ? await lastJob(store) : await store.find(text!)
+  const options = await optionsForJob(context, given, configured, stored?.record)
+  const settings = options === given ? configured : await readSettings(context, options)
+  if (stored === undefined) return { named: unrecordedJob(text!), options, settings }
+  const gateway = { isSandbox: given.sandbox === true, baseUrl: settings.baseUrl.value }
+  return { named: namedJob(stored, gateway), options, settings }
 }
 
 /** How to wait for a job, according to the flags; the time of `--timeout` starts now. */

@@ -11,7 +11,7 @@ import { findSavedVideos, reportSavedVideos } from '../../operations/save-videos
 import { planVideos, videoCount } from '../../operations/video-request.ts'
 import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
-import { readSettings, listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
+import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
 import { throwProblems } from '../../problems.ts'
 import {
   findNamedJob,
@@ -33,12 +33,9 @@ export async function lookUpJob(
   text: string | undefined,
   command: 'video status' | 'video wait',
 ): Promise<void> {
-  const settings = await readSettings(context, given)
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
-  const named = await findNamedJob(store, given, settings, text)
-  // The job's record says whether it belongs to the sandbox.
-  const options: VideoOptions = named.stored?.record.is_sandbox ? { ...given, sandbox: true } : given
+  const { named, options, settings } = await findNamedJob(context, store, given, text)
   const resume = resumeCommand(context, options)
   const waits = command === 'video wait' || options.wait === true
   const wait = waits ? await planWait(context, options, settings, named) : undefined

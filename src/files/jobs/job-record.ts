@@ -46,6 +46,8 @@ export interface NewJob<Family extends JobFamily = VideoJobs> {
   readonly prompt: string
   /** Without credentials and query. */
   readonly base_url: string
+  /** Added in version 3: the profile whose settings led there. */
+  readonly profile?: string
   readonly is_sandbox: boolean
   /** The body of the request, without media. */
   readonly request: unknown
@@ -61,6 +63,8 @@ export interface JobProgress<Family extends JobFamily = VideoJobs> {
   readonly id: string | null
   /** Unix seconds, of this machine's clock. */
   readonly checked_at: number | null
+  /** Added in version 3; Unix seconds, of the gateway's clock if it says when, else when its end was first seen. */
+  readonly completed_at?: number | null
   readonly state: StateOf<Family> | 'unknown'
   /** The gateway's own name for the state. */
   readonly status: string | null
@@ -101,6 +105,7 @@ export function newRecord<Family extends JobFamily>(job: NewJob<Family>, now: nu
     model: job.model,
     prompt: job.prompt,
     base_url: recordedBaseUrl(job.base_url),
+    ...(job.profile === undefined ? {} : { profile: job.profile }),
     is_sandbox: job.is_sandbox,
     request: withoutMedia(job.request),
     idempotency_key: job.idempotency_key,
@@ -141,6 +146,7 @@ export function mergeRecords<Family extends JobFamily>(
     ...after,
     id: after.id ?? before.id,
     checked_at: latest(before.checked_at, after.checked_at),
+    ...earliestEnd(before, after),
     state,
     status,
     progress,
@@ -154,7 +160,7 @@ export function mergeRecords<Family extends JobFamily>(
 /** The fields for output. */
 export function summaryOf(record: JobRecord): JobSummary {
   const { id, kind, state, status, progress, model, prompt, base_url, is_sandbox } = record
-  const { idempotency_key, created_at, checked_at, expires_at, files } = record
+  const { idempotency_key, created_at, checked_at, completed_at = null, expires_at, files } = record
   return {
     id,
     kind,
@@ -168,6 +174,7 @@ export function summaryOf(record: JobRecord): JobSummary {
     idempotency_key,
     created_at,
     checked_at,
+    completed_at,
     expires_at,
     files,
   }
@@ -176,13 +183,24 @@ export function summaryOf(record: JobRecord): JobSummary {
 /** The states of every family that are final. */
 const endStates: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'incomplete'])
 
+/** Whether a state of any family is final. */
+export function isFinal(state: string): boolean {
+  return endStates.has(state)
+}
+
 function rank({ state }: JobRecord<JobFamily>): number {
   if (state === 'unknown') return 0
-  return endStates.has(state) ? 2 : 1
+  return isFinal(state) ? 2 : 1
 }
 
 function latest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other)
+}
+
+/** The gateway says when a job ended, or it is first seen later. */
+function earliestEnd(one: JobRecord<JobFamily>, other: JobRecord<JobFamily>): { completed_at?: number } {
+  const ends = [one.completed_at, other.completed_at].filter((end) => typeof end === 'number')
+  return ends.length === 0 ? {} : { completed_at: Math.min(...ends) }
 }
 
 /** A base URL without its user, password and query, any of which may be a key. */
@@ -245,7 +263,10 @@ const isResult = hasFields({
 })
 
 const fields: Readonly<
-  Record<Exclude<keyof JobRecord, 'kind' | 'state' | 'result' | 'checks_schema'>, Check>
+  Record<
+    Exclude<keyof JobRecord, 'kind' | 'state' | 'result' | 'checks_schema' | 'profile' | 'completed_at'>,
+    Check
+  >
 > = {
   version: (value) => Number.isInteger(value) && (value as number) >= 1,
   id: orNull(isText),
@@ -268,7 +289,12 @@ const fields: Readonly<
 }
 
 /** Fields that not every record has. */
-const laterFields: Readonly<Record<string, Check>> = { result: isResult, checks_schema: isBoolean }
+const laterFields: Readonly<Record<string, Check>> = {
+  result: isResult,
+  checks_schema: isBoolean,
+  profile: isText,
+  completed_at: orNull(isNumber),
+}
 
 type DecodedRecord<Family extends JobFamily> =
   | { readonly record: JobRecord<Family>; readonly problem?: never }

@@ -17,6 +17,7 @@ import {
   type ReplyLog,
 } from './job-folder.ts'
 import {
+  isFinal,
   mergeRecords,
   newRecord,
   recordedChange,
@@ -132,11 +133,14 @@ function openStore<Family extends JobFamily>(
         return record
       },
       update(change) {
-        const checked = change.state === undefined ? {} : { checked_at: seconds(clock) }
+        const now = seconds(clock)
+        const checked = change.state === undefined ? {} : { checked_at: now }
+        const ended = change.state !== undefined && isFinal(change.state)
         const next = writing.then(async () => {
           record = await write(folder, (found) => {
             const before = found === undefined ? record : mergeRecords(record, found)
-            return mergeRecords(before, { ...before, ...checked, ...recordedChange(change) })
+            const seen = ended ? { completed_at: now } : {}
+            return mergeRecords(before, { ...before, ...checked, ...seen, ...recordedChange(change) })
           })
         })
         writing = next.catch(() => {})

@@ -56,6 +56,7 @@ test('a job is recorded before anything is known about it, and everything learne
     ...fresh,
     id: 'video_1',
     checked_at: clock.now() / 1000 - 0.999,
+    completed_at: clock.now() / 1000 - 0.999,
     state: 'completed',
     status: 'done',
     progress: 100,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { closedPort, localServer } from '../../support/local-server.ts'
@@ -223,10 +223,56 @@ test('a job of another gateway is not asked for where nobody knows it', async ()
   expect(code).toBe(2)
   expect(err).toContain(videoId)
   expect(err).toContain(`hint: Add --base-url ${server.url}/, or`)
-  const nowhere = await workspace.run(['wait', '--last'], { env: { MODELGATE_BASE_URL: '' } })
-  expect(nowhere.code).toBe(2)
-  expect(nowhere.err).toContain(`was started on ${server.url}/, and no gateway is configured.`)
   expect((await workspace.run(['wait', '--last', '--sandbox'])).err).toContain('leave out --sandbox')
+})
+
+const unset = { MODELGATE_BASE_URL: '' }
+
+test('a job on record knows its gateway, so that no address has to be configured again', async () => {
+  const server = await localServer([
+    video('queued'),
+    video('in_progress'),
+    video('in_progress'),
+    video('completed'),
+    video('completed'),
+    video('queued', { id: 'video_next' }),
+    video('completed'),
+    film(),
+  ])
+  const workspace = videoWorkspace(server)
+  await workspace.run([...remix, '--no-check', '--no-wait'])
+  expect((await workspace.run(['status', '--last'], { env: unset })).code).toBe(0)
+  expect((await workspace.run(['list', '--refresh'], { env: unset })).code).toBe(0)
+  expect((await workspace.run(['list', '--refresh'], { env: unset })).out).toContain('completed')
+  const again = ['remix', '-m', 'sora-2', '--last', 'Day', '--no-wait']
+  expect(await workspace.run(again, { env: unset })).toMatchObject({ code: 0, out: 'video_next\n' })
+  expect((await workspace.run(['wait', videoId, '-o', 'x.mp4'], { env: unset })).out).toBe('x.mp4\n')
+})
+
+test('a key of another profile than that of the job is sent nowhere', async () => {
+  const server = await localServer([video('queued'), video('queued')])
+  const workspace = videoWorkspace(server)
+  const folder = join(workspace.home, '.config/modelgate')
+  mkdirSync(folder, { recursive: true })
+  const profiles = { here: { base_url: server.url }, there: {} }
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles }))
+  await workspace.run([...remix, '--no-check', '--no-wait', '--profile', 'here'], { env: unset })
+  expect((await workspace.run(['status', '--last'], { env: unset })).code).toBe(0)
+  const other = await workspace.run(['status', '--last', '--profile', 'there'], { env: unset })
+  expect([other.code, other.err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
+})
+
+test('a record from before profiles were recorded says nothing of the key', async () => {
+  const server = await localServer([video('queued')])
+  const workspace = videoWorkspace(server)
+  await workspace.run([...remix, '--no-check', '--no-wait'])
+  for (const name of readdirSync(workspace.home, { recursive: true, encoding: 'utf8' })) {
+    if (!/jobs\/.*\.json$/.test(name)) continue
+    const path = join(workspace.home, name)
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/ *"profile": .*\n/, ''))
+  }
+  const { code, err } = await workspace.run(['status', '--last'], { env: unset })
+  expect([code, err]).toEqual([2, expect.stringContaining('and no gateway is configured.')])
 })
 
 const whole = JSON.stringify({ name: operation })
