@@ -112,6 +112,21 @@ test('a dry run is checked like a real one', async () => {
   expect([code, out]).toEqual([2, ''])
 })
 
+test('a dry run warns like a real one, unless it is quiet', async () => {
+  const argv = ['respond', '--dry-run', '--temperature', '1', '--top-p', '0.5', 'hi']
+  const { code, err } = await runMain(argv, { env })
+  expect([code, err]).toEqual([
+    0,
+    expect.stringMatching(/^warning: --temperature and --top-p are used together: /),
+  ])
+  expect((await runMain([...argv, '-q'], { env })).err).toBe('')
+})
+
+test('a model that is no text is refused, whatever the configuration names', async () => {
+  const { code, err } = await runMain(['respond', '--dry-run', '--set', 'model=5', 'hi'], { env })
+  expect([code, err]).toEqual([2, expect.stringContaining('model must be text, not 5.')])
+})
+
 test('a dry run writes no file', async () => {
   const cwd = temporaryFolder()
   writeFiles(cwd, { 'answer.txt': 'kept' })

@@ -147,7 +147,9 @@ export async function buildRequest(
       return undefined
     }
     const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))
-    if (location === 'body' && chosen !== undefined) body['model'] = chosen
+    // A model of another type stays in the body, where the check finds it.
+    const isSetWrong = isSet(options, 'model') && typeof body['model'] !== 'string'
+    if (location === 'body' && chosen !== undefined && !isSetWrong) body['model'] = chosen
     return chosen
   }
 }

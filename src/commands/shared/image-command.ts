@@ -169,6 +169,7 @@ export async function sendImages(
   const quiet = settings.quiet.value
   await runOperation(context, options, settings, {
     streamed: request.streamed,
+    warnings: request.warnings,
     describeRequest: (gateway) => imageGatewayRequest(gateway, request),
     output: () => ({ result: 'files' }),
     async operation(call, gate) {

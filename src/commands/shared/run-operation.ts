@@ -97,12 +97,12 @@ export async function openGateway(
   return { gateway, gate, hasSent: () => hasSent, close: destination.close }
 }
 
-/** Characters of one line of `--debug`: an error body is shown up to 4 KiB. */
-const traceLimit = 5_000
+/** Characters of one line on standard error: `--debug` shows an error body up to 4 KiB. */
+const lineLimit = 5_000
 
 /** A trace quotes the gateway, which may echo the key or send control characters. */
 function createTraceSink(context: Context, gate: Gate): (line: string) => void {
-  return (line) => context.stderr.write(`${gate.line(line, traceLimit)}\n`)
+  return (line) => context.stderr.write(`${gate.line(line, lineLimit)}\n`)
 }
 
 interface Destination {
@@ -234,6 +234,8 @@ interface CommandRun<Document extends OutputDocument> {
   operation(call: Call, gate: Gate): Promise<Outcome<Document>>
   /** The command's own gate, if it was created before the gateway is opened. */
   readonly gate?: Gate
+  /** About the request; the operation reports them itself, a dry run shows them here. */
+  readonly warnings?: readonly string[]
 }
 
 /**
@@ -245,8 +247,9 @@ export async function runOperation<Document extends OutputDocument>(
   context: Context,
   options: CommonOptions,
   settings: Settings,
-  { streamed, describeRequest, output: describeOutput, operation, gate: ownGate }: CommandRun<Document>,
+  command: CommandRun<Document>,
 ): Promise<void> {
+  const { streamed, describeRequest, output: describeOutput, operation, gate: ownGate } = command
   let output: Output | undefined
   const { gateway, gate, hasSent, close } = await openGateway(
     context,
@@ -259,6 +262,9 @@ export async function runOperation<Document extends OutputDocument>(
   try {
     if (isDryRun(options)) {
       const { request, content } = describeRequest(gateway)
+      for (const message of settings.quiet.value ? [] : (command.warnings ?? [])) {
+        context.stderr.write(`${gate.line(`warning: ${message}`, lineLimit)}\n`)
+      }
       const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
       return await printRequest(context, options, { gateway, gate, shellKey }, request, content)
     }

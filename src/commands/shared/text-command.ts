@@ -63,9 +63,10 @@ export async function sendText(
   settings: Settings,
   request: TextRequest,
 ): Promise<void> {
-  const { command, body, streamed } = request
+  const { command, body, streamed, warnings } = request
   await runOperation(context, options, settings, {
     streamed,
+    warnings,
     describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({
       file: await openOutputFile(context, options),
