@@ -79,16 +79,34 @@ const pngFile = '@jsquash/png/codec/pkg/squoosh_png_bg.wasm'
 
 async function decodePng(bytes: Uint8Array): Promise<Pixels> {
   const { decode, initSync } = await import('@jsquash/png/codec/pkg/squoosh_png.js')
+  const needed = withoutMetadata(bytes)
   const { __wbindgen_add_to_stack_pointer: moveStack } = initSync(await wasmModule(pngFile))
   const before = moveStack(0)
   try {
-    return decode(bytes)
+    return decode(needed)
   } catch (cause) {
     // The decoder panics on a broken file without restoring its stack pointer; after a few hundred such files the
     // stack would be full.
     moveStack(before - moveStack(0))
     throw cause
   }
+}
+
+/** The chunks that the pixels depend on. The decoder refuses a file for large or faulty metadata, such as `caBX`. */
+const pixelChunks = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
+
+/** The PNG without its other chunks; unchanged up to where it is broken. */
+function withoutMetadata(bytes: Uint8Array): Uint8Array {
+  const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const kept = [png.subarray(0, 8)]
+  for (let at = 8; at < png.length;) {
+    const end = at + 8 > png.length ? Infinity : at + 12 + png.readUInt32BE(at)
+    if (end > png.length || pixelChunks.has(png.toString('latin1', at + 4, at + 8))) {
+      kept.push(png.subarray(at, end))
+    }
+    at = end
+  }
+  return Buffer.concat(kept)
 }
 
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels | null> {

@@ -58,30 +58,35 @@ function hasTransparencyChunk(head: Buffer): boolean {
   return false
 }
 
+function readJpegInfo(head: Buffer): FoundShape {
+  const steps = pushInto(jpegFrame())
+  steps.add(head)
+  return steps.result
+}
+
 /**
  * Walks the segments to the frame header (SOF0 to SOF15), past EXIF and its thumbnail, which has a frame of its own.
  * A height of 0, which only the first scan would define, counts as unreadable.
  */
-function readJpegInfo(head: Buffer): FoundShape {
-  for (let at = 2; at + 4 <= head.length;) {
-    if (head[at] !== 0xff) return undefined
-    const marker = head[at + 1]!
-    if (marker === 0xff) {
-      at += 1 // fill byte
-    } else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)) {
-      at += 2 // without content
-    } else if (isFrame(marker)) {
-      if (at + 9 > head.length) return undefined
-      return { width: head.readUInt16BE(at + 7), height: head.readUInt16BE(at + 5), hasAlpha: false }
-    } else {
-      // A scan or the end before any frame: not a valid image.
-      if (marker === 0xda || marker === 0xd9) return undefined
-      const length = head.readUInt16BE(at + 2)
-      if (length < 2) return undefined
-      at += 2 + length
+function* jpegFrame(): Steps<FoundShape> {
+  yield* skip(2)
+  for (;;) {
+    if ((yield* take(1))[0] !== 0xff) return undefined
+    let marker = 0xff
+    // Fill bytes may precede a marker.
+    while (marker === 0xff) marker = (yield* take(1))[0]!
+    const standsAlone = marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
+    if (standsAlone) continue
+    // A scan or the end before any frame: not a valid image.
+    if (marker === 0xda || marker === 0xd9) return undefined
+    const length = (yield* take(2)).readUInt16BE()
+    if (length < 2) return undefined
+    if (isFrame(marker)) {
+      const frame = yield* take(5)
+      return { width: frame.readUInt16BE(3), height: frame.readUInt16BE(1), hasAlpha: false }
     }
+    yield* skip(length - 2)
   }
-  return undefined
 }
 
 /** C4, C8 and CC are in the same range of markers, but are tables and an extension. */
@@ -180,12 +185,21 @@ export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
     | ImageFormat
     | undefined
   if (format === undefined) return undefined
-  const found = headerReaders[format](Buffer.from(head.buffer, head.byteOffset, head.length))
-  if (found === undefined || found.width === 0 || found.height === 0) return undefined
-  return { format, mediaType: `image/${format}`, ...found }
+  return infoOf(format, headerReaders[format](Buffer.from(head.buffer, head.byteOffset, head.length)))
 }
 
-const containerReaders: Readonly<Record<string, () => ContainerReader>> = {
+function infoOf(format: ImageFormat, shape: FoundShape): ImageInfo | undefined {
+  if (shape === undefined || shape.width === 0 || shape.height === 0) return undefined
+  return { format, mediaType: `image/${format}`, ...shape }
+}
+
+/** Checks the container of an image. */
+interface ImageReader extends ContainerReader {
+  /** The properties that the first bytes do not tell: metadata of any size may precede the header of a JPEG. */
+  info?(): ImageInfo | undefined
+}
+
+const containerReaders: Readonly<Record<string, () => ImageReader>> = {
   png: () => follow('PNG', pngChunks()),
   jpeg: readJpeg,
   webp: () => readRiff('WEBP'),
@@ -199,7 +213,7 @@ const containerReaders: Readonly<Record<string, () => ContainerReader>> = {
  * Feed it from the first byte of the image on; bytes after its end are ignored.
  * @param format the media type's own word
  */
-export function readContainer(format: string): ContainerReader {
+export function readContainer(format: string): ImageReader {
   return Object.hasOwn(containerReaders, format) ? containerReaders[format]!() : uncheckedContainer()
 }
 
@@ -232,13 +246,16 @@ function* pngChunks(): Steps<boolean> {
  * Segments with a length, which may contain a thumbnail with its own end marker, and between them entropy-coded data,
  * in which a byte ff is always followed by 00 or a restart marker.
  */
-function readJpeg(): ContainerReader {
+function readJpeg(): ImageReader {
+  const frame = pushInto(jpegFrame())
   let state: 'data' | 'marker' | 'length' | 'last' = 'data'
   let skip = 2
   let high: number | undefined
   let hasFrame = false
   return {
+    info: () => infoOf('jpeg', frame.result),
     add(bytes) {
+      frame.add(bytes)
       for (let at = 0; at < bytes.length && state !== 'last';) {
         if (skip > 0) {
           const step = Math.min(skip, bytes.length - at)
@@ -329,7 +346,7 @@ export const imageKind: MediaKind<ImageFacts> = mediaKind({
   headBytes: imageInfoHeadBytes,
   openReader: (mediaType) => readContainer(formatOf(mediaType)),
   describe(mediaType, reader, head) {
-    const info = readImageInfo(head)
+    const info = readImageInfo(head) ?? reader.info?.()
     const found = reader.integrity()
     const isReadable = info !== undefined || !/^image\/(png|webp|gif)$/.test(mediaType)
     const { width = null, height = null } = info ?? {}

@@ -90,7 +90,10 @@ export async function imageRequest(
 ): Promise<ImageRequest> {
   const { body, images, mask, model } = parts
   if (validate && images.length > 0) {
-    await check(async () => refuse(await sourceProblems(images, mask, { id: model ?? '', family })))
+    const sourceModel = { id: model ?? '', family }
+    await check(async () =>
+      refuse(await sourceProblems(images, mask, sourceModel), '--no-validate sends it anyway.'),
+    )
   }
   const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
   const count = countOf(body)
@@ -135,8 +138,8 @@ export async function imageRequest(
   }
 }
 
-function refuse(problems: readonly string[]): void {
-  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+function refuse(problems: readonly string[], hint?: string): void {
+  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request', ...(hint && { hint }) })
 }
 
 /** What the name of an image is held against. */

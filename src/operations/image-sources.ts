@@ -59,7 +59,8 @@ export async function readImageFile(
   const { content } = file
   if (content !== undefined) return imageFromBytes(input, path, basename(path), content)
   const location = resolve(context.cwd, path)
-  return source(input, path, basename(path), file.bytes, file.head, () => fileChunks(location))
+  const found = source(input, path, basename(path), file.bytes, file.head, () => fileChunks(location))
+  return { ...found, info: found.info ?? (await infoBeyondHead(found)) }
 }
 
 /**
@@ -117,8 +118,20 @@ function source(
   head: Uint8Array,
   open: ImageSource['open'],
 ): ImageSource {
-  const info = readImageInfo(head.subarray(0, imageInfoHeadBytes))
+  const info = readImageInfo(head)
   return { ...input, label, fileName, bytes, mediaType: mediaTypeOf(head), info, open }
+}
+
+/** The properties of a picture whose header follows unusually long metadata. */
+async function infoBeyondHead({ mediaType, bytes, open }: ImageSource): Promise<ImageInfo | undefined> {
+  const reader = readContainer(mediaType.replace('image/', ''))
+  if (reader.info === undefined || bytes <= imageInfoHeadBytes) return undefined
+  for await (const chunk of open()) {
+    reader.add(chunk)
+    const info = reader.info()
+    if (info !== undefined) return info
+  }
+  return undefined
 }
 
 function mediaTypeOf(head: Uint8Array): string {
@@ -174,12 +187,11 @@ async function maskProblems(mask: ImageSource, first: ImageSource | undefined): 
   if (mask.info === undefined || !maskLimits.mediaTypes.includes(mask.mediaType as 'image/png')) {
     return [`${nameOf(mask)} must be a PNG, not ${mask.mediaType}.`]
   }
-  const { width, height, hasAlpha } = mask.info
+  const { width, height } = mask.info
   const other = first?.info
   return [
     ...sizeProblem(mask, maskLimits.below, 'a mask'),
-    ...(await truncationProblem(mask)),
-    ...(hasAlpha ? [] : [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]),
+    ...(await contentProblems(mask)),
     ...(other === undefined || (other.width === width && other.height === height)
       ? []
       : [
@@ -188,16 +200,24 @@ async function maskProblems(mask: ImageSource, first: ImageSource | undefined): 
   ]
 }
 
-/**
- * A mask must be a valid PNG and is small enough to be read for that check; one that is too large is rejected anyway.
- */
-async function truncationProblem(mask: ImageSource): Promise<string[]> {
+/** A mask is small enough to be read for its content; one that is too large is rejected anyway. */
+async function contentProblems(mask: ImageSource): Promise<string[]> {
   if (mask.bytes >= maskLimits.below) return []
+  const chunks: Uint8Array[] = []
+  for await (const chunk of mask.open()) chunks.push(Buffer.from(chunk))
+  const png = Buffer.concat(chunks)
   const container = readContainer('png')
-  for await (const chunk of mask.open()) container.add(chunk)
-  return container.integrity().state === 'whole'
-    ? []
-    : [`${nameOf(mask)} is truncated: the PNG data ends too early.`]
+  container.add(png)
+  if (container.integrity().state !== 'whole') {
+    return [`${nameOf(mask)} is truncated: the PNG data ends too early.`]
+  }
+  if (readImageInfo(png)?.hasAlpha !== true) {
+    return [`${nameOf(mask)} has no alpha channel, which marks what is to be edited.`]
+  }
+  const { hasTransparentPixel } = await import('../files/png-alpha.ts')
+  return (await hasTransparentPixel(png)) === false
+    ? [`${nameOf(mask)} has no fully transparent pixel (alpha 0), so nothing is marked to be edited.`]
+    : []
 }
 
 function sizeProblem(image: ImageSource, below: number, subject: string): string[] {

@@ -44,7 +44,11 @@ test('a program without a command line makes two images and a text at once', asy
     events.set(name, own)
     return {
       context,
-      gateway: testGateway(sandbox.url, { signal: context.signal }),
+      // Keys of requests differ by chance.
+      gateway: testGateway(sandbox.url, {
+        signal: context.signal,
+        clock: fakeClock({ random: Math.random }),
+      }),
       listener: { event: (event) => void own.push(event), async flush() {} },
       redactor: { text: (text) => text, document: (document) => document },
       rescueFolder: undefined,

@@ -140,7 +140,7 @@ test('problems with sources and files go to the list, and name what messages cal
   const source = imageFromBytes({ field: 'image', name: 'the picture' }, 'a job', 'in', bytes)
   await request({ command: 'image edit', images: [source] })
   expect(() => problems.throwIfAny()).toThrow(
-    /^the picture "a job" is not a picture that can be read \(.*\)\.\n.*x\.png.* exists/,
+    /^the picture "a job" is not a picture that can be read \(.*\)\. --no-validate sends it anyway\.\n.*x\.png.* exists/,
   )
 })
 

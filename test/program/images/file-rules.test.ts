@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { encodePng } from '../../../src/files/codecs.ts'
-import { gifBytes, pngBytes } from '../../support/image-bytes.ts'
+import { gifBytes, pngBytes, pngChunk } from '../../support/image-bytes.ts'
 import { runMain } from '../../support/run-main.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -125,6 +125,53 @@ describe.each([
   })
 })
 
+describe('a mask whose pixels mark nothing', () => {
+  const run = async (bytes: Uint8Array, ...more: string[]) => {
+    const cwd = temporaryFolder()
+    writeFiles(cwd, { 'source.png': pictures.png, 'mask.png': bytes })
+    const env = { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'test-key' }
+    const argv = [
+      'image',
+      'edit',
+      '-m',
+      'gpt-image-1',
+      '--image',
+      'source.png',
+      '--mask',
+      'mask.png',
+      ...more,
+    ]
+    // What is right is shown, not sent.
+    const { code, err } = await runMain([...argv, '--dry-run', 'a dot'], { env, cwd })
+    return { code, err }
+  }
+
+  test('is refused, and --no-validate sends it', async () => {
+    const closed = await encodePng(testPicture(64, 64, () => 1))
+    expect(await run(closed)).toEqual({
+      code: 2,
+      err:
+        'modelgate: --mask "mask.png" has no fully transparent pixel (alpha 0), so nothing is marked to be edited.\n' +
+        '  hint: --no-validate sends it anyway.\n',
+    })
+    expect(await run(closed, '--no-validate')).toMatchObject({ code: 0 })
+  })
+
+  test('is not refused when they cannot be decoded', async () => {
+    const end = mask.subarray(-12)
+    const broken = Buffer.concat([mask.subarray(0, 33), pngChunk('IDAT', Buffer.of(1, 2, 3)), end])
+    expect(await run(broken)).toMatchObject({ code: 0 })
+  })
+
+  test('is one with transparency behind large metadata, too', async () => {
+    const chunks = [pngChunk('caBX', Buffer.alloc(2_000_000)), pngChunk('tRNS', Buffer.of(0))]
+    const shape = { width: 64, height: 64, colourType: 3, depth: 8, chunks }
+    expect(await run(pngBytes(shape))).toMatchObject({ code: 0 })
+    const rows = Array.from({ length: 64 }, () => new Uint8Array(64).fill(1))
+    expect((await run(pngBytes({ ...shape, rows }))).err).toContain('no fully transparent pixel')
+  })
+})
+
 test('the mask belongs to the first image', async () => {
   const files = { 'source.png': pictures.png, 'wide.png': wide, 'mask.png': mask }
   const both = (...order: string[]) => [...order.flatMap((name) => ['--image', name]), '--mask', 'mask.png']
@@ -150,11 +197,12 @@ test('every problem of every file is told at once', async () => {
   const { code, err } = await runMain([...argv, '--mask', 'mask.png', '-n', '11', 'a dot'], { env, cwd })
   expect([code, gateway.calls]).toEqual([2, 0])
   expect(err.split('\n').filter((line) => line !== '')).toEqual([
-    'modelgate: --n must be from 1 to 10, not 11. --no-validate sends it anyway.',
+    'modelgate: --n must be from 1 to 10, not 11.',
     'modelgate: --image may be given once for dall-e-2 (image-model-b), not 2 times.',
     'modelgate: --image "wide.png" is 96x64; dall-e-2 (image-model-b) takes only square pictures.',
     'modelgate: --image "a.gif" is image/gif; dall-e-2 (image-model-b) takes image/png.',
     'modelgate: --mask "mask.png" has no alpha channel, which marks what is to be edited.',
     'modelgate: --mask "mask.png" is 64x64; the first --image is 96x64, and both must be the same.',
+    '  hint: --no-validate sends it anyway.',
   ])
 })
