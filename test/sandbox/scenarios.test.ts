@@ -79,7 +79,7 @@ test.for(ways)('failure by %s', async ([, way]) => {
   const events = await responseEvents('failure', way)
   expect(events.at(-1)).toMatchObject({
     type: 'response.failed',
-    response: { status: 'failed', error: { code: 'server_error' }, output: [], usage: null },
+    response: { status: 'failed', error: { code: 'server_error' }, output: [] },
   })
 })
 

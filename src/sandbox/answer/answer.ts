@@ -22,6 +22,10 @@ export interface TextRequest {
   readonly calls: readonly ToolCall[]
   /** Tool outputs in the request, to be acknowledged in the answer. */
   readonly toolOutputs: readonly string[]
+  /** Sentences at the end of a text. */
+  readonly findings?: readonly string[]
+  /** Whether the answer has no text because a call waits for the caller. */
+  readonly waits?: boolean
   readonly thinks: boolean
   /** Upper bound of tokens, reasoning included. */
   readonly maxTokens: number | undefined
@@ -70,6 +74,9 @@ export const scenarios = [
 ] as const
 export type Scenario = (typeof scenarios)[number]
 
+/** `sandbox:refusal`, `sandbox:web_search`, `sandbox:web_search:failed` */
+const scenarioWord = /\bsandbox:([a-z_]+)(?::failed)?\b/g
+
 /**
  * The scenario that the header `x-sandbox-scenario` or a word of the prompt, such as `sandbox:refusal`, requests, if
  * it is in the list.
@@ -79,8 +86,26 @@ export function askedFor<Name extends string>(
   header: string | undefined,
   prompt: string,
 ): Name | undefined {
-  const requested = header ?? /\bsandbox:([a-z]+)\b/.exec(prompt)?.[1]
-  return names.find((name) => name === requested)
+  const requested = header === undefined ? scenarioWords(prompt).map(({ name }) => name) : [header]
+  return names.find((name) => requested.includes(name))
+}
+
+export interface ScenarioWord {
+  readonly name: string
+  readonly fails: boolean
+}
+
+/** The scenarios that a prompt names, in their order. */
+export function scenarioWords(prompt: string): readonly ScenarioWord[] {
+  return [...prompt.matchAll(scenarioWord)].map(([word, name]) => ({
+    name: name!,
+    fails: word.endsWith(':failed'),
+  }))
+}
+
+/** A prompt without the words that are meant for the sandbox. */
+export function withoutScenarios(prompt: string): string {
+  return prompt.replace(scenarioWord, '').trim()
 }
 
 /** How many characters of a prompt are searched at the cost of one. */
@@ -91,16 +116,18 @@ const charactersPerUnit = 20
  * @param hasOutput whether the request ends with a tool's output, which the answer then quotes
  * @throws RequestProblem if the budget is spent: prompt and names may be long, and the tools many
  */
-export function chooseCalls(
+export function chooseCalls<Tool extends { readonly name: string; readonly otherNames?: readonly string[] }>(
   mode: 'none' | 'auto' | 'required',
-  declared: readonly ToolCall[],
+  declared: readonly Tool[],
   { prompt, hasOutput, budget }: { prompt: string; hasOutput: boolean; budget: Budget },
-): readonly ToolCall[] {
+): readonly Tool[] {
   if (mode === 'none') return []
-  const named = declared.filter(({ name }) => {
-    budget.spend(1 + prompt.length / charactersPerUnit)
-    return name !== '' && prompt.includes(name)
-  })
+  const named = declared.filter(({ name: first, otherNames = [] }) =>
+    [first, ...otherNames].some((name) => {
+      budget.spend(1 + prompt.length / charactersPerUnit)
+      return name !== '' && prompt.includes(name)
+    }),
+  )
   if (mode === 'required') return named.length > 0 ? named : declared.slice(0, 1)
   return hasOutput ? [] : named
 }

@@ -64,13 +64,14 @@ function visibleParts(request: TextRequest, random: Random, budget: Budget, imag
   if (scenario === 'refusal')
     return [textPart('refusal', '[sandbox] I’m sorry, but I cannot help with that.')]
   if (calls.length > 0) return calls.map((call) => callPart(call, random, budget))
+  if (request.waits) return []
   const words = wordsOf(request, random, budget)
   const text = textPart('text', cutAtStop(words, request.stopSequences))
   return image === undefined ? [text] : [text, { kind: 'image', base64: image }]
 }
 
 function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
-  const { prompt, schema, format, toolOutputs, scenario } = request
+  const { prompt, schema, format, toolOutputs, scenario, findings = [] } = request
   if (format === 'enum') return String(sampleOf(schema, random, budget))
   if (format === 'json') {
     return JSON.stringify(
@@ -81,9 +82,9 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
   }
   const text = writeText(prompt, random, scenario === 'long' ? longAnswerWords : requestedWords(prompt))
   budget.spend(text.length)
-  if (toolOutputs.length === 0) return text
+  if (toolOutputs.length === 0) return [text, ...findings].join(' ')
   const shown = toolOutputs.slice(0, maxOutputs).map((output) => firstCharacters(output, 200))
-  return `${text} The tool answered: ${shown.join(' and ')}.`
+  return [text, `The tool answered: ${shown.join(' and ')}.`, ...findings].join(' ')
 }
 
 function cutAtStop(text: string, stopSequences: readonly string[]): string {

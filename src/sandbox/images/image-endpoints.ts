@@ -17,7 +17,8 @@ import { compose, cutOut, type Size, fit, maskOpening, hasTransparency, repaint 
 import { flatPainter, scenePainter, countOf, replyWithImages } from './image-reply.ts'
 import { drawScene, sceneColours } from './scene/draw-scene.ts'
 
-const square = { width: 1024, height: 1024 }
+/** The size of a picture if the request leaves it open. */
+export const usualSize = { width: 1024, height: 1024 }
 
 /**
  * Endpoint 4: generate images.
@@ -33,14 +34,22 @@ export function createImages(
   assertServed(imageCreateEndpoint, model)
   assertValid(imageCreateEndpoint, body, model)
   const parameters = readParameters(request, model, imageCreateEndpoint)
-  const size = parameters.size ?? square
-  const { prompt, detail, isVivid, background } = parameters
-  const draw = (index: number) => {
-    const scene = drawScene({ seed: [...request.seed, 'image', index], prompt, ...size, detail, isVivid })
-    return background === 'transparent' ? cutOut(scene) : scene
-  }
+  const size = parameters.size ?? usualSize
+  const draw = promptScene(parameters, size, [...request.seed, 'image'])
   const task = { parameters, size, draw, sources: [], isHighFidelity: false }
   return answer('img', 'image_generation', task, request, store, context)
+}
+
+/** Draws the pictures of a prompt, each by its number. */
+export function promptScene(
+  { prompt, detail, isVivid, background }: ImageParameters,
+  size: Size,
+  seed: readonly (string | number)[],
+): (index: number) => Pixels {
+  return (index) => {
+    const scene = drawScene({ seed: [...seed, index], prompt, ...size, detail, isVivid })
+    return background === 'transparent' ? cutOut(scene) : scene
+  }
 }
 
 /** For a request without a model: the first of the specification that takes its parameters, or the current one. */
@@ -82,7 +91,7 @@ export async function editImages(
   const { images, mask } = checkSources(files, family)
   const parameters = readParameters(request, model, imageEditEndpoint)
   const isSquare = family !== undefined && !sizeWords(family).includes('auto')
-  const size = parameters.size ?? (isSquare ? square : nearestShape(images[0]))
+  const size = parameters.size ?? (isSquare ? usualSize : nearestShape(images[0]))
   const source = await pixelsOf(images[0], 'image')
   await yieldToEventLoop()
   const maskPixels = mask && (await pixelsOf(mask, 'mask'))

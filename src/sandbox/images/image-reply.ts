@@ -96,6 +96,11 @@ function base64Of({ bytes }: EncodedPicture): string {
 const firstPoints = 12
 const sharpening = 2.3
 
+/** Pixels along the shorter side of a partial image, by its number. */
+export function partialPoints(partial: number): number {
+  return Math.round(firstPoints * sharpening ** partial)
+}
+
 /**
  * The events of a stream: for every image its partial images, increasingly sharp, then the final one. Each is created
  * while the previous ones are sent. As with the public service, there is no `[DONE]` at the end.
@@ -107,8 +112,7 @@ async function* imageEvents(job: ImageJob): AsyncGenerator<Frame> {
     const isEarly = job.parameters.scenario === 'early'
     if (isEarly) yield completed(job, await painter(index), index)
     for (let partial = 0; partial < job.parameters.partials; partial++) {
-      const points = Math.round(firstPoints * sharpening ** partial)
-      const blurred = await painter(index, points)
+      const blurred = await painter(index, partialPoints(partial))
       const role = isEarly && isLast ? 'closing' : 'event'
       yield event(job, 'partial_image', blurred, { partial_image_index: partial }, role)
     }

@@ -1,5 +1,4 @@
 import { responsesEndpoint } from '../../contract/responses.ts'
-import { composeAnswer } from '../answer/compose-answer.ts'
 import { countJson, countTokens } from '../answer/answer.ts'
 import { assertValid, RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, streamReply, type Reply } from '../http/reply.ts'
@@ -7,8 +6,9 @@ import { type JsonObject, objectOf, textOf } from '../json-value.ts'
 import { defaultTextModel, textModel } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
-import { countItem, inputItems, readRequest } from './read-request.ts'
-import { wantsLogprobs, topLogprobs } from './output-items.ts'
+import { composeResponse } from './compose-response.ts'
+import { countItem, inputItems } from './read-request.ts'
+import { wantsLogprobs, topLogprobs } from './answer-items.ts'
 import { conversationId, planResponse, type ResponsePlan } from './plan-response.ts'
 import { breakOffEvents, eventFrames, framesInTime, responseEvents } from './response-events.ts'
 import { responseAt, type ResponseStore, type StoredResponse, type Timing } from './response-store.ts'
@@ -30,10 +30,8 @@ const costOfLogprob = 20
  * Endpoint 2: create a response, streamed, whole or in the background.
  * @throws RequestProblem
  */
-export async function createResponse(
-  request: SandboxRequest,
-  { store, pacing, seed, clock }: ResponseService,
-): Promise<Reply> {
+export async function createResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
+  const { store, pacing, seed, clock } = service
   const { body, budget } = request
   assertValid(responsesEndpoint, body)
   const model = textModel(textOf(body['model']) || defaultTextModel.id)
@@ -41,16 +39,17 @@ export async function createResponse(
   const input = inputItems(body)
   const fixed = countTokens(textOf(body['instructions'])) + countJson(body['tools'])
   const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
-  const textRequest = readRequest(request, context.items, model)
-  const answer = composeAnswer(textRequest, budget)
+  const isBackground = body['background'] === true
+  const id = `resp_${seededHex(48, seed, 'responses', request.number, ...(isBackground ? [store.idSalt()] : []))}`
+  const composed = await composeResponse(request, context.items, { model, id, context: service })
   // The reply repeats the request except its input.
   budget.spendOn({ ...body, input: undefined })
-  if (wantsLogprobs(body)) budget.spend(answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
+  if (wantsLogprobs(body))
+    budget.spend(composed.answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
   const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
-  const isBackground = body['background'] === true
   const durationMs = isBackground ? pacing.pendingMs + pacing.runningMs : 0
-  const plan = planResponse(body, answer, {
-    id: `resp_${seededHex(48, seed, 'responses', request.number, ...(isBackground ? [store.idSalt()] : []))}`,
+  const plan = planResponse(body, composed, {
+    id,
     model: model.id,
     createdAt: Math.floor(clock.now() / 1000),
     completedAt: Math.floor((clock.now() + durationMs) / 1000),

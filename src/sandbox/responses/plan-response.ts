@@ -1,6 +1,7 @@
 import type { Answer, Ending } from '../answer/answer.ts'
 import { type JsonObject, isObject, objectOf } from '../json-value.ts'
-import { outputItems, type OutputItem } from './output-items.ts'
+import { outputItems, type ComposedResponse } from './answer-items.ts'
+import type { OutputItem } from './output-item.ts'
 import { responseFields } from '../../contract/responses.ts'
 
 /** A composed response as plain data, which can be kept on disk. */
@@ -36,8 +37,9 @@ interface PlanFacts {
 
 const failure = { code: 'server_error', message: '[sandbox] The model could not generate a response.' }
 
-export function planResponse(body: JsonObject, answer: Answer, facts: PlanFacts): ResponsePlan {
-  const items = outputItems(answer, body, facts.id)
+export function planResponse(body: JsonObject, composed: ComposedResponse, facts: PlanFacts): ResponsePlan {
+  const { answer } = composed
+  const items = outputItems(composed, body, facts.id)
   const begun = responseObject(body, facts)
   const final = { ...begun, ...finalState(answer, items, facts) }
   return restorePlan({ id: facts.id, body, items, begun, final, breaksOff: answer.ending === 'error' })
@@ -84,7 +86,7 @@ function usageOf(
   }
 }
 
-/** The request fields that a response repeats, with the fallback if the contract has no default. */
+/** The request fields that a response always has, with the fallback if the contract has no default. */
 const echoed: JsonObject = {
   background: null,
   instructions: null,
@@ -93,8 +95,6 @@ const echoed: JsonObject = {
   metadata: {},
   parallel_tool_calls: null,
   previous_response_id: null,
-  prompt_cache_key: null,
-  safety_identifier: null,
   service_tier: 'default',
   store: null,
   temperature: null,
@@ -103,12 +103,16 @@ const echoed: JsonObject = {
   top_logprobs: 0,
   top_p: null,
   truncation: null,
-  user: null,
 }
+
+/** The request fields that a response has if the request has them; the specification does not call them nullable. */
+const echoedIfGiven = ['prompt', 'prompt_cache_key', 'safety_identifier', 'user'] as const
 
 /** Every field that the specification requires, and the optional ones it names; all but the state. */
 function responseObject(body: JsonObject, { id, createdAt, model }: PlanFacts): JsonObject {
   const { effort = null, summary = null } = objectOf(body['reasoning'])
+  const { format, verbosity } = objectOf(body['text'])
+  const given = echoedIfGiven.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))
   const conversation = conversationId(body)
   const repeated = Object.entries(echoed).map(([name, otherwise]) => {
     return [name, body[name] ?? responseFields[name]?.default ?? otherwise]
@@ -121,11 +125,10 @@ function responseObject(body: JsonObject, { id, createdAt, model }: PlanFacts): 
     incomplete_details: null,
     model,
     output: [],
-    usage: null,
     ...Object.fromEntries(repeated),
     reasoning: { effort, summary },
-    text: { format: { type: 'text' }, verbosity: 'medium', ...objectOf(body['text']) },
-    ...(body['prompt'] !== undefined && { prompt: body['prompt'] }),
+    text: { format: format ?? { type: 'text' }, verbosity: verbosity ?? 'medium' },
+    ...Object.fromEntries(given),
     ...(conversation !== undefined && { conversation: { id: conversation } }),
   }
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../context.ts'
 import { namedEvent, type Frame } from '../http/reply.ts'
-import { type JsonObject, textOf, objectsOf } from '../json-value.ts'
+import { type JsonObject, textOf } from '../json-value.ts'
 import { pick, seededRandom, type Random } from '../seeded-random.ts'
+import { itemEvents } from './item-events.ts'
 import type { ResponsePlan } from './plan-response.ts'
-import type { OutputItem } from './output-items.ts'
 import type { Timing } from './response-store.ts'
 
 const terminals = new Set(['response.completed', 'response.incomplete', 'response.failed'])
@@ -31,17 +31,15 @@ export function* responseEvents(plan: ResponsePlan): Generator<JsonObject> {
   else yield { type: `response.${textOf(plan.final['status'])}`, response: plan.final }
 }
 
-/** As recorded: an `error` event with a nested error, immediately followed by the failed response. */
+/**
+ * As recorded: an `error` event with a nested error, immediately followed by the failed response. The documented fields
+ * of that event are there, too.
+ */
 export function breakOffEvents(plan: ResponsePlan): readonly JsonObject[] {
-  const error = {
-    type: 'server_error',
-    code: 'server_error',
-    message: '[sandbox] Generation broke off.',
-    param: null,
-  }
-  const response = plan.failedWith({ code: error.code, message: error.message })
+  const problem = { code: 'server_error', message: '[sandbox] Generation broke off.', param: null }
+  const response = plan.failedWith({ code: problem.code, message: problem.message })
   return [
-    { type: 'error', error },
+    { type: 'error', ...problem, error: { type: 'server_error', ...problem } },
     { type: 'response.failed', response },
   ]
 }
@@ -110,63 +108,4 @@ const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 function paddingOf(random: Random): string {
   const length = 1 + Math.floor(random() * 15)
   return Array.from({ length }, () => pick(random, letters)).join('')
-}
-
-/** The events of one output item, from `added` to `done`, without sequence numbers. */
-function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
-  const { item, tokens } = output
-  const location = { item_id: item['id'], output_index: index }
-  yield { type: 'response.output_item.added', output_index: index, item: { ...item, ...emptied(item) } }
-  const [part] = objectsOf(item['content'] ?? item['summary'])
-  if (part !== undefined) yield* partEvents(output, part, location)
-  const call = callFields[textOf(item['type'])]
-  if (call !== undefined) {
-    const { field, prefix } = call
-    for (const delta of tokens) yield { type: `${prefix}.delta`, ...location, delta }
-    const name = field === 'arguments' ? { name: item['name'] } : {}
-    yield { type: `${prefix}.done`, ...location, ...name, [field]: item[field] }
-  }
-  yield { type: 'response.output_item.done', output_index: index, item }
-}
-
-/** The input field of calls, and the names of the events for it. */
-const callFields: Readonly<Record<string, { readonly field: string; readonly prefix: string }>> = {
-  function_call: { field: 'arguments', prefix: 'response.function_call_arguments' },
-  custom_tool_call: { field: 'input', prefix: 'response.custom_tool_call_input' },
-}
-
-/** The fields that are empty when an item is announced. */
-function emptied({ type }: JsonObject): JsonObject {
-  if (type === 'reasoning') return { summary: [] }
-  const call = callFields[textOf(type)]
-  return { status: 'in_progress', ...(call === undefined ? { content: [] } : { [call.field]: '' }) }
-}
-
-/** The text field of message and summary parts, and the names of the events for it. */
-const partFields: Readonly<Record<string, { field: string; text: string; part: string }>> = {
-  output_text: { field: 'text', text: 'output_text', part: 'content' },
-  refusal: { field: 'refusal', text: 'refusal', part: 'content' },
-  summary_text: { field: 'text', text: 'reasoning_summary_text', part: 'reasoning_summary' },
-}
-
-function* partEvents(
-  { tokens, logprobs }: OutputItem,
-  part: JsonObject,
-  location: JsonObject,
-): Generator<JsonObject> {
-  const fields = partFields[textOf(part['type'])]!
-  const [field, prefix, partPrefix] = [
-    fields.field,
-    `response.${fields.text}`,
-    `response.${fields.part}_part`,
-  ]
-  const at = { ...location, [fields.part === 'content' ? 'content_index' : 'summary_index']: 0 }
-  // Only text has log probabilities; the list is always present but may be empty.
-  const scores = (some: readonly JsonObject[]) => (part['logprobs'] === undefined ? {} : { logprobs: some })
-  yield { type: `${partPrefix}.added`, ...at, part: { ...part, ...scores([]), [field]: '' } }
-  for (const [token, delta] of tokens.entries()) {
-    yield { type: `${prefix}.delta`, ...at, delta, ...scores(logprobs.slice(token, token + 1)) }
-  }
-  yield { type: `${prefix}.done`, ...at, [field]: part[field], ...scores(logprobs) }
-  yield { type: `${partPrefix}.done`, ...at, part }
 }

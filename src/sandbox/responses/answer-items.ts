@@ -1,59 +1,95 @@
 import type { Answer, AnswerPart } from '../answer/answer.ts'
 import { type JsonObject, listOf, numberOf, objectOf } from '../json-value.ts'
 import { seededHex, seededRandom } from '../seeded-random.ts'
+import { opaque, type OutputItem } from './output-item.ts'
+import type { Finding } from './tool-call.ts'
 
-/** A complete output item, and the pieces in which it is streamed; plain data, since it may be kept on disk. */
-export interface OutputItem {
-  readonly item: JsonObject
-  readonly tokens: readonly string[]
-  /** One entry per token, if log probabilities were requested. */
-  readonly logprobs: readonly JsonObject[]
+/** An answer with the items around its text and its calls of functions. */
+export interface ComposedResponse {
+  readonly answer: Answer
+  /** Items before the reasoning. */
+  readonly prelude: readonly OutputItem[]
+  /** Calls of built-in tools, with their results. */
+  readonly builtIn: readonly OutputItem[]
+  readonly findings: readonly Finding[]
+  /** Whether the reasoning is shown as it is, besides its summary. */
+  readonly showsReasoning: boolean
 }
 
 /** The answer as output items (wire notes, section 2, "Output items"). */
-export function outputItems(answer: Answer, body: JsonObject, responseId: string): readonly OutputItem[] {
-  const items: OutputItem[] = []
+export function outputItems(
+  { answer, prelude, builtIn, findings, showsReasoning }: ComposedResponse,
+  body: JsonObject,
+  responseId: string,
+): readonly OutputItem[] {
+  const items: OutputItem[] = [...prelude]
   const newId = (prefix: string) => `${prefix}_${seededHex(48, responseId, prefix, items.length)}`
-  if (answer.thoughtTokens > 0) items.push(reasoningItem(answer, body, newId('rs')))
+  if (answer.thoughtTokens > 0) items.push(reasoningItem(answer, body, { id: newId('rs'), showsReasoning }))
+  items.push(...builtIn)
   for (const [index, part] of answer.parts.entries()) {
     const isCut = answer.ending === 'length' && index === answer.parts.length - 1
     const status = isCut || answer.ending === 'block' ? 'incomplete' : 'completed'
-    items.push(part.kind === 'call' ? callItem(part, status, newId) : messageItem(part, status, body, newId))
+    items.push(
+      part.kind === 'call'
+        ? callItem(part, status, newId)
+        : messageItem(part, { status, body, findings, id: newId('msg') }),
+    )
   }
   return items
 }
 
-function reasoningItem(answer: Answer, body: JsonObject, id: string): OutputItem {
+function reasoningItem(
+  { thoughts }: Answer,
+  body: JsonObject,
+  { id, showsReasoning }: { id: string; showsReasoning: boolean },
+): OutputItem {
   const { summary } = objectOf(body['reasoning'])
-  const tokens = typeof summary === 'string' ? answer.thoughts : []
-  const text = tokens.join('')
-  const encrypted = Buffer.from(`sandbox reasoning ${id}`).toString('base64')
+  const text = thoughts.join('')
   const item = {
     id,
     type: 'reasoning',
-    summary: text === '' ? [] : [{ type: 'summary_text', text }],
-    ...(listOf(body['include']).includes('reasoning.encrypted_content') && { encrypted_content: encrypted }),
+    summary: typeof summary === 'string' ? [{ type: 'summary_text', text }] : [],
+    ...(showsReasoning && { content: [{ type: 'reasoning_text', text }] }),
+    ...(listOf(body['include']).includes('reasoning.encrypted_content') && {
+      encrypted_content: opaque(`reasoning ${id}`),
+    }),
   }
-  return { item, tokens, logprobs: [] }
+  return { item, tokens: [], logprobs: [] }
 }
 
 type NewId = (prefix: string) => string
 
+interface MessageFacts {
+  readonly id: string
+  readonly status: string
+  readonly body: JsonObject
+  readonly findings: readonly Finding[]
+}
+
 function messageItem(
   part: Exclude<AnswerPart, { kind: 'call' }>,
-  status: string,
-  body: JsonObject,
-  newId: NewId,
+  { id, status, body, findings }: MessageFacts,
 ): OutputItem {
   const tokens = part.kind === 'image' ? [] : part.tokens
+  const text = tokens.join('')
   const isScored = part.kind === 'text' && wantsLogprobs(body)
   const logprobs = isScored ? tokens.map((token) => logprobOf(token, topLogprobs(body))) : []
   const content =
     part.kind === 'refusal'
       ? { type: 'refusal', refusal: part.text }
-      : { type: 'output_text', annotations: [], logprobs, text: tokens.join('') }
-  const item = { id: newId('msg'), type: 'message', status, role: 'assistant', content: [content] }
-  return { item, tokens, logprobs }
+      : { type: 'output_text', annotations: annotationsOf(text, findings), logprobs, text }
+  return { item: { id, type: 'message', status, role: 'assistant', content: [content] }, tokens, logprobs }
+}
+
+/** The sources that the text cites, where it has not been cut before them. */
+function annotationsOf(text: string, findings: readonly Finding[]): readonly JsonObject[] {
+  return findings.flatMap(({ sentence, cited = '', source }) => {
+    const found = text.lastIndexOf(sentence)
+    if (source === undefined || found === -1) return []
+    const start = found + sentence.indexOf(cited)
+    const place = { start_index: start, end_index: start + cited.length }
+    return [{ ...source, ...(source['type'] !== 'file_citation' && place) }]
+  })
 }
 
 function callItem(

@@ -1,0 +1,68 @@
+import { imageCreateEndpoint } from '../../contract/images.ts'
+import { modelCalled } from '../../contract/known-models.ts'
+import { flatPainter, partialPoints, scenePainter, type EncodedPicture } from '../images/image-reply.ts'
+import { promptScene, usualSize } from '../images/image-endpoints.ts'
+import { readParameters } from '../images/parameters.ts'
+import { type JsonObject, textOf } from '../json-value.ts'
+import type { SandboxContext, SandboxRequest } from '../request.ts'
+
+/** The fields of the tool that the image endpoint has, too. */
+export const imageFields = [
+  'background',
+  'moderation',
+  'output_compression',
+  'output_format',
+  'partial_images',
+  'quality',
+  'size',
+] as const
+
+/** The part of a tool that is a request for an image. */
+export function imageRequestOf(tool: JsonObject): JsonObject {
+  return Object.fromEntries(imageFields.flatMap((name) => (name in tool ? [[name, tool[name]]] : [])))
+}
+
+/** Characters of one large picture in base64, which the request pays for before it is drawn. */
+const costOfPicture = 400_000
+
+interface ImageCall {
+  readonly tool: JsonObject
+  readonly prompt: string
+  readonly number: number
+  readonly fails: boolean
+  readonly request: SandboxRequest
+  readonly context: SandboxContext
+}
+
+/**
+ * The picture of an image generation call, and its previews if the request is streamed; base64.
+ * @throws RequestProblem if the budget is spent
+ */
+export async function generateImage({ tool, prompt, number, fails, request, context }: ImageCall) {
+  request.budget.spend(costOfPicture)
+  const body = { ...imageRequestOf(tool), prompt, stream: request.body['stream'] }
+  const model = modelCalled(textOf(tool['model']) || 'image-model-a')
+  const parameters = readParameters({ ...request, body }, model, imageCreateEndpoint)
+  const size = parameters.size ?? usualSize
+  const draw = promptScene(parameters, size, [...request.seed, 'image'])
+  const paint = context.media === 'flat' ? flatPainter(parameters, size) : scenePainter(parameters, draw)
+  const partials: string[] = []
+  const count = parameters.streams && !fails ? parameters.partials : 0
+  for (let partial = 0; partial < count; partial++) {
+    request.budget.spend(costOfPicture / 4)
+    partials.push(base64Of(await paint(number, partialPoints(partial))))
+  }
+  const picture = fails ? undefined : await paint(number)
+  const { format, quality, background } = parameters
+  const properties = {
+    background: picture?.background ?? background,
+    output_format: format,
+    quality,
+    size: `${size.width}x${size.height}`,
+  }
+  return { properties, partials, image: picture && base64Of(picture) }
+}
+
+function base64Of({ bytes }: EncodedPicture): string {
+  return Buffer.from(bytes).toString('base64')
+}

@@ -1,0 +1,166 @@
+import { tokensOf } from '../answer/answer.ts'
+import { type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json-value.ts'
+import type { OutputItem } from './output-item.ts'
+
+/** Events between the announcement of an item and its end; the place of the item is added to each. */
+type Step = (output: OutputItem) => Iterable<JsonObject>
+
+interface ItemKind {
+  /** The fields that are not yet filled when an item is announced, if the item has them. */
+  readonly begun: JsonObject
+  readonly steps: readonly Step[]
+}
+
+/** The kinds of output items, and how each is streamed (wire notes, section 2, "Event types"). */
+const kinds: Readonly<Record<string, ItemKind>> = {
+  message: { begun: { status: 'in_progress', content: [] }, steps: [parts('content')] },
+  reasoning: { begun: { summary: [], content: [] }, steps: [parts('summary'), parts('content')] },
+  function_call: {
+    begun: { status: 'in_progress', arguments: '' },
+    steps: [pieces('arguments', 'function_call_arguments', ['name'])],
+  },
+  custom_tool_call: {
+    begun: { status: 'in_progress', input: '' },
+    steps: [pieces('input', 'custom_tool_call_input')],
+  },
+  web_search_call: {
+    begun: { status: 'in_progress' },
+    steps: [reached('in_progress'), reached('searching'), ended()],
+  },
+  file_search_call: {
+    begun: { status: 'in_progress', results: null },
+    steps: [reached('in_progress'), reached('searching'), ended()],
+  },
+  code_interpreter_call: {
+    begun: { status: 'in_progress', code: '', outputs: null },
+    steps: [
+      reached('in_progress'),
+      pieces('code', 'code_interpreter_call_code'),
+      reached('interpreting'),
+      ended(),
+    ],
+  },
+  image_generation_call: {
+    begun: { status: 'in_progress', result: null },
+    steps: [reached('in_progress'), reached('generating'), partialImages, ended()],
+  },
+  mcp_list_tools: { begun: { tools: [] }, steps: [reached('in_progress'), ended('failed')] },
+  mcp_call: {
+    begun: { status: 'in_progress', arguments: '', output: null, error: null },
+    steps: [reached('in_progress'), pieces('arguments', 'mcp_call_arguments'), ended('failed')],
+  },
+  mcp_approval_request: { begun: {}, steps: [] },
+  computer_call: { begun: { status: 'in_progress' }, steps: [] },
+  local_shell_call: { begun: { status: 'in_progress' }, steps: [] },
+  shell_call: { begun: { status: 'in_progress' }, steps: [shellCommands] },
+  shell_call_output: { begun: { status: 'in_progress', output: [] }, steps: [shellOutputs] },
+  compaction: { begun: { encrypted_content: '' }, steps: [reached('compacting')] },
+}
+
+/** The events of one output item, from `added` to `done`, without sequence numbers. */
+export function* itemEvents(output: OutputItem, index: number): Generator<JsonObject> {
+  const { item } = output
+  const { begun, steps } = kinds[textOf(item['type'])]!
+  const empty = Object.fromEntries(Object.entries(begun).filter(([name]) => Object.hasOwn(item, name)))
+  yield { type: 'response.output_item.added', output_index: index, item: { ...item, ...empty } }
+  for (const step of steps) {
+    for (const { type, ...rest } of step(output)) {
+      yield { type, item_id: item['id'], output_index: index, ...rest }
+    }
+  }
+  yield { type: 'response.output_item.done', output_index: index, item }
+}
+
+/** A state of the item that has an event of its own. */
+function reached(state: string): Step {
+  return ({ item }) => [{ type: `response.${textOf(item['type'])}.${state}` }]
+}
+
+/** @param failure the state of an item that failed; most kinds have no event for it */
+function ended(failure?: string): Step {
+  return (output) => {
+    const { status, error } = output.item
+    if (status !== 'failed' && (error ?? null) === null) return reached('completed')(output)
+    return failure === undefined ? [] : reached(failure)(output)
+  }
+}
+
+/** A field in pieces, and at the end whole, with the other fields that the last event repeats. */
+function pieces(field: string, event: string, repeated: readonly string[] = []): Step {
+  return function* ({ item, tokens }) {
+    for (const delta of tokens) yield { type: `response.${event}.delta`, delta }
+    const others = Object.fromEntries(repeated.map((name) => [name, item[name]]))
+    yield { type: `response.${event}.done`, ...others, [field]: item[field] }
+  }
+}
+
+function* partialImages({ item, partials = [] }: OutputItem): Iterable<JsonObject> {
+  const { size, quality, background, output_format } = item
+  for (const [number, image] of partials.entries()) {
+    yield {
+      type: 'response.image_generation_call.partial_image',
+      partial_image_index: number,
+      partial_image_b64: image,
+      size,
+      quality,
+      background,
+      output_format,
+    }
+  }
+}
+
+/** These events name no item. */
+function* shellCommands({ item }: OutputItem): Iterable<JsonObject> {
+  for (const [index, command] of textsOf(objectOf(item['action'])['commands']).entries()) {
+    const place = { item_id: undefined, command_index: index }
+    yield { type: 'response.shell_call_command.added', ...place, command: '' }
+    for (const delta of tokensOf(command)) {
+      yield { type: 'response.shell_call_command.delta', ...place, delta }
+    }
+    yield { type: 'response.shell_call_command.done', ...place, command }
+  }
+}
+
+function* shellOutputs({ item }: OutputItem): Iterable<JsonObject> {
+  for (const [index, output] of objectsOf(item['output']).entries()) {
+    for (const stdout of tokensOf(textOf(output['stdout']))) {
+      yield { type: 'response.shell_call_output_content.delta', command_index: index, delta: { stdout } }
+    }
+    yield { type: 'response.shell_call_output_content.done', command_index: index, output: [output] }
+  }
+}
+
+/** The text field of message and reasoning parts, and the names of the events for it. */
+const partFields: Readonly<Record<string, { field: string; text: string; part: string }>> = {
+  output_text: { field: 'text', text: 'output_text', part: 'content' },
+  refusal: { field: 'refusal', text: 'refusal', part: 'content' },
+  reasoning_text: { field: 'text', text: 'reasoning_text', part: 'content' },
+  summary_text: { field: 'text', text: 'reasoning_summary_text', part: 'reasoning_summary' },
+}
+
+function parts(list: 'content' | 'summary'): Step {
+  return function* (output) {
+    const place = list === 'content' ? 'content_index' : 'summary_index'
+    for (const [index, part] of objectsOf(output.item[list]).entries()) {
+      for (const { type, ...rest } of partEvents(output, part)) yield { type, [place]: index, ...rest }
+    }
+  }
+}
+
+function* partEvents({ item, tokens, logprobs }: OutputItem, part: JsonObject): Iterable<JsonObject> {
+  const { field, text, part: whole } = partFields[textOf(part['type'])]!
+  const annotations = listOf(part['annotations'])
+  // Only text has log probabilities and annotations; the lists are always present but may be empty.
+  const scores = (some: readonly JsonObject[]) => (part['logprobs'] === undefined ? {} : { logprobs: some })
+  const begun = { ...part, ...scores([]), ...(part['annotations'] !== undefined && { annotations: [] }) }
+  yield { type: `response.${whole}_part.added`, part: { ...begun, [field]: '' } }
+  const deltas = item['type'] === 'message' ? tokens : tokensOf(textOf(part[field]))
+  for (const [token, delta] of deltas.entries()) {
+    yield { type: `response.${text}.delta`, delta, ...scores(logprobs.slice(token, token + 1)) }
+  }
+  for (const [index, annotation] of annotations.entries()) {
+    yield { type: 'response.output_text.annotation.added', annotation_index: index, annotation }
+  }
+  yield { type: `response.${text}.done`, [field]: part[field], ...scores(logprobs) }
+  yield { type: `response.${whole}_part.done`, part }
+}
