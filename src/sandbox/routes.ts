@@ -11,7 +11,14 @@ import { pacingOf } from './job-pacing.ts'
 import { createImageStore, serveImage } from './images/image-store.ts'
 import { readForm } from './http/read-form.ts'
 import { modelCatalog, modelList } from './models.ts'
-import { createResponse, cancelResponse, deleteResponse, getResponse } from './responses/create-response.ts'
+import {
+  createResponse,
+  cancelResponse,
+  deleteResponse,
+  getInputItems,
+  getResponse,
+} from './responses/create-response.ts'
+import { createPromptCache } from './responses/context-tokens.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { createOperation, lookUpOperation, redirectToFile, serveFile } from './videos/operation-endpoints.ts'
 import { createVideoService } from './videos/service.ts'
@@ -70,7 +77,7 @@ function decoded(segment: string): string {
 function textRoutes(server: ServerContext, folder: string | undefined): Route[] {
   const store = createResponseStore(server.clock, folder && join(folder, 'responses'))
   const { pendingMs, runningMs } = pacingOf(server.latency)
-  const service = { ...server, store, pacing: { pendingMs, runningMs } }
+  const service = { ...server, store, cache: createPromptCache(), pacing: { pendingMs, runningMs } }
   const generate = (streams: boolean): Handler => ({
     endpoint: 'generate-content',
     answer: (request) => answerGenerateContent(request, streams, server),
@@ -86,6 +93,7 @@ function textRoutes(server: ServerContext, folder: string | undefined): Route[] 
       { endpoint: 'responses', answer: (request) => createResponse(request, service) },
     ],
     ...onResponse('GET', '', getResponse),
+    ...onResponse('GET', '/input_items', getInputItems),
     ...onResponse('POST', '/cancel', cancelResponse, 'response-cancel'),
     ...onResponse('DELETE', '', deleteResponse),
   ]

@@ -96,7 +96,7 @@ test('what a request may cost begins anew with each', async () => {
 test('a body that fills a picture and holds few values is read', async () => {
   const sandbox = await runningSandbox()
   const quotes = `\\"${'\\\\'.repeat(40_000)}[{,`.repeat(20)
-  const body = `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"${quotes}"}]}]}`
+  const body = `{"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/${quotes}"}]}]}`
   expect((await call(sandbox, '/v1/responses', body, { method: 'POST' })).status).toBe(200)
 })
 

@@ -142,10 +142,8 @@ test('previous_response_id carries the conversation on, not the instructions', a
   const second = await respond(sandbox, 'and then?', { previous_response_id: first.json.id })
   expect(second.json.previous_response_id).toBe(first.json.id)
   expect(second.json.instructions).toBeNull()
-  const { input_tokens, input_tokens_details } = second.json.usage
   const carried = 1000 + Math.ceil(first.json.output[0].content[0].text.length / 4)
-  expect(input_tokens).toBe(carried + Math.ceil('and then?'.length / 4))
-  expect(input_tokens_details.cached_tokens).toBe(Math.floor(carried / 128) * 128)
+  expect(second.json.usage.input_tokens).toBe(carried + Math.ceil('and then?'.length / 4))
 })
 
 test('an unknown previous response is 404 in the OpenAI envelope and creates nothing', async () => {

@@ -127,10 +127,13 @@ const maxFieldLength = 200
 
 /**
  * Checks a body against the endpoint's table, the same one the commands use.
+ * @param at where the body is inside the request: `tools.0.`
  * @throws RequestProblem 400 with the first violation as the message and all of them as Google field violations
  */
-export function assertValid(endpoint: Endpoint, body: JsonObject, model?: Model): void {
-  const violations = checkBody(endpoint, body, model)
+export function assertValid(endpoint: Endpoint, body: JsonObject, model?: Model, at = ''): void {
+  const violations = checkBody(endpoint, body, model).map((violation) => {
+    return { ...violation, path: at + violation.path }
+  })
   const first = violations[0]
   if (first === undefined) return
   const described = violations.slice(0, maxViolations).map((violation) => ({

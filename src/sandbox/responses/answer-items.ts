@@ -12,7 +12,7 @@ export interface ComposedResponse {
   /** Calls of built-in tools, with their results. */
   readonly builtIn: readonly OutputItem[]
   readonly findings: readonly Finding[]
-  /** Whether the reasoning is shown as it is, besides its summary. */
+  /** Whether the reasoning is shown as it is, and its summary. */
   readonly showsReasoning: boolean
 }
 
@@ -48,7 +48,7 @@ function reasoningItem(
   const item = {
     id,
     type: 'reasoning',
-    summary: typeof summary === 'string' ? [{ type: 'summary_text', text }] : [],
+    summary: typeof summary === 'string' || showsReasoning ? [{ type: 'summary_text', text }] : [],
     ...(showsReasoning && { content: [{ type: 'reasoning_text', text }] }),
     ...(listOf(body['include']).includes('reasoning.encrypted_content') && {
       encrypted_content: opaque(`reasoning ${id}`),

@@ -42,30 +42,29 @@ const failed = (what: string): Finding => ({ sentence: `[sandbox] The ${what} fa
 function searchWeb({ tool, number, fails }: BuiltInCall, setting: CallSetting): MadeCall {
   const query = queryOf(setting)
   const [domain = 'example.com'] = textsOf(objectOf(tool['filters'])['allowed_domains'])
-  const urls = [1, 2].map((page) => `https://${domain}/sandbox/${page}`)
-  const sources = urls.map((url) => ({ type: 'url', url }))
+  const page = 1 + Math.floor(number / 3)
+  const url = `https://${domain}/sandbox/${page}`
+  const sources = [url, `${url}/more`].map((found) => ({ type: 'url', url: found }))
   const search = {
     type: 'search',
     query,
     queries: [query],
     ...(includes(setting, 'web_search_call.action.sources') && { sources }),
   }
-  const open = { type: 'open_page', url: urls[0] }
-  const find = { type: 'find_in_page', url: urls[0], pattern: query.split(' ')[0] }
+  const open = { type: 'open_page', url }
+  const find = { type: 'find_in_page', url, pattern: query.split(' ')[0] }
   const item = {
     id: setting.newId('ws'),
     type: 'web_search_call',
     status: fails ? 'failed' : 'completed',
     action: [search, open, find][number % 3],
   }
-  if (fails) return { outputs: [output(item, tokensOf(query))], finding: failed('web search') }
-  const cited = `[Page ${number + 1}](${urls[0]})`
-  const finding = {
-    sentence: `The web has a page on it: ${cited}.`,
-    cited,
-    source: { type: 'url_citation', url: urls[0], title: `Page ${number + 1} of the sandbox` },
-  }
-  return { outputs: [output(item, tokensOf(query))], finding }
+  const made = { outputs: [output(item, tokensOf(query))] }
+  if (fails) return { ...made, finding: failed('web search') }
+  if (item.action !== search) return made
+  const cited = `[Page ${page}](${url})`
+  const source = { type: 'url_citation', url, title: `Page ${page} of the sandbox` }
+  return { ...made, finding: { sentence: `The web has a page on it: ${cited}.`, cited, source } }
 }
 
 function searchFiles({ tool, number, fails }: BuiltInCall, setting: CallSetting): MadeCall {

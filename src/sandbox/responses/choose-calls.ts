@@ -1,6 +1,6 @@
 import { chooseCalls, withoutScenarios, type ScenarioWord, type ToolCall } from '../answer/answer.ts'
 import type { Budget } from '../budget.ts'
-import { invalidField, RequestProblem } from '../http/request-problem.ts'
+import { RequestProblem } from '../http/request-problem.ts'
 import { isObject, type JsonObject, numberOf, objectsOf, textOf } from '../json-value.ts'
 import { builtInTools, kindOfTool, type BuiltInKind } from './built-in-tools.ts'
 import { remoteToolNames } from './remote-tools.ts'
@@ -54,9 +54,6 @@ export function chosenCalls(body: JsonObject, situation: Situation): ChosenCalls
 function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation): readonly Candidate[] {
   const { asked, hasOutput, budget } = situation
   const offered = objectsOf(tools).flatMap(candidatesOf)
-  if (choice === 'required' && offered.length === 0) {
-    throw invalidField('tool_choice', "'required' needs at least one tool in 'tools'")
-  }
   const forced =
     isObject(choice) && choice['type'] !== 'allowed_tools' ? forcedBy(choice, offered) : undefined
   if (forced !== undefined) return [forced]
@@ -111,8 +108,15 @@ function isSameTool(choice: JsonObject, tool: JsonObject): boolean {
 export const usualTools: Readonly<Record<string, JsonObject>> = {
   function: { type: 'function', name: 'get_weather', parameters: citySchema() },
   custom: { type: 'custom', name: 'take_note' },
+  image_generation: { type: 'image_generation', partial_images: 1 },
   mcp: { type: 'mcp', server_label: 'sandbox', require_approval: 'never' },
   approval: { type: 'mcp', server_label: 'sandbox', require_approval: 'always' },
+  computer: {
+    type: 'computer_use_preview',
+    display_width: 1024,
+    display_height: 768,
+    environment: 'browser',
+  },
   shell: { type: 'shell', environment: { type: 'container_auto' } },
 }
 

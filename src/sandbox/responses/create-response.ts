@@ -1,13 +1,13 @@
-import { responsesEndpoint } from '../../contract/responses.ts'
-import { countJson, countTokens } from '../answer/answer.ts'
-import { assertValid, RequestProblem } from '../http/request-problem.ts'
+import { RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, streamReply, type Reply } from '../http/reply.ts'
 import { type JsonObject, objectOf, textOf } from '../json-value.ts'
 import { defaultTextModel, textModel } from '../models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
+import { checkRequest } from './check-request.ts'
 import { composeResponse } from './compose-response.ts'
-import { countItem, inputItems } from './read-request.ts'
+import { fitContext, type PromptCache } from './context-tokens.ts'
+import { checkCalls, inputItems, listInputItems, resolveReferences } from './input-items.ts'
 import { wantsLogprobs, topLogprobs } from './answer-items.ts'
 import { conversationId, planResponse, type ResponsePlan } from './plan-response.ts'
 import { breakOffEvents, eventFrames, framesInTime, responseEvents } from './response-events.ts'
@@ -16,12 +16,10 @@ import { responseAt, type ResponseStore, type StoredResponse, type Timing } from
 /** The state shared by the response endpoints of a sandbox. */
 export interface ResponseService extends SandboxContext {
   readonly store: ResponseStore
+  readonly cache: PromptCache
   /** Of background responses. */
   readonly pacing: Pick<Timing, 'pendingMs' | 'runningMs'>
 }
-
-/** Public practice: cached input is counted in steps of this many tokens. */
-const cacheStep = 128
 
 /** The cost of one log probability with its token and bytes, in characters. */
 const costOfLogprob = 20
@@ -31,14 +29,14 @@ const costOfLogprob = 20
  * @throws RequestProblem
  */
 export async function createResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
-  const { store, pacing, seed, clock } = service
+  const { store, cache, pacing, seed, clock } = service
   const { body, budget } = request
-  assertValid(responsesEndpoint, body)
+  checkRequest(body, budget)
   const model = textModel(textOf(body['model']) || defaultTextModel.id)
   const earlier = await earlierItems(body, store)
-  const input = inputItems(body)
-  const fixed = countTokens(textOf(body['instructions'])) + countJson(body['tools'])
-  const context = fitContext([...earlier, ...input], fixed, model.contextWindow, body['truncation'])
+  const input = resolveReferences(inputItems(body), earlier, { store, budget })
+  checkCalls([...earlier, ...input])
+  const context = fitContext([...earlier, ...input], body, model.contextWindow)
   const isBackground = body['background'] === true
   const id = `resp_${seededHex(48, seed, 'responses', request.number, ...(isBackground ? [store.idSalt()] : []))}`
   const composed = await composeResponse(request, context.items, { model, id, context: service })
@@ -46,7 +44,6 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
   budget.spendOn({ ...body, input: undefined })
   if (wantsLogprobs(body))
     budget.spend(composed.answer.visibleTokens * (topLogprobs(body) + 1) * costOfLogprob)
-  const known = earlier.reduce((sum, item) => sum + countItem(item), 0)
   const durationMs = isBackground ? pacing.pendingMs + pacing.runningMs : 0
   const plan = planResponse(body, composed, {
     id,
@@ -54,14 +51,15 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
     createdAt: Math.floor(clock.now() / 1000),
     completedAt: Math.floor((clock.now() + durationMs) / 1000),
     inputTokens: context.tokens,
-    cachedTokens: Math.min(Math.floor(known / cacheStep) * cacheStep, context.tokens),
+    cachedTokens: cache.countCached(body, context.items),
   })
   const isStream = body['stream'] === true && !request.ignoresStream
   if (!isStream && plan.breaksOff && !isBackground) {
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
   }
   const timing = { acceptedAt: clock.now(), ...pacing, cancelledAt: null }
-  const { size } = request
+  cache.remember(body, [...context.items, ...outputOf(plan)])
+  const size = request.size + sizeOf(plan)
   const stored = { plan, context: context.items, size, timing: isBackground ? timing : null }
   await storeResponse(stored, input, store)
   if (isStream) return streamOf(stored, { store, clock })
@@ -127,36 +125,15 @@ async function storeResponse(
   await store.append(stored, { conversation, items: [...input, ...outputOf(plan)] })
 }
 
-function outputOf({ items }: ResponsePlan): readonly JsonObject[] {
-  return items.map(({ item }) => item)
+/** Characters of the pictures in a response, which are kept with it twice. */
+function sizeOf({ items }: ResponsePlan): number {
+  return items.reduce((sum, { item, partials = [] }) => {
+    return sum + 2 * textOf(item['result']).length + partials.join('').length
+  }, 0)
 }
 
-/**
- * Makes the input fit the context window: with `truncation: auto` items are dropped from the start of the
- * conversation (specification, endpoint 2, Rules), the last one is always kept.
- * @param fixed tokens of instructions and tools, which are never dropped
- * @throws RequestProblem 400 when it does not fit (specification, Errors)
- */
-function fitContext(
-  items: readonly JsonObject[],
-  fixed: number,
-  window: number,
-  truncation: unknown,
-): { readonly items: readonly JsonObject[]; readonly tokens: number } {
-  const sizes = items.map(countItem)
-  let tokens = sizes.reduce((sum, size) => sum + size, fixed)
-  let dropped = 0
-  if (truncation === 'auto') {
-    while (tokens > window && dropped < items.length - 1) tokens -= sizes[dropped++]!
-  }
-  if (tokens > window) {
-    throw new RequestProblem(
-      400,
-      `Your input exceeds the context window of this model: ${tokens} tokens, and it reads ${window}.`,
-      { param: 'input', code: 'context_length_exceeded' },
-    )
-  }
-  return { items: items.slice(dropped), tokens }
+function outputOf({ items }: ResponsePlan): readonly JsonObject[] {
+  return items.map(({ item }) => item)
 }
 
 /** `GET /v1/responses/{id}`, with `?stream=true&starting_after=N` the rest of its stream. */
@@ -170,6 +147,11 @@ export async function getResponse(request: SandboxRequest, service: ResponseServ
   throw new RequestProblem(400, "Invalid 'starting_after': must be a whole number.", {
     param: 'starting_after',
   })
+}
+
+/** `GET /v1/responses/{id}/input_items` */
+export async function getInputItems(request: SandboxRequest, service: ResponseService): Promise<Reply> {
+  return jsonReply(listInputItems(await storedResponse(request, service), request.query))
 }
 
 /** `POST /v1/responses/{id}/cancel`: for background responses; one that has ended stays as it is. */

@@ -7,7 +7,7 @@ import { type JsonObject, textOf } from '../json-value.ts'
 import type { SandboxContext, SandboxRequest } from '../request.ts'
 
 /** The fields of the tool that the image endpoint has, too. */
-export const imageFields = [
+const imageFields = [
   'background',
   'moderation',
   'output_compression',

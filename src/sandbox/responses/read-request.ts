@@ -1,12 +1,4 @@
-import {
-  askedFor,
-  countJson,
-  countTokens,
-  mediaTokens,
-  scenarios,
-  textOfParts,
-  type TextRequest,
-} from '../answer/answer.ts'
+import { askedFor, scenarios, textOfParts, type TextRequest } from '../answer/answer.ts'
 import { type JsonObject, numberOf, objectOf, textOf, objectsOf } from '../json-value.ts'
 import type { SandboxModel } from '../models.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
@@ -41,13 +33,6 @@ export function readRequest(
   }
 }
 
-/** `input` (and `prompt`, where there is no input) as a list of items. */
-export function inputItems({ input, prompt }: JsonObject): readonly JsonObject[] {
-  if (Array.isArray(input)) return objectsOf(input)
-  const text = typeof input === 'string' ? input : textOf(prompt)
-  return text === '' ? [] : [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }]
-}
-
 /** What the caller answers to calls at the end of the context. */
 export function lastOutputs(items: readonly JsonObject[]): readonly JsonObject[] {
   return items.slice(items.findLastIndex(({ type }) => !answerTypes.test(textOf(type))) + 1)
@@ -64,17 +49,4 @@ function describeOutput(output: unknown): string {
     return typeof text === 'string' ? text : textOf(type).replace(/^(input|computer)_/, 'a ')
   })
   return texts.join(' ')
-}
-
-export function countItem(item: JsonObject): number {
-  const { content } = item
-  if (typeof content === 'string') return countTokens(content)
-  if (!Array.isArray(content)) return countJson(item)
-  return objectsOf(content).reduce((sum, part) => sum + countPart(part), 0)
-}
-
-function countPart({ type, text, refusal }: JsonObject): number {
-  if (typeof text === 'string') return countTokens(text)
-  if (typeof refusal === 'string') return countTokens(refusal)
-  return textOf(type).startsWith('input_') ? mediaTokens : 0
 }

@@ -50,6 +50,8 @@ export interface ResponseStore {
   idSalt(): string
   keep(stored: StoredResponse): Promise<void>
   find(id: string): Promise<StoredResponse | undefined>
+  /** An output item of any response in memory. */
+  findItem(id: string): JsonObject | undefined
   /** Stops a background response that has not ended yet. */
   cancel(id: string): Promise<void>
   remove(id: string): Promise<void>
@@ -158,6 +160,13 @@ export function createResponseStore(clock: Clock, folder: string | undefined): R
       if (stored.timing !== null) await removeOld()
     },
     find,
+    findItem(id) {
+      for (const { plan } of inMemory.values()) {
+        const found = plan.items.find(({ item }) => item['id'] === id)
+        if (found !== undefined) return found.item
+      }
+      return undefined
+    },
     async cancel(id) {
       const stored = await find(id)
       if (stored?.timing == null) return
