@@ -38,6 +38,7 @@ export async function startVideo(
   const { command, model } = request
   const run = beginRun(listener, { command, model, stored: undefined })
   return settleRun(call, run, async () => {
+    for (const message of request.warnings) warn(run, message)
     const wire = videoGatewayRequest(gateway, request, plan.source)
     if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
     run.stored = await recordJob(call, run, request, plan, wire.idempotencyKey)

@@ -24,6 +24,8 @@ export interface VideoRequest {
   readonly prompt: string
   /** How many videos it asks for. */
   readonly count: number
+  /** What is known against the request, each a sentence. */
+  readonly warnings: readonly string[]
 }
 
 /** @param prompt as given; by default the body's own */
@@ -32,10 +34,15 @@ export function videoRequest({
   model,
   body,
   prompt = promptOf(body),
-}: Pick<VideoRequest, 'kind' | 'model' | 'body'> & { readonly prompt: string | undefined }): VideoRequest {
+  warnings = [],
+}: Pick<VideoRequest, 'kind' | 'model' | 'body'> & {
+  readonly prompt: string | undefined
+  readonly warnings?: readonly string[]
+}): VideoRequest {
+  const parts = { kind, body, prompt, warnings }
   return kind === 'video'
-    ? { command: 'video remix', kind, model, body, prompt, count: 1 }
-    : { command: 'video generate', kind, model: bareModel(model), body, prompt, count: videoCount(body) }
+    ? { ...parts, command: 'video remix', model, count: 1 }
+    : { ...parts, command: 'video generate', model: bareModel(model), count: videoCount(body) }
 }
 
 /** The body's own prompt, or that of the first instance. */

@@ -111,7 +111,7 @@ export async function buildVideoRequest(
   parts: RequestParts,
 ): Promise<VideoStart> {
   const { context, options } = call
-  const { problems, settings, body, model, prompt } = await buildRequest(call, {
+  const { problems, settings, body, model, prompt, warnings } = await buildRequest(call, {
     ...parts,
     async readInputs(draft) {
       await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
@@ -119,7 +119,7 @@ export async function buildVideoRequest(
     },
   })
   if (parts.model.location === 'path') await problems.check(() => modelSegment(model ?? 'model'))
-  const request = videoRequest({ kind, model: model ?? '', body, prompt })
+  const request = videoRequest({ kind, model: model ?? '', body, prompt, warnings })
   const location = {
     output: options.output ?? null,
     folder: settings?.outputDir.value ?? null,

@@ -23,7 +23,17 @@ const commands = [
   },
   {
     name: 'remix',
-    words: ['remix', '-m', 'sora-2', '--no-check', '--wait', '-o', 'x.mp4', 'video_sandbox_source', 'Night'],
+    words: [
+      'remix',
+      '-m',
+      'video-model-remix',
+      '--no-check',
+      '--wait',
+      '-o',
+      'x.mp4',
+      'video_sandbox_source',
+      'Night',
+    ],
     create: 'video-remix',
     lookUp: 'video-lookup',
     fetch: 'video-content',

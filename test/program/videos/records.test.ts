@@ -207,7 +207,9 @@ test('an id of a video that has slashes is no name of an operation', async () =>
   const server = await localServer([found, found, video('queued')])
   const workspace = videoWorkspace(server)
   expect((await workspace.run(['status', id])).code).toBe(0)
-  expect((await workspace.run(['remix', '-m', 'sora-2', id, 'Make it night', '--no-wait'])).code).toBe(0)
+  expect(
+    (await workspace.run(['remix', '-m', 'video-model-remix', id, 'Make it night', '--no-wait'])).code,
+  ).toBe(0)
   expect(server.requests.map(({ line }) => line.split(' ').slice(0, 2).join(' '))).toEqual([
     `GET ${path}`,
     `GET ${path}`,

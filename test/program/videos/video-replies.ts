@@ -9,7 +9,7 @@ export const otherClip = mp4Bytes({ width: 720, height: 1280, duration: 8000 }, 
 /** The words that start an operation. */
 export const generate = ['generate', '-m', 'veo', 'A boat']
 /** The words that start a remix. */
-export const remix = ['remix', '-m', 'sora-2', 'video_source', 'Make it night']
+export const remix = ['remix', '-m', 'video-model-remix', 'video_source', 'Make it night']
 
 export const started: ServerReply = json({ name: operation })
 /** While it runs an operation says nothing but its name (wire notes, section 7). */

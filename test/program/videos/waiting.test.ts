@@ -100,7 +100,7 @@ test('a remix of a finished source is sent after one look-up, with --no-check wi
     'POST /v1/videos/video_source/remix',
   ])
   expect(JSON.parse(server.requests[1]!.body.toString())).toEqual({
-    model: 'sora-2',
+    model: 'video-model-remix',
     prompt: 'Make it night',
   })
 })
@@ -110,7 +110,14 @@ test('a remix of --last is one of the job started last, also of an operation', a
   const server = await localServer([started, finished(['/a.mp4']), video('queued')])
   const workspace = videoWorkspace(server)
   await workspace.run([...generate, '--no-wait'])
-  const { code } = await workspace.run(['remix', '-m', 'sora-2', '--last', 'Make it night', '--no-wait'])
+  const { code } = await workspace.run([
+    'remix',
+    '-m',
+    'video-model-remix',
+    '--last',
+    'Make it night',
+    '--no-wait',
+  ])
   expect(code).toBe(0)
   expect(server.requests.at(-1)!.line).toBe(`POST /v1/videos/${id}/remix HTTP/1.1`)
 })
@@ -310,7 +317,16 @@ test('the time left is told from the pace since the job began to run, not from i
   const at = (progress: number) => video('in_progress', { progress })
   const queue = Array.from({ length: 6 }, () => video('queued'))
   const server = await localServer([...queue, at(0), at(50), video('completed'), film()])
-  const words = ['remix', '-m', 'sora-2', 'video_source', 'Night', '--no-check', '--wait', '--jsonl']
+  const words = [
+    'remix',
+    '-m',
+    'video-model-remix',
+    'video_source',
+    'Night',
+    '--no-check',
+    '--wait',
+    '--jsonl',
+  ]
   const { code, out } = await videoWorkspace(server).run(words)
   expect(code).toBe(0)
   const events = out
@@ -378,7 +394,7 @@ test.each<[string, readonly string[], string]>([
   ['the name of an operation', ['status', 'models/../operations/1'], '".." cannot be a part'],
   [
     'the source of a remix',
-    ['remix', '-m', 'sora-2', '--no-check', 'models/../x', 'Night'],
+    ['remix', '-m', 'video-model-remix', '--no-check', 'models/../x', 'Night'],
     '".." cannot be a part',
   ],
 ])('%s that leads elsewhere is refused, and nothing is sent', async (_, words, says) => {
