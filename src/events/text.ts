@@ -53,6 +53,7 @@ export type ToolCall = Infer<typeof toolCall.schema>
 const toolCall = define(
   'tool_call',
   object({
+    type: oneOf(['function', 'custom'], 'whether the arguments are JSON, or the text of a custom tool'),
     id: textOrNull('id that the result of the call must name'),
     name: text('name of the tool'),
     arguments: anything('the arguments as JSON; the text as received when it is not JSON'),

@@ -113,7 +113,7 @@ test('jsonl: every event is a line', async () => {
     reasoning-delta > {"type":"reasoning-delta","text":"They greet."}⏎
     refusal-delta > {"type":"refusal-delta","text":"I cannot."}⏎
     tool-delta > {"type":"tool-delta","index":0,"name":"weather","arguments":"{\\"ci"}⏎
-    tool-call > {"type":"tool-call","index":0,"call":{"id":"call_1","name":"weather","arguments":{"city":"Paris"}}}⏎
+    tool-call > {"type":"tool-call","index":0,"call":{"type":"function","id":"call_1","name":"weather","arguments":{"city":"Paris"}}}⏎
     code-run > {"type":"code-run","language":"python","code":"x = 1\\nprint(x)"}⏎
     code-result > {"type":"code-result","outcome":"ok","output":"1"}⏎
     citation-add > {"type":"citation-add","citation":{"url":"https://example.com/","title":"Example","start":0,"end":5,"license":null,"file_id":null}}⏎

@@ -84,6 +84,7 @@ test('json: a failure is one document on standard error, with what had arrived',
             },
             "id": "call_1",
             "name": "weather",
+            "type": "function",
           },
         ],
         "usage": {
@@ -180,7 +181,7 @@ test('512 levels are printed, 513 are not', async () => {
 })
 
 test('a deep tool call is refused as an event and shortened as a notice', () => {
-  const call = { id: null, name: 'deep', arguments: nested(5_000) }
+  const call = { type: 'function' as const, id: null, name: 'deep', arguments: nested(5_000) }
   const lines = outputOf('jsonl')
   lines.output.event(sampleEvents.start)
   expect(() => lines.output.event({ type: 'tool-call', index: 0, call })).toThrow(ContractError)

@@ -30,7 +30,7 @@ export const sampleEvents = {
   'tool-call': {
     type: 'tool-call',
     index: 0,
-    call: { id: 'call_1', name: 'weather', arguments: { city: 'Paris' } },
+    call: { type: 'function', id: 'call_1', name: 'weather', arguments: { city: 'Paris' } },
   },
   'code-run': { type: 'code-run', language: 'python', code: 'x = 1\nprint(x)' },
   'code-result': { type: 'code-result', outcome: 'ok', output: '1' },
@@ -137,7 +137,7 @@ export const sampleDocument: TextDocument = {
   model: 'text-model',
   text: 'Hello',
   finish_reason: 'stop',
-  tool_calls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
+  tool_calls: [{ type: 'function', id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
   usage: { input_tokens: 3, cached_tokens: 0, output_tokens: 5, reasoning_tokens: null, total_tokens: 8 },
   request_id: 'req_1',
   response: { candidates: [] },

@@ -117,7 +117,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     const id = stringOf(call['id']) ?? null
     if (name !== undefined && call['willContinue'] !== true && call['partialArgs'] === undefined) {
       endToolCall()
-      return addToolCall({ id, name, arguments: call['args'] ?? {} })
+      return addToolCall({ type: 'function', id, name, arguments: call['args'] ?? {} })
     }
     if (name !== undefined) {
       endToolCall()
@@ -137,7 +137,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     if (open === undefined) return
     const { name, id, arguments: args } = open
     open = undefined
-    addToolCall({ id, name, arguments: args.value })
+    addToolCall({ type: 'function', id, name, arguments: args.value })
   }
 
   const addToolCall = (call: ToolCall) => {

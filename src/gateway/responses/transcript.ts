@@ -253,6 +253,7 @@ function readToolCall(item: JsonObject, streamed = ''): ToolCall | undefined {
   const given = type === 'function_call' ? item['arguments'] : item['input']
   const text = stringOf(given) || streamed
   return {
+    type: type === 'function_call' ? 'function' : 'custom',
     id: stringOf(item['call_id']) ?? stringOf(item['id']) ?? null,
     name: stringOf(item['name']) ?? '',
     arguments: isObject(given) ? given : type === 'function_call' ? parseArguments(text) : text,

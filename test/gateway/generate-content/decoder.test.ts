@@ -237,8 +237,8 @@ test('reports whole function calls in their order', () => {
     chunk([{ functionCall: { name: 'g' } }, { functionCall: null }], { finishReason: 'STOP' }),
   ])
   const calls = [
-    { id: 'c1', name: 'f', arguments: { a: 1 } },
-    { id: null, name: 'g', arguments: {} },
+    { type: 'function', id: 'c1', name: 'f', arguments: { a: 1 } },
+    { type: 'function', id: null, name: 'g', arguments: {} },
   ]
   expect(decoded).toMatchObject({ verdict: 'ok', result: { finish_reason: 'tool_calls', tool_calls: calls } })
   expect(decoded.events).toEqual(calls.map((call, index) => ({ type: 'tool-call', index, call })))
@@ -261,8 +261,8 @@ test('puts together a function call that comes in pieces', () => {
     stop,
   ])
   expect(decoded.result.tool_calls).toEqual([
-    { id: 'c1', name: 'f', arguments: { a: 'Berlin', b: [{ c: 2 }] } },
-    { id: null, name: 'g', arguments: { x: false } },
+    { type: 'function', id: 'c1', name: 'f', arguments: { a: 'Berlin', b: [{ c: 2 }] } },
+    { type: 'function', id: null, name: 'g', arguments: { x: false } },
   ])
   expect(eventsOf(decoded, 'tool-delta').map(({ index, name }) => [index, name])).toEqual([
     [0, 'f'],

@@ -55,7 +55,7 @@ test('joins the events of an item by position though its id changes', () => {
   expect(decoded.events).toEqual([
     { type: 'tool-delta', index: 2, name: 'f', arguments: '{"a"' },
     { type: 'tool-delta', index: 2, name: 'f', arguments: ':1}' },
-    { type: 'tool-call', index: 2, call: { id: 'c', name: 'f', arguments: { a: 1 } } },
+    { type: 'tool-call', index: 2, call: { type: 'function', id: 'c', name: 'f', arguments: { a: 1 } } },
   ])
   expect(decoded).toMatchObject({ verdict: 'ok', result: { finish_reason: 'tool_calls' } })
 })
@@ -313,7 +313,7 @@ test.for([
 ] as const)('finds the arguments of a call %s', ([, messages]) => {
   const decoded = decode([created, ...messages])
   expect(decoded).toMatchObject({ verdict: 'ok', result: { finish_reason: 'tool_calls' } })
-  expect(decoded.result.tool_calls).toEqual([{ id: 'c', name: 'f', arguments: { a: 1 } }])
+  expect(decoded.result.tool_calls).toEqual([{ type: 'function', id: 'c', name: 'f', arguments: { a: 1 } }])
 })
 
 test('makes no call of arguments that broke off', () => {
@@ -466,10 +466,10 @@ test('reports calls of functions and of custom tools', () => {
   expect(decoded.result).toMatchObject({
     finish_reason: 'tool_calls',
     tool_calls: [
-      { id: 'c', name: 'f', arguments: { a: [1] } },
-      { id: 'i2', name: 'g', arguments: '{"a":' },
-      { id: null, name: '', arguments: '' },
-      { id: 'c3', name: 'h', arguments: '{"a":1}' },
+      { type: 'function', id: 'c', name: 'f', arguments: { a: [1] } },
+      { type: 'function', id: 'i2', name: 'g', arguments: '{"a":' },
+      { type: 'function', id: null, name: '', arguments: '' },
+      { type: 'custom', id: 'c3', name: 'h', arguments: '{"a":1}' },
     ],
   })
   expect(eventsOf(decoded, 'tool-call').map(({ index }) => index)).toEqual([0, 1, 2, 3])
