@@ -2,20 +2,30 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { UsageError } from '../errors.ts'
+import { readContents } from '../operations/chat-history.ts'
 import { addMessage, addSafety, contentRequest, type SafetySetting } from '../operations/content-request.ts'
 import { appendEntries } from '../operations/operation.ts'
+import { functionResponses } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
 import { collect, explainCommon, strictMeanings } from './shared/common-options.ts'
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
-import { parseJsonFileFlag, parseTextFlag, isSet } from './shared/request-body.ts'
+import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
-import { readTextInputs, sendText, type TextInputs, type TextOptions } from './shared/text-command.ts'
-import { contentToolForms, readContentTool } from './shared/tool-flag.ts'
+import {
+  readHistory,
+  readTextInputs,
+  sendText,
+  systemTwice,
+  type TextInputs,
+  type TextOptions,
+} from './shared/text-command.ts'
+import { contentToolForms, readContentTool, readToolOutput } from './shared/tool-flag.ts'
 
 interface GenerateOptions extends TextOptions {
   system?: string
   history?: string
+  toolOutput?: string[]
   safety?: string[]
   tool?: string[]
 }
@@ -48,7 +58,12 @@ export function registerGenerate(command: Command, context: Context, send = send
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
     .option(
       '--history <json>',
-      'earlier messages, the contents of a conversation: JSON, @file, @- or a file name',
+      'earlier messages: chat messages or contents as JSON, @file, @- or a file name',
+    )
+    .option(
+      '--tool-output <call=json>',
+      'what a function that --history calls returned: NAME=JSON or ID=JSON, =@file, =@- (repeatable)',
+      collect,
     )
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
     .option(
@@ -72,6 +87,12 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
     endpoint,
     flags,
     conflicts,
+    otherForms: {
+      contents: 'history',
+      tools: 'tool',
+      'safety-settings': 'safety',
+      'system-instruction': 'system',
+    },
     model: { kind: 'text', location: 'path' },
     joinsInput: true,
     async readInputs(draft) {
@@ -101,9 +122,10 @@ const isGiven = (value: unknown) => value !== undefined
 /** Flags that set several fields, or one field in another form. */
 async function applyShortFlags(
   context: Context,
-  { system, history, safety = [], tool = [] }: GenerateOptions,
-  { body, problems: { check } }: Draft,
+  { system, history, toolOutput = [], safety = [], tool = [] }: GenerateOptions,
+  { body, problems }: Draft,
 ): Promise<void> {
+  const { check } = problems
   if (system !== undefined) {
     await check(async () => {
       const text = await parseTextFlag(context, '--system', system)
@@ -111,7 +133,26 @@ async function applyShortFlags(
     })
   }
   if (history !== undefined) {
-    await check(async () => (body['contents'] = await readHistory(context, history)))
+    await check(async () => {
+      const { messages, system: own } = await readHistory(context, history, readContents)
+      body['contents'] = messages
+      if (own === undefined) return
+      if (isGiven(body['systemInstruction'] ?? undefined)) {
+        throw systemTwice(system === undefined ? '--system-instruction' : '--system')
+      }
+      body['systemInstruction'] = { parts: [{ text: own }] }
+    })
+  }
+  if (toolOutput.length > 0) {
+    await check(async () => {
+      const outputs = await allInputs(
+        toolOutput.map((text) => readToolOutput(context, '--tool-output', text)),
+      )
+      // What could not be read may hold the calls.
+      if (problems.any) return
+      const message = underFlag('--tool-output', () => functionResponses(body['contents'], outputs))
+      appendEntries(body, 'contents', [message])
+    })
   }
   if (safety.length > 0) {
     await check(async () => addSafety(body, await allInputs(safety.map(async (text) => readSafety(text)))))
@@ -120,19 +161,6 @@ async function applyShortFlags(
     const tools = () => allInputs(tool.map((text) => readContentTool(context, text)))
     await check(async () => appendEntries(body, 'tools', await tools()))
   }
-}
-
-/**
- * The earlier messages of `--history` (JSON, `@file`, `@-` or a bare file name): an array of contents, or an object that holds one under `contents`.
- * @throws UsageError when it is neither
- */
-async function readHistory(context: Context, text: string): Promise<unknown[]> {
-  const value = await parseJsonFileFlag(context, '--history', text)
-  const contents = Array.isArray(value) ? value : (value as { contents?: unknown } | null)?.contents
-  if (!Array.isArray(contents)) {
-    throw new UsageError('--history must be an array of messages, or an object with one under "contents".')
-  }
-  return contents as unknown[]
 }
 
 /**

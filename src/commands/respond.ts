@@ -1,20 +1,34 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
-import { appendEntries } from '../operations/operation.ts'
+import { readInputItems } from '../operations/chat-history.ts'
+import { appendEntries, type Body } from '../operations/operation.ts'
 import { addInput, responseRequest } from '../operations/response-request.ts'
+import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
 import { collect, explainCommon, strictMeanings } from './shared/common-options.ts'
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
-import { parseTextFlag, isSet } from './shared/request-body.ts'
+import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
-import { readTextInputs, sendText, type TextInputs, type TextOptions } from './shared/text-command.ts'
-import { readResponseTool, responseToolForms } from './shared/tool-flag.ts'
+import {
+  readHistory,
+  readTextInputs,
+  sendText,
+  systemTwice,
+  type TextInputs,
+  type TextOptions,
+} from './shared/text-command.ts'
+import { readApproval, readResponseTool, readToolOutput, responseToolForms } from './shared/tool-flag.ts'
 
 interface RespondOptions extends TextOptions {
   tool?: string[]
   instructions?: string
+  history?: string
+  toolOutput?: string[]
+  customToolOutput?: string[]
+  approve?: string[]
+  deny?: string[]
 }
 
 /** The model has the common flag -m. */
@@ -23,7 +37,10 @@ const flags = flagsOf(endpoint.fields)
   // The gateway's own default is another one; this command always says which it wants.
   .map((flag) => (flag.name === 'stream' ? { ...flag, default: 'true, false with --background' } : flag))
 
-const conflicts: readonly ConflictingFlags[] = [['--schema', '--text-format']]
+const conflicts: readonly ConflictingFlags[] = [
+  ['--schema', '--text-format'],
+  ['--history', '--input'],
+]
 
 export const respondExamples: readonly Example[] = [
   ['modelgate respond -m MODEL "Name three rivers"'],
@@ -41,6 +58,18 @@ export function registerRespond(command: Command, context: Context, send = sendT
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
+    .option(
+      '--history <json>',
+      'earlier messages: chat messages or input items as JSON, @file, @- or a file name',
+    )
+    .option(
+      '--tool-output <call=text>',
+      'what a tool returned: CALL_ID=TEXT, =@file or =@- (repeatable); no prompt needed',
+      collect,
+    )
+    .option('--custom-tool-output <call=text>', 'the same for a call of a custom tool (repeatable)', collect)
+    .option('--approve <id>', 'approve the call of a remote tool (repeatable)', collect)
+    .option('--deny <id>', 'deny the call of a remote tool: ID or ID=REASON (repeatable)', collect)
     .addOption(new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect))
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<RespondOptions>()
@@ -53,24 +82,33 @@ export function registerRespond(command: Command, context: Context, send = sendT
 async function buildRespondRequest(call: CommandCall<RespondOptions>) {
   const { context, options, own } = call
   let inputs: TextInputs
+  let answers: readonly unknown[] = []
   const { settings, problems, body, model, warnings } = await buildRequest(call, {
     endpoint,
     flags,
     conflicts,
+    otherForms: { input: 'history', tools: 'tool' },
     model: { kind: 'text', location: 'body', whenLeftOut: () => [] },
     joinsInput: true,
     async readInputs(draft) {
       await applyShortFlags(context, options, draft)
+      answers = (await draft.problems.check(() => readToolAnswers(context, options, draft.body))) ?? []
       inputs = await readTextInputs(context, options, draft, (schema) => [
         [['text', 'format'], { type: 'json_schema', name: schemaName(schema), schema }],
       ])
     },
     hasContent({ body, problems: { any } }) {
       // If one of these could not be read, it probably held the input.
-      const isUnreadable = any && [own['input'], own['prompt']].some(isGiven)
-      return isUnreadable || ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+      const { history, toolOutput, customToolOutput, approve, deny } = options
+      const sources = [own['input'], own['prompt'], history, toolOutput, customToolOutput, approve, deny]
+      const isUnreadable = any && sources.some(isGiven)
+      return (
+        isUnreadable ||
+        answers.length > 0 ||
+        ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
+      )
     },
-    addPrompt: (draft, prompt) => addInput(draft.body, inputs.attachments, prompt),
+    addPrompt: (draft, prompt) => addInput(draft.body, inputs.attachments, prompt, answers),
     setDefaults(body) {
       // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
       if (body['stream'] === undefined) body['stream'] = body['background'] !== true
@@ -97,7 +135,7 @@ function schemaName(schema: unknown): string {
 /** Flags that set several fields, or one field in another form. */
 async function applyShortFlags(
   context: Context,
-  { instructions, tool = [] }: RespondOptions,
+  { instructions, history, tool = [] }: RespondOptions,
   { body, problems: { check } }: Draft,
 ): Promise<void> {
   // The field's own flag takes the word null; here the text may come from a file as well.
@@ -106,8 +144,44 @@ async function applyShortFlags(
       async () => (body['instructions'] = await parseTextFlag(context, '--instructions', instructions)),
     )
   }
+  if (history !== undefined) {
+    await check(async () => {
+      const { messages, system } = await readHistory(context, history, readInputItems)
+      body['input'] = messages
+      if (system === undefined) return
+      if (isGiven(body['instructions'] ?? undefined)) throw systemTwice('--instructions')
+      body['instructions'] = system
+    })
+  }
   if (tool.length > 0) {
     const tools = () => allInputs(tool.map((text) => readResponseTool(context, text)))
     await check(async () => appendEntries(body, 'tools', await tools()))
   }
+}
+
+/** The items that answer calls of tools and requests for approval. */
+async function readToolAnswers(
+  context: Context,
+  options: RespondOptions,
+  body: Body,
+): Promise<readonly unknown[]> {
+  const { toolOutput = [], customToolOutput = [], approve = [], deny = [], validate } = options
+  const read = (flag: string, texts: readonly string[]) =>
+    allInputs(texts.map((text) => readToolOutput(context, flag, text)))
+  const outputs = await read('--tool-output', toolOutput)
+  const customOutputs = await read('--custom-tool-output', customToolOutput)
+  const approvals = [
+    ...approve.map((text) => readApproval(text, true)),
+    ...deny.map((text) => readApproval(text, false)),
+  ]
+  // Then the gateway knows the calls, and this program cannot check them.
+  const isStored =
+    !validate ||
+    ['previous_response_id', 'conversation'].some(
+      (name) => isGiven(body[name] ?? undefined) || isSet(options, name),
+    )
+  return [
+    ...underFlag('--tool-output', () => toolOutputItems(body, outputs, customOutputs, isStored)),
+    ...underFlag('--approve, --deny', () => approvalItems(body, approvals, isStored)),
+  ]
 }

@@ -30,11 +30,24 @@ function deprecationWarnings(body: Body): string[] {
 
 /**
  * Adds the user's message to the input: as plain text when that is all there is, else as a message after the others.
+ * @param answers items that answer the calls of tools; they stand before what the user says
  * @throws UsageError when the input is a text already and a prompt comes on top
  */
-export function addInput(body: Body, attachments: readonly Attachment[], prompt: string | undefined): void {
+export function addInput(
+  body: Body,
+  attachments: readonly Attachment[],
+  prompt: string | undefined,
+  answers: readonly unknown[] = [],
+): void {
+  const given = body['input']
+  const hasMessage = prompt !== undefined || attachments.length > 0
+  if (answers.length > 0 && typeof given === 'string' && !hasMessage) {
+    body['input'] = [...answers, { role: 'user', content: given }]
+    return
+  }
+  if (typeof given !== 'string' && answers.length > 0) appendEntries(body, 'input', answers)
   const before = body['input']
-  if (prompt === undefined && attachments.length === 0) return
+  if (!hasMessage) return
   if (typeof before === 'string') {
     throw new UsageError(
       '--input is a text already; give either it or a prompt, or make --input an array of messages.',

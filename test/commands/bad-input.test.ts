@@ -116,7 +116,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     'a history that is none',
     'generate',
     ['--history', '{}', 'hi'],
-    ['--history must be an array of messages, or an object with one under "contents".'],
+    ['--history: must be an array of messages, or an object with one under "contents" or "messages".'],
   ],
   ...['-', '@n.txt', '@-'].map((word): [string, TextCommand, string[], string[]] => [
     `${word} among other words`,

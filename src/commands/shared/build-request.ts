@@ -41,6 +41,8 @@ export interface RequestParts {
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]
   readonly conflicts?: readonly ConflictingFlags[]
+  /** Flags that set a field in another form, by the name of the field's own flag: messages name what was given. */
+  readonly otherForms?: Readonly<Record<string, string>>
   readonly model: {
     readonly kind: ModelKind
     readonly location: 'body' | 'path'
@@ -92,7 +94,11 @@ export async function buildRequest(
   { context, options, own, words }: CommandCall<CommonOptions>,
   parts: RequestParts,
 ): Promise<BuiltRequest> {
-  const { endpoint, flags, model: modelPart } = parts
+  const { endpoint, model: modelPart, otherForms = {} } = parts
+  const flags = parts.flags.map((flag) => {
+    const other = otherForms[flag.name]
+    return other !== undefined && own[other] !== undefined ? { ...flag, named: other } : flag
+  })
   const problems = createProblemList()
   const { check } = problems
   const settings = await check(() => readSettings(context, options))
@@ -130,7 +136,7 @@ export async function buildRequest(
     if (options.validate) await check(() => throwAll(modelProblems(endpoint, known)))
   }
   if (options.validate) {
-    await check(() => throwViolations(body, parts, options, problems.any, known))
+    await check(() => throwViolations(body, { endpoint, flags }, options, problems.any, known))
     for (const { path, other = '', problem } of ignoredAdvice(endpoint, body)) {
       warnings.push(`${flagFor(path, flags)} and ${flagFor(other, flags)} are used together: ${problem}.`)
     }
@@ -166,7 +172,7 @@ function throwAll(problems: readonly string[]): void {
  */
 function throwViolations(
   body: Body,
-  { endpoint, flags }: RequestParts,
+  { endpoint, flags }: Pick<RequestParts, 'endpoint' | 'flags'>,
   options: CommonOptions,
   isPartial: boolean,
   model: Model | undefined,
@@ -211,7 +217,8 @@ function flagFor(path: string, flags: readonly ContractFlag[]): string {
   for (let length = steps.length; length > 0; length--) {
     const flag = flags.find((candidate) => candidate.path.join('.') === steps.slice(0, length).join('.'))
     if (flag === undefined) continue
-    return length === steps.length ? `--${flag.name}` : `--${flag.name}: ${path}`
+    const name = `--${flag.named ?? flag.name}`
+    return length === steps.length ? name : `${name}: ${path}`
   }
   return path
 }

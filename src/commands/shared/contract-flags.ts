@@ -12,6 +12,8 @@ export interface ContractFlag {
   readonly name: string
   readonly path: readonly string[]
   readonly field: Field
+  /** The flag that was given in its place, for messages. */
+  readonly named?: string
   /** The default, if the command decides it; otherwise the contract's. */
   readonly default?: string
 }

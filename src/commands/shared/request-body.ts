@@ -47,6 +47,15 @@ export function ofFlag(flag: string, error: unknown): unknown {
   return isProblem(error) ? error.amend({ message: `${flag}: ${error.message}` }) : error
 }
 
+/** Runs what finds problems of a flag's value, and puts the flag in front of them. */
+export function underFlag<Value>(flag: string, run: () => Value): Value {
+  try {
+    return run()
+  } catch (error) {
+    throw ofFlag(flag, error)
+  }
+}
+
 /**
  * The value of a flag that takes JSON: inline, `@file` or `@-`.
  * A key `__proto__` in it is an ordinary own key; never copy the value with `Object.assign`.

@@ -4,11 +4,12 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import type { TextFile } from '../../files/text-file.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../operations/answer-schema.ts'
+import type { History } from '../../operations/chat-history.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../operations/attachments.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../operations/generate-text.ts'
 import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
-import { ofFlag, parseJsonFileFlag, setField } from './request-body.ts'
+import { ofFlag, parseJsonFileFlag, setField, underFlag } from './request-body.ts'
 import { allInputs } from '../../problems.ts'
 import { runOperation } from './run-operation.ts'
 import { readStandardInputBytes } from './standard-input.ts'
@@ -43,6 +44,24 @@ export async function readTextInputs(
   })
   const attachments = await check(() => allInputs(attach.map((location) => attachment(context, location))))
   return { answerSchema, attachments: attachments ?? [] }
+}
+
+/**
+ * The earlier messages of `--history`: JSON, `@file`, `@-` or a bare file name.
+ * @throws UsageError, naming the flag; UsageError and FileError as `parseJsonFileFlag` does
+ */
+export async function readHistory(
+  context: Context,
+  text: string,
+  read: (value: unknown) => History,
+): Promise<History> {
+  const value = await parseJsonFileFlag(context, '--history', text)
+  return underFlag('--history', () => read(value))
+}
+
+/** @param flag the other flag that says what the system says */
+export function systemTwice(flag: string): UsageError {
+  return new UsageError(`--history has a system message and ${flag} gives another: use only one of them.`)
 }
 
 async function attachment(context: Context, location: string): Promise<Attachment> {

@@ -1,7 +1,8 @@
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { isObject } from '../../json.ts'
-import { parseJsonFlag } from './request-body.ts'
+import type { Approval, ToolOutput } from '../../operations/tool-outputs.ts'
+import { parseJsonFlag, parseTextFlag } from './request-body.ts'
 
 /** Tools that need no configuration, by their short names (wire notes, section 1, "Request fields"). */
 const contentTools: Readonly<Record<string, string>> = {
@@ -91,4 +92,26 @@ function asFunction(value: unknown): unknown {
 function splitOnce(text: string, separator: string): [string, string?] {
   const at = text.indexOf(separator)
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+/**
+ * One `--tool-output`: what a tool of the caller returned, as `CALL=TEXT`, `CALL=@file` or `CALL=@-`.
+ * @throws UsageError when it names no call; UsageError and FileError as `parseTextFlag` does
+ */
+export async function readToolOutput(context: Context, flag: string, text: string): Promise<ToolOutput> {
+  const [call, value] = splitOnce(text, '=')
+  if (call === '' || value === undefined) {
+    throw new UsageError(`${flag} ${JSON.stringify(text.slice(0, 60))} must be CALL=TEXT or CALL=@file.`)
+  }
+  return { call, text: await parseTextFlag(context, flag, value) }
+}
+
+/**
+ * One `--approve ID`, or one `--deny ID` or `--deny ID=REASON`.
+ * @throws UsageError when it names no request
+ */
+export function readApproval(text: string, approve: boolean): Approval {
+  const [request, reason] = approve ? [text] : splitOnce(text, '=')
+  if (request !== '') return { request, approve, reason }
+  throw new UsageError(`${approve ? '--approve' : '--deny'} needs the id of a request for approval.`)
 }

@@ -1,0 +1,136 @@
+import { UsageError } from '../errors.ts'
+import { parseJson } from '../files/parse-json.ts'
+import { isObject, listOf, objectsOf, stringOf, type JsonObject } from '../json.ts'
+import type { Body } from './operation.ts'
+
+/** What a tool of the caller returned. */
+export interface ToolOutput {
+  /** The id of the call; in the content-generation style also the name of the function. */
+  readonly call: string
+  readonly text: string
+}
+
+/** The answer of the caller to a remote tool's request for approval. */
+export interface Approval {
+  readonly request: string
+  readonly approve: boolean
+  readonly reason: string | undefined
+}
+
+/**
+ * Input items with what tools returned (wire notes, section 2, "Input"). A call that the input itself holds is answered
+ * by its own kind of item, whatever was said of it.
+ * @param custom outputs of custom tools, which have an item of their own
+ * @param isStored whether the calls belong to a response or conversation that the gateway keeps
+ * @throws UsageError for a call that is answered twice, or is not in the input although it would have to be
+ */
+export function toolOutputItems(
+  { input }: Body,
+  outputs: readonly ToolOutput[],
+  custom: readonly ToolOutput[],
+  isStored: boolean,
+): JsonObject[] {
+  const calls = objectsOf(input).filter(({ type }) => type === 'function_call' || type === 'custom_tool_call')
+  refuseTwice([...outputs, ...custom].map(({ call }) => call))
+  const itemOf = ({ call, text }: ToolOutput, type: string) => {
+    const found = calls.find((item) => item['call_id'] === call)
+    if (found === undefined && !isStored) throw notAsked(call)
+    return { type: `${stringOf(found?.['type']) ?? type}_output`, call_id: call, output: text }
+  }
+  return [
+    ...outputs.map((output) => itemOf(output, 'function_call')),
+    ...custom.map((output) => itemOf(output, 'custom_tool_call')),
+  ]
+}
+
+/** Input items that answer requests for approval; parameters and errors as of `toolOutputItems`. */
+export function approvalItems(
+  { input }: Body,
+  approvals: readonly Approval[],
+  isStored: boolean,
+): JsonObject[] {
+  const requests = objectsOf(input).filter(({ type }) => type === 'mcp_approval_request')
+  refuseTwice(approvals.map(({ request }) => request))
+  return approvals.map(({ request, approve, reason }) => {
+    if (!isStored && !requests.some(({ id }) => id === request)) throw notAsked(request)
+    return {
+      type: 'mcp_approval_response',
+      approval_request_id: request,
+      approve,
+      ...(reason === undefined ? {} : { reason }),
+    }
+  })
+}
+
+function notAsked(id: string): UsageError {
+  return new UsageError(`${JSON.stringify(id)} is asked for nowhere in the input.`, {
+    code: 'call_not_found',
+    hint: 'Name the response that asks for it with --previous-response-id, or give its items with --history.',
+  })
+}
+
+/**
+ * The message that answers function calls of the content-generation style, in the order of the calls (wire notes,
+ * section 1, "Part kinds").
+ * @param contents the conversation; the calls are those of the last message that makes any
+ * @throws UsageError for what is answered twice, or is called nowhere
+ */
+export function functionResponses(contents: unknown, outputs: readonly ToolOutput[]): JsonObject {
+  const asking = objectsOf(contents).findLast(({ parts }) => callsOf(parts).length > 0)
+  const calls = callsOf(asking?.['parts']).map((call) => ({
+    id: stringOf(call['id']),
+    name: stringOf(call['name']) ?? '',
+    text: undefined as string | undefined,
+  }))
+  for (const { call, text } of outputs) {
+    const open = calls.filter((candidate) => candidate.text === undefined)
+    const answered = open.find(({ id }) => id === call) ?? open.find(({ name }) => name === call)
+    if (answered !== undefined) answered.text = text
+    else if (calls.some(({ id, name }) => id === call || name === call)) throw answeredTwice(call)
+    else throw notCalled(call, calls)
+  }
+  const parts = calls.flatMap((call) => (call.text === undefined ? [] : [functionResponse(call, call.text)]))
+  return { role: 'user', parts }
+}
+
+function callsOf(parts: unknown): JsonObject[] {
+  return listOf(parts).flatMap((part) =>
+    isObject(part) && isObject(part['functionCall']) ? [part['functionCall']] : [],
+  )
+}
+
+/** A call of a function by the model, as far as an answer to it needs. */
+interface FunctionCall {
+  readonly id: string | undefined
+  readonly name: string
+}
+
+const callName = ({ id, name }: FunctionCall) => (id === undefined ? name : `${name} (${id})`)
+
+/** A `functionResponse` part. Its `response` has to be an object: what is none is put under `output`, as is text. */
+export function functionResponse({ id, name }: FunctionCall, text: string): JsonObject {
+  const { value, problem } = parseJson(text)
+  const output = problem === undefined ? value : text
+  const response = isObject(output) ? output : { output }
+  return { functionResponse: { ...(id === undefined ? {} : { id }), name, response } }
+}
+
+function refuseTwice(ids: readonly string[]): void {
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  if (twice !== undefined) throw answeredTwice(twice)
+}
+
+function answeredTwice(call: string): UsageError {
+  return new UsageError(`${JSON.stringify(call)} is answered twice.`)
+}
+
+function notCalled(call: string, calls: readonly FunctionCall[]): UsageError {
+  const known =
+    calls.length === 0 ? 'it calls no function' : `its last calls are ${calls.map(callName).join(', ')}`
+  return new UsageError(`${JSON.stringify(call)} is called nowhere in the conversation: ${known}.`, {
+    code: 'call_not_found',
+    ...(calls.length === 0
+      ? { hint: "Give the conversation, the model's own message included, with --history." }
+      : {}),
+  })
+}

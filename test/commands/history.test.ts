@@ -1,0 +1,246 @@
+import { expect, test } from 'vitest'
+import { bodyOf, refusalOf, type TextCommand } from '../support/text-call.ts'
+
+const bodyWith = (command: TextCommand, history: unknown, ...argv: string[]) =>
+  bodyOf(command, ['--history', JSON.stringify(history), ...argv])
+
+const chat = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'Hello' },
+  { role: 'assistant', content: 'Hi!' },
+]
+
+test('chat messages become contents, and the system message the system instruction', async () => {
+  for (const history of [chat, { messages: chat, model: 'other' }]) {
+    expect(await bodyWith('generate', history, 'And then?')).toEqual({
+      systemInstruction: { parts: [{ text: 'Be brief.' }] },
+      contents: [
+        { role: 'user', parts: [{ text: 'Hello' }] },
+        { role: 'model', parts: [{ text: 'Hi!' }] },
+        { role: 'user', parts: [{ text: 'And then?' }] },
+      ],
+    })
+  }
+})
+
+test('chat messages become input items, and the system message the instructions', async () => {
+  for (const history of [chat, { messages: chat }, { input: chat }]) {
+    expect(await bodyWith('respond', history, 'And then?')).toMatchObject({
+      instructions: 'Be brief.',
+      input: [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: 'Hi!' },
+        { role: 'user', content: [{ type: 'input_text', text: 'And then?' }] },
+      ],
+    })
+  }
+})
+
+test('several system messages are paragraphs; in the response style a later one stays where it is', async () => {
+  const history = [
+    { role: 'system', content: 'A' },
+    { role: 'developer', content: [{ type: 'text', text: 'B' }] },
+    { role: 'user', content: 'x' },
+    { role: 'system', content: 'C' },
+  ]
+  expect(await bodyWith('generate', history)).toEqual({
+    systemInstruction: { parts: [{ text: 'A\n\nB\n\nC' }] },
+    contents: [{ role: 'user', parts: [{ text: 'x' }] }],
+  })
+  expect(await bodyWith('respond', history)).toMatchObject({
+    instructions: 'A\n\nB',
+    input: [
+      { role: 'user', content: 'x' },
+      { role: 'system', content: 'C' },
+    ],
+  })
+})
+
+test('pictures and files keep their place', async () => {
+  const history = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Look' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } },
+        { type: 'image_url', image_url: { url: 'https://a.test/b.jpg' } },
+        { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,BBBB' } },
+      ],
+    },
+    { role: 'assistant', content: [{ type: 'text', text: 'A cat' }] },
+  ]
+  expect(await bodyWith('generate', history)).toEqual({
+    contents: [
+      {
+        role: 'user',
+        parts: [
+          { text: 'Look' },
+          { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
+          { fileData: { mimeType: 'image/jpeg', fileUri: 'https://a.test/b.jpg' } },
+          { inlineData: { mimeType: 'application/pdf', data: 'BBBB' } },
+        ],
+      },
+      { role: 'model', parts: [{ text: 'A cat' }] },
+    ],
+  })
+  expect(await bodyWith('respond', history)).toMatchObject({
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'Look' },
+          { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'low' },
+          { type: 'input_image', image_url: 'https://a.test/b.jpg' },
+          { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,BBBB' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'output_text', text: 'A cat' }] },
+    ],
+  })
+})
+
+const called = (id: string, city: string) => ({
+  id,
+  type: 'function',
+  function: { name: 'weather', arguments: JSON.stringify({ city }) },
+})
+
+test('calls of tools and what they returned stay together', async () => {
+  const history = [
+    { role: 'user', content: 'Warm?' },
+    { role: 'assistant', content: null, tool_calls: [called('c1', 'Oslo'), called('c2', 'Rome')] },
+    { role: 'tool', tool_call_id: 'c1', content: '{"celsius":4}' },
+    { role: 'tool', tool_call_id: 'c2', content: 'hot' },
+  ]
+  const call = (id: string, city: string) => ({ functionCall: { id, name: 'weather', args: { city } } })
+  const response = (id: string, value: unknown) => ({
+    functionResponse: { id, name: 'weather', response: value },
+  })
+  expect((await bodyWith('generate', history))['contents']).toEqual([
+    { role: 'user', parts: [{ text: 'Warm?' }] },
+    { role: 'model', parts: [call('c1', 'Oslo'), call('c2', 'Rome')] },
+    { role: 'user', parts: [response('c1', { celsius: 4 }), response('c2', { output: 'hot' })] },
+  ])
+  expect((await bodyWith('respond', history))['input']).toEqual([
+    { role: 'user', content: 'Warm?' },
+    { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Oslo"}' },
+    { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{"city":"Rome"}' },
+    { type: 'function_call_output', call_id: 'c1', output: '{"celsius":4}' },
+    { type: 'function_call_output', call_id: 'c2', output: 'hot' },
+  ])
+})
+
+test('messages of the style itself pass as they are, also among chat messages', async () => {
+  const content = { role: 'model', parts: [{ text: 'a', thoughtSignature: 's' }], own: 1 }
+  expect((await bodyWith('generate', [{ role: 'user', content: 'x' }, content]))['contents']).toEqual([
+    { role: 'user', parts: [{ text: 'x' }] },
+    content,
+  ])
+  const items = [
+    { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'e' },
+    { type: 'message', role: 'assistant', id: 'msg_1', content: [{ type: 'output_text', text: 'a' }] },
+    { type: 'item_reference', id: 'x' },
+  ]
+  expect((await bodyWith('respond', [{ role: 'user', content: 'x' }, ...items]))['input']).toEqual([
+    { role: 'user', content: 'x' },
+    ...items,
+  ])
+})
+
+const json = (value: unknown) => JSON.stringify(value)
+
+test.each<[string, TextCommand, readonly string[], string]>([
+  [
+    'no list',
+    'generate',
+    ['--history', '{}', 'x'],
+    '--history: must be an array of messages, or an object with one under "contents" or "messages".',
+  ],
+  [
+    'no list',
+    'respond',
+    ['--history', '{}', 'x'],
+    '--history: must be an array of messages, or an object with one under "input" or "messages".',
+  ],
+  [
+    'a content without parts',
+    'generate',
+    ['--history', json([{ role: 'user' }]), 'x'],
+    '--history: contents.0.parts is required.',
+  ],
+  [
+    'parts that are no list',
+    'generate',
+    ['--history', json([{ parts: 'x' }]), 'x'],
+    '--history: contents.0.parts must be an array, not "x".',
+  ],
+  [
+    'no message at all',
+    'generate',
+    ['--history', '[]', '--no-stdin'],
+    '--history must have at least 1 entries, not 0.',
+  ],
+  [
+    'an unknown role',
+    'generate',
+    ['--history', json([{ role: 'bot', content: 'x' }]), 'x'],
+    '--history: message 1 has the role "bot"; it must be one of user, assistant, system, tool.',
+  ],
+  [
+    'an unknown role',
+    'respond',
+    ['--history', json([...chat, { role: 'bot', content: 'x' }]), 'x'],
+    '--history: message 4 has the role "bot"; it must be one of user, assistant, system, tool.',
+  ],
+  [
+    'content that is none',
+    'respond',
+    ['--history', json([{ role: 'user', content: 5 }]), 'x'],
+    '--history: message 1: its content must be text or an array of parts.',
+  ],
+  [
+    'a part of another kind',
+    'generate',
+    ['--history', json([{ role: 'user', content: [{ type: 'x' }] }]), 'x'],
+    '--history: message 1: a part of the type "x" has no counterpart in this style.',
+  ],
+  [
+    'an answer to no call',
+    'generate',
+    ['--history', json([{ role: 'tool', tool_call_id: 'c', content: 'x' }]), 'x'],
+    '--history: message 1 answers no call of a message before it.',
+  ],
+  [
+    'an answer to no call',
+    'respond',
+    ['--history', json([{ role: 'tool', content: 'x' }]), 'x'],
+    '--history: message 1 answers no call: it has no tool_call_id.',
+  ],
+  [
+    'a second system message',
+    'generate',
+    ['--history', json(chat), '--system', 'No.', 'x'],
+    '--history has a system message and --system gives another: use only one of them.',
+  ],
+  [
+    'a second system message',
+    'generate',
+    ['--history', json(chat), '--system-instruction', '{"parts":[]}', 'x'],
+    '--history has a system message and --system-instruction gives another: use only one of them.',
+  ],
+  [
+    'a second system message',
+    'respond',
+    ['--history', json(chat), '--instructions', 'No.', 'x'],
+    '--history has a system message and --instructions gives another: use only one of them.',
+  ],
+  [
+    '--input as well',
+    'respond',
+    ['--history', json(chat), '--input', 'x'],
+    '--history and --input cannot be used together.',
+  ],
+  ['a tool without a type', 'respond', ['--tool', '{"a":1}', 'x'], '--tool: tools.0.type is required.'],
+])('%s (%s) is told under the flag that was given', async (_, command, argv, line) => {
+  expect(await refusalOf(command, argv)).toMatchObject({ exit: 2, lines: [line] })
+})
