@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { Fields } from '../contract/field.ts'
 import { imageEditEndpoint } from '../contract/images.ts'
 import { videoCreateEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
-import { answerGenerateContent } from './generate-content/answer-request.ts'
+import { createPromptCache } from './answer/prompt-cache.ts'
+import { createContentService } from './generate-content/answer-request.ts'
 import type { Handler, Router, ServerContext } from './http/handle-request.ts'
 import { googleReply, jsonReply } from './http/reply.ts'
 import { createImages, editImages } from './images/image-endpoints.ts'
@@ -18,7 +19,6 @@ import {
   getInputItems,
   getResponse,
 } from './responses/create-response.ts'
-import { createPromptCache } from './responses/context-tokens.ts'
 import { createResponseStore } from './responses/response-store.ts'
 import { createOperation, lookUpOperation, redirectToFile, serveFile } from './videos/operation-endpoints.ts'
 import { createVideoService } from './videos/service.ts'
@@ -77,14 +77,21 @@ function decoded(segment: string): string {
 function textRoutes(server: ServerContext, folder: string | undefined): Route[] {
   const store = createResponseStore(server.clock, folder && join(folder, 'responses'))
   const { pendingMs, runningMs } = pacingOf(server.latency)
-  const service = { ...server, store, cache: createPromptCache(), pacing: { pendingMs, runningMs } }
+  const cache = createPromptCache()
+  const service = { ...server, store, cache, pacing: { pendingMs, runningMs } }
+  const content = createContentService(server, cache)
   const generate = (streams: boolean): Handler => ({
     endpoint: 'generate-content',
-    answer: (request) => answerGenerateContent(request, streams, server),
+    answer: (request) => content.generate(request, streams),
   })
   return [
     ['POST', '/v1(?:beta)?/models/{model}:streamGenerateContent', generate(true)],
     ['POST', '/v1(?:beta)?/models/{model}:generateContent', generate(false)],
+    [
+      'POST',
+      '/v1(?:beta)?/models/{model}:countTokens',
+      { endpoint: 'models', answer: (request) => content.count(request) },
+    ],
     ['GET', '/v1beta/models', { endpoint: 'models', answer: () => googleReply(modelCatalog()) }],
     ['GET', '/v1/models', { endpoint: 'models', answer: () => jsonReply(modelList()) }],
     [

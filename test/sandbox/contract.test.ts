@@ -54,6 +54,8 @@ function validOf(field: Field): unknown {
   if (type === 'string') return field.values?.[0] ?? field.known?.[0] ?? 'text'
   if (type === 'array') return [field.items === undefined ? 'text' : validOf(field.items)]
   if (type !== 'object') return type === 'boolean' ? true : (field.min ?? 1)
+  // A part needs something in it, which the specification does not say.
+  if (field.fields?.['text'] !== undefined) return { text: 'text' }
   const required = Object.entries(field.fields ?? {}).filter(([, inner]) => inner.required)
   return Object.fromEntries(required.map(([name, inner]) => [name, validOf(inner)]))
 }

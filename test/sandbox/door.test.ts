@@ -82,7 +82,7 @@ test('a foreign host name and a web page are refused, and no reply has CORS head
 test.for([
   ['/v1/nothing', 'invalid_request_error'],
   ['/v1beta/nothing', 'NOT_FOUND'],
-  ['/v1beta/models/m:countTokens', 'NOT_FOUND'],
+  ['/v1beta/models/m:embedContent', 'NOT_FOUND'],
 ])('%s is 404 in the envelope of its family', async ([path, word]) => {
   const sandbox = await runningSandbox()
   const { status, text } = await call(sandbox, path!, {})

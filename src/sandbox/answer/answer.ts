@@ -74,33 +74,37 @@ export const scenarios = [
 ] as const
 export type Scenario = (typeof scenarios)[number]
 
-/** `sandbox:refusal`, `sandbox:web_search`, `sandbox:web_search:failed` */
-const scenarioWord = /\bsandbox:([a-z_]+)(?::failed)?\b/g
+/** `sandbox:refusal`, `sandbox:web_search:failed`, `sandbox:RECITATION` */
+const scenarioWord = /\bsandbox:([A-Za-z_]+)(?::([A-Za-z_]+))?\b/g
 
-/**
- * The scenario that the header `x-sandbox-scenario` or a word of the prompt, such as `sandbox:refusal`, requests, if
- * it is in the list.
- */
+/** Maximum number of words of a prompt that ask for something. */
+const maxScenarioWords = 1000
+
+/** What a word of a prompt asks of the sandbox. */
+export interface ScenarioWord {
+  readonly name: string
+  /** What follows the name: `failed`. */
+  readonly variant: string | undefined
+}
+
+/** The scenarios that the header `x-sandbox-scenario` names, or otherwise a prompt, in their order. */
+export function scenarioWords(header: string | undefined, prompt: string): readonly ScenarioWord[] {
+  const words: ScenarioWord[] = []
+  const text = header === undefined ? prompt : `sandbox:${header}`
+  for (const [, name, variant] of text.matchAll(scenarioWord)) {
+    if (words.push({ name: name!, variant }) === maxScenarioWords) break
+  }
+  return words
+}
+
+/** The first of some scenarios that a request names. */
 export function askedFor<Name extends string>(
   names: readonly Name[],
   header: string | undefined,
   prompt: string,
 ): Name | undefined {
-  const requested = header === undefined ? scenarioWords(prompt).map(({ name }) => name) : [header]
-  return names.find((name) => requested.includes(name))
-}
-
-export interface ScenarioWord {
-  readonly name: string
-  readonly fails: boolean
-}
-
-/** The scenarios that a prompt names, in their order. */
-export function scenarioWords(prompt: string): readonly ScenarioWord[] {
-  return [...prompt.matchAll(scenarioWord)].map(([word, name]) => ({
-    name: name!,
-    fails: word.endsWith(':failed'),
-  }))
+  const requested = new Set(scenarioWords(header, prompt).map(({ name }) => name))
+  return names.find((name) => requested.has(name))
 }
 
 /** A prompt without the words that are meant for the sandbox. */

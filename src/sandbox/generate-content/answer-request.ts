@@ -1,16 +1,6 @@
-import {
-  askedFor,
-  chooseCalls,
-  countJson,
-  countTokens,
-  mediaTokens,
-  scenarios,
-  textOfParts,
-  type Answer,
-  type TextRequest,
-  type ToolCall,
-} from '../answer/answer.ts'
+import { chooseCalls, textOfParts, type Answer, type TextRequest, type ToolCall } from '../answer/answer.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
+import type { PromptCache } from '../answer/prompt-cache.ts'
 import type { Budget } from '../budget.ts'
 import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { encodePng } from '../../files/codecs.ts'
@@ -18,90 +8,99 @@ import { brokenOff } from '../faults/change-reply.ts'
 import { errorBody, assertValid, RequestProblem } from '../http/request-problem.ts'
 import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { drawScene } from '../images/scene/draw-scene.ts'
-import {
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  type JsonObject,
-  listOf,
-  textsOf,
-  isObject,
-} from '../json-value.ts'
+import { numberOf, objectOf, objectsOf, textOf, type JsonObject, listOf, textsOf } from '../json-value.ts'
 import { textModel, type SandboxModel } from '../models.ts'
 import { type SandboxRequest, type SandboxContext, scenarioHeader } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
+import { useTools, type ToolUse } from './tool-use.ts'
+import { assertContents } from './check-contents.ts'
+import { citationsOf } from './grounding.ts'
 import {
+  arrayFrames,
   blockedChunk,
   chunksOf,
-  type ReplyFacts,
-  arrayFrames,
   eventFrames,
   replyDocument,
+  type Candidate,
+  type ReplyFacts,
 } from './reply-chunks.ts'
+import { rateSafety } from './safety.ts'
+import { blockReasonOf, endingOf, readWishes, type Wishes } from './scenario.ts'
+import { countPrompt, tokenDetails } from './usage.ts'
 
 /** Chunks before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5
 const breakOffProblem = new RequestProblem(500, '[sandbox] Generation broke off.')
 
-/**
- * Endpoint 1: `:streamGenerateContent` as events, or with `alt=json` as one JSON array sent piece by piece,
- * and `:generateContent` as one document.
- * @throws RequestProblem
- */
-export async function answerGenerateContent(
-  request: SandboxRequest,
-  streams: boolean,
-  { seed }: SandboxContext,
-): Promise<Reply> {
-  const { body, budget, params } = request
-  const modelId = params['model']!
-  assertValid(generateContentEndpoint, body)
-  const model = textModel(modelId)
-  const promptTokens = countPrompt(body)
-  if (promptTokens > model.contextWindow) {
-    throw new RequestProblem(
-      400,
-      `The input token count (${promptTokens}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
-    )
+/** Answers content-generation requests; the beginnings of their prompts are cached. */
+export function createContentService(context: SandboxContext, cache: PromptCache) {
+  return {
+    /**
+     * Endpoint 1: `:streamGenerateContent` as events, or with `alt=json` as one JSON array sent piece by piece, and
+     * `:generateContent` as one document.
+     * @throws RequestProblem
+     */
+    async generate(request: SandboxRequest, streams: boolean): Promise<Reply> {
+      const { body, budget } = request
+      assertValid(generateContentEndpoint, body)
+      assertContents(body)
+      const model = textModel(request.params['model']!)
+      const plan = readRequest(request, model, context.seed)
+      const prompt = countPrompt(body)
+      if (prompt.total > model.contextWindow) {
+        throw new RequestProblem(
+          400,
+          `The input token count (${prompt.total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
+        )
+      }
+      const group = JSON.stringify(['content', model.id])
+      const facts: ReplyFacts = {
+        responseId: seededHex(22, context.seed, 'generate-content', request.number),
+        modelVersion: model.id,
+        spent: { prompt, cached: cache.countCached(group, prompt.texts), tools: plan.tools.tokens },
+        streamsArguments: callConfig(body)['streamFunctionCallArguments'] === true,
+      }
+      cache.remember(group, prompt.texts)
+      const { scenario } = plan.text
+      const isStream = streams && !request.ignoresStream
+      if (scenario === 'block') {
+        const blocked = blockedChunk(blockReasonOf(plan.wishes), facts)
+        return isStream ? streamOf(request, [blocked]) : documentOf(blocked.body)
+      }
+      const candidates = await candidatesOf(body, plan, budget)
+      if (isStream) {
+        return streamOf(request, chunksOf(candidates, facts), scenario === 'error')
+      }
+      if (scenario === 'error') throw breakOffProblem
+      return documentOf(replyDocument(candidates, facts))
+    },
+    /**
+     * `:countTokens`, of the contents or of a whole request.
+     * @throws RequestProblem 400
+     */
+    count({ body }: SandboxRequest): Reply {
+      const { generateContentRequest, ...own } = body
+      const { model: _, ...counted } = objectOf(generateContentRequest ?? own)
+      assertValid(generateContentEndpoint, counted)
+      assertContents(counted)
+      const { total, byModality } = countPrompt(counted)
+      return googleReply({ totalTokens: total, promptTokensDetails: tokenDetails(byModality) })
+    },
   }
-  const textRequest = readRequest(request, model, seed)
-  const facts: ReplyFacts = {
-    responseId: seededHex(22, seed, 'generate-content', request.number),
-    modelVersion: modelId,
-    promptTokens,
-    categories: objectsOf(body['safetySettings']).map((setting) => textOf(setting['category'])),
-  }
-  const config = objectOf(body['generationConfig'])
-  const count = numberOf(config['candidateCount']) ?? 1
-  for (let candidate = 0; candidate < count; candidate++) budget.spendOn(facts.categories)
-  const answers: Answer[] = []
-  for (let index = 0; index < count; index++) {
-    const candidate = { ...textRequest, seed: [...textRequest.seed, index] }
-    const image = wantsImage(config) ? await drawImage(candidate) : undefined
-    answers.push(withoutHiddenThoughts(composeAnswer(candidate, budget, image), config))
-  }
-  const isBlocked = textRequest.scenario === 'block'
-  if (!streams || request.ignoresStream) {
-    if (textRequest.scenario === 'error') throw breakOffProblem
-    const document = isBlocked ? blockedChunk(facts).body : replyDocument(answers, facts)
-    return googleReply(document, { creates: true, pause: 'first' })
-  }
-  const chunks = isBlocked ? [blockedChunk(facts)] : chunksOf(answers, facts)
+}
+
+function documentOf(body: JsonObject): Reply {
+  return googleReply(body, { creates: true, pause: 'first' })
+}
+
+function streamOf(request: SandboxRequest, chunks: Parameters<typeof eventFrames>[0], breaks = false): Reply {
   const asEvents = request.query.get('alt') !== 'json'
   const frames = asEvents ? eventFrames(chunks) : arrayFrames(chunks)
   const breakOff = () => breakOffFrames(asEvents)
-  const isError = textRequest.scenario === 'error'
-  return streamReply(isError ? brokenOff(frames, chunksBeforeError + 1, breakOff) : frames, {
+  return streamReply(breaks ? brokenOff(frames, chunksBeforeError + 1, breakOff) : frames, {
     headers: { 'content-type': asEvents ? 'text/event-stream' : googleJsonType },
     breakOff,
   })
-}
-
-/** Thoughts are counted even if they are not shown (`includeThoughts` absent). */
-function withoutHiddenThoughts(answer: Answer, config: JsonObject): Answer {
-  const isShown = objectOf(config['thinkingConfig'])['includeThoughts'] === true
-  return isShown ? answer : { ...answer, thoughts: [] }
 }
 
 /** The error as the service writes it into a running stream: plain JSON, not an event (wire notes, section 1). */
@@ -110,41 +109,144 @@ function breakOffFrames(asEvents: boolean): readonly Frame[] {
   return [{ text: asEvents ? `${error}\n` : `,\n${error}\n]`, pause: 'token', role: 'terminal' }]
 }
 
-/** A small PNG of the prompt, in base64. */
-async function drawImage({ seed, prompt }: TextRequest): Promise<string> {
-  const scene = drawScene({ seed, prompt, width: 64, height: 64, detail: 1, isVivid: true })
-  return Buffer.from(await encodePng(scene)).toString('base64')
+/** A content-generation request, as the sandbox understands it. */
+interface Plan {
+  readonly text: TextRequest
+  readonly wishes: Wishes
+  readonly tools: ToolUse
+  /** Finish reason and message, where they are not those of the answer. */
+  readonly finish: JsonObject | undefined
 }
 
-/** Parses a content-generation request (specification, endpoint 1; inner shapes from wire notes, section 1). */
-function readRequest(request: SandboxRequest, model: SandboxModel, seed: number): TextRequest {
+/** Parses a request (specification, endpoint 1; inner shapes from wire notes, section 1). */
+function readRequest(request: SandboxRequest, model: SandboxModel, seed: number): Plan {
   const { body, budget } = request
   const config = objectOf(body['generationConfig'])
   const ownSeed = numberOf(config['seed'])
   const { parts } = objectOf(listOf(body['contents']).at(-1))
   const prompt = textOfParts(parts)
+  const wishes = readWishes(scenarioHeader(request), prompt)
+  const { scenario, finish } = endingOf(wishes, model.scenario)
   const mime = textOf(config['responseMimeType'])
   const schema = config['responseSchema'] ?? config['responseJsonSchema'] ?? config['_responseJsonSchema']
   const isJson = mime === 'application/json' || (mime === '' && schema !== undefined)
   const toolOutputs = objectsOf(parts)
     .map((part) => part['functionResponse'])
     .filter((response) => response !== undefined)
-  return {
+  const hasOutput = toolOutputs.length > 0
+  const mode = callModes[textOf(callConfig(body)['mode']).toUpperCase() as keyof typeof callModes] ?? 'auto'
+  const tools = useTools(body, { prompt, wishes, mode, hasOutput })
+  const text: TextRequest = {
     seed: ownSeed === undefined ? [...request.seed, model.id] : [seed, model.id, ownSeed],
     prompt,
-    scenario: askedFor(scenarios, scenarioHeader(request), prompt) ?? model.scenario,
+    scenario,
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
-    calls: callsOf(body, { prompt, hasOutput: toolOutputs.length > 0, budget }),
+    calls: [...callsOf(body, mode, { prompt, hasOutput, budget }), ...tools.calls],
     toolOutputs: toolOutputs.map((response) => JSON.stringify(objectOf(response)['response'] ?? null)),
     thinks: thinks(objectOf(config['thinkingConfig'])),
     maxTokens: numberOf(config['maxOutputTokens']),
     stopSequences: textsOf(config['stopSequences']),
   }
+  return { text, wishes, tools, finish }
 }
 
-function wantsImage(config: JsonObject): boolean {
-  return textsOf(config['responseModalities']).some((kind) => kind.toUpperCase() === 'IMAGE')
+async function candidatesOf(body: JsonObject, plan: Plan, budget: Budget): Promise<Candidate[]> {
+  const config = objectOf(body['generationConfig'])
+  const { wishes, finish } = plan
+  const { ratings, isBlocked } = rateSafety(body, wishes, plan.text.scenario === 'refusal')
+  const isUnsafe = isBlocked && plan.text.scenario !== 'refusal'
+  const logprobs = config['responseLogprobs'] === true ? (numberOf(config['logprobs']) ?? 0) : undefined
+  const count = numberOf(config['candidateCount']) ?? 1
+  const candidates: Candidate[] = []
+  for (let index = 0; index < count; index++) {
+    budget.spendOn(ratings)
+    const text = { ...plan.text, seed: [...plan.text.seed, index] }
+    const toolParts =
+      isUnsafe || text.scenario === 'empty' ? [] : affordable(plan.tools.parts, text.maxTokens)
+    const used = toolParts.reduce((sum, { tokens }) => sum + tokens, 0)
+    budget.spendOn(toolParts)
+    const answer = shownOf(
+      composeAnswer(
+        {
+          ...text,
+          ...(isUnsafe && { scenario: 'empty' }),
+          maxTokens: text.maxTokens === undefined ? undefined : text.maxTokens - used,
+        },
+        budget,
+        wantedKinds(config).has('IMAGE') ? await drawImage(text, config) : undefined,
+      ),
+      config,
+    )
+    const words = answer.parts.flatMap((part) => (part.kind === 'text' ? part.tokens : []))
+    if (logprobs !== undefined) budget.spend(words.length * (1 + logprobs) * charactersOfScore)
+    const written = words.join('')
+    const ending = {
+      ...finishOf(answer, isUnsafe),
+      ...finish,
+      ...(ratings.length > 0 && { safetyRatings: ratings }),
+      ...(wishes.has('citations') && citationsOf(written)),
+      ...(plan.text.format === 'text' && written !== '' && plan.tools.metadata(written, toolParts.length)),
+    }
+    candidates.push({ answer, toolParts, ending, logprobs })
+  }
+  return candidates
+}
+
+/** What a log probability costs of the budget. */
+const charactersOfScore = 8
+
+/** Parts that the token limit allows: all or none. */
+function affordable(parts: ToolUse['parts'], maxTokens = Infinity): ToolUse['parts'] {
+  return parts.reduce((sum, { tokens }) => sum + tokens, 0) < maxTokens ? parts : []
+}
+
+const finishReasons = {
+  complete: 'STOP',
+  length: 'MAX_TOKENS',
+  refusal: 'SAFETY',
+  block: 'SAFETY',
+  failure: 'OTHER',
+  error: 'OTHER',
+} as const
+
+function finishOf({ ending }: Answer, isUnsafe: boolean): JsonObject {
+  if (isUnsafe) return { finishReason: 'SAFETY' }
+  const message = ending === 'failure' ? { finishMessage: '[sandbox] Nothing could be generated.' } : {}
+  return { finishReason: finishReasons[ending], ...message }
+}
+
+/** Thoughts are counted even if they are not shown; text is left out where only an image is wanted. */
+function shownOf(answer: Answer, config: JsonObject): Answer {
+  const showsThoughts = objectOf(config['thinkingConfig'])['includeThoughts'] === true
+  const kinds = wantedKinds(config)
+  const isImage = answer.parts.some(({ kind }) => kind === 'image') && !kinds.has('TEXT')
+  const parts = isImage ? answer.parts.filter(({ kind }) => kind === 'image') : answer.parts
+  const text = isImage ? answer.parts.flatMap((part) => (part.kind === 'image' ? [] : part.tokens)) : []
+  return {
+    ...answer,
+    parts,
+    visibleTokens: answer.visibleTokens - text.length,
+    ...(!showsThoughts && { thoughts: [] }),
+  }
+}
+
+function wantedKinds(config: JsonObject): ReadonlySet<string> {
+  return new Set(textsOf(config['responseModalities']).map((kind) => kind.toUpperCase()))
+}
+
+/** Pixels of the shorter edge of an image in an answer. */
+const imageEdge = 64
+
+/** A small PNG of the prompt in the wanted shape, in base64. */
+async function drawImage({ seed, prompt }: TextRequest, config: JsonObject): Promise<string> {
+  const ratio = textOf(objectOf(config['imageConfig'])['aspectRatio'])
+  const [, across = 1, down = 1] = (/^(\d{1,2}):(\d{1,2})$/.exec(ratio) ?? []).map(Number)
+  const shape = Math.min(4, Math.max(1 / 4, across / down || 1))
+  const width = Math.round(imageEdge * Math.max(1, shape))
+  const height = Math.round(imageEdge * Math.max(1, 1 / shape))
+  const scene = drawScene({ seed, prompt, width, height, detail: 1, isVivid: true })
+  return Buffer.from(await encodePng(scene)).toString('base64')
 }
 
 function thinks({ thinkingBudget, thinkingLevel, includeThoughts }: JsonObject): boolean {
@@ -154,13 +256,16 @@ function thinks({ thinkingBudget, thinkingLevel, includeThoughts }: JsonObject):
 
 const callModes = { NONE: 'none', ANY: 'required' } as const
 
+function callConfig(body: JsonObject): JsonObject {
+  return objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
+}
+
 function callsOf(
   body: JsonObject,
+  mode: 'none' | 'auto' | 'required',
   situation: { prompt: string; hasOutput: boolean; budget: Budget },
 ): readonly ToolCall[] {
-  const config = objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
-  const mode = callModes[textOf(config['mode']).toUpperCase() as keyof typeof callModes] ?? 'auto'
-  const allowed = new Set(textsOf(config['allowedFunctionNames']))
+  const allowed = new Set(textsOf(callConfig(body)['allowedFunctionNames']))
   const declared = objectsOf(body['tools'])
     .flatMap((tool) => objectsOf(tool['functionDeclarations']))
     .map((declaration) => ({
@@ -169,16 +274,4 @@ function callsOf(
     }))
     .filter(({ name }) => name !== '' && (allowed.size === 0 || allowed.has(name)))
   return chooseCalls(mode, declared, situation)
-}
-
-/** Tokens of everything the model reads: contents, system instruction, tool declarations. */
-function countPrompt(body: JsonObject): number {
-  const contents = [...objectsOf(body['contents']), objectOf(body['systemInstruction'])]
-  const parts = contents.flatMap((content) => objectsOf(content['parts']))
-  return parts.reduce((sum, part) => sum + countPart(part), countJson(body['tools']))
-}
-
-function countPart(part: JsonObject): number {
-  if (typeof part['text'] === 'string') return countTokens(part['text'])
-  return isObject(part['inlineData']) || isObject(part['fileData']) ? mediaTokens : countJson(part)
 }

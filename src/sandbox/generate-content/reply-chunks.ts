@@ -2,13 +2,30 @@ import type { Answer, AnswerPart } from '../answer/answer.ts'
 import type { JsonObject } from '../json-value.ts'
 import type { Pause, Frame } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
+import type { ToolPart } from './tool-use.ts'
+import { callPieces } from './call-pieces.ts'
+import { scoresOf, totalScore } from './log-probabilities.ts'
+import { usageOf, type Spent } from './usage.ts'
+
+/** An answer as a candidate. */
+export interface Candidate {
+  readonly answer: Answer
+  /** Parts before the text: code that ran, calls of tools that the sandbox answered. */
+  readonly toolParts: readonly ToolPart[]
+  /** The fields of its last chunk: finish reason, ratings, grounding, citations. */
+  readonly ending: JsonObject
+  /** How many likely tokens are listed beside each; undefined without log probabilities. */
+  readonly logprobs: number | undefined
+}
 
 /** One candidate's part of a chunk. */
 interface Delta {
-  /** At most one. */
   readonly parts: readonly JsonObject[]
   readonly tokens: number
-  readonly isThought: boolean
+  readonly isThought?: boolean
+  readonly isImage?: boolean
+  /** The tokens of a text. */
+  readonly words?: readonly string[]
 }
 
 interface Chunk {
@@ -17,110 +34,145 @@ interface Chunk {
   readonly isLast: boolean
 }
 
+/** What all chunks of a reply have in common. */
 export interface ReplyFacts {
   readonly responseId: string
   readonly modelVersion: string
-  readonly promptTokens: number
-  /** Harm categories the request set a threshold for; rated in the last chunk. */
-  readonly categories: readonly string[]
+  /** What is spent before the answer. */
+  readonly spent: Pick<Spent, 'prompt' | 'cached' | 'tools'>
+  /** Whether the arguments of function calls come in pieces. */
+  readonly streamsArguments: boolean
 }
 
 /**
  * The chunks of a reply: each contains a piece of every candidate that is not finished and cumulative usage; the last
  * piece of a candidate has its finish reason (wire notes, section 1, "Chunk shape").
  */
-export function* chunksOf(answers: readonly Answer[], facts: ReplyFacts): Generator<Chunk> {
-  const deltas = answers.map((answer) => deltasOf(answer))
+export function* chunksOf(candidates: readonly Candidate[], facts: ReplyFacts): Generator<Chunk> {
+  const deltas = candidates.map((candidate) => deltasOf(candidate, facts.streamsArguments))
   const length = Math.max(...deltas.map((list) => list.length))
-  let visible = 0
-  // Hidden thoughts are counted from the start.
-  let thoughts = answers.reduce((sum, answer) => sum + answer.thoughtTokens - answer.thoughts.length, 0)
+  const spent = { ...facts.spent, visible: 0, images: 0, thoughts: hiddenThoughts(candidates) }
   for (let step = 0; step < length; step++) {
-    const candidates: JsonObject[] = []
+    const pieces: JsonObject[] = []
     for (const [index, list] of deltas.entries()) {
       const next = list[step]
       if (next === undefined) continue
-      if (next.isThought) thoughts += next.tokens
-      else visible += next.tokens
-      const isLast = step === list.length - 1
-      candidates.push(candidateOf(next.parts, index, isLast ? answers[index] : undefined, facts))
+      count(spent, next)
+      pieces.push(pieceOf(next, index, candidates[index]!, step === list.length - 1))
     }
-    const { modelVersion, responseId, promptTokens } = facts
-    const usageMetadata = usageOf(promptTokens, visible, thoughts)
     yield {
-      body: { candidates, usageMetadata, modelVersion, responseId },
+      body: bodyOf({ candidates: pieces }, spent, facts),
       pause: step === 0 ? 'first' : 'token',
       isLast: step === length - 1,
     }
   }
 }
 
+/** The reply as the one document that `:generateContent` answers with: every text of a candidate in one part. */
+export function replyDocument(candidates: readonly Candidate[], facts: ReplyFacts): JsonObject {
+  const spent = { ...facts.spent, visible: 0, images: 0, thoughts: hiddenThoughts(candidates) }
+  const pieces = candidates.map((candidate, index) => {
+    const deltas = deltasOf(candidate, false)
+    for (const delta of deltas) count(spent, delta)
+    const words = deltas.flatMap((delta) => delta.words ?? [])
+    const whole = { parts: joinedParts(deltas), tokens: 0, words }
+    return pieceOf(whole, index, candidate, true)
+  })
+  return bodyOf({ candidates: pieces }, spent, facts)
+}
+
 /** The reply to a blocked prompt: no candidates, only the reason. */
-export function blockedChunk({ promptTokens, modelVersion, responseId }: ReplyFacts): Chunk {
+export function blockedChunk(blockReason: string, facts: ReplyFacts): Chunk {
   const promptFeedback = {
-    blockReason: 'PROHIBITED_CONTENT',
+    blockReason,
     blockReasonMessage: '[sandbox] The prompt was blocked.',
     safetyRatings: [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true }],
   }
-  const usageMetadata = usageOf(promptTokens, 0, 0)
-  return { body: { promptFeedback, usageMetadata, modelVersion, responseId }, pause: 'first', isLast: true }
+  const spent = { ...facts.spent, visible: 0, images: 0, thoughts: 0 }
+  return { body: bodyOf({ promptFeedback }, spent, facts), pause: 'first', isLast: true }
 }
 
-function deltasOf({ thoughts, parts }: Answer): Delta[] {
-  const thinking = thoughts.map((text) => deltaOf({ text, thought: true }, 1, true))
-  const deltas = [...thinking, ...parts.flatMap((part) => partDeltas(part, thoughts.length > 0))]
-  return deltas.length > 0 ? deltas : [deltaOf(undefined, 0)]
+function bodyOf(fields: JsonObject, spent: Spent, { modelVersion, responseId }: ReplyFacts): JsonObject {
+  return { ...fields, usageMetadata: usageOf(spent), modelVersion, responseId }
 }
 
-function deltaOf(part: JsonObject | undefined, tokens: number, isThought = false): Delta {
-  return { parts: part === undefined ? [] : [part], tokens, isThought }
+/** Hidden thoughts are counted from the start. */
+function hiddenThoughts(candidates: readonly Candidate[]): number {
+  return candidates.reduce((sum, { answer }) => sum + answer.thoughtTokens - answer.thoughts.length, 0)
 }
 
-function partDeltas(part: AnswerPart, hasThoughts: boolean): Delta[] {
-  if (part.kind === 'image')
-    return [deltaOf({ inlineData: { mimeType: 'image/png', data: part.base64 } }, 64)]
-  if (part.kind !== 'call') return part.tokens.map((text) => deltaOf({ text }, 1))
-  // This service never sends partial arguments.
-  if (!part.whole) return [deltaOf(undefined, part.tokens.length)]
-  const { name } = part.call
-  const functionCall = { id: `call_${seededHex(12, name, part.arguments)}`, name, args: part.value }
-  const thoughtSignature = Buffer.from(`sandbox:${name}`).toString('base64')
-  return [deltaOf({ functionCall, ...(hasThoughts && { thoughtSignature }) }, part.tokens.length)]
+function count(
+  spent: { visible: number; images: number; thoughts: number },
+  { tokens, isThought, isImage }: Delta,
+): void {
+  if (isThought) spent.thoughts += tokens
+  else spent.visible += tokens
+  if (isImage) spent.images += tokens
 }
 
-const finishReasons = {
-  complete: 'STOP',
-  length: 'MAX_TOKENS',
-  refusal: 'SAFETY',
-  block: 'SAFETY',
-  failure: 'OTHER',
-  error: 'OTHER',
-} as const
-
-/** @param finished the answer, once the candidate has come to its end */
-function candidateOf(
-  parts: readonly JsonObject[],
-  index: number,
-  finished: Answer | undefined,
-  { categories }: ReplyFacts,
-): JsonObject {
-  const content = parts.length === 0 ? { role: 'model' } : { parts, role: 'model' }
-  if (finished === undefined) return { content, index }
-  const { ending, visibleTokens } = finished
-  const safetyRatings = [
-    ...categories.map((category) => ({ category, probability: 'NEGLIGIBLE' })),
-    ...(ending === 'refusal'
-      ? [{ category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true }]
-      : []),
+function deltasOf({ answer, toolParts }: Candidate, streamsArguments: boolean): Delta[] {
+  const { thoughts, parts } = answer
+  const deltas: Delta[] = [
+    ...thoughts.map((text) => ({ parts: [{ text, thought: true }], tokens: 1, isThought: true })),
+    ...toolParts.map(({ part, tokens }) => ({ parts: [part], tokens })),
+    ...parts.flatMap((part) => partDeltas(part, thoughts.length > 0, streamsArguments)),
   ]
-  return {
-    content,
-    finishReason: finishReasons[ending],
-    ...(ending === 'failure' && { finishMessage: '[sandbox] Nothing could be generated.' }),
-    index,
-    ...(safetyRatings.length > 0 && { safetyRatings }),
-    tokenCount: visibleTokens,
+  return deltas.length > 0 ? deltas : [{ parts: [], tokens: 0 }]
+}
+
+function partDeltas(part: AnswerPart, hasThoughts: boolean, streamsArguments: boolean): Delta[] {
+  if (part.kind === 'image') {
+    const inlineData = { mimeType: 'image/png', data: part.base64 }
+    return [{ parts: [{ inlineData }], tokens: 64, isImage: true }]
   }
+  if (part.kind !== 'call') {
+    return part.tokens.map((text) => ({ parts: [{ text }], tokens: 1, words: [text] }))
+  }
+  const tokens = part.tokens.length
+  // A call that the token limit cuts is left out.
+  if (!part.whole) return [{ parts: [], tokens }]
+  const { name } = part.call
+  const id = `call_${seededHex(12, name, part.arguments)}`
+  const signature = hasThoughts && { thoughtSignature: Buffer.from(`sandbox:${name}`).toString('base64') }
+  if (!streamsArguments) {
+    return [{ parts: [{ functionCall: { id, name, args: part.value }, ...signature }], tokens }]
+  }
+  const pieces = callPieces({ id, name }, part.value)
+  return pieces.map((functionCall, index) => ({
+    parts: [{ functionCall, ...(index === 0 && signature) }],
+    // The last piece counts the whole call.
+    tokens: index === pieces.length - 1 ? tokens : 0,
+  }))
+}
+
+/** Texts of one kind that follow each other as one part. */
+function joinedParts(deltas: readonly Delta[]): JsonObject[] {
+  const joined: { part: JsonObject; texts: string[] }[] = []
+  for (const part of deltas.flatMap((delta) => delta.parts)) {
+    const last = joined.at(-1)
+    const { text } = part
+    const follows = last !== undefined && last.texts.length > 0 && last.part['thought'] === part['thought']
+    if (typeof text !== 'string') joined.push({ part, texts: [] })
+    else if (follows) last.texts.push(text)
+    else joined.push({ part, texts: [text] })
+  }
+  return joined.map(({ part, texts }) => (texts.length === 0 ? part : { ...part, text: texts.join('') }))
+}
+
+function pieceOf(
+  { parts, words = [] }: Delta,
+  index: number,
+  candidate: Candidate,
+  isLast: boolean,
+): JsonObject {
+  const { answer, toolParts, ending, logprobs } = candidate
+  const content = parts.length === 0 ? { role: 'model' } : { parts, role: 'model' }
+  const scores = logprobs !== undefined && words.length > 0 && { logprobsResult: scoresOf(words, logprobs) }
+  if (!isLast) return { content, index, ...scores }
+  const tokenCount = toolParts.reduce((sum, part) => sum + part.tokens, answer.visibleTokens)
+  const all = answer.parts.flatMap((part) => (part.kind === 'text' ? part.tokens : []))
+  const average = logprobs !== undefined && all.length > 0 && { avgLogprobs: totalScore(all) / all.length }
+  return { content, index, ...ending, tokenCount, ...average, ...scores }
 }
 
 /** `data:` lines that end in CRLF, without event names and without `[DONE]` (wire notes, section 1, "Framing"). */
@@ -138,37 +190,4 @@ export function* arrayFrames(chunks: Iterable<Chunk>): Generator<Frame> {
     lead = ',\n'
   }
   yield { text: ']', pause: 'none', role: 'closing' }
-}
-
-/** The reply as the one document that `:generateContent` answers with: every text of a candidate in one part. */
-export function replyDocument(answers: readonly Answer[], facts: ReplyFacts): JsonObject {
-  const candidates = answers.map((answer, index) => {
-    const whole = { ...answer, thoughts: joined(answer.thoughts), parts: answer.parts.map(joinedPart) }
-    const parts = deltasOf(whole).flatMap((delta) => delta.parts)
-    return candidateOf(parts, index, answer, facts)
-  })
-  const sum = (count: (answer: Answer) => number) =>
-    answers.reduce((total, answer) => total + count(answer), 0)
-  const [visible, thoughts] = [sum((answer) => answer.visibleTokens), sum((answer) => answer.thoughtTokens)]
-  const { modelVersion, responseId, promptTokens } = facts
-  return { candidates, usageMetadata: usageOf(promptTokens, visible, thoughts), modelVersion, responseId }
-}
-
-function joinedPart(part: AnswerPart): AnswerPart {
-  return part.kind === 'image' ? part : { ...part, tokens: joined(part.tokens) }
-}
-
-function joined(tokens: readonly string[]): readonly string[] {
-  return tokens.length === 0 ? [] : [tokens.join('')]
-}
-
-/** Token counts that add up: prompt, visible and thought tokens are the total (wire notes, section 1). */
-function usageOf(prompt: number, visible: number, thoughts: number): JsonObject {
-  return {
-    promptTokenCount: prompt,
-    candidatesTokenCount: visible,
-    totalTokenCount: prompt + visible + thoughts,
-    ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
-    promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
-  }
 }

@@ -59,7 +59,7 @@ function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation
   if (forced !== undefined) return [forced]
   const mode = isObject(choice) ? choice['mode'] : choice
   const allowed = isObject(choice) ? allowedBy(objectsOf(choice['tools']), offered) : offered
-  const asWords = asked.flatMap(({ name, fails }) => askedTool(name, fails, allowed))
+  const asWords = asked.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
   if (mode !== 'none' && !hasOutput && asWords.length > 0) return asWords
   const prompt = withoutScenarios(situation.prompt)
   const known = mode === 'none' || mode === 'required' ? mode : 'auto'

@@ -27,7 +27,7 @@ export async function composeResponse(
   const { body, budget } = request
   const read = readRequest(request, items, model)
   const header = scenarioHeader(request)
-  const asked = scenarioWords(header === undefined ? read.prompt : `sandbox:${header}`)
+  const asked = scenarioWords(header, read.prompt)
   const isAsked = (name: string) => asked.some((word) => word.name === name)
   let ids = 0
   const newId = (prefix: string) => `${prefix}_${seededHex(48, id, prefix, ids++)}`
@@ -36,7 +36,7 @@ export async function composeResponse(
   const approvals = outputs.filter(({ type }) => type === 'mcp_approval_response')
   const situation = { prompt: read.prompt, asked, hasOutput: outputs.length > 0, budget }
   const chosen = approvals.length > 0 || callless.has(read.scenario) ? noCalls : chosenCalls(body, situation)
-  const isListFailing = asked.some(({ name, fails }) => name === 'mcp_list_tools' && fails)
+  const isListFailing = asked.some(({ name, variant }) => name === 'mcp_list_tools' && variant === 'failed')
   const servers = [
     ...objectsOf(body['tools']),
     ...chosen.builtIn.map(({ tool }) => tool),

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
-import { countTokens, mediaTokens } from '../answer/answer.ts'
-import { createBoundedMap } from '../bounded-map.ts'
+import { countTokens } from '../answer/answer.ts'
+import { mediaText } from '../answer/prompt-cache.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
 
@@ -12,7 +11,7 @@ function textsOfItem(item: JsonObject): readonly string[] {
   return objectsOf(content).map(({ type, text, refusal, ...rest }) => {
     if (typeof text === 'string') return text
     if (typeof refusal === 'string') return refusal
-    return textOf(type).startsWith('input_') ? stand(Object.values(rest)) : ''
+    return textOf(type).startsWith('input_') ? mediaText(Object.values(rest)) : ''
   })
 }
 
@@ -20,20 +19,7 @@ function textsOfItem(item: JsonObject): readonly string[] {
 const mediaFields = new Set(['image_url', 'file_data', 'result'])
 
 function mediaReplaced(name: string, value: unknown): unknown {
-  return mediaFields.has(name) && typeof value === 'string' ? stand([value]) : value
-}
-
-/** Characters at either end of a file that tell it from others. */
-const sampled = 2048
-
-/** A text as long as the tokens of a picture or a file, the same for the same file. */
-function stand(values: readonly unknown[]): string {
-  const hash = createHash('sha256')
-  for (const value of values) {
-    const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
-    hash.update(`${text.length} ${text.slice(0, sampled)} ${text.slice(-sampled)}`)
-  }
-  return hash.digest('hex').padEnd(mediaTokens * 4)
+  return mediaFields.has(name) && typeof value === 'string' ? mediaText([value]) : value
 }
 
 function countItem(item: JsonObject): number {
@@ -72,49 +58,12 @@ export function fitContext(
   return { items: items.slice(dropped), tokens }
 }
 
-/** Public practice: cached input is counted in steps of this many tokens. */
-const cacheStep = 128
-/** Beginnings that are remembered, a few megabytes of them. */
-const keptBeginnings = 20_000
-
-/** The beginnings of all requests so far, so that repeated ones count as cached. */
-export interface PromptCache {
-  /** How many tokens of a request an earlier one began with, in steps of 128. */
-  countCached(body: JsonObject, items: readonly JsonObject[]): number
-  remember(body: JsonObject, items: readonly JsonObject[]): void
+/** What the model reads of a whole request. */
+export function textsOfRequest(body: JsonObject, items: readonly JsonObject[]): readonly string[] {
+  return [...preambleOf(body), ...items.flatMap(textsOfItem)]
 }
 
-export function createPromptCache(): PromptCache {
-  const known = createBoundedMap<true>(keptBeginnings)
-  return {
-    countCached(body, items) {
-      let tokens = 0
-      for (const beginning of beginningsOf(body, items)) {
-        if (known.get(beginning) === undefined) break
-        tokens += cacheStep
-      }
-      return tokens
-    },
-    remember(body, items) {
-      for (const beginning of beginningsOf(body, items)) known.set(beginning, true)
-    },
-  }
-}
-
-/** A digest for every 128 tokens, of all that was read up to there. `prompt_cache_key` separates requests. */
-function* beginningsOf(body: JsonObject, items: readonly JsonObject[]): Generator<string> {
-  const length = cacheStep * 4
-  let digest = JSON.stringify([body['model'] ?? '', body['prompt_cache_key'] ?? ''])
-  let text = ''
-  for (const next of [...preambleOf(body), ...items.flatMap(textsOfItem)]) {
-    text += next
-    let at = 0
-    for (; at + length <= text.length; at += length) {
-      digest = createHash('sha256')
-        .update(digest + text.slice(at, at + length))
-        .digest('base64')
-      yield digest
-    }
-    text = text.slice(at)
-  }
+/** What separates the cached beginnings of requests; `prompt_cache_key` is the caller's own. */
+export function cacheGroupOf(body: JsonObject): string {
+  return JSON.stringify([body['model'] ?? '', body['prompt_cache_key'] ?? ''])
 }

@@ -6,7 +6,8 @@ import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { checkRequest } from './check-request.ts'
 import { composeResponse } from './compose-response.ts'
-import { fitContext, type PromptCache } from './context-tokens.ts'
+import type { PromptCache } from '../answer/prompt-cache.ts'
+import { cacheGroupOf, fitContext, textsOfRequest } from './context-tokens.ts'
 import { checkCalls, inputItems, listInputItems, resolveReferences } from './input-items.ts'
 import { wantsLogprobs, topLogprobs } from './answer-items.ts'
 import { conversationId, planResponse, type ResponsePlan } from './plan-response.ts'
@@ -51,14 +52,14 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
     createdAt: Math.floor(clock.now() / 1000),
     completedAt: Math.floor((clock.now() + durationMs) / 1000),
     inputTokens: context.tokens,
-    cachedTokens: cache.countCached(body, context.items),
+    cachedTokens: cache.countCached(cacheGroupOf(body), textsOfRequest(body, context.items)),
   })
   const isStream = body['stream'] === true && !request.ignoresStream
   if (!isStream && plan.breaksOff && !isBackground) {
     throw new RequestProblem(500, '[sandbox] Generation broke off.')
   }
   const timing = { acceptedAt: clock.now(), ...pacing, cancelledAt: null }
-  cache.remember(body, [...context.items, ...outputOf(plan)])
+  cache.remember(cacheGroupOf(body), textsOfRequest(body, [...context.items, ...outputOf(plan)]))
   const size = request.size + sizeOf(plan)
   const stored = { plan, context: context.items, size, timing: isBackground ? timing : null }
   await storeResponse(stored, input, store)

@@ -1,0 +1,95 @@
+import { invalidField, RequestProblem } from '../http/request-problem.ts'
+import { isObject, objectOf, objectsOf, textOf, textsOf, listOf, type JsonObject } from '../json-value.ts'
+
+/** `function` is an older word of public clients. */
+const roles = new Set(['user', 'model', 'function'])
+
+/** The fields of which a part has exactly one, each with what it has to hold (wire notes, section 1, "Part kinds"). */
+const contentsOfPart: Readonly<Record<string, readonly string[]>> = {
+  text: [],
+  inlineData: ['mimeType', 'data'],
+  fileData: ['fileUri'],
+  functionCall: ['name'],
+  functionResponse: ['name', 'response'],
+  executableCode: ['code', 'language'],
+  codeExecutionResult: ['outcome'],
+  toolCall: ['toolType'],
+  toolResponse: ['toolType'],
+}
+
+const mediaType = /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/
+const base64 = /^[\w+/-]*={0,2}$/
+
+/**
+ * Checks what the contract's table leaves open: the roles, and the parts of every kind.
+ * @throws RequestProblem 400 that names the field
+ */
+export function assertContents(body: JsonObject): void {
+  const called = new Set<string>()
+  for (const [index, content] of objectsOf(body['contents']).entries()) {
+    const field = `contents[${index}]`
+    const { role, parts } = content
+    if (role !== undefined && !roles.has(textOf(role))) {
+      throw invalidField(`${field}.role`, 'must be user or model')
+    }
+    assertParts(parts, `${field}.parts`)
+    for (const [at, part] of objectsOf(parts).entries()) {
+      const name = textOf(objectOf(part['functionResponse'])['name'])
+      if (part['functionResponse'] !== undefined && !called.has(name)) {
+        throw invalidField(`${field}.parts[${at}].functionResponse`, 'must follow a functionCall of its name')
+      }
+      called.add(textOf(objectOf(part['functionCall'])['name']))
+    }
+  }
+  const { systemInstruction } = body
+  if (isObject(systemInstruction)) assertParts(systemInstruction['parts'], 'systemInstruction.parts')
+  assertAllowedNames(body)
+}
+
+function assertParts(parts: unknown, field: string): void {
+  if (listOf(parts).length === 0) throw invalidField(field, 'must have at least 1 entry')
+  for (const [index, part] of objectsOf(parts).entries()) assertPart(part, `${field}[${index}]`)
+}
+
+function assertPart(part: JsonObject, field: string): void {
+  const kinds = Object.keys(contentsOfPart).filter((kind) => part[kind] !== undefined)
+  const [kind, other] = kinds
+  if (kind === undefined) {
+    throw invalidField(field, `must have one of ${Object.keys(contentsOfPart).join(', ')}`)
+  }
+  if (other !== undefined) throw invalidField(field, `must have only one of ${kind} and ${other}`)
+  if (kind === 'text') return
+  const content = part[kind]
+  if (!isObject(content)) throw invalidField(`${field}.${kind}`, 'must be an object')
+  for (const name of contentsOfPart[kind]!) {
+    if (content[name] === undefined) throw missing(`${field}.${kind}.${name}`)
+    const type = name === 'response' ? 'object' : 'string'
+    if (typeof content[name] !== type || content[name] === null) {
+      throw invalidField(`${field}.${kind}.${name}`, `must be ${type === 'object' ? 'an object' : 'text'}`)
+    }
+  }
+  if (kind !== 'inlineData') return
+  if (!mediaType.test(textOf(content['mimeType']))) {
+    throw invalidField(`${field}.inlineData.mimeType`, 'must be a media type, such as image/png')
+  }
+  if (!base64.test(textOf(content['data']))) throw invalidField(`${field}.inlineData.data`, 'must be base64')
+}
+
+function missing(field: string): RequestProblem {
+  const { message, facts } = invalidField(field, 'is required')
+  return new RequestProblem(400, message, { ...facts, code: 'missing_required_parameter' })
+}
+
+/** @throws RequestProblem 400 for an allowed function that is not declared */
+function assertAllowedNames(body: JsonObject): void {
+  const { allowedFunctionNames } = objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
+  const declared = new Set(
+    objectsOf(body['tools'])
+      .flatMap((tool) => objectsOf(tool['functionDeclarations']))
+      .map(({ name }) => name),
+  )
+  const unknown = textsOf(allowedFunctionNames).findIndex((name) => !declared.has(name))
+  if (unknown === -1) return
+  const field = `toolConfig.functionCallingConfig.allowedFunctionNames[${unknown}]`
+  throw invalidField(field, 'must be the name of a declared function')
+}

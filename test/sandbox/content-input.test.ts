@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { call, runningSandbox, type Json } from '../support/running-sandbox.ts'
+
+const path = '/v1beta/models/m:generateContent'
+const text = [{ text: 'hi' }]
+const withPart = (part: Json) => ({ contents: [{ parts: [part] }] })
+const functions = { tools: [{ functionDeclarations: [{ name: 'look' }] }] }
+
+test.for<[field: string, problem: string, body: Json]>([
+  ['contents[0].parts', 'must have at least 1 entry', { contents: [{ parts: [] }] }],
+  ['contents[0].parts[0]', 'must have one of text, inlineData', withPart({})],
+  ['contents[0].parts[0]', 'must have one of', withPart({ thought: true })],
+  ['contents[0].parts[0]', 'must have only one of text and fileData', withPart({ text: 'a', fileData: {} })],
+  ['contents[0].parts[0].text', 'must be text', withPart({ text: 5 })],
+  ['contents[0].parts[0].inlineData', 'must be an object', withPart({ inlineData: 'AAAA' })],
+  ['contents[0].parts[0].inlineData.mimeType', 'is required', withPart({ inlineData: { data: 'AAAA' } })],
+  [
+    'contents[0].parts[0].inlineData.mimeType',
+    'must be a media type',
+    withPart({ inlineData: { mimeType: 'png', data: 'AAAA' } }),
+  ],
+  [
+    'contents[0].parts[0].inlineData.data',
+    'must be base64',
+    withPart({ inlineData: { mimeType: 'image/png', data: 'data:image/png;base64,AAAA' } }),
+  ],
+  ['contents[0].parts[0].fileData.fileUri', 'is required', withPart({ fileData: { mimeType: 'a/b' } })],
+  ['contents[0].parts[0].functionCall.name', 'must be text', withPart({ functionCall: { name: 1 } })],
+  [
+    'contents[0].parts[0].functionResponse.response',
+    'must be an object',
+    withPart({ functionResponse: { name: 'look', response: 'text' } }),
+  ],
+  [
+    'contents[0].parts[0].functionResponse',
+    'must follow a functionCall of its name',
+    withPart({ functionResponse: { name: 'look', response: {} } }),
+  ],
+  [
+    'contents[1].role',
+    'must be user or model',
+    { contents: [{ parts: text }, { role: 'system', parts: text }] },
+  ],
+  ['systemInstruction.parts', 'must have at least 1 entry', { systemInstruction: { parts: [] } }],
+  ['systemInstruction.parts[0]', 'must have one of', { systemInstruction: { parts: [{}] } }],
+  [
+    'toolConfig.functionCallingConfig.allowedFunctionNames[1]',
+    'must be the name of a declared function',
+    { ...functions, toolConfig: { functionCallingConfig: { allowedFunctionNames: ['look', 'hear'] } } },
+  ],
+])('%s %s', async ([field, problem, body]) => {
+  const sandbox = await runningSandbox()
+  const { status, json } = await call(sandbox, path, { contents: [{ parts: text }], ...body })
+  expect([status, json.error.status]).toEqual([400, 'INVALID_ARGUMENT'])
+  expect(json.error.message).toContain(`'${field}'`)
+  expect(json.error.message).toContain(problem)
+  expect(json.error.details[0].fieldViolations[0].field).toBe(field)
+  expect(sandbox.created()).toBe(0)
+})
+
+test('every kind of part is taken', async () => {
+  const parts = [
+    { text: '' },
+    { text: 'thinking', thought: true, thoughtSignature: 'AAAA' },
+    { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
+    { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: 'AA-_' } },
+    { fileData: { fileUri: 'https://example.com/a.pdf' } },
+    { functionCall: { name: 'look', args: {} } },
+    { functionResponse: { name: 'look', response: {} } },
+    { executableCode: { language: 'PYTHON', code: '' } },
+    { codeExecutionResult: { outcome: 'OUTCOME_OK' } },
+    { toolCall: { toolType: 'URL_CONTEXT' } },
+    { toolResponse: { toolType: 'URL_CONTEXT', response: {} } },
+  ]
+  const sandbox = await runningSandbox()
+  for (const role of [undefined, 'user', 'model', 'function']) {
+    const { status, json } = await call(sandbox, path, { contents: [{ role, parts }, { parts: text }] })
+    expect([status, json.error]).toEqual([200, undefined])
+  }
+})

@@ -1,0 +1,202 @@
+import { GoogleGenAI, type GenerateContentConfig } from '@google/genai'
+import { expect, test } from 'vitest'
+import { imageInfoHeadBytes, readImageInfo } from '../../src/files/image-info.ts'
+import { call, eventsOf, generate, runningSandbox, type Json } from '../support/running-sandbox.ts'
+
+async function ask(prompt: string, config: GenerateContentConfig = {}) {
+  const sandbox = await runningSandbox()
+  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url } })
+  const response = await client.models.generateContent({ model: 'm', contents: prompt, config })
+  return { response, candidate: response.candidates?.[0], usage: response.usageMetadata! }
+}
+
+test.for([
+  ['STOP', 'whole'],
+  ['FINISH_REASON_UNSPECIFIED', 'whole'],
+  ['CONTINUATION', 'whole'],
+  ['MAX_TOKENS', 'part'],
+  ['SAFETY', 'part'],
+  ['RECITATION', 'part'],
+  ['LANGUAGE', 'part'],
+  ['OTHER', 'part'],
+  ['MALFORMED_RESPONSE', 'part'],
+  ['BLOCKLIST', 'nothing'],
+  ['PROHIBITED_CONTENT', 'nothing'],
+  ['SPII', 'nothing'],
+  ['MALFORMED_FUNCTION_CALL', 'nothing'],
+  ['UNEXPECTED_TOOL_CALL', 'nothing'],
+  ['TOO_MANY_TOOL_CALLS', 'nothing'],
+  ['MISSING_THOUGHT_SIGNATURE', 'nothing'],
+  ['NO_IMAGE', 'nothing'],
+  ['IMAGE_SAFETY', 'nothing'],
+  ['IMAGE_PROHIBITED_CONTENT', 'nothing'],
+  ['IMAGE_RECITATION', 'nothing'],
+  ['IMAGE_OTHER', 'nothing'],
+])('sandbox:%s ends the answer so, after the %s of it', async ([reason, extent]) => {
+  const { candidate, usage } = await ask(`Name a river sandbox:${reason}`)
+  expect(candidate!.finishReason).toBe(reason)
+  const text = candidate!.content!.parts?.[0]?.text ?? ''
+  const extents = { 0: 'nothing', 24: 'part' }
+  expect(extents[usage.candidatesTokenCount as 0 | 24] ?? 'whole').toBe(extent)
+  expect(text.startsWith('[sandbox]')).toBe(extent !== 'nothing')
+  expect(text.endsWith('.')).toBe(extent === 'whole')
+  const header = { headers: { 'x-sandbox-scenario': reason! } }
+  const body = { contents: [{ parts: [{ text: 'hi' }] }] }
+  const byHeader = await call(await runningSandbox(), '/v1beta/models/m:generateContent', body, header)
+  // The client drops the message.
+  const { finishReason, finishMessage } = byHeader.json.candidates[0]
+  const message = reason === 'STOP' ? undefined : `[sandbox] The answer ended with ${reason}.`
+  expect([finishReason, finishMessage]).toEqual([reason, message])
+})
+
+test.for([
+  ['', 'PROHIBITED_CONTENT'],
+  ...['SAFETY', 'OTHER', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'IMAGE_SAFETY', 'MODEL_ARMOR', 'JAILBREAK'].map(
+    (reason) => [`:${reason}`, reason],
+  ),
+])('sandbox:block%s blocks the prompt', async ([variant, reason]) => {
+  const { response } = await ask(`Name a river sandbox:block${variant}`)
+  expect(response.candidates).toBeUndefined()
+  expect(response.promptFeedback).toMatchObject({
+    blockReason: reason,
+    blockReasonMessage: '[sandbox] The prompt was blocked.',
+    safetyRatings: [{ probability: 'HIGH', blocked: true }],
+  })
+  expect(response.usageMetadata!.totalTokenCount).toBe(response.usageMetadata!.promptTokenCount)
+})
+
+const category = 'HARM_CATEGORY_DANGEROUS_CONTENT'
+test.for<[word: string, threshold: string | undefined, probability: string, blocked: boolean]>([
+  ['unsafe', undefined, 'HIGH', true],
+  ['unsafe:low', undefined, 'LOW', false],
+  ['unsafe:medium', undefined, 'MEDIUM', true],
+  ['unsafe:low', 'BLOCK_LOW_AND_ABOVE', 'LOW', true],
+  ['unsafe:medium', 'BLOCK_MEDIUM_AND_ABOVE', 'MEDIUM', true],
+  ['unsafe:medium', 'BLOCK_ONLY_HIGH', 'MEDIUM', false],
+  ['unsafe:high', 'BLOCK_ONLY_HIGH', 'HIGH', true],
+  ['unsafe:high', 'BLOCK_NONE', 'HIGH', false],
+  ['unsafe:high', 'OFF', 'HIGH', false],
+  ['unsafe:negligible', 'BLOCK_LOW_AND_ABOVE', 'NEGLIGIBLE', false],
+])('sandbox:%s with the threshold %s', async ([word, threshold, probability, blocked]) => {
+  const safetySettings = threshold === undefined ? [] : [{ category, threshold }]
+  const { candidate } = await ask(`Name a river sandbox:${word}`, { safetySettings } as GenerateContentConfig)
+  expect(candidate!.safetyRatings).toEqual([{ category, probability, ...(blocked && { blocked: true }) }])
+  expect(candidate!.finishReason).toBe(blocked ? 'SAFETY' : 'STOP')
+  expect(candidate!.content!.parts === undefined).toBe(blocked)
+})
+
+test('sandbox:citations quotes sentences by their bytes, with address and licence', async () => {
+  const { candidate, response } = await ask('Name a river sandbox:citations')
+  const { citations } = candidate!.citationMetadata!
+  const bytes = Buffer.from(response.text!)
+  expect(citations!.length).toBeGreaterThan(1)
+  expect(citations![0]).toMatchObject({ uri: 'https://www.example.com/source/1', license: 'mit' })
+  for (const { startIndex, endIndex } of citations!) {
+    expect(bytes.subarray(startIndex, endIndex).toString()).toMatch(/^[A-Z][^.]*\.$/)
+  }
+})
+
+test('a beginning that came before is read from the cache, in steps, and counted in the prompt', async () => {
+  const sandbox = await runningSandbox()
+  const usageOf = async (texts: readonly string[], system = 'x'.repeat(4000), model = 'm') => {
+    const body = {
+      systemInstruction: { parts: [{ text: system }] },
+      contents: texts.map((text, index) => ({ role: index % 2 ? 'model' : 'user', parts: [{ text }] })),
+    }
+    return (await call(sandbox, `/v1beta/models/${model}:generateContent`, body)).json.usageMetadata
+  }
+  const history = ['y'.repeat(400), 'z'.repeat(40)]
+  expect((await usageOf(history)).cachedContentTokenCount).toBe(0)
+  const usage = await usageOf([...history, 'and now'])
+  // 8 steps of 128 tokens are in the 1110 tokens that both begin with.
+  expect(usage).toMatchObject({
+    cachedContentTokenCount: 1024,
+    cacheTokensDetails: [{ modality: 'TEXT', tokenCount: 1024 }],
+    promptTokenCount: 1112,
+  })
+  expect(usage.totalTokenCount).toBe(1112 + usage.candidatesTokenCount)
+  expect((await usageOf(['other'])).cachedContentTokenCount).toBe(896)
+  expect((await usageOf(history, 'short')).cachedContentTokenCount).toBe(0)
+  expect((await usageOf(history, 'x'.repeat(4000), 'other')).cachedContentTokenCount).toBe(0)
+})
+
+test('log probabilities come for every token, with as many likely ones as asked', async () => {
+  const config = { responseLogprobs: true, logprobs: 2 }
+  const { candidate, response } = await ask('Name a river', config)
+  const { chosenCandidates, topCandidates, logProbabilitySum } = candidate!.logprobsResult as Json
+  expect(chosenCandidates.map(({ token }: Json) => token).join('')).toBe(response.text)
+  expect(topCandidates).toHaveLength(chosenCandidates.length)
+  for (const [index, { candidates }] of topCandidates.entries()) {
+    expect(candidates).toHaveLength(2)
+    expect(candidates[0]).toEqual(chosenCandidates[index])
+    expect(candidates[1].logProbability).toBeLessThan(candidates[0].logProbability)
+  }
+  expect(candidate!.avgLogprobs).toBeCloseTo(logProbabilitySum / chosenCandidates.length)
+  const chunks = eventsOf(
+    await generate(await runningSandbox(), 'Name a river', { generationConfig: config }),
+  )
+  const pieces = chunks.map(({ candidates: [piece] }) => piece.logprobsResult.chosenCandidates)
+  expect(pieces.every((piece) => piece.length === 1)).toBe(true)
+  expect((await ask('hi', { logprobs: 2 })).candidate!.logprobsResult).toBeUndefined()
+})
+
+test('an image alone, in the wanted shape, and its tokens', async () => {
+  const config = { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '16:9' } }
+  const { response, candidate, usage } = await ask('A boat', config)
+  expect(candidate!.content!.parts).toHaveLength(1)
+  const info = readImageInfo(Buffer.from(response.data!, 'base64').subarray(0, imageInfoHeadBytes))
+  expect(info).toMatchObject({ mediaType: 'image/png', width: 114, height: 64 })
+  expect(usage.candidatesTokensDetails).toEqual([
+    { modality: 'TEXT', tokenCount: 0 },
+    { modality: 'IMAGE', tokenCount: 64 },
+  ])
+  expect(usage.candidatesTokenCount).toBe(64)
+  const both = await ask('A boat', { responseModalities: ['TEXT', 'IMAGE'] })
+  expect(both.candidate!.content!.parts!.map((part) => Object.keys(part)[0])).toEqual(['text', 'inlineData'])
+  expect(both.usage.candidatesTokensDetails).toEqual([
+    { modality: 'TEXT', tokenCount: both.usage.candidatesTokenCount! - 64 },
+    { modality: 'IMAGE', tokenCount: 64 },
+  ])
+})
+
+test('the tokens of the prompt are counted by modality, in an answer and alone', async () => {
+  const contents = [
+    {
+      role: 'user',
+      parts: [
+        { text: '12345678' },
+        { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
+        { fileData: { mimeType: 'audio/mpeg', fileUri: 'https://example.com/a.mp3' } },
+        { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } },
+      ],
+    },
+  ]
+  const sandbox = await runningSandbox()
+  const { json } = await call(sandbox, '/v1beta/models/m:generateContent', { contents })
+  const details = [
+    { modality: 'TEXT', tokenCount: 2 },
+    { modality: 'IMAGE', tokenCount: 258 },
+    { modality: 'AUDIO', tokenCount: 258 },
+    { modality: 'DOCUMENT', tokenCount: 258 },
+  ]
+  expect(json.usageMetadata.promptTokensDetails).toEqual(details)
+  expect(json.usageMetadata.promptTokenCount).toBe(776)
+  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url } })
+  expect((await client.models.countTokens({ model: 'm', contents })).totalTokens).toBe(776)
+  const whole = { generateContentRequest: { model: 'models/m', contents } }
+  const counted = await call(sandbox, '/v1beta/models/m:countTokens', whole)
+  expect(counted.json).toEqual({ totalTokens: 776, promptTokensDetails: details })
+  expect((await call(sandbox, '/v1beta/models/m:countTokens', {})).status).toBe(400)
+  expect(sandbox.created()).toBe(1)
+})
+
+test('no field of any answer is null', async () => {
+  const sandbox = await runningSandbox()
+  const words = ['', 'citations', 'refusal', 'empty', 'failure', 'block', 'unsafe', 'length', 'RECITATION']
+  const tools = [{ googleSearch: {}, codeExecution: {}, urlContext: {}, googleMaps: {}, fileSearch: {} }]
+  for (const word of words) {
+    const answer = await generate(sandbox, `https://example.com sandbox:${word}`, { tools })
+    expect(answer.status).toBe(200)
+    expect(answer.text).not.toMatch(/":\s*null/)
+  }
+})

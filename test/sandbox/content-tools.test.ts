@@ -1,0 +1,249 @@
+import { GoogleGenAI, type GenerateContentConfig, type Tool } from '@google/genai'
+import { expect, test } from 'vitest'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+import { call, eventsOf, generate, runningSandbox, type Json } from '../support/running-sandbox.ts'
+
+const clientOf = (sandbox: Sandbox) =>
+  new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url } })
+
+/** The candidate of a whole answer, through the official client. */
+async function ask(prompt: string, config: GenerateContentConfig) {
+  const client = clientOf(await runningSandbox())
+  const response = await client.models.generateContent({ model: 'sandbox-text', contents: prompt, config })
+  return { response, candidate: response.candidates![0]!, usage: response.usageMetadata! }
+}
+
+const grounded = async (tool: Tool, prompt = 'Name a river') => {
+  const { candidate, response, usage } = await ask(prompt, { tools: [tool] })
+  return { grounding: candidate.groundingMetadata!, text: response.text!, usage, candidate }
+}
+
+test('googleSearch grounds sentences of the text in sources, by bytes', async () => {
+  const { grounding, text, usage } = await grounded({ googleSearch: {} })
+  expect(grounding.webSearchQueries).toEqual(['Name a river'])
+  expect(grounding.searchEntryPoint!.renderedContent).toContain('>Name a river</a>')
+  expect(grounding.groundingChunks!.map(({ web }) => web)).toEqual([
+    { uri: 'https://www.example.com/sandbox/1', title: 'example.com' },
+    { uri: 'https://www.example.org/sandbox/2', title: 'example.org' },
+  ])
+  const bytes = Buffer.from(text)
+  const supports = grounding.groundingSupports!
+  expect(supports.length).toBeGreaterThan(1)
+  for (const { segment, groundingChunkIndices, confidenceScores } of supports) {
+    expect(bytes.subarray(segment!.startIndex, segment!.endIndex).toString()).toBe(segment!.text)
+    expect(segment!.text).toMatch(/^[A-Z].*[.]$/)
+    expect([0, 1]).toContain(groundingChunkIndices![0])
+    expect(confidenceScores).toHaveLength(groundingChunkIndices!.length)
+  }
+  expect(usage.toolUsePromptTokenCount).toBeGreaterThan(0)
+  const { promptTokenCount, candidatesTokenCount, toolUsePromptTokenCount, totalTokenCount } = usage
+  expect(totalTokenCount).toBe(promptTokenCount! + candidatesTokenCount! + toolUsePromptTokenCount!)
+})
+
+test('a failed search has queries and no sources', async () => {
+  const { grounding } = await grounded({ googleSearch: {} }, 'Name a river sandbox:googleSearch:failed')
+  expect(grounding).toEqual({ webSearchQueries: ['Name a river'] })
+})
+
+test('googleSearchRetrieval tells its score, and searches where that reaches the threshold', async () => {
+  const tool = (dynamicThreshold: number) =>
+    ({
+      googleSearchRetrieval: { dynamicRetrievalConfig: { mode: 'MODE_DYNAMIC', dynamicThreshold } },
+    }) as Tool
+  const reached = await grounded(tool(0.75))
+  expect(reached.grounding.retrievalMetadata).toEqual({ googleSearchDynamicRetrievalScore: 0.75 })
+  expect(reached.grounding.groundingChunks).toHaveLength(2)
+  const missed = await grounded(tool(0.76))
+  expect(missed.grounding).toEqual({ retrievalMetadata: { googleSearchDynamicRetrievalScore: 0.75 } })
+})
+
+test('googleMaps names places, with a widget on request', async () => {
+  const { grounding } = await grounded({ googleMaps: { enableWidget: true } })
+  expect(grounding.groundingChunks![0]!.maps).toEqual({
+    uri: 'https://maps.example.com/?cid=1',
+    title: 'Sandbox Café',
+    placeId: 'places/sandbox-1',
+    text: 'Sandbox Café is open every day.',
+  })
+  expect(grounding.googleMapsWidgetContextToken).toBe('widgetcontent/sandbox')
+})
+
+test('fileSearch quotes a passage of the first store', async () => {
+  const { grounding } = await grounded({ fileSearch: { fileSearchStoreNames: ['fileSearchStores/mine'] } })
+  expect(grounding.groundingChunks![0]!.retrievedContext).toEqual({
+    title: 'notes.txt',
+    text: 'The sandbox keeps this passage for every store.',
+    fileSearchStore: 'fileSearchStores/mine',
+  })
+})
+
+test.for([
+  ['', 'SUCCESS'],
+  [' sandbox:urlContext:failed', 'ERROR'],
+  [' sandbox:urlContext:paywall', 'PAYWALL'],
+  [' sandbox:urlContext:unsafe', 'UNSAFE'],
+])('urlContext reads the addresses of the prompt%s: %s', async ([words, status]) => {
+  const prompt = `Compare https://example.com/a, and (https://example.com/b).${words}`
+  const { candidate } = await grounded({ urlContext: {} }, prompt)
+  expect(candidate.urlContextMetadata!.urlMetadata).toEqual(
+    ['https://example.com/a', 'https://example.com/b'].map((retrievedUrl) => ({
+      retrievedUrl,
+      urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${status}`,
+    })),
+  )
+  const uris = candidate.groundingMetadata!.groundingChunks?.map(({ web }) => web!.uri)
+  expect(uris).toEqual(status === 'SUCCESS' ? ['https://example.com/a', 'https://example.com/b'] : undefined)
+  const { candidate: none } = await grounded({ urlContext: {} }, 'Compare nothing')
+  expect([none.urlContextMetadata, none.groundingMetadata]).toEqual([undefined, undefined])
+})
+
+test.for([
+  ['', 'print(sum(range(1, 11)))', { outcome: 'OUTCOME_OK', output: '55\n' }],
+  [':failed', 'print(1 / 0)', { outcome: 'OUTCOME_FAILED', output: 'ZeroDivisionError: division by zero\n' }],
+  [':deadline', 'while True: pass', { outcome: 'OUTCOME_DEADLINE_EXCEEDED' }],
+] as const)(
+  'codeExecution%s shows the code and its result before the text',
+  async ([variant, code, result]) => {
+    const prompt = `Add numbers sandbox:codeExecution${variant}`
+    const { candidate, response } = await ask(prompt, { tools: [{ codeExecution: {} }] })
+    const [first, second, third] = candidate.content!.parts!
+    expect(first!.executableCode).toEqual({ language: 'PYTHON', code, id: expect.any(String) })
+    expect(second!.codeExecutionResult).toEqual({ ...result, id: first!.executableCode!.id })
+    expect(third!.text).toContain('[sandbox]')
+    expect(response.executableCode).toBe(code)
+  },
+)
+
+test('computerUse asks for a function, the named or the first that is not excluded, until it is answered', async () => {
+  const tools = (excludedPredefinedFunctions: string[] = []): Tool[] => [
+    { computerUse: { environment: 'ENVIRONMENT_BROWSER' as never, excludedPredefinedFunctions } },
+  ]
+  const names = async (prompt: string, config: GenerateContentConfig) =>
+    (await ask(prompt, config)).response.functionCalls?.map(({ name }) => name)
+  expect(await names('Look', { tools: tools() })).toEqual(['open_web_browser'])
+  expect(await names('Look', { tools: tools(['open_web_browser']) })).toEqual(['navigate'])
+  const { response } = await ask('Please click_at it', { tools: tools() })
+  const args = response.functionCalls![0]!.args as Record<string, number>
+  expect(Object.keys(args).sort()).toEqual(['x', 'y'])
+  expect(Math.max(args['x']!, args['y']!)).toBeLessThan(1000)
+  const contents = [
+    { role: 'user', parts: [{ text: 'Look' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'open_web_browser', args: {} } }] },
+    {
+      role: 'user',
+      parts: [{ functionResponse: { name: 'open_web_browser', response: { url: 'about:blank' } } }],
+    },
+  ]
+  const after = await clientOf(await runningSandbox()).models.generateContent({
+    model: 'm',
+    contents,
+    config: { tools: tools() },
+  })
+  expect([after.functionCalls, after.text]).toEqual([undefined, expect.stringContaining('about:blank')])
+})
+
+test('a remote server is called and has answered, before the text', async () => {
+  const sandbox = await runningSandbox()
+  const mcpServers = [{ name: 'weather', streamableHttpTransport: { url: 'https://mcp.example.com' } }]
+  const { json } = await call(sandbox, '/v1beta/models/m:generateContent', {
+    contents: [{ parts: [{ text: 'Name a river' }] }],
+    tools: [{ mcpServers }],
+  })
+  const [called, answered, text] = json.candidates[0].content.parts
+  expect(called.functionCall).toMatchObject({ name: 'weather_look_up', args: { query: 'Name a river' } })
+  expect(answered.functionResponse).toMatchObject({ id: called.functionCall.id, name: 'weather_look_up' })
+  expect(text.text).toContain('[sandbox]')
+})
+
+test('server-side calls are parts on request', async () => {
+  const sandbox = await runningSandbox()
+  const { json } = await call(sandbox, '/v1beta/models/m:generateContent', {
+    contents: [{ parts: [{ text: 'Name a river' }] }],
+    tools: [{ googleSearch: {} }],
+    toolConfig: { includeServerSideToolInvocations: true },
+  })
+  const [{ toolCall }, { toolResponse }] = json.candidates[0].content.parts
+  expect(toolCall).toMatchObject({ toolType: 'GOOGLE_SEARCH_WEB', args: { queries: ['Name a river'] } })
+  expect(toolResponse.id).toBe(toolCall.id)
+  expect(toolResponse.response.sources).toHaveLength(2)
+  const [{ segment }] = json.candidates[0].groundingMetadata.groundingSupports
+  expect(segment.partIndex).toBe(2)
+})
+
+test('of several tools the prompt names those that are used; an offered one needs no name', async () => {
+  const tools = [{ googleSearch: {} }, { codeExecution: {} }]
+  const both = await ask('Add', { tools })
+  expect(both.candidate.groundingMetadata).toBeDefined()
+  expect(both.candidate.content!.parts!.some((part) => part.executableCode)).toBe(true)
+  const one = await ask('Add sandbox:codeExecution', { tools })
+  expect(one.candidate.groundingMetadata).toBeUndefined()
+  const none = await ask('Add sandbox:googleSearch', {})
+  expect(none.candidate.groundingMetadata).toBeUndefined()
+})
+
+test('a stream tells the same as a whole answer, the metadata in its last chunk', async () => {
+  const more = { tools: [{ googleSearch: {} }, { codeExecution: {} }] }
+  const whole = await call(await runningSandbox(), '/v1beta/models/sandbox-text:generateContent', {
+    contents: [{ parts: [{ text: 'Add' }] }],
+    ...more,
+  })
+  const chunks = eventsOf(await generate(await runningSandbox(), 'Add', more))
+  const candidates = chunks.map(({ candidates: [candidate] }) => candidate)
+  const [{ content, ...ending }] = whole.json.candidates
+  expect(candidates.at(-1)).toMatchObject(ending)
+  expect(candidates.slice(0, -1).some((candidate) => candidate.groundingMetadata)).toBe(false)
+  const parts = candidates.flatMap((candidate) => candidate.content.parts)
+  expect(parts.slice(0, 2)).toEqual(content.parts.slice(0, 2))
+  expect(parts.slice(2).map(({ text }: Json) => text)).toSatisfy(
+    (texts: string[]) => texts.join('') === content.parts[2].text,
+  )
+  expect(chunks.at(-1)!.usageMetadata).toEqual(whole.json.usageMetadata)
+})
+
+test('function calls: VALIDATED waits for a name, several names call several, thinking signs them', async () => {
+  const functionDeclarations = ['get_rain', 'get_wind'].map((name) => ({ name }))
+  const config = (mode: string, more = {}): GenerateContentConfig => ({
+    tools: [{ functionDeclarations }],
+    toolConfig: { functionCallingConfig: { mode: mode as never } },
+    ...more,
+  })
+  expect((await ask('Hello', config('VALIDATED'))).response.functionCalls).toBeUndefined()
+  const { response, candidate } = await ask(
+    'Use get_rain and get_wind',
+    config('VALIDATED', { thinkingConfig: { includeThoughts: true } }),
+  )
+  expect(response.functionCalls!.map(({ name }) => name)).toEqual(['get_rain', 'get_wind'])
+  const signed = candidate.content!.parts!.filter((part) => part.functionCall)
+  expect(signed.every((part) => /^[\w+/]+=*$/.test(part.thoughtSignature ?? ''))).toBe(true)
+})
+
+test('arguments stream in pieces on request', async () => {
+  const parameters = {
+    type: 'object',
+    properties: {
+      city: { type: 'string', const: 'Saint-Germain-en-Laye' },
+      days: { type: 'array', items: { const: 3 }, minItems: 1, maxItems: 1 },
+      'is it': { const: true },
+      none: { type: 'null' },
+    },
+    required: ['city', 'days', 'is it', 'none'],
+  }
+  const chunks = eventsOf(
+    await generate(await runningSandbox(), 'Hello', {
+      tools: [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: parameters }] }],
+      toolConfig: { functionCallingConfig: { mode: 'ANY', streamFunctionCallArguments: true } },
+    }),
+  )
+  const calls = chunks.map(({ candidates: [{ content }] }) => content.parts[0].functionCall)
+  expect(calls[0]).toEqual({ id: expect.any(String), name: 'look', willContinue: true })
+  expect(calls.at(-1)).toEqual({})
+  expect(calls.slice(1, -1).map(({ partialArgs: [piece] }) => piece)).toEqual([
+    { jsonPath: '$.city', stringValue: 'Saint-Germ', willContinue: true },
+    { jsonPath: '$.city', stringValue: 'ain-en-Lay', willContinue: true },
+    { jsonPath: '$.city', stringValue: 'e' },
+    { jsonPath: '$.days[0]', numberValue: 3 },
+    { jsonPath: "$['is it']", boolValue: true },
+    { jsonPath: '$.none', nullValue: 'NULL_VALUE' },
+  ])
+  expect(chunks.at(-1)!.usageMetadata.candidatesTokenCount).toBeGreaterThan(0)
+})
