@@ -111,8 +111,13 @@ interface ReplyParser {
 /** The channel of every request, also through a proxy (undici's documentation, "Diagnostics Channel Support"). */
 export const requestSent = 'undici:client:sendHeaders'
 
+/** Sockets that have been prepared. Others in this process may use undici, and theirs for many requests. */
+const prepared = new WeakSet<Socket>()
+
 subscribe(requestSent, (message) => {
   const { socket } = message as { readonly socket: Socket & Partial<Record<symbol, ReplyParser>> }
+  if (prepared.has(socket)) return
+  prepared.add(socket)
   const parser = socket[undiciSymbols.kParser]
   if (parser !== undefined) passContinueOn(parser)
   // The end of the connection follows, and undici would report that in place of the reason.
