@@ -128,7 +128,7 @@ function imageRoutes(server: ServerContext): Route[] {
       '/v1/images/edits',
       {
         endpoint: 'image-edits',
-        readForm: (incoming) => readForm(incoming, imageEditEndpoint.fields),
+        readBody: (incoming) => readForm(incoming, imageEditEndpoint.fields),
         answer: (request) => editImages(request, store, server),
       },
     ],
@@ -152,7 +152,7 @@ function videoRoutes(server: ServerContext, folder: string | undefined): Route[]
     // Both endpoints that take a form take JSON as well (wire notes, "Videos").
     const isForm = (incoming: IncomingMessage) => /^multipart\//i.test(incoming.headers['content-type'] ?? '')
     const forms = fields && {
-      readForm: (incoming: IncomingMessage) => (isForm(incoming) ? readForm(incoming, fields) : undefined),
+      readBody: (incoming: IncomingMessage) => (isForm(incoming) ? readForm(incoming, fields) : undefined),
     }
     return [method, path, { endpoint, ...forms, answer: (request) => answer(request, service) }]
   }

@@ -6,10 +6,12 @@ import { UsageError } from '../errors.ts'
 import { createBoundedMap } from './bounded-map.ts'
 import type { EndpointName, FaultRule } from './faults/fault-rule.ts'
 import { createFaultChooser } from './faults/choose.ts'
-import { handleRequest, type ServerContext } from './http/handle-request.ts'
+import { handleRequest, type Router, type ServerContext } from './http/handle-request.ts'
 import { createFirstAnswers } from './http/idempotency.ts'
 import { createLock } from './http/read-body.ts'
 import type { LatencyProfile } from './http/reply.ts'
+import type { Recorder, RecordOptions, RecordStats } from './recording/record-calls.ts'
+import type { Replayer, ReplayOptions, ReplayStats } from './recording/replay-calls.ts'
 import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
 import { createRouter } from './routes.ts'
 
@@ -31,6 +33,8 @@ export interface SandboxOptions {
   /** `flat` serves pictures and videos of one colour, which take no time to create: for tests. `scenes` by default. */
   readonly media?: 'scenes' | 'flat'
   readonly clock: Clock
+  /** Records a gateway's replies, or answers from recordings, in place of the sandbox's own endpoints. */
+  readonly recordings?: { readonly record: RecordOptions } | { readonly replay: ReplayOptions } | undefined
   /** Called with one line for every request, after its reply. Contains no key and no prompt. */
   readonly onRequest?: (line: string) => void
 }
@@ -44,6 +48,8 @@ export interface Sandbox {
   /** All requests, oldest first. */
   requests(): readonly RequestRecord[]
   firedFaults(): readonly FiredFault[]
+  /** How recordings have been made or used; undefined without. */
+  recordings(): RecordStats | ReplayStats | undefined
   /** Aborts running requests and frees the port. */
   close(): Promise<void>
 }
@@ -53,12 +59,13 @@ const keptRepetitions = 10_000
 
 /**
  * Starts the sandbox on 127.0.0.1.
- * @throws UsageError if the port is not available
+ * @throws UsageError if the port is not available, or recordings cannot be used; FileError if none can be made
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { seed = 1, clock, onRequest } = options
   const log = createRequestLog()
   const closing = new AbortController()
+  let recorded: Recorder | Replayer | undefined
   const context: ServerContext = {
     seed,
     clock,
@@ -71,8 +78,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     largeBodies: createLock(),
     signal: closing.signal,
     onRequest: onRequest && ((record) => onRequest(lineOf(record))),
+    recordings: () => recorded?.stats(),
   }
-  const router = createRouter(context, options.folder)
+  const own = createRouter(context, options.folder)
+  recorded = options.recordings && (await openRecordings(options.recordings, own))
+  const router = recorded === undefined ? own : { find: recorded.find, methods: () => [] }
   // A stalled fault may outlast any timeout of the server's own.
   const server = createServer({ maxHeaderSize: maxHeaderBytes, requestTimeout: 0, noDelay: true })
   server.on('request', (incoming, outgoing) => {
@@ -85,6 +95,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     created: log.created,
     requests: log.requests,
     firedFaults: log.firedFaults,
+    recordings: () => recorded?.stats(),
     close: () =>
       new Promise((resolve) => {
         closing.abort()
@@ -92,6 +103,22 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         server.closeAllConnections()
       }),
   }
+}
+
+/** Answers take the place of the sandbox's own endpoints, whose names fault rules still use. */
+async function openRecordings(
+  options: NonNullable<SandboxOptions['recordings']>,
+  own: Router,
+): Promise<Recorder | Replayer> {
+  const { resultEndpoint } = await import('./recording/result-urls.ts')
+  const endpointOf = (method: string, path: string) =>
+    resultEndpoint(path) ?? own.find(method, path)?.handler.endpoint ?? 'other'
+  if ('record' in options) {
+    const { createRecorder } = await import('./recording/record-calls.ts')
+    return createRecorder(options.record, endpointOf)
+  }
+  const { createReplayer } = await import('./recording/replay-calls.ts')
+  return createReplayer(options.replay, endpointOf)
 }
 
 function listen(server: Server, port: number): Promise<void> {

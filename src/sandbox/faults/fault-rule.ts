@@ -19,6 +19,8 @@ export const endpointNames = [
   'video-lookup',
   'video-content',
   'video-files',
+  // Whatever else is recorded or replayed.
+  'other',
 ] as const
 export type EndpointName = (typeof endpointNames)[number]
 

@@ -10,7 +10,7 @@ import {
 } from '../faults/interruption.ts'
 import type { FaultRule } from '../faults/fault-rule.ts'
 import { ended, flush, write, writeThrough, type ClientConnection } from './client-connection.ts'
-import { allFrames, frameBytes, type Frames, type Reply } from './reply.ts'
+import { allFrames, BrokenOff, frameBytes, type Frames, type Reply } from './reply.ts'
 
 /**
  * Sends a reply at the configured pace and injects a fault. Ends quietly when the client disconnects; rejects only for
@@ -20,7 +20,10 @@ export async function deliver(connection: ClientConnection, reply: Reply, fault?
   try {
     await play(connection, reply, fault)
   } catch (error) {
-    if (!connection.signal.aborted) throw error
+    if (connection.signal.aborted) return
+    if (!(error instanceof BrokenOff)) throw error
+    await flush(connection)
+    connection.outgoing.socket?.destroySoon()
   }
 }
 

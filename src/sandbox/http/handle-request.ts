@@ -21,8 +21,13 @@ export interface Handler {
   readonly endpoint: EndpointName
   /** Whether a request without a key is accepted. */
   readonly needsNoKey?: true
-  /** Reads a form; undefined if the body is not a form. */
-  readForm?(incoming: IncomingMessage): Promise<RequestContent> | undefined
+  /** Whether a request with a known `Idempotency-Key` is answered like any other. */
+  readonly ignoresIdempotency?: true
+  /**
+   * Reads a body that is not JSON, such as a form; undefined for one that is.
+   * @param acquireLock awaited before a large body is kept in memory
+   */
+  readBody?(incoming: IncomingMessage, acquireLock: () => Promise<void>): Promise<RequestContent> | undefined
   answer(request: SandboxRequest): Reply | Promise<Reply>
 }
 
@@ -52,6 +57,8 @@ export interface ServerContext extends SandboxContext {
   /** Aborted when the sandbox closes. */
   readonly signal: AbortSignal
   readonly onRequest: ((record: RequestRecord) => void) | undefined
+  /** How recordings are made or used, for the statistics. */
+  readonly recordings: () => object | undefined
 }
 
 /** The path of the statistics. Requests to it are not counted and need no key. */
@@ -75,7 +82,7 @@ export async function handleRequest(
   const signal = AbortSignal.any([left.signal, server.signal])
   const connection = { outgoing, clock, pace: () => 0, signal }
   if ((method === 'GET' || method === 'HEAD') && rawPath === statsPath)
-    return deliver(connection, statsReply(incoming, log))
+    return deliver(connection, statsReply(incoming, server))
   const path = rawPath.slice(0, maxPathLength).replace(/[^\x21-\x7e]/g, '?')
   const { record, number } = log.open(method, path)
   const query = new URLSearchParams(at === -1 ? '' : url.slice(at + 1))
@@ -214,7 +221,7 @@ function answer(
   const { incoming, path, query, number } = arrival
   const isPost = incoming.method === 'POST'
   const identity = digestOf([path, [...query].filter(([name]) => name !== 'key'), content.digest])
-  const key = isPost ? keyOf(incoming) : undefined
+  const key = isPost && !handler.ignoresIdempotency ? keyOf(incoming) : undefined
   const ignoresStream = fault?.action === 'ignore-stream'
   const { range: _, ...others } = incoming.headers
   const headers = fault?.action === 'ignore-range' ? others : incoming.headers
@@ -244,12 +251,12 @@ function keyOf({ headers }: IncomingMessage): string | undefined {
 
 async function readContent(
   incoming: IncomingMessage,
-  { endpoint, readForm }: Handler,
+  { endpoint, readBody }: Handler,
   acquireLock: () => Promise<void>,
 ): Promise<RequestContent> {
   if (incoming.method !== 'POST') return { body: {}, files: [], size: 0, digest: '' }
-  const form = readForm?.(incoming)
-  if (form !== undefined) return form
+  const other = readBody?.(incoming, acquireLock)
+  if (other !== undefined) return other
   // Look-ups and cancellations may come with an empty body.
   const mayBeEmpty = endpoint === 'response-lookup' || endpoint === 'response-cancel'
   return readJsonBody(incoming, { whenEmpty: mayBeEmpty ? {} : undefined, acquireLock })
@@ -263,10 +270,10 @@ function unexpected(error: unknown): RequestProblem {
 }
 
 /** The statistics, for tests in other processes. */
-function statsReply({ headers }: IncomingMessage, log: RequestLog): Reply {
+function statsReply({ headers }: IncomingMessage, { log, recordings }: ServerContext): Reply {
   try {
     assertLocal(headers)
-    return jsonReply(log.stats())
+    return jsonReply({ ...log.stats(), recordings: recordings() })
   } catch (error) {
     return problemReply('openai', error as RequestProblem)
   }

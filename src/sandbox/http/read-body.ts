@@ -27,13 +27,27 @@ export async function readJsonBody(
   incoming: IncomingMessage,
   { whenEmpty, acquireLock }: ReadOptions,
 ): Promise<RequestContent> {
+  const bytes = await readBytes(incoming, acquireLock, createJsonMeter())
+  const body = bytes.length === 0 && whenEmpty !== undefined ? whenEmpty : parseObject(bytes)
+  return { body, files: [], size: bytes.length, digest: digestOf(body) }
+}
+
+/**
+ * Reads a request body of any kind to its end.
+ * @param measure sees each part as it arrives
+ * @throws RequestProblem 413 when it is longer than `maxRequestBytes`; what `measure` throws
+ */
+export async function readBytes(
+  incoming: IncomingMessage,
+  acquireLock: () => Promise<void>,
+  measure: (bytes: Buffer) => void = () => {},
+): Promise<Buffer> {
   const tooLarge = () =>
     new RequestProblem(413, `The request body is larger than ${maxRequestMebibytes} MiB.`, {
       headers: closing,
     })
   if (Number(incoming.headers['content-length'] ?? 0) > maxRequestBytes) throw tooLarge()
   const chunks: Buffer[] = []
-  const measure = createJsonMeter()
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     if (size <= largeBytes && size + chunk.length > largeBytes) await acquireLock()
@@ -42,8 +56,7 @@ export async function readJsonBody(
     measure(chunk)
     chunks.push(chunk)
   }
-  const body = size === 0 && whenEmpty !== undefined ? whenEmpty : parseObject(Buffer.concat(chunks))
-  return { body, files: [], size, digest: digestOf(body) }
+  return Buffer.concat(chunks)
 }
 
 function parseObject(bytes: Buffer): JsonObject {

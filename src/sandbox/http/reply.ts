@@ -31,6 +31,11 @@ export interface Frame {
   readonly role: 'event' | 'terminal' | 'closing'
 }
 
+/** Thrown by the frames of a reply that breaks off: what has been sent is flushed, and the connection closed. */
+export class BrokenOff extends Error {
+  override readonly name = 'BrokenOff'
+}
+
 /** Parts that exist already, or are created while earlier ones are sent. */
 export type Frames = Iterable<Frame> | AsyncIterable<Frame>
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isObject } from '../json-value.ts'
 
 /** JSON of one spelling for equal values: without spaces, the names of every object sorted. */
-function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
   )

@@ -1,0 +1,150 @@
+import { Readable, pipeline, type Transform } from 'node:stream'
+import { exchange, type ExchangeRequest, type Reply } from './exchange.ts'
+import type { ConnectionOptions } from './connection.ts'
+import type { Clock } from '../context.ts'
+import { createUrlPolicy } from './download/url-policy.ts'
+
+/** Passes requests of other programs on to a gateway, for a recorder between the two. */
+export interface Upstream {
+  /** Where the gateway is: an origin, and the path in front of those of its endpoints. */
+  readonly baseUrl: URL
+  /** The key that is sent in place of the callers' own, if there is one. */
+  readonly key: string | undefined
+  /**
+   * Sends a request to the gateway, with the configured key, or else the caller's own.
+   * @param path of the endpoint, with its query
+   * @throws ExchangeError; the signal's reason
+   */
+  send(request: PassedRequest, path: string): Promise<Reply>
+  /**
+   * Fetches a result from the URL that the gateway gave for it, without the key unless the URL is the gateway's own.
+   * @throws ContractError for a URL that is refused; ExchangeError; the signal's reason
+   */
+  fetch(request: PassedRequest, url: string): Promise<Reply>
+}
+
+export interface PassedRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** As the caller sent them; those of the connection, and other keys, are left out. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body?: Uint8Array | undefined
+  readonly signal: AbortSignal
+}
+
+interface UpstreamOptions extends ConnectionOptions {
+  readonly baseUrl: URL
+  readonly key: string | undefined
+  readonly clock: Clock
+  /** Limit for connecting, in milliseconds. All other limits are the caller's, whose connection ends then. */
+  readonly connectMs: number | undefined
+}
+
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { baseUrl, key, clock, connectMs, proxies } = options
+  const limits = { connect: connectMs, firstByte: undefined, idle: undefined }
+  const pass = async (
+    { method, body, signal }: PassedRequest,
+    url: URL,
+    headers: ExchangeRequest['headers'],
+    connection: Partial<ConnectionOptions> = {},
+  ) => {
+    const sent = body && { body: { length: body.length, chunks: () => [body] } }
+    const request = { method, url, headers, ...sent }
+    return decoded(await exchange(request, { ...options, ...connection, clock, limits, signal }))
+  }
+  return {
+    baseUrl,
+    key,
+    send(request, path) {
+      // Set part by part, so that no path leads to another host.
+      const url = new URL(baseUrl)
+      const [pathname, query = ''] = cut(path, '?')
+      url.pathname = baseUrl.pathname.replace(/\/+$/, '') + pathname
+      url.search = query
+      const inQuery = url.searchParams.get('key')
+      // Google's clients may send it in the URL, which services log.
+      url.searchParams.delete('key')
+      return pass(request, url, {
+        ...passedOn(request.headers),
+        ...keyHeaders(request.headers, inQuery, key),
+      })
+    },
+    async fetch(request, address) {
+      const url = new URL(address)
+      const policy = createUrlPolicy({ baseUrl, allowPrivate: false, proxied: proxies && clock })
+      await policy.check(url)
+      const own = url.origin === baseUrl.origin ? keyHeaders(request.headers, null, key) : {}
+      try {
+        return await pass(request, url, { ...passedOn(request.headers), ...own }, { lookup: policy.lookup })
+      } catch (error) {
+        throw policy.refusal ?? error
+      }
+    },
+  }
+}
+
+function cut(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark)
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** Those of one connection (RFC 9110, section 7.6.1), of its target, with keys, and of browsers. */
+const ownHeaders =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|accept-encoding|authorization|x-goog-api-key|api-key|x-api-key|cookie|origin|referer|sec-.*)$/i
+
+function passedOn(headers: PassedRequest['headers']): Record<string, string> {
+  const passed = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined || ownHeaders.test(name)
+      ? []
+      : [[name, Array.isArray(value) ? value.join(', ') : value]],
+  )
+  return { ...Object.fromEntries(passed), 'accept-encoding': 'identity' }
+}
+
+/** The key in the form in which the caller sent its own; as the specification says if it sent none. */
+function keyHeaders(
+  { authorization, 'x-goog-api-key': google }: PassedRequest['headers'],
+  inQuery: string | null,
+  key: string | undefined,
+): Record<string, string> {
+  if (typeof authorization === 'string') {
+    return { authorization: key === undefined ? authorization : `Bearer ${key}` }
+  }
+  const own = typeof google === 'string' ? google : (inQuery ?? undefined)
+  if (own !== undefined) return { 'x-goog-api-key': key ?? own }
+  return key === undefined ? {} : { authorization: `Bearer ${key}` }
+}
+
+/** Services may compress although they were asked not to. What has an unknown encoding stays as it is. */
+async function decoded(reply: Reply): Promise<Reply> {
+  const { 'content-encoding': encoding = 'identity', ...others } = reply.headers
+  if (/^identity$/i.test(encoding.trim())) return { ...reply, headers: others, body: copied(reply.body) }
+  const decoder = await decoderOf(encoding.trim().toLowerCase())
+  if (decoder === undefined) return { ...reply, body: copied(reply.body) }
+  const { 'content-length': _, ...headers } = others
+  // The last of them reports what goes wrong in any.
+  const body = pipeline(Readable.from(copied(reply.body)), decoder, () => {})
+  return { ...reply, headers, body }
+}
+
+async function decoderOf(encoding: string): Promise<Transform | undefined> {
+  const zlib = await import('node:zlib')
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return zlib.createGunzip()
+    case 'deflate':
+      return zlib.createInflate()
+    case 'br':
+      return zlib.createBrotliDecompress()
+    case 'zstd':
+      return zlib.createZstdDecompress()
+    default:
+      return undefined
+  }
+}
+
+/** The memory of a chunk is reused, and whoever writes it to another connection needs it for longer. */
+async function* copied(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) yield Buffer.from(chunk)
+}

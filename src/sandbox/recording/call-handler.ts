@@ -1,0 +1,74 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { isObject } from '../../json.ts'
+import type { EndpointName } from '../faults/fault-rule.ts'
+import type { Handler } from '../http/handle-request.ts'
+import { readBytes } from '../http/read-body.ts'
+import type { Reply } from '../http/reply.ts'
+import { RequestProblem } from '../http/request-problem.ts'
+import type { SandboxRequest } from '../request.ts'
+import { describeRequest, type RecordedRequest } from './recorded-request.ts'
+
+/** A request that is passed on or answered from a recording. */
+export interface ArrivedCall {
+  readonly method: RecordedRequest['method']
+  readonly path: string
+  /** The body as it came. */
+  readonly bytes: Buffer
+  readonly request: RecordedRequest
+  readonly asked: SandboxRequest
+}
+
+/** An endpoint that takes any body, and asks for no key of its own. */
+export function callHandler(
+  given: string,
+  path: string,
+  endpoint: EndpointName,
+  answer: (call: ArrivedCall) => Promise<Reply>,
+): Handler {
+  // Only the body is left out of the reply to HEAD.
+  const method = given === 'HEAD' ? 'GET' : given
+  let bytes: Buffer = Buffer.alloc(0)
+  let request: RecordedRequest | undefined
+  return {
+    endpoint,
+    needsNoKey: true,
+    ignoresIdempotency: true,
+    async readBody(incoming, acquireLock) {
+      bytes = await readBytes(incoming, acquireLock)
+      const query = new URLSearchParams(incoming.url?.split('?')[1])
+      const { headers } = incoming
+      request = await describeRequest({
+        method,
+        path,
+        query,
+        headers,
+        body: bytes,
+        origin: originOf(headers),
+      })
+      return { body: modelIn(request), files: [], size: bytes.length, digest: '' }
+    },
+    async answer(asked) {
+      if (!isPassed(method) || !path.startsWith('/')) {
+        throw new RequestProblem(405, 'Only GET, POST and DELETE are recorded and replayed.')
+      }
+      const { query, headers, origin } = asked
+      request ??= await describeRequest({ method, path, query, headers, body: bytes, origin })
+      return answer({ method, path, bytes, request, asked })
+    },
+  }
+}
+
+function originOf({ host }: IncomingHttpHeaders): string {
+  return `http://${host}`
+}
+
+function isPassed(method: string): method is RecordedRequest['method'] {
+  return method === 'GET' || method === 'POST' || method === 'DELETE'
+}
+
+/** The field that fault rules look at. */
+function modelIn({ body }: RecordedRequest): { readonly model?: unknown } {
+  if (body === undefined) return {}
+  if ('json' in body) return isObject(body.json) ? { model: body.json['model'] } : {}
+  return 'form' in body ? { model: body.form.find(({ name }) => name === 'model')?.value } : {}
+}

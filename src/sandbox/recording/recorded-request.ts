@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import * as v from 'valibot'
+import { isDeeperThan, isObject, maxJsonDepth } from '../../json.ts'
+import { canonicalJson } from '../http/request-digest.ts'
+import { withoutOrigin } from './result-urls.ts'
+
+const sha256 = v.pipe(v.string(), v.regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'))
+const byteCount = v.pipe(v.number(), v.integer(), v.minValue(0))
+
+const formPartSchema = v.object({
+  name: v.string(),
+  /** Of a field; long ones as `sha256:… (N characters)`. */
+  value: v.optional(v.string()),
+  /** Of a file. */
+  sha256: v.optional(sha256),
+  bytes: v.optional(byteCount),
+})
+
+/** A request in the form that is recorded and compared: all that matters, in one order, and nothing secret. */
+export const requestSchema = v.object({
+  method: v.picklist(['GET', 'POST', 'DELETE']),
+  /** With the query, sorted and without keys. */
+  path: v.pipe(v.string(), v.startsWith('/')),
+  headers: v.optional(v.record(v.string(), v.string()), {}),
+  body: v.optional(
+    v.union([
+      /** Names sorted; long strings as `sha256:… (N characters)`. */
+      v.strictObject({ json: v.unknown() }),
+      v.strictObject({ form: v.array(formPartSchema) }),
+      v.strictObject({ sha256, bytes: byteCount }),
+    ]),
+  ),
+})
+
+export type RecordedRequest = v.InferOutput<typeof requestSchema>
+type RequestBody = NonNullable<RecordedRequest['body']>
+
+/** Of a request, only these headers are recorded. `range` is compared, too. */
+const keptHeaders = ['accept', 'content-type', 'range']
+
+/** Names in a query that hold keys, as public practice has them. */
+const secretNames = /^(?:key|api[-_]?key|access[-_]?token)$/i
+
+/** Longer strings are recorded as their digest. */
+const maxStringLength = 4096
+/** A body with more text is recorded as its digest. */
+const maxJsonLength = 1024 * 1024
+
+export interface ArrivedRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Uint8Array
+  /** The sandbox's own, which differs each time: a request may name the address of an earlier result. */
+  readonly origin: string
+}
+
+/** Describes a request. The boundary of a form, the order of JSON names, and white space make no difference. */
+export async function describeRequest(arrived: ArrivedRequest): Promise<RecordedRequest> {
+  const { method, headers, body, origin } = arrived
+  const type = textOfHeader(headers['content-type'])
+  const kept = keptHeaders.flatMap((name): [string, string][] => {
+    const value = textOfHeader(headers[name])
+    // The boundary of a form is different each time.
+    return value === '' ? [] : [[name, value.replace(/;\s*boundary=.*$/i, '')]]
+  })
+  return {
+    method: method as RecordedRequest['method'],
+    path: withoutOrigin(arrived.path, origin) + canonicalQuery(arrived.query, origin),
+    headers: Object.fromEntries(kept),
+    ...(body.length > 0 && { body: await describeBody(body, type, origin) }),
+  }
+}
+
+function textOfHeader(value: string | string[] | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : (value ?? '')
+}
+
+function canonicalQuery(query: URLSearchParams, origin: string): string {
+  const entries = [...query].filter(([name]) => !secretNames.test(name))
+  const kept = new URLSearchParams(entries.map(([name, value]) => [name, withoutOrigin(value, origin)]))
+  kept.sort()
+  return kept.size === 0 ? '' : `?${kept}`
+}
+
+async function describeBody(body: Uint8Array, type: string, origin: string): Promise<RequestBody> {
+  const whole = { sha256: digest(body), bytes: body.length }
+  if (/^multipart\//i.test(type)) return (await describeForm(body, type, origin)) ?? whole
+  const json = jsonOf(body, origin)
+  return json === undefined || JSON.stringify(json).length > maxJsonLength ? whole : { json }
+}
+
+/** Undefined for what is not JSON. */
+function jsonOf(body: Uint8Array, origin: string): unknown {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return isDeeperThan(value, maxJsonDepth) ? undefined : canonical(value, origin)
+  } catch {
+    return undefined
+  }
+}
+
+/** Names sorted, and long strings as their digest. */
+function canonical(value: unknown, origin?: string): unknown {
+  return JSON.parse(canonicalJson(value), (_, inner: unknown) =>
+    typeof inner === 'string' ? shortened(inner, origin) : inner,
+  )
+}
+
+function shortened(given: string, origin?: string): string {
+  const text = origin === undefined ? given : withoutOrigin(given, origin)
+  return text.length <= maxStringLength ? text : `sha256:${digest(text)} (${text.length} characters)`
+}
+
+function digest(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}
+
+type FormPart = v.InferOutput<typeof formPartSchema>
+
+/** The parts of a form by name; those of one name stay in their order. Undefined for what cannot be parsed. */
+async function describeForm(
+  body: Uint8Array,
+  contentType: string,
+  origin: string,
+): Promise<RequestBody | undefined> {
+  const { Busboy } = await import('@fastify/busboy')
+  const { promise, resolve, reject } = Promise.withResolvers<FormPart[]>()
+  try {
+    const form = new Busboy({
+      headers: { 'content-type': contentType },
+      limits: { fieldSize: maxJsonLength },
+    })
+    const parts: FormPart[] = []
+    form.on('field', (name, value) => parts.push({ name, value: shortened(value, origin) }))
+    form.on('file', (name, stream) => {
+      const hash = createHash('sha256')
+      const at = parts.push({ name }) - 1
+      let bytes = 0
+      stream.on('data', (chunk: Buffer) => {
+        hash.update(chunk)
+        bytes += chunk.length
+      })
+      stream.on('end', () => (parts[at] = { name, sha256: hash.digest('hex'), bytes }))
+      stream.on('error', reject)
+    })
+    form.on('finish', () => resolve(parts))
+    form.on('error', reject)
+    Readable.from([body]).pipe(form)
+    const byName = (one: FormPart, other: FormPart) =>
+      one.name < other.name ? -1 : one.name > other.name ? 1 : 0
+    return { form: (await promise).toSorted(byName) }
+  } catch {
+    return undefined
+  }
+}
+
+/** What has to be the same in a request and a recording for one to answer the other. */
+export function keyOf({ method, path, headers, body }: RecordedRequest): string {
+  return digest(JSON.stringify([method, path, headers['range'] ?? null, comparable(body)]))
+}
+
+function comparable(body: RequestBody | undefined): unknown {
+  if (body === undefined) return null
+  if ('json' in body) return { json: canonical(body.json) }
+  if (!('form' in body)) return { sha256: body.sha256 }
+  return { form: body.form.map(({ name, value, sha256 }) => [name, value ?? null, sha256 ?? null]) }
+}
+
+/** Differences beyond these are not listed. */
+const maxDifferences = 100
+
+/** Where two requests differ: `path`, `query`, or the fields of the body: `input[0].content`. */
+export function differences(one: RecordedRequest, other: RecordedRequest): string[] {
+  const [onePath = '', oneQuery] = one.path.split('?')
+  const [otherPath = '', otherQuery] = other.path.split('?')
+  return [
+    ...(one.method === other.method ? [] : ['method']),
+    ...(onePath === otherPath ? [] : ['path']),
+    ...(oneQuery === otherQuery ? [] : ['query']),
+    ...(one.headers['range'] === other.headers['range'] ? [] : ['header range']),
+    ...bodyDifferences(one.body, other.body),
+  ]
+}
+
+function bodyDifferences(one: RequestBody | undefined, other: RequestBody | undefined): string[] {
+  if (one !== undefined && other !== undefined) {
+    if ('json' in one && 'json' in other) {
+      const found: string[] = []
+      compareJson(canonical(one.json), canonical(other.json), '', found)
+      return found
+    }
+    if ('form' in one && 'form' in other) {
+      const names = new Set([...one.form, ...other.form].map(({ name }) => name))
+      const partsOf = ({ form }: { form: FormPart[] }, name: string) =>
+        JSON.stringify(comparable({ form: form.filter((part) => part.name === name) }))
+      return [...names].filter((name) => partsOf(one, name) !== partsOf(other, name))
+    }
+  }
+  return JSON.stringify(comparable(one)) === JSON.stringify(comparable(other)) ? [] : ['body']
+}
+
+function compareJson(one: unknown, other: unknown, path: string, found: string[]): void {
+  if (found.length >= maxDifferences) return
+  if (isObject(one) && isObject(other)) {
+    for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
+      const at = path === '' ? name : `${path}.${name}`
+      if (!Object.hasOwn(one, name) || !Object.hasOwn(other, name)) found.push(at)
+      else compareJson(one[name], other[name], at, found)
+    }
+  } else if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
+    for (const [index, entry] of one.entries()) compareJson(entry, other[index], `${path}[${index}]`, found)
+  } else if (JSON.stringify(one) !== JSON.stringify(other)) found.push(path === '' ? 'body' : path)
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { stringsIn } from '../../redact/spans.ts'
+import { createBoundedMap } from '../bounded-map.ts'
+
+/** Stands in recordings for the origin of the sandbox, whose port differs each time. */
+const recordedOrigin = 'http://sandbox.invalid'
+/** Below this path, the results that were at addresses of other hosts, or at signed ones. */
+const resultsPath = '/sandbox/results/'
+
+/** How many addresses are remembered: more than a gateway gives within the hour that they are valid for. */
+const keptUrls = 10_000
+/** A longer text has no addresses of results in it, but results. */
+export const maxRewrittenBytes = 1024 * 1024
+
+/** Gives the results of a gateway addresses at the sandbox, so that their downloads are recorded, too. */
+export interface ResultUrls {
+  /** A JSON text with these addresses, as it is recorded. Only whole strings that are URLs are replaced. */
+  rewrite(json: string, path: string): string
+  /** The same for the address that a reply redirects to. */
+  rewriteLocation(location: string, requested: URL, path: string): string
+  /** The gateway's own address of a result; undefined if it has given none in this run. */
+  find(path: string): string | undefined
+  /** A path, or a JSON text, with the gateway's own addresses in place of those at the sandbox's origin. */
+  restore(text: string, origin: string): string
+}
+
+/** @param baseUrl of the gateway */
+export function createResultUrls(baseUrl: URL): ResultUrls {
+  const urls = createBoundedMap<string>(keptUrls)
+  const basePath = baseUrl.pathname.replace(/\/+$/, '')
+
+  const recorded = (url: URL, path: string): string => {
+    const isOwn = url.origin === baseUrl.origin && url.pathname.startsWith(`${basePath}/`)
+    // The key is sent in a header; other parameters may be a signature.
+    url.searchParams.delete('key')
+    const isPlain = [...url.searchParams.keys()].every((name) => name === 'alt' || name === 'variant')
+    if (isOwn && isPlain) return recordedOrigin + url.pathname.slice(basePath.length) + url.search
+    const digest = createHash('sha256').update(url.href).digest('hex').slice(0, 32)
+    const name = `${/\/images\//.test(path) ? 'image' : 'video'}-${digest}`
+    urls.set(name, url.href)
+    return recordedOrigin + resultsPath + name
+  }
+  return {
+    rewrite(json, path) {
+      let text = ''
+      let copied = 0
+      for (const { start, end } of stringsIn(json)) {
+        const url = urlOf(json.slice(start, end))
+        if (url === undefined) continue
+        text += json.slice(copied, start) + JSON.stringify(recorded(url, path)).slice(1, -1)
+        copied = end
+      }
+      return text + json.slice(copied)
+    },
+    rewriteLocation(location, requested, path) {
+      const url = URL.parse(location, requested)
+      return url === null || !/^https?:$/.test(url.protocol) ? '' : recorded(url, path)
+    },
+    restore(text, origin) {
+      if (!text.includes(origin)) return text
+      return text
+        .replaceAll(origin + resultsPath, recordedOrigin + resultsPath)
+        .replace(/http:\/\/sandbox\.invalid\/sandbox\/results\/([\w-]+)/g, (whole, name: string) => {
+          const url = urls.get(name)
+          return url === undefined ? whole : JSON.stringify(url).slice(1, -1)
+        })
+        .replaceAll(origin, baseUrl.origin + basePath)
+    },
+    find: (path) => urls.get(path.startsWith(resultsPath) ? path.slice(resultsPath.length) : ''),
+  }
+}
+
+/** The endpoint that such an address counts as, in fault rules; undefined for any other path. */
+export function resultEndpoint(path: string): 'image-files' | 'video-files' | undefined {
+  if (!path.startsWith(resultsPath)) return undefined
+  return path.startsWith(`${resultsPath}image-`) ? 'image-files' : 'video-files'
+}
+
+/** Whether replies of this path have addresses of results in them; a text may name others, which are part of it. */
+export function givesResults(path: string): boolean {
+  return /\/(?:images|videos|files)\/|\/videos$|\/operations\/|:predictLongRunning$/.test(path)
+}
+
+/** A text of a request as it is recorded. */
+export function withoutOrigin(text: string, origin: string): string {
+  return text.replaceAll(origin, recordedOrigin)
+}
+
+/** A recorded text with the sandbox's own address. */
+export function atOrigin(text: string, origin: string): string {
+  return text.replaceAll(recordedOrigin, origin)
+}
+
+function urlOf(string: string): URL | undefined {
+  if (!/^https?:/i.test(string)) return undefined
+  try {
+    return URL.parse(JSON.parse(`"${string}"`) as string) ?? undefined
+  } catch {
+    return undefined
+  }
+}

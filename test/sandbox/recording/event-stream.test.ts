@@ -1,0 +1,82 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  createEventSplitter,
+  eventFields,
+  eventText,
+  layOut,
+  writeJson,
+} from '../../../src/sandbox/recording/event-stream.ts'
+
+const stream = 'event: a\ndata: {"n":1}\n\ndata: two\r\n\r\n: comment\r\rdata: {"x":"\\n\\n"}\n\ndata: open'
+const events = [
+  'event: a\ndata: {"n":1}\n\n',
+  'data: two\r\n\r\n',
+  ': comment\r\r',
+  'data: {"x":"\\n\\n"}\n\n',
+]
+
+test('events are the same, however the stream is cut, and no byte is lost', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1 }), (sizes) => {
+      const splitter = createEventSplitter()
+      const found: string[] = []
+      let passed = ''
+      let at = 0
+      for (let turn = 0; at < stream.length; turn++) {
+        const size = sizes[turn % sizes.length]!
+        for (const { text, event } of splitter.push(stream.slice(at, at + size))) {
+          passed += text
+          if (event !== undefined) found.push(event)
+        }
+        at += size
+      }
+      expect(found).toEqual(events)
+      expect(passed).toBe(stream)
+      expect(splitter.open).toBe('data: open')
+    }),
+  )
+})
+
+test('what has come of an event is passed on at once', () => {
+  const splitter = createEventSplitter()
+  expect(splitter.push('data: {"a"')).toEqual([{ text: 'data: {"a"', event: undefined }])
+  expect(splitter.push(':1}\n\ndata')).toEqual([
+    { text: ':1}\n\n', event: 'data: {"a":1}\n\n' },
+    { text: 'data', event: undefined },
+  ])
+})
+
+test.for([
+  ['{"a":[1,2],"b":{}}', 'compact'],
+  ['{"a": [1,2],"b": {}}', 'spaced'],
+  ['{"a": [1, 2], "b": {}}', 'spaced-lists'],
+  ['{\n  "a": [\n    1,\n    2\n  ],\n  "b": {}\n}', 'indented'],
+  ['{\n  "a": 1\n}\n', 'indented-line'],
+  ['{"temperature":1.0,"big":12345678901234567890,"e":1E5,"minus":-0}', 'compact'],
+  ['{"2":"b","1":"a"}', undefined],
+  ['{"a":1,"a":2}', undefined],
+  ['{"a": 1, "b":2}', undefined],
+  ['{"a":"\\u0041"}', undefined],
+  ['not json', undefined],
+] as const)('the layout of %j is %s', ([text, layout]) => {
+  const found = layOut(text)
+  expect(found?.layout).toBe(layout)
+  expect(found && writeJson(found.json, found.layout)).toBe(layout && text)
+})
+
+test.for([
+  ['event: response.created\ndata: {"type":"response.created"}\n\n', { event: 'response.created' }],
+  ['data: {"candidates": [{"index": 0}],"modelVersion": "x"}\r\n\r\n', { layout: 'spaced', lines: 'crlf' }],
+  ['data: {"a":1}\n\n', {}],
+  ['data: [DONE]\n\n', undefined],
+  ['data:{"a":1}\n\n', undefined],
+  ['event: a\r\ndata: {"a":1}\n\n', undefined],
+  ['id: 1\ndata: {"a":1}\n\n', undefined],
+  ['data: {"a":\ndata: 1}\n\n', undefined],
+] as const)('the fields of %j', ([text, expected]) => {
+  const fields = eventFields(text)
+  const { data, ...others } = fields ?? { data: undefined }
+  expect(fields && others).toEqual(expected)
+  expect(fields && eventText({ ...others, data })).toBe(expected && text)
+})

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { createSecretSearch } from '../../../src/sandbox/recording/find-secrets.ts'
+
+const key = 'upstream-key-2f8a61c09d'
+// Not whole in the source, so that no scanner takes it for a real one.
+const skKey = `sk-${'proj-a1B2c3D4e5F6g7H8i9J0'}`
+const googleKey = `AIza${'SyA1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q'}`
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+function found(...pieces: string[]): string | undefined {
+  const search = createSecretSearch([key])
+  for (const piece of pieces) search.look(piece)
+  return search.found
+}
+
+test.for([
+  ['the key', [`say ${key}!`], 'the key in use'],
+  ['the key in two pieces', ['say upstream-key', '-2f8a61c09d!'], 'the key in use'],
+  ['the key, character by character', [...`it is ${key}.`], 'the key in use'],
+  ['the key in base64', [`x ${base64(`Bearer ${key}`)} y`], 'the key in use'],
+  ['the key in hexadecimal', [Buffer.from(key).toString('hex')], 'the key in use'],
+  ['the key with escapes', ['\\u0075pstream\\u002dkey\\u002d2f8a61c09d'], 'the key in use'],
+  ['a key of OpenAI', [`your ${skKey} is`], 'a key (sk-…)'],
+  ['a key of OpenAI in two pieces', [`your ${skKey.slice(0, 9)}`, skKey.slice(9)], 'a key (sk-…)'],
+  ['a key of Google', [`"${googleKey}"`], 'a key (AIza…)'],
+  ['a bearer token', ['authorization: Bearer abcdefghij0123456789xyz'], 'a bearer token'],
+  ['a key of OpenAI in base64', [base64(`key: ${skKey}`)], 'a key (sk-…) in base64'],
+  ['a signed URL', ['https://x.example/a.png?se=1&sig=aB%2Bc0123456789012345678'], 'a signed URL'],
+  ['a private key', ['-----BEGIN RSA PRIVATE KEY-----'], 'a private key'],
+] as const)('finds %s', ([, pieces, what]) => {
+  expect(found(...pieces)).toBe(what)
+})
+
+test.for([
+  ['ordinary words', ['a task-oriented risk-averse desk-bound person, sk-learn, Bearer of news']],
+  ['a placeholder', ['Send "Authorization: Bearer API_KEY"', 'sk-your-own-key-goes-right-here-please']],
+  ['an image in base64', [base64('\x89PNG'.repeat(2000)).replaceAll('A', 'AIza')]],
+] as const)('leaves %s alone', ([, pieces]) => {
+  expect(found(...pieces)).toBeUndefined()
+})
+
+test('finds a secret that is split over the deltas of one text, among those of another', () => {
+  const search = createSecretSearch([key])
+  const delta = (index: number, text: string) =>
+    search.lookAtEvent(
+      `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', output_index: index, sequence_number: 3, delta: text })}\n\n`,
+    )
+  delta(0, 'it is upstr')
+  delta(1, 'something else')
+  delta(0, 'eam')
+  expect(search.found).toBeUndefined()
+  delta(1, 'again')
+  delta(0, '-key-2f8')
+  expect(search.found).toBe('the key in use')
+})
+
+test('finds a secret that is split over chunks of the other style', () => {
+  const search = createSecretSearch([])
+  for (const text of ['Use AIzaSyA1b2C3', 'd4E5f6G7h8I9', 'j0K1l2M3n4O5p6Q', '.']) {
+    search.lookAtEvent(
+      `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text }] } }] })}\r\n\r\n`,
+    )
+  }
+  expect(search.found).toBe('a key (AIza…)')
+})
+
+test('finds a key within the JSON of a function call, split over its deltas', () => {
+  const search = createSecretSearch([])
+  for (const delta of ['{\\"token\\":\\"sk', `-proj-a1B2c3`, 'D4e5F6g7H8i9J0\\"}']) {
+    search.lookAtEvent(
+      `data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":"${delta}"}\n\n`,
+    )
+  }
+  expect(search.found).toBe('a key (sk-…)')
+})

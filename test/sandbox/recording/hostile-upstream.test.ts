@@ -1,0 +1,342 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { localServer } from '../../support/local-server.ts'
+import { recorder, recordingAt, recordingsIn, replayer, textIn, upstreamKey } from '../../support/recorder.ts'
+import { call, rawCall, runningSandbox, until } from '../../support/running-sandbox.ts'
+import {
+  chunk,
+  end,
+  head,
+  hold,
+  inPieces,
+  json,
+  readAll,
+  reset,
+  sse,
+  stall,
+  text,
+  write,
+} from '../../support/server-replies.ts'
+
+const key = { authorization: 'Bearer caller' }
+const path = '/v1/responses'
+const delta = (piece: string) =>
+  `event: response.output_text.delta\ndata: {"type":"response.output_text.delta","output_index":0,"delta":${JSON.stringify(piece)}}\n\n`
+const completed = 'event: response.completed\ndata: {"type":"response.completed"}\n\n'
+
+test('what comes is passed on as it comes, also in the middle of an event', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const reply = [
+    readAll,
+    write(head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })),
+    write(chunk('data: {"half":')),
+    hold(promise),
+    write(chunk('1}\n\n')),
+    write('0\r\n\r\n'),
+    end,
+  ]
+  const { url } = await localServer([reply])
+  const recording = await recorder(url)
+  const asked = rawCall(recording, path, {})
+  await until(() => asked.bytes.includes('data: {"half":'))
+  expect(recordingsIn(recording.folder)).toEqual([])
+  resolve()
+  const { bytes } = await asked.over
+  expect(bytes).toContain('1}\n\n')
+  expect(recordingAt(recording.folder, 0).reply.body.events).toEqual([
+    { ms: expect.any(Number), data: { half: 1 } },
+  ])
+})
+
+test.for(['cut', 'reset'] as const)(
+  'a stream that breaks off (%s) is recorded and replayed so',
+  async (ending) => {
+    const { url } = await localServer([sse([delta('one'), delta('two'), 'data: {"ha'], { ending })])
+    const recording = await recorder(url)
+    const live = await rawCall(recording, path, {}).over
+    expect(live.bytes).toContain('"two"')
+    expect(live.bytes).not.toContain('\r\n0\r\n\r\n')
+    expect(recordingAt(recording.folder, 0).reply).toMatchObject({ broken_off: true, status: 200 })
+    const replaying = await replayer(recording.folder)
+    const replay = await rawCall(replaying, path, {}).over
+    expect(replay.bytes).toContain('data: {"ha')
+    expect(replay.bytes).not.toContain('\r\n0\r\n\r\n')
+  },
+)
+
+test('a body that is shorter than announced is recorded and replayed as broken off', async () => {
+  const headers = { 'content-type': 'application/json', 'content-length': '100' }
+  const { url } = await localServer([[readAll, write(head(200, headers)), write('{"cut":'), end]])
+  const recording = await recorder(url)
+  const live = await rawCall(recording, path, {}).over
+  expect(live.bytes).toMatch(/content-length: 100[^]*\r\n\r\n\{"cut":$/i)
+  const replaying = await replayer(recording.folder)
+  await expect(call(replaying, path, {})).rejects.toThrow('terminated')
+})
+
+test('a caller that leaves stops the gateway, and nothing is recorded', async () => {
+  const gateway = await localServer([
+    [readAll, write(head(200, { 'content-type': 'text/event-stream' })), write(delta('one')), stall],
+  ])
+  const recording = await recorder(gateway.url)
+  const leaving = new AbortController()
+  const reply = await fetch(recording.url + path, {
+    method: 'POST',
+    headers: key,
+    body: '{}',
+    signal: leaving.signal,
+  })
+  await reply.body!.getReader().read()
+  leaving.abort()
+  await until(() => gateway.openSockets === 0)
+  expect(recordingsIn(recording.folder)).toEqual([])
+  expect(recording.lines).toEqual([])
+})
+
+test('a caller that leaves with the last event of a stream is recorded', async () => {
+  const gateway = await localServer([
+    [
+      readAll,
+      write(head(200, { 'content-type': 'text/event-stream' })),
+      write(delta('one') + completed),
+      stall,
+    ],
+  ])
+  const recording = await recorder(gateway.url)
+  const asked = rawCall(recording, path, {})
+  await until(() => asked.bytes.includes('response.completed'))
+  await recording.close()
+  await until(() => recordingsIn(recording.folder).length === 1, recording.folder)
+  expect(recordingAt(recording.folder, 0).reply.broken_off).toBeUndefined()
+})
+
+test.for([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+] as const)('a compressed reply (%s) is passed on and recorded without', async ([encoding, compress]) => {
+  const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+  const bytes = compress('{"a":1}')
+  const gateway = await localServer([
+    [readAll, write(head(200, { ...headers, 'content-length': String(bytes.length) })), write(bytes), end],
+  ])
+  const recording = await recorder(gateway.url)
+  const { text: live, headers: received } = await call(recording, path, {})
+  expect(live).toBe('{"a":1}')
+  expect(received.get('content-encoding')).toBeNull()
+  expect(gateway.requests[0]!.headers['accept-encoding']).toBe('identity')
+  expect(recordingAt(recording.folder, 0).reply.body).toEqual({ json: { a: 1 } })
+})
+
+test('a key within a compressed reply is found', async () => {
+  const bytes = gzipSync(JSON.stringify({ text: upstreamKey }))
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  const { url } = await localServer([[readAll, write(head(200, headers)), write(bytes), end]])
+  const recording = await recorder(url)
+  expect((await call(recording, path, {})).json).toEqual({ text: upstreamKey })
+  expect(recording.lines).toEqual(['Not recorded: POST /v1/responses: it holds the key in use.'])
+  expect(textIn(recording.folder)).toBe('')
+})
+
+test('a reply in an unknown encoding is passed on and not recorded', async () => {
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'rot13' }
+  const { url } = await localServer([text('{"n":1}', { headers })])
+  const recording = await recorder(url)
+  expect((await call(recording, path, {})).text).toBe('{"n":1}')
+  expect(recording.lines).toEqual(['Not recorded: POST /v1/responses: the encoding rot13 is not known.'])
+})
+
+test('informational responses before a reply do no harm', async () => {
+  const { url } = await localServer([
+    [
+      readAll,
+      write(head(103, { link: '</a>' })),
+      write(head(100)),
+      write(head(200, { 'content-length': '2' })),
+      write('{}'),
+      end,
+    ],
+  ])
+  const recording = await recorder(url)
+  expect((await call(recording, path, {})).text).toBe('{}')
+  expect(recording.recordings()).toMatchObject({ recorded: 1 })
+})
+
+test.for([
+  ['in one delta', [delta(`it is ${upstreamKey}`)]],
+  ['over deltas', [...upstreamKey].map(delta)],
+  [
+    'in base64, over deltas',
+    inPieces(Buffer.from(`key ${upstreamKey}`).toString('base64'), 5).map((piece) =>
+      delta(Buffer.from(piece).toString()),
+    ),
+  ],
+  ['of the usual form', [delta('AIzaSyA1b2C3d4E5f6'), delta('G7h8I9j0K1l2M3n4O5p6Q')]],
+] as const)('a stream with a key %s is passed on whole, and nothing of it is kept', async ([, deltas]) => {
+  const stream = [...deltas, completed]
+  const { url } = await localServer([sse(stream)])
+  const recording = await recorder(url)
+  expect((await call(recording, path, {})).text).toBe(stream.join(''))
+  expect(recording.lines).toEqual([expect.stringMatching(/^Not recorded: POST \/v1\/responses: it holds /)])
+  expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 1 })
+  expect(textIn(recording.folder)).toBe('')
+})
+
+test('a key in a request, in its path or in a header of the reply refuses the recording', async () => {
+  const { url } = await localServer([
+    json({}),
+    json({}),
+    json({}, { headers: { 'x-request-id': upstreamKey } }),
+    json({}, { headers: { 'x-other': upstreamKey } }),
+  ])
+  const recording = await recorder(url)
+  await call(recording, path, { input: `my key is ${upstreamKey}` })
+  await call(recording, `/v1/responses/${upstreamKey}`)
+  await call(recording, path, {})
+  expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 3 })
+  // A header that is not kept.
+  await call(recording, path, {})
+  expect(recording.recordings()).toMatchObject({ recorded: 1, refused: 3 })
+  expect(textIn(recording.folder)).not.toContain(upstreamKey)
+})
+
+test('the key of a caller goes on where none is configured, and is looked for, too', async () => {
+  const gateway = await localServer([json({ echo: 'callers-own-key-77' })])
+  const recording = await recorder(gateway.url, { key: null })
+  await call(recording, path, {}, { headers: { authorization: 'Bearer callers-own-key-77' } })
+  expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 1 })
+  expect(gateway.requests[0]!.headers['authorization']).toBe('Bearer callers-own-key-77')
+})
+
+test('a redirect goes on without its body, which may repeat the request', async () => {
+  const gateway = await localServer([
+    text(`{"headers":{"x-goog-api-key":"${upstreamKey}"}}`, {
+      status: 302,
+      headers: {
+        location: '/download/v1beta/files/a:download?alt=media',
+        'content-type': 'application/json',
+      },
+    }),
+  ])
+  const recording = await recorder(gateway.url)
+  const reply = await fetch(`${recording.url}/v1beta/files/a:download?alt=media`, {
+    headers: { 'x-goog-api-key': 'caller' },
+    redirect: 'manual',
+  })
+  expect([reply.status, await reply.text(), reply.headers.get('location')]).toEqual([
+    302,
+    '',
+    `${recording.url}/download/v1beta/files/a:download?alt=media`,
+  ])
+  expect(recordingsIn(recording.folder)).toHaveLength(1)
+  expect(gateway.requests[0]!.headers['x-goog-api-key']).toBe(upstreamKey)
+})
+
+test('a signed address of another host is neither told nor kept, and gets no key', async () => {
+  const results = await localServer([text('the image', { headers: { 'content-type': 'image/png' } })])
+  const signed = `${results.url}/a.png?se=2026&sig=abcdefghijklmnopqrstuvwxyz0123456789`
+  const gateway = await localServer([json({ data: [{ url: signed }] })])
+  const recording = await recorder(gateway.url)
+  const { json: reply, text: live } = await call(recording, '/v1/images/generations', { prompt: 'A hill' })
+  expect(live).not.toContain('sig=')
+  const image = await fetch(reply.data[0].url as string, { headers: key })
+  expect(await image.text()).toBe('the image')
+  expect(results.requests[0]!.line).toContain('sig=abcdefghijklmnopqrstuvwxyz0123456789')
+  expect(results.requests[0]!.headers).not.toHaveProperty('authorization')
+  expect(recording.lines).toEqual([])
+  expect(textIn(recording.folder)).not.toContain('sig=')
+  expect(textIn(recording.folder)).not.toContain(new URL(results.url).host)
+})
+
+test('a request that names the address of a result gets the gateway the real one', async () => {
+  const signed = 'https://results.example/a.png?sig=abcdefghijklmnopqrstuvwxyz'
+  const gateway = await localServer([json({ data: [{ url: signed }] }), json({})])
+  const recording = await recorder(gateway.url)
+  const { json: made } = await call(recording, '/v1/images/generations', { prompt: 'A hill' })
+  await call(recording, path, { image_url: made.data[0].url })
+  expect(JSON.parse(gateway.requests[1]!.body.toString())).toEqual({ image_url: signed })
+})
+
+test('an address in a text is left as it is', async () => {
+  const body = { output: [{ url: 'https://example.com/a' }] }
+  const { url } = await localServer([json(body)])
+  const recording = await recorder(url)
+  expect((await call(recording, path, {})).json).toEqual(body)
+})
+
+test('a gateway that cannot be reached is a 503, one that hangs up a 502; neither is recorded', async () => {
+  const gateway = await localServer([[readAll, reset]])
+  const recording = await recorder(gateway.url)
+  expect((await call(recording, path, {})).status).toBe(502)
+  const unreachable = await recorder('http://127.0.0.1:1')
+  expect((await call(unreachable, path, {})).status).toBe(503)
+  expect([...recordingsIn(recording.folder), ...recordingsIn(unreachable.folder)]).toEqual([])
+})
+
+test('no path leads to another host than the gateway', async () => {
+  const gateway = await localServer([json({ n: 1 }), json({ n: 2 })])
+  const recording = await recorder(gateway.url)
+  for (const target of ['//evil.example/v1', '/../@evil.example/v1']) {
+    const { promise, resolve } = Promise.withResolvers<number>()
+    request(recording.url, { path: target, headers: key }, (reply) => {
+      reply.resume()
+      resolve(reply.statusCode!)
+    }).end()
+    expect(await promise).toBe(200)
+  }
+  expect(gateway.requests.map(({ line }) => line)).toEqual([
+    'GET //evil.example/v1 HTTP/1.1',
+    'GET /@evil.example/v1 HTTP/1.1',
+  ])
+})
+
+test('methods that no endpoint has are not passed on', async () => {
+  const gateway = await runningSandbox()
+  const recording = await recorder(gateway.url)
+  expect((await call(recording, path, undefined, { method: 'PUT' })).status).toBe(405)
+  expect(gateway.requests()).toEqual([])
+})
+
+test('a large body and a binary one are kept by their digests', async () => {
+  const large = JSON.stringify({ data: [{ b64_json: 'A'.repeat(2_000_000) }] })
+  const bytes = Buffer.from([0xff, 0xd8, 0xff, 0x00, 0xfe])
+  const { url } = await localServer([
+    text(large, { headers: { 'content-type': 'application/json' } }),
+    [readAll, write(head(200, { 'content-type': 'image/jpeg', 'content-length': '5' })), write(bytes), end],
+  ])
+  const recording = await recorder(url)
+  expect((await call(recording, '/v1/images/generations', {})).text).toBe(large)
+  await call(recording, '/v1/videos/v/content')
+  expect(recordingAt(recording.folder, 0).reply.body).toEqual({
+    file: expect.stringMatching(/^bodies\/[\da-f]{64}\.json$/),
+    bytes: large.length,
+  })
+  expect(recordingAt(recording.folder, 1).reply.body).toEqual({
+    file: 'bodies/6ee3d5f0db0859f025eeedddf310343e42b267afe7b198d122cba35fff02a1bd.jpg',
+    bytes: 5,
+  })
+})
+
+test('two recorders of one folder overwrite nothing', async () => {
+  const gateway = await runningSandbox()
+  const one = await recorder(gateway.url)
+  const two = await recorder(gateway.url, { folder: one.folder })
+  await Promise.all(
+    [one, two].flatMap((sandbox) => [1, 2, 3].map((n) => call(sandbox, path, { input: `${n}` }))),
+  )
+  expect(recordingsIn(one.folder)).toHaveLength(6)
+  const three = await recorder(gateway.url, { folder: one.folder })
+  await call(three, path, { input: 'later' })
+  expect(recordingsIn(one.folder).at(-1)).toMatch(/^0004-/)
+})
+
+test('a folder that cannot be written refuses the recording, not the reply', async () => {
+  const gateway = await runningSandbox()
+  const recording = await recorder(gateway.url)
+  rmSync(recording.folder, { recursive: true })
+  writeFileSync(recording.folder, '')
+  expect((await call(recording, path, { input: 'x' })).status).toBe(200)
+  expect(recording.lines).toEqual([expect.stringMatching(/^Not recorded: POST \/v1\/responses: /)])
+})
