@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --poll-interval --limit --state --port --faults --latency
+            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --poll-interval --limit --state --port --faults --latency --record --upstream --replay --pace --max-age
                 set skip yes
             case '-*'
             case '*'
@@ -290,7 +290,18 @@ complete -c modelgate -n '__modelgate_is sandbox' -l port -r -f -d 'port on 127.
 complete -c modelgate -n '__modelgate_is sandbox' -l faults -r -F -d 'fault rules: a YAML or JSON file'
 complete -c modelgate -n '__modelgate_is sandbox' -l latency -r -f -d 'none, natural, or milliseconds between events (natural)'
 complete -c modelgate -n '__modelgate_is sandbox' -l seed -r -f -d 'makes answers, ids and chances repeatable (1)'
+complete -c modelgate -n '__modelgate_is sandbox' -l record -r -f -d 'pass calls on to a gateway, and record them'
+complete -c modelgate -n '__modelgate_is sandbox' -l upstream -r -f -d 'the gateway to record (the configured one)'
+complete -c modelgate -n '__modelgate_is sandbox' -l replay -r -f -d 'answer from recordings, and from nowhere else'
+complete -c modelgate -n '__modelgate_is sandbox' -l pace -r -f -a 'fast real' -d 'fast, or real: as recorded (fast)'
+complete -c modelgate -n '__modelgate_is sandbox' -l max-age -r -f -d 'refuse recordings that are older, such as 30d'
+complete -c modelgate -n '__modelgate_is sandbox' -l strict -d 'treat a cut answer, or an image or a video in doubt, as a failure'
 complete -c modelgate -n '__modelgate_is sandbox' -s q -l quiet -d 'no messages on standard error, except errors'
+complete -c modelgate -n '__modelgate_is sandbox' -l api-key-file -r -F -d 'file that holds the key'
+complete -c modelgate -n '__modelgate_is sandbox' -l profile -r -f -d 'named profile of the configuration'
+complete -c modelgate -n '__modelgate_is sandbox' -l connect-timeout -r -f -d 'limit for connecting (10)'
+complete -c modelgate -n '__modelgate_is sandbox' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
+complete -c modelgate -n '__modelgate_is sandbox' -l allow-http -d 'allow a clear-text base URL on another host'
 complete -c modelgate -n '__modelgate_is sandbox' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -a 'output images videos jobs events error'

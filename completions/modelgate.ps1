@@ -248,7 +248,18 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--faults' = 'fault rules: a YAML or JSON file'
             '--latency' = 'none, natural, or milliseconds between events (natural)'
             '--seed' = 'makes answers, ids and chances repeatable (1)'
+            '--record' = 'pass calls on to a gateway, and record them'
+            '--upstream' = 'the gateway to record (the configured one)'
+            '--replay' = 'answer from recordings, and from nowhere else'
+            '--pace' = 'fast, or real: as recorded (fast)'
+            '--max-age' = 'refuse recordings that are older, such as 30d'
+            '--strict' = 'treat a cut answer, or an image or a video in doubt, as a failure'
             '--quiet' = 'no messages on standard error, except errors'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
         }
         'schema' = [ordered]@{
@@ -297,11 +308,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --person-generation' = @('dont_allow', 'allow_adult', 'allow_all')
         'video generate --compression-quality' = @('optimized', 'lossless')
         'video generate --resize-mode' = @('pad', 'crop')
+        'sandbox --pace' = @('fast', 'real')
         'schema' = @('output', 'images', 'videos', 'jobs', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('generate', 'respond', 'image', 'video', 'sandbox', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--poll-interval', '--limit', '--state', '--port', '--faults', '--latency')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--poll-interval', '--limit', '--state', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age')
     $withoutCommon = @('sandbox', 'schema', 'completion', 'help')
 
     $path = ''

@@ -95,6 +95,7 @@ export const commandEntries: readonly CommandEntry[] = [
   {
     name: 'sandbox',
     about: 'Run the local gateway that obeys the same contract',
+    sends: true,
     load: async () => (await import('./commands/sandbox.ts')).registerSandbox,
   },
   {

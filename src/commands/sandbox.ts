@@ -1,8 +1,18 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/start-sandbox.ts'
+import type { Gate } from '../output/gate.ts'
+import { explainCommon, suggestWords, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
+import {
+  checkAge,
+  openRecordings,
+  parseRecording,
+  summary,
+  type RecordingFlags,
+  type RecordingSettings,
+} from './shared/sandbox-recordings.ts'
 import { noteSandbox } from './shared/running-sandbox.ts'
 import { createProblemList } from '../problems.ts'
 import { badPorts } from '../config/base-url.ts'
@@ -12,12 +22,10 @@ import { decodeText, invalidTextClause, readInputFile } from '../files/input-fil
 import { shownPath } from '../files/file-error.ts'
 import type { FaultRule } from '../sandbox/faults/fault-rule.ts'
 
-interface SandboxFlags {
+interface SandboxFlags extends RecordingFlags {
   port?: string
   faults?: string
-  latency?: string
   seed?: string
-  quiet?: true
 }
 
 export interface SandboxSettings {
@@ -28,13 +36,31 @@ export interface SandboxSettings {
   readonly faults: string | undefined
   /** No hint and no request log on standard error. */
   readonly isQuiet: boolean
+  /** Undefined for the sandbox's own answers. */
+  readonly recording?: RecordingSettings | undefined
 }
 
 const examples: readonly Example[] = [
   ['modelgate sandbox', 'at any free port, until Ctrl-C'],
   ['modelgate sandbox --port 8080', 'at a fixed port'],
   ['modelgate sandbox --faults faults.yaml', 'with faults, to test a script'],
+  ['modelgate sandbox --record calls --upstream URL', 'record a gateway'],
+  ['modelgate sandbox --replay calls --strict', 'answer from recordings'],
 ]
+
+/** Characters of a printed line. */
+const maxLineLength = 2000
+
+/** The common options that apply, most of them to the gateway that is recorded. */
+const taken = new Set(['apiKeyFile', 'profile', 'caFile', 'allowHttp', 'connectTimeout', 'strict', 'quiet'])
+const meanings = {
+  apiKeyFile: 'with --record: file that holds the key',
+  profile: 'with --record: named profile of the configuration',
+  caFile: 'with --record: certificate authority to trust (PEM)',
+  allowHttp: 'with --record: allow a clear-text URL on another host',
+  connectTimeout: 'with --record: limit for connecting (10)',
+  strict: 'with --replay: fail for what was not used or not found',
+}
 
 const faultFile = `
 A fault file lists rules (YAML or JSON):
@@ -48,18 +74,29 @@ A fault file lists rules (YAML or JSON):
 /** `modelgate sandbox`: the local gateway as a server, until a signal ends it. */
 export function registerSandbox(command: Command, context: Context, run = runSandbox): void {
   addExamples(command, context, examples)
+  takeOptions(command, taken)
+  explainCommon(command, meanings)
   command
     .option('--port <number>', 'port on 127.0.0.1 (any free one)')
     .option('--faults <file>', 'fault rules: a YAML or JSON file')
     .option('--latency <profile>', 'none, natural, or milliseconds between events (natural)')
     .option('--seed <number>', 'makes answers, ids and chances repeatable (1)')
+    .option('--record <folder>', 'pass calls on to a gateway, and record them')
+    .option('--upstream <url>', 'the gateway to record (the configured one)')
+    .option('--replay <folder>', 'answer from recordings, and from nowhere else')
+    .addOption(
+      suggestWords(new Option('--pace <pace>', 'fast, or real: as recorded (fast)'), ['fast', 'real']),
+    )
+    .option('--max-age <days>', 'refuse recordings that are older, such as 30d')
     .addHelpText('after', faultFile)
     .action(async (_: unknown, self: Command) => {
       const flags: SandboxFlags = self.optsWithGlobals()
       const problems = createProblemList()
       const port = await problems.check(() => parsePort(flags.port))
       const seed = await problems.check(() => parseSeed(flags.seed))
-      const latency = await problems.check(() => parseLatency(flags.latency))
+      const usual = flags.record === undefined && flags.replay === undefined ? 'natural' : 'none'
+      const latency = await problems.check(() => parseLatency(flags.latency ?? usual))
+      const recording = await parseRecording(flags, problems)
       problems.throwIfAny()
       await run(context, {
         port: port ?? 0,
@@ -67,35 +104,55 @@ export function registerSandbox(command: Command, context: Context, run = runSan
         latency: latency ?? 'natural',
         faults: flags.faults,
         isQuiet: flags.quiet === true,
+        ...(recording !== undefined && { recording }),
       })
     })
 }
 
 /**
  * Serves until the context's signal is aborted. Standard output gets the base URL, standard error the requests.
- * @throws UsageError, FileError for settings that cannot be used; in the end always the reason of the signal
+ * @throws UsageError, FileError for settings that cannot be used; ModelgateError (exit 12) in the end for calls that
+ *   could not be recorded, and with `--strict` for recordings that do not match the requests; else always the reason of
+ *   the signal
  */
 export async function runSandbox(context: Context, settings: SandboxSettings): Promise<never> {
   const { stdout, stderr, signal, clock } = context
+  const { recording, port, seed, latency, isQuiet } = settings
   const faults = settings.faults === undefined ? [] : await readFaults(context, settings.faults)
+  let gate: Gate | undefined
+  const warn = (line: string) => stderr.write(`${gate?.line(line, maxLineLength) ?? line}\n`)
+  const print = (line: string) => void (isQuiet || warn(line))
+  // What a user must not miss is printed even with --quiet: a recording that is not there.
+  const opened = recording && (await openRecordings(context, recording, 'record' in recording ? warn : print))
+  gate = opened?.gate
   const { startSandbox } = await import('../sandbox/start-sandbox.ts')
-  const print = (line: string) => {
-    if (!settings.isQuiet) stderr.write(`${line}\n`)
-  }
-  const { port, seed, latency } = settings
   const folder = sandboxFolder(context)
-  const sandbox = await startSandbox({ port, seed, latency, faults, folder, clock, onRequest: print })
-  const removeNote = await noteSandbox(context, sandbox.url)
+  const recordings = opened?.options
+  const sandbox = await startSandbox({
+    port,
+    seed,
+    latency,
+    faults,
+    folder,
+    clock,
+    recordings,
+    onRequest: print,
+  })
+  // A recorder costs money, and recordings answer only what was recorded.
+  const removeNote = recording === undefined ? await noteSandbox(context, sandbox.url) : async () => {}
   try {
+    if (recording !== undefined) checkAge(context, recording, sandbox)
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
     print(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url} MODELGATE_API_KEY=sandbox-key`)
-    print('Any key but "invalid" is accepted. Ctrl-C stops the sandbox.')
+    print(`${opened?.about ?? 'Any key but "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
-    throw signal.reason
+    const { line, failure } = (recording && summary(recording, sandbox)) ?? {}
+    if (line !== undefined) print(line)
+    throw failure ?? signal.reason
   } finally {
     await removeNote()
     await sandbox.close()

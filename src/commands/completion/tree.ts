@@ -35,9 +35,6 @@ export interface CommandNode {
 /** Accepted after every command. */
 const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable: false }
 
-/** The global flags that a command supports although it sends nothing. */
-const supportedOptions: Readonly<Record<string, readonly string[]>> = { sandbox: ['--quiet'] }
-
 /**
  * Reads what can be completed from the program, whose commands must be loaded.
  * @param path words that call `command`
@@ -65,9 +62,9 @@ export function allNodes(root: CommandNode): CommandNode[] {
   return [root, ...root.children.flatMap(allNodes)]
 }
 
+/** The global options that a command shows although not all apply to it. */
 function supportedBy(command: Command): Option[] {
-  const names = supportedOptions[command.name()] ?? []
-  return (command.parent?.options ?? []).filter(({ long }) => names.includes(long ?? ''))
+  return command.configureHelp().visibleGlobalOptions?.(command) ?? []
 }
 
 function readFlag(option: Option): Flag {

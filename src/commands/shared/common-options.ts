@@ -157,14 +157,27 @@ export function refuseCommonOptions(command: Command, refused?: ReadonlySet<stri
 
 /** Makes a command reject some of the common options and hide them in its help. */
 export function refuseOptions(command: Command, refused: ReadonlySet<string>): void {
+  showOptions(command, (name) => !refused.has(name))
+  command.hook('preAction', () => refuseCommonOptions(command, refused))
+}
+
+/** The same for a command to which only a few of the common options apply, besides the harmless ones. */
+export function takeOptions(command: Command, taken: ReadonlySet<string>): void {
+  showOptions(command, (name) => taken.has(name))
+  command.configureHelp({ ...command.configureHelp(), showGlobalOptions: false })
+  const names = programOf(command).options.map((option) => option.attributeName())
+  const refused = new Set(names.filter((name) => !taken.has(name) && !harmless.has(name)))
+  command.hook('preAction', () => refuseCommonOptions(command, refused))
+}
+
+function showOptions(command: Command, isShown: (name: string) => boolean): void {
   const all = new Help()
   all.showGlobalOptions = true
   command.configureHelp({
     ...command.configureHelp(),
     visibleGlobalOptions: (shownCommand) =>
-      all.visibleGlobalOptions(shownCommand).filter((option) => !refused.has(option.attributeName())),
+      all.visibleGlobalOptions(shownCommand).filter((option) => isShown(option.attributeName())),
   })
-  command.hook('preAction', () => refuseCommonOptions(command, refused))
 }
 
 function programOf(command: Command): Command {

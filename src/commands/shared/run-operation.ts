@@ -5,7 +5,7 @@ import { sandboxFolder, rescueFolder } from '../../config/paths.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../files/input-file.ts'
-import type { Proxies } from '../../gateway/connection.ts'
+import type { ConnectionOptions, Proxies } from '../../gateway/connection.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
@@ -58,10 +58,7 @@ export async function openGateway(
   gate: Gate = createGate(context),
 ): Promise<OpenGateway> {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
-  const proxies = options.sandbox ? undefined : proxiesFrom(context.env)
-  const ca =
-    settings.caFile.value === undefined ? undefined : await readCertificates(context, settings.caFile.value)
-  if (!options.sandbox) await readExtraCertificates(context)
+  const network = await networkOptions(context, settings, options.sandbox === true)
   // Last: once the sandbox runs, nothing may fail before it can be closed.
   const destination = options.sandbox
     ? await sandboxDestination(context, options)
@@ -91,10 +88,25 @@ export async function openGateway(
     onSend: () => void (hasSent = true),
     onRetry: (retry) => currentOutput()?.event({ type: 'retry-wait', ...retry }),
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
-    ...(proxies === undefined ? {} : { proxies }),
-    ...(ca === undefined ? {} : { ca }),
+    ...network,
   }
   return { gateway, gate, hasSent: () => hasSent, close: destination.close }
+}
+
+/**
+ * Proxies and certificates.
+ * @param isLocal whether only this machine is reached
+ * @throws UsageError, ModelgateError `ca_unreadable`
+ */
+export async function networkOptions(
+  context: Context,
+  { caFile }: Settings,
+  isLocal = false,
+): Promise<ConnectionOptions> {
+  const proxies = isLocal ? undefined : proxiesFrom(context.env)
+  const ca = caFile.value === undefined ? undefined : await readCertificates(context, caFile.value)
+  if (!isLocal) await readExtraCertificates(context)
+  return { ...(proxies === undefined ? {} : { proxies }), ...(ca === undefined ? {} : { ca }) }
 }
 
 /** Characters of one line on standard error: `--debug` shows an error body up to 4 KiB. */

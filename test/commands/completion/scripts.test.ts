@@ -74,7 +74,9 @@ describe('bash', () => {
     ],
     [
       ['modelgate', 'sandbox', '-'],
-      ['--port', '--faults', '--latency', '--seed', '-q', '--quiet', '-h', '--help'],
+      '--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help'.split(
+        ' ',
+      ),
     ],
     [
       ['modelgate', 'help', '-'],
