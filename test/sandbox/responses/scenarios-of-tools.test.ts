@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 import { projectRoot } from '../../support/generated-files.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 
-const page = readFileSync(new URL('docs/sandbox.md', projectRoot), 'utf8')
+const page = readFileSync(new URL('docs/sandbox.md', projectRoot), 'utf8').split(
+  '\n## Content generation',
+)[0]!
 /** The rows of the table of scenarios: the word, its items, its events. */
 const rows = [...page.matchAll(/^\| `sandbox:(\S+)` +\| (.*?) +\| (.*?) +\|$/gm)].map(
   ([, word, items, events]) => ({
