@@ -3,6 +3,7 @@ import {
   count,
   countOrNull,
   define,
+  flag,
   list,
   object,
   orNull,
@@ -24,6 +25,7 @@ const image = define(
     height: countOrNull('in pixels; null where the header cannot be read'),
     revised_prompt: textOrNull('the prompt as the gateway changed it'),
     verified,
+    existing: flag('whether the file was there already (--skip-existing); otherwise this call made it'),
   }),
 )
 
@@ -44,16 +46,22 @@ const imageFailure = define('image_failure', object(failureFields('image')))
 
 export const imageDefinitions = [image, imageLink, imageFailure] as const
 
+const numbered = {
+  index: count('number of the image'),
+  count: count('how many images were asked for'),
+}
+
 /** Events while images are generated and saved. Images are numbered from 1. */
 export const imageEvents = {
   'upload-progress': { sent: count('bytes that were sent'), total: count('bytes in all') },
   /** A preview of an image in progress; it has a file only with `--save-partials`. */
   'image-partial': {
-    index: count('number of the image'),
-    partial: count('number of the preview'),
+    ...numbered,
+    partial: count('index of the preview, from 0 as the gateway counts'),
+    partials: countOrNull('how many previews of each image were asked for'),
     file: orNull(file.reference, 'the file, if it was kept'),
   },
-  'image-save': { index: count('number of the image'), file: image.reference },
+  'image-save': { ...numbered, file: image.reference },
   'image-link': { link: imageLink.reference },
   'image-fail': { failure: imageFailure.reference },
 }

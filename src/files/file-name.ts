@@ -65,8 +65,12 @@ export function numberedPath(path: string, number: number): string {
   return path.slice(0, path.lastIndexOf(name)) + numberedName(name, number)
 }
 
-/** `out/hero.png` becomes `out/hero-partial-0.png`. Never cut: its end may be what distinguishes the images. */
+/**
+ * The name of a preview: `out/hero.png` becomes `out/hero-partial-1.png`. Never cut: its end may be what distinguishes
+ * the images.
+ * @param partial its index, from 0
+ */
 export function partialPath(path: string, partial: number): string {
   const extension = extname(path)
-  return `${path.slice(0, path.length - extension.length)}-partial-${partial}${extension}`
+  return `${path.slice(0, path.length - extension.length)}-partial-${partial + 1}${extension}`
 }

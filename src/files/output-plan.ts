@@ -161,7 +161,7 @@ interface PlannedImage {
   readonly extension: string
   /** The id of the reply; it becomes `{id}` and is made safe. */
   readonly id?: string | undefined
-  /** The number of a partial image, which is saved as `NAME-partial-0.EXT`. */
+  /** The index of a partial image, from 0; the first one is saved as `NAME-partial-1.EXT`. */
   readonly partial?: number | undefined
 }
 

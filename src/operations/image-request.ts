@@ -220,7 +220,7 @@ async function readExisting(context: FileContext, path: string): Promise<SavedIm
   if (found.damage !== undefined) {
     return problem('damaged_image', `${JSON.stringify(path)} is damaged: ${found.damage}.`)
   }
-  return { ...found.file, revised_prompt: null }
+  return { ...found.file, revised_prompt: null, existing: true }
 }
 
 /** A part of a form: a value, or a file identified by its source. */

@@ -8,6 +8,7 @@ import { mediaTypeOfName } from '../files/media-type.ts'
 import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
 import { type ImageReply, discardingWriter } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
+import { countOf } from '../json.ts'
 import type { ImageRequest, ImagePlan } from './image-request.ts'
 import type { Call } from './operation.ts'
 import { imageKind, type ImageFacts } from '../files/image-info.ts'
@@ -35,7 +36,7 @@ export interface ImageResults {
   /** What the reply says about complete images, by position. */
   received: readonly ReceivedImage[]
   reply: ImageReply | undefined
-  readonly files: Map<number, Omit<SavedImage, 'revised_prompt'>>
+  readonly files: Map<number, Omit<SavedImage, 'revised_prompt' | 'existing'>>
   /** The images written to their targets, including standard output. */
   readonly saved: Set<number>
   readonly partials: SavedFile[]
@@ -136,7 +137,7 @@ export function addLink({ clock, links }: ImageResults, { index, url }: RemoteIm
 export function madeImages({ files, received, request }: ImageResults): (readonly [number, SavedImage])[] {
   return [...files].map(([index, file]) => {
     const item = received.find((image) => numberAt(request, image.index) === index)
-    return [index, { ...file, revised_prompt: item?.revised_prompt ?? null }]
+    return [index, { ...file, revised_prompt: item?.revised_prompt ?? null, existing: false }]
   })
 }
 
@@ -144,6 +145,11 @@ export function madeImages({ files, received, request }: ImageResults): (readonl
 function allImages(results: ImageResults): (readonly [number, SavedImage])[] {
   const existing = results.request.existing.map(({ index, file }) => [index, file] as const)
   return [...existing, ...madeImages(results)].sort(([a], [b]) => a - b)
+}
+
+/** How many images there are to be, with those that exist already. */
+function imageCount({ wanted, existing }: ImageRequest): number {
+  return wanted.length + existing.length
 }
 
 /**
@@ -154,11 +160,13 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
   for (const [index, file] of allImages(results)) {
     if (results.reported.has(index) || index > last) continue
     results.reported.add(index)
-    results.listener.event({ type: 'image-save', index, file })
+    results.listener.event({ type: 'image-save', index, count: imageCount(results.request), file })
     const promised = /^image\/(.+)$/.exec(mediaTypeOfName(file.path) ?? '')?.[1]
     if (promised !== undefined && promised !== file.format) {
       const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
-      doubt(results, index, `${file.path} contains ${content}, although its name says ${promised}.`)
+      const message = `${file.path} contains ${content}, although its name says ${promised}.`
+      if (file.existing) warn(results, message)
+      else doubt(results, index, message)
     }
   }
 }
@@ -189,10 +197,11 @@ export interface ImageViewer {
 export type ShownImage = {
   /** Number of the image, from 1. */
   readonly index: number
-  /** Number of the preview, from 0; null for the image itself. */
+  /** Index of the preview, from 0; null for the image itself. */
   readonly partial: number | null
-  /** How many images were requested. */
+  /** How many images were requested, and how many previews of each. */
   readonly count: number
+  readonly partials: number | null
 } & ({ readonly path: string } | { readonly bytes: Uint8Array })
 
 /** Writes the images of one reply. */
@@ -215,6 +224,8 @@ export function createImageWriters(
   const { request } = results
   const { outputs, wanted } = request
   const kept = maxKept(request)
+  const partials = countOf(request.body['partial_images'])
+  const counts = { count: imageCount(request), partials }
   let partialCount = 0
 
   const pathFor = (index: number, partial?: number) => (extension: string) =>
@@ -246,18 +257,18 @@ export function createImageWriters(
       results.saved.add(index)
       if (isStreamed) return
       results.files.set(index, image)
-      await viewer?.show({ index, partial: null, count: wanted.length, path: image.path })
+      await viewer?.show({ index, partial: null, ...counts, path: image.path })
     })
   }
 
-  /** Saves a preview beside the image, as NAME-partial-0. */
+  /** Saves a preview beside the image, as NAME-partial-1. */
   const openPartial = (index: number, partial: number): ImageWriter => {
     const file = openMediaFile(context, imageKind, { pathFor: pathFor(index, partial), force })
     const writer = asWriter(file, async ({ path, bytes, sha256, mime_type }) => {
       const saved = { path, bytes, sha256, mime_type }
       results.partials.push(saved)
-      listener.event({ type: 'image-partial', index, partial, file: saved })
-      await viewer?.show({ index, partial, count: wanted.length, path })
+      listener.event({ type: 'image-partial', index, partial, ...counts, file: saved })
+      await viewer?.show({ index, partial, ...counts, path })
     })
     const checked: ImageWriter = {
       ...writer,
@@ -265,10 +276,12 @@ export function createImageWriters(
         const { damage } = file.integrity()
         if (damage === undefined) return writer.commit()
         await file.discard()
-        warn(results, `Preview ${partial} is not kept: ${damage}.`)
+        warn(results, `Preview ${partial + 1} is not kept: ${damage}.`)
       },
     }
-    return bestEffort(checked, ({ message }) => warn(results, `Preview ${partial} is not kept: ${message}`))
+    return bestEffort(checked, ({ message }) =>
+      warn(results, `Preview ${partial + 1} is not kept: ${message}`),
+    )
   }
 
   /** Shows a preview without saving it. */
@@ -278,8 +291,8 @@ export function createImageWriters(
       ...discardingWriter,
       write: async (bytes) => void (viewer === undefined || chunks.push(Buffer.from(bytes))),
       async commit() {
-        listener.event({ type: 'image-partial', index, partial, file: null })
-        await viewer?.show({ index, partial, count: wanted.length, bytes: Buffer.concat(chunks) })
+        listener.event({ type: 'image-partial', index, partial, ...counts, file: null })
+        await viewer?.show({ index, partial, ...counts, bytes: Buffer.concat(chunks) })
       },
     }
   }

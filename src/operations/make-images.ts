@@ -84,9 +84,7 @@ export function takeExistingImages(
 ): Outcome<ImageDocument> {
   const results = createImageResults(call, request)
   startImages(results)
-  for (const { index, file } of request.existing) {
-    call.listener.event({ type: 'image-save', index, file })
-  }
+  reportFiles(results)
   results.warnings.push('All files already exist; nothing was sent.')
   return { kind: 'ended', document: imageDocument(results) }
 }
@@ -247,7 +245,7 @@ async function writeSidecars(
 ): Promise<void> {
   const { requestId, reply, request } = results
   const { prompt: _, model: __, ...parameters } = request.body
-  for (const [, { revised_prompt, ...output }] of madeImages(results)) {
+  for (const [, { revised_prompt, existing: _existing, ...output }] of madeImages(results)) {
     const record = {
       command: request.command,
       model: request.model,

@@ -5,7 +5,7 @@ import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { ProgressEvent } from './job-progress.ts'
-import type { SavedImage } from '../events/image.ts'
+import { imageLabel, previewLabel } from '../events/format-image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
 /** The lines of every renderer on standard error. */
@@ -117,10 +117,10 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
     case 'file-save':
       return information(`saved ${event.file.path} (${event.file.bytes} bytes)`)
     case 'image-save':
-      return information(savedText(event.index, event.file))
+      return information(savedText(event))
     case 'image-partial':
       return information(
-        `image ${event.index}: preview ${event.partial}${event.file === null ? '' : ` in ${event.file.path}`}`,
+        `${imageLabel(event)}: ${previewLabel(event)}${event.file === null ? '' : ` in ${event.file.path}`}`,
       )
     case 'image-link':
       return information(
@@ -187,8 +187,10 @@ function shortJson(value: unknown): string {
   return isDeeperThan(value, maxJsonDepth) ? '…' : (JSON.stringify(value) ?? '')
 }
 
-function savedText(index: number, { width, height, format, bytes }: SavedImage): string {
-  return `image ${index}: ${width === null ? '' : `${width}x${height} `}${format}, ${bytes} bytes`
+function savedText(event: Extract<OutputEvent, { type: 'image-save' }>): string {
+  const { width, height, format, bytes, existing } = event.file
+  const size = width === null ? '' : `${width}x${height} `
+  return `${imageLabel(event)}${existing ? ' exists' : ''}: ${size}${format}, ${bytes} bytes`
 }
 
 function savedVideoText(index: number, { width, height, format, seconds, bytes }: SavedVideo): string {

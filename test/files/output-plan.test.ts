@@ -87,8 +87,8 @@ describe('names', () => {
 
   test('partial images are named after their image', () => {
     const partial = { ...second, partial: 0 }
-    expect(plan({ output: 'hero.png' }).pathFor({ ...first, partial: 2 })).toBe('hero-partial-2.png')
-    expect(plan({ output: 'hero-{index}.{ext}' }).pathFor(partial)).toBe('hero-2-partial-0.webp')
+    expect(plan({ output: 'hero.png' }).pathFor({ ...first, partial: 2 })).toBe('hero-partial-3.png')
+    expect(plan({ output: 'hero-{index}.{ext}' }).pathFor(partial)).toBe('hero-2-partial-1.webp')
   })
 
   test('the id of the reply is part of the name, made safe', () => {
@@ -200,13 +200,13 @@ describe('before anything is sent', () => {
       tooLong(`${long}.png.json`),
     ])
     expect(await problems(folder, { output: `${long}.png` }, { partials: true })).toEqual([
-      tooLong(`${long}-partial-0.png`),
+      tooLong(`${long}-partial-1.png`),
     ])
   })
 
   test('an existing partial image is not a problem: the new one gets another name', async () => {
     const folder = temporaryFolder()
-    writeFiles(folder, { 'hero-partial-0.png': '' })
+    writeFiles(folder, { 'hero-partial-1.png': '' })
     expect(await problems(folder, { output: 'hero.png' }, { partials: true })).toEqual([])
   })
 

@@ -113,8 +113,8 @@ test('a viewer is shown each image, and its previews', async () => {
   const viewer = { show: async (image: ShownImage) => void shown.push(image) }
   await makeImages(call, await request(), files, viewer)
   expect(shown).toEqual([
-    { index: 1, partial: 0, count: 1, bytes: blue },
-    { index: 1, partial: null, count: 1, path: 'x.png' },
+    { index: 1, partial: 0, count: 1, partials: null, bytes: blue },
+    { index: 1, partial: null, count: 1, partials: null, path: 'x.png' },
   ])
 })
 

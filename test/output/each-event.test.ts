@@ -44,8 +44,8 @@ test('plain: the text alone on standard output, a line about the rest', async ()
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
-    image-partial ! image 1: preview 1⏎
-    image-save ! image 1: 4x3 png, 8 bytes⏎
+    image-partial ! image 1 of 2: preview 1 of 2⏎
+    image-save ! image 1 of 2: 4x3 png, 8 bytes⏎
     image-link ! image 1: link expires at 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
@@ -75,8 +75,8 @@ test('terminal: as plain, with the reasoning on standard error', async () => {
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
-    image-partial ! image 1: preview 1⏎
-    image-save ! image 1: 4x3 png, 8 bytes⏎
+    image-partial ! image 1 of 2: preview 1 of 2⏎
+    image-save ! image 1 of 2: 4x3 png, 8 bytes⏎
     image-link ! image 1: link expires at 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎
@@ -125,8 +125,8 @@ test('jsonl: every event is a line', async () => {
     retry-wait > {"type":"retry-wait","attempt":1,"attempts_left":2,"wait_s":2,"http_status":429,"reason":"too many requests"}⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
     upload-progress > {"type":"upload-progress","sent":5,"total":10}⏎
-    image-partial > {"type":"image-partial","index":1,"partial":1,"file":null}⏎
-    image-save > {"type":"image-save","index":1,"file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png","format":"png","width":4,"height":3,"revised_prompt":null,"verified":true}}⏎
+    image-partial > {"type":"image-partial","index":1,"count":2,"partial":0,"partials":2,"file":null}⏎
+    image-save > {"type":"image-save","index":1,"count":2,"file":{"path":"a.png","bytes":8,"sha256":"abababababababababababababababababababababababababababababababab","mime_type":"image/png","format":"png","width":4,"height":3,"revised_prompt":null,"verified":true,"existing":false}}⏎
     image-link > {"type":"image-link","link":{"index":1,"url":"https://gateway.example/a.png","expires_at":1700003600}}⏎
     image-fail > {"type":"image-fail","failure":{"index":2,"code":"url_expired","message":"It expired.","rescued":null}}⏎
     image-fail ! image 2 failed: It expired.⏎
@@ -160,8 +160,8 @@ test('raw: no event reaches standard output', async () => {
     image-data ! image (image/png)⏎
     file-save ! saved a.png (8 bytes)⏎
     retry-wait ! retry in 2 s (2 left): too many requests (HTTP 429)⏎
-    image-partial ! image 1: preview 1⏎
-    image-save ! image 1: 4x3 png, 8 bytes⏎
+    image-partial ! image 1 of 2: preview 1 of 2⏎
+    image-save ! image 1 of 2: 4x3 png, 8 bytes⏎
     image-link ! image 1: link expires at 2023-11-14T23:13:20.000Z⏎
     image-fail ! image 2 failed: It expired.⏎
     job-create ! job video_1 started; resume with: modelgate video wait video_1⏎

@@ -65,10 +65,11 @@ export const sampleEvents = {
     reason: 'too many requests',
   },
   'upload-progress': { type: 'upload-progress', sent: 5, total: 10 },
-  'image-partial': { type: 'image-partial', index: 1, partial: 1, file: null },
+  'image-partial': { type: 'image-partial', index: 1, count: 2, partial: 0, partials: 2, file: null },
   'image-save': {
     type: 'image-save',
     index: 1,
+    count: 2,
     file: {
       path: 'a.png',
       bytes: 8,
@@ -79,6 +80,7 @@ export const sampleEvents = {
       height: 3,
       revised_prompt: null,
       verified: true,
+      existing: false,
     },
   },
   'image-link': {

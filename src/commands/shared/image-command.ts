@@ -5,6 +5,7 @@ import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
+import { imageLabel, previewLabel } from '../../events/format-image.ts'
 import type { ImageDocument } from '../../events/image.ts'
 import {
   askForNamedFormat,
@@ -13,7 +14,7 @@ import {
   type ImagePlan,
   type ImageRequest,
 } from '../../operations/image-request.ts'
-import type { ImageViewer } from '../../operations/image-results.ts'
+import type { ImageViewer, ShownImage } from '../../operations/image-results.ts'
 import { makeImages, relayImages, takeExistingImages } from '../../operations/make-images.ts'
 import type { Body, Outcome } from '../../operations/operation.ts'
 import { createGate } from '../../output/gate.ts'
@@ -197,18 +198,17 @@ function createViewer(context: Context, options: ImageOptions): ImageViewer | un
   const preview = createPreview(context, previewMode(options))
   // On a terminal the printed path follows a single picture, so it needs no caption. The paths of several come after
   // the last picture, so each gets its number.
-  const captionOf = (path: string, index: number, count: number) => {
-    if (!context.stdout.isTerminal) return path
-    return count > 1 ? `image ${index}` : undefined
+  const captionOf = (image: ShownImage) => {
+    if (image.partial !== null) return previewLabel({ ...image, partial: image.partial })
+    if (!context.stdout.isTerminal) return 'path' in image ? image.path : ''
+    return image.count > 1 ? imageLabel(image) : undefined
   }
   return (
     preview && {
-      async show({ index, partial, count, ...image }) {
+      async show(image) {
         const bytes = 'bytes' in image ? image.bytes : await readImage(resolve(context.cwd, image.path))
-        if (bytes === undefined) return
-        const path = 'path' in image ? image.path : ''
-        const caption = partial === null ? captionOf(path, index, count) : `preview ${partial}`
-        await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
+        const caption = captionOf(image)
+        if (bytes !== undefined) await preview.show({ bytes, ...(caption === undefined ? {} : { caption }) })
       },
     }
   )

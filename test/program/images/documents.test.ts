@@ -44,6 +44,7 @@ test('--json is one document that describes every file', async () => {
       height: 1024,
       revised_prompt: null,
       verified: true,
+      existing: false,
     })),
     usage: expect.objectContaining({ output_tokens: 544 }),
     request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
@@ -106,13 +107,13 @@ test('--jsonl begins with start, ends with end, and tells every file', async () 
     'end',
   ])
   expect(events.slice(1, 4)).toMatchObject([
-    { index: 1, partial: 0, file: { path: 'x-partial-0.png' } },
-    { index: 1, partial: 1, file: { path: 'x-partial-1.png' } },
+    { index: 1, partial: 0, file: { path: 'x-partial-1.png' } },
+    { index: 1, partial: 1, file: { path: 'x-partial-2.png' } },
     { index: 1, file: { path: 'x.png' } },
   ])
   expect(events[4]).toMatchObject({
     files: [{ path: 'x.png' }],
-    partials: [{ path: 'x-partial-0.png' }, { path: 'x-partial-1.png' }],
+    partials: [{ path: 'x-partial-1.png' }, { path: 'x-partial-2.png' }],
   })
 })
 
@@ -202,7 +203,7 @@ test('--sidecar writes how each image was made', async () => {
   expect(code).toBe(0)
   expect(workspace.files()).toEqual(['in.png', 'x-1.png', 'x-1.png.json', 'x-2.png', 'x-2.png.json'])
   const { request_id, response, files } = JSON.parse(out) as Json
-  const { revised_prompt, ...output } = files[1]
+  const { revised_prompt, existing: _, ...output } = files[1]
   expect(JSON.parse(workspace.read('x-2.png.json').toString())).toEqual({
     version: 2,
     generator: expect.stringMatching(/^modelgate \d/),
@@ -244,8 +245,15 @@ test('--skip-existing makes a second run free', async () => {
   const document = JSON.parse(again.out) as Json
   expect(await problemsBySchema('images', document)).toEqual([])
   expect(document.files).toMatchObject([{ path: 'x-1.png', width: 256 }, {}, { path: 'x-3.png' }])
+  expect(document.files.map(({ existing }: Json) => existing)).toEqual([true, true, true])
   expect(document.warnings).toEqual(['All files already exist; nothing was sent.'])
-  expect(await workspace.run(words)).toMatchObject({ code: 0, out: paths })
+  const { code, out, err } = await workspace.run(words)
+  expect([code, out]).toEqual([0, paths])
+  expect(err.match(/^image .*?(?=,)/gm)).toEqual([
+    'image 1 of 3 exists: 256x256 png',
+    'image 2 of 3 exists: 256x256 png',
+    'image 3 of 3 exists: 256x256 png',
+  ])
 })
 
 test('--skip-existing needs neither a key nor a gateway when all is there', async () => {
@@ -267,6 +275,7 @@ test('--skip-existing makes only what is missing, under its own name', async () 
   const document = JSON.parse(out) as Json
   expect(document.response.data.length).toBe(2)
   expect(document.files.map(({ path }: Json) => path)).toEqual(['x-1.png', 'x-2.png', 'x-3.png', 'x-4.png'])
+  expect(document.files.map(({ existing }: Json) => existing)).toEqual([true, false, true, false])
   expect(workspace.files()).toEqual(['x-1.png', 'x-2.png', 'x-3.png', 'x-4.png'])
   expect(workspace.read('x-1.png').equals(png)).toBe(true)
   expect(workspace.info('x-4.png')).toMatchObject({ width: 256 })
@@ -278,7 +287,13 @@ test('--skip-existing prints the paths of all, made and found, in order', async 
   const workspace = workspaceAt(await runningSandbox())
   writeFiles(workspace.cwd, { 'x-1.png': (await testImages(8)).png })
   const words = ['create', ...quickUrl, '-n', '3', '-o', 'x.png', '--skip-existing', 'A kite']
-  expect(await workspace.run(words)).toMatchObject({ code: 0, out: 'x-1.png\nx-2.png\nx-3.png\n' })
+  const { code, out, err } = await workspace.run(words)
+  expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\nx-3.png\n'])
+  expect(err.match(/^image .*?(?=,)/gm)).toEqual([
+    'image 1 of 3 exists: 8x8 png',
+    'image 2 of 3: 256x256 png',
+    'image 3 of 3: 256x256 png',
+  ])
 })
 
 test('--skip-existing of an image that is there with another extension than usual', async () => {

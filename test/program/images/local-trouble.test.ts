@@ -127,14 +127,14 @@ test('a preview that cannot be kept costs no image', async () => {
   const words = [...create, '--stream', '--partial-images', '1', '--save-partials', '-o', 'x.png', '--json']
   const ended = workspace.run(words)
   await until(() => server.taken > 0)
-  mkdirSync(join(workspace.cwd, 'x-partial-0.png'))
+  mkdirSync(join(workspace.cwd, 'x-partial-1.png'))
   go()
   const { code, out } = await ended
   expect([code, workspace.files()]).toEqual([0, ['x.png']])
   expect(JSON.parse(out)).toMatchObject({
     files: [{ path: 'x.png' }],
     partials: [],
-    warnings: ['Preview 0 is not kept: "x-partial-0.png" cannot be written: it is a folder.'],
+    warnings: ['Preview 1 is not kept: "x-partial-1.png" cannot be written: it is a folder.'],
   })
 })
 

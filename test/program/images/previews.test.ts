@@ -26,7 +26,7 @@ test('partial images are shown as they are, whatever their length', async () => 
   const pictures = picturesIn(err)
   expect(pictures.length).toBe(2)
   expect(pictures[0]).toBe(pictures[1])
-  expect(err).toContain('preview 0\n')
+  expect(err).toContain('preview 1\n')
 })
 
 test.each([
@@ -52,8 +52,8 @@ test('of several pictures on one terminal each has its number below it', async (
   const captions = err
     .split('\x1b_Ga=T')
     .slice(1)
-    .map((text) => /^image \d$/m.exec(text)?.[0])
-  expect(captions).toEqual(['image 1', 'image 2'])
+    .map((text) => /^image \d of 2$/m.exec(text)?.[0])
+  expect(captions).toEqual(['image 1 of 2', 'image 2 of 2'])
 })
 
 test.each<[string, readonly string[], boolean]>([
@@ -86,5 +86,5 @@ test('a preview that is not whole is not kept, and no reason to fail', async () 
   const words = ['create', '-m', 'm', '--stream', '--save-partials', '-o', 'x.png', 'A kite']
   const { code, out, err } = await workspace.run(words)
   expect([code, out, workspace.files()]).toEqual([0, 'x.png\n', ['x.png']])
-  expect(err).toContain('Preview 0 is not kept: the PNG data ends too early.\n')
+  expect(err).toContain('Preview 1 is not kept: the PNG data ends too early.\n')
 })

@@ -21,7 +21,9 @@ test('partial images are not kept unless they are asked for', async () => {
   const workspace = workspaceAt(await runningSandbox())
   const { code, out, err } = await workspace.run(['create', ...quick, ...stream(3), '-o', 'x.png', 'A kite'])
   expect([code, out, workspace.files()]).toEqual([0, 'x.png\n', ['x.png']])
-  expect(err).toMatch(/^image 1: preview 0\nimage 1: preview 1\nimage 1: preview 2\nimage 1: 1024x1024 png/)
+  expect(err).toMatch(
+    /^image 1: preview 1 of 3\nimage 1: preview 2 of 3\nimage 1: preview 3 of 3\nimage 1: 1024x1024 png/,
+  )
 })
 
 test('--save-partials keeps them, each nearer to the image', async () => {
@@ -29,8 +31,8 @@ test('--save-partials keeps them, each nearer to the image', async () => {
   const words = [...stream(3), '--save-partials', '-o', 'x.png']
   const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
   expect([code, out]).toEqual([0, 'x.png\n'])
-  expect(err).toContain('image 1: preview 2 in x-partial-2.png\n')
-  const names = ['x-partial-0.png', 'x-partial-1.png', 'x-partial-2.png']
+  expect(err).toContain('image 1: preview 3 of 3 in x-partial-3.png\n')
+  const names = ['x-partial-1.png', 'x-partial-2.png', 'x-partial-3.png']
   expect(workspace.files()).toEqual([...names, 'x.png'])
   const final = await workspace.pixels('x.png')
   const distances = await Promise.all(
@@ -46,19 +48,19 @@ test('several images of one stream, each with its partial ones', async () => {
   const { code, out, err } = await workspace.run(['create', ...quick, ...words, 'A kite'])
   expect([code, out]).toEqual([0, 'x-1.png\nx-2.png\nx-3.png\n'])
   // Each is told as soon as it is there.
-  expect(err.match(/^image \d: (?:preview|\d+x)/gm)).toEqual(
-    [1, 2, 3].flatMap((index) => [`image ${index}: preview`, `image ${index}: 1024x`]),
+  expect(err.match(/^image \d of 3: (?:preview 1 of 1|\d+x)/gm)).toEqual(
+    [1, 2, 3].flatMap((index) => [`image ${index} of 3: preview 1 of 1`, `image ${index} of 3: 1024x`]),
   )
   expect(workspace.files()).toEqual([
-    'x-1-partial-0.png',
+    'x-1-partial-1.png',
     'x-1.png',
-    'x-2-partial-0.png',
+    'x-2-partial-1.png',
     'x-2.png',
-    'x-3-partial-0.png',
+    'x-3-partial-1.png',
     'x-3.png',
   ])
   for (const index of [1, 2, 3]) {
-    const [partial, final] = [`x-${index}-partial-0.png`, `x-${index}.png`]
+    const [partial, final] = [`x-${index}-partial-1.png`, `x-${index}.png`]
     const own = meanDifference(await workspace.pixels(final), await workspace.pixels(partial))
     const next = `x-${(index % 3) + 1}.png`
     expect(own).toBeLessThan(meanDifference(await workspace.pixels(next), await workspace.pixels(partial)))
@@ -71,7 +73,7 @@ test('the image may come before its partial ones', async () => {
   const words = [...stream(2), '--save-partials', '-o', 'x.png']
   const { code, out } = await workspace.run(['create', ...quick, ...words, '[sandbox:early] A kite'])
   expect([code, out]).toEqual([0, 'x.png\n'])
-  expect(workspace.files()).toEqual(['x-partial-0.png', 'x-partial-1.png', 'x.png'])
+  expect(workspace.files()).toEqual(['x-partial-1.png', 'x-partial-2.png', 'x.png'])
   expect(sandbox.created()).toBe(1)
 })
 
@@ -90,7 +92,7 @@ test('an edit streams, too', async () => {
   const words = ['edit', ...quick, ...stream(2), '--image', 'in.png', '--save-partials', '-o', 'x.webp']
   const { code, out } = await workspace.run([...words, '--output-format', 'webp', 'A kite'])
   expect([code, out]).toEqual([0, 'x.webp\n'])
-  expect(workspace.files()).toEqual(['in.png', 'x-partial-0.webp', 'x-partial-1.webp', 'x.webp'])
+  expect(workspace.files()).toEqual(['in.png', 'x-partial-1.webp', 'x-partial-2.webp', 'x.webp'])
 })
 
 test('partial images with -o - do not mix with the image', async () => {
@@ -103,9 +105,9 @@ test('partial images with -o - do not mix with the image', async () => {
 
 test('an existing partial image is not overwritten', async () => {
   const workspace = workspaceAt(await runningSandbox())
-  writeFiles(workspace.cwd, { 'x-partial-0.png': 'mine' })
+  writeFiles(workspace.cwd, { 'x-partial-1.png': 'mine' })
   const words = [...stream(1), '--save-partials', '-o', 'x.png']
   expect((await workspace.run(['create', ...quick, ...words, 'A kite'])).code).toBe(0)
-  expect(workspace.read('x-partial-0.png').toString()).toBe('mine')
-  expect(workspace.files()).toEqual(['x-partial-0-2.png', 'x-partial-0.png', 'x.png'])
+  expect(workspace.read('x-partial-1.png').toString()).toBe('mine')
+  expect(workspace.files()).toEqual(['x-partial-1-2.png', 'x-partial-1.png', 'x.png'])
 })
