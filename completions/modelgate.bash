@@ -22,6 +22,7 @@ _modelgate() {
       '/image') path='image' ;;
       '/video') path='video' ;;
       '/sandbox') path='sandbox' ;;
+      '/models') path='models' ;;
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
       '/help') path='help' ;;
@@ -99,6 +100,7 @@ _modelgate() {
       'video wait') flags="$flags --last --poll-interval --allow-private-urls" ;;
       'video list') flags="$flags --limit --state --refresh --prune" ;;
       'sandbox') flags="--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help" ;;
+      'models') flags="$flags --remote" ;;
       'schema') flags="-h --help" ;;
       'completion') flags="-h --help" ;;
       'help') flags="-h --help" ;;
@@ -107,7 +109,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond image video sandbox schema completion help' ;;
+    '') words='generate respond image video sandbox models schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'image') words='create edit' ;;
@@ -120,9 +122,10 @@ _modelgate() {
     'video wait') : ;;
     'video list') : ;;
     'sandbox') : ;;
-    'schema') words='output images videos jobs events error' ;;
+    'models') : ;;
+    'schema') words='output images videos jobs models events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='generate respond image video sandbox schema completion help exit-codes environment' ;;
+    'help') words='generate respond image video sandbox models schema completion help exit-codes environment' ;;
   esac
   _modelgate_value
 }

@@ -99,6 +99,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/sandbox.ts')).registerSandbox,
   },
   {
+    name: 'models',
+    about: 'Show the known models and their limits, or those of the gateway',
+    sends: true,
+    load: async () => (await import('./commands/models.ts')).registerModels,
+  },
+  {
     name: 'schema',
     about: 'Print the JSON Schema of the --json and --jsonl output',
     load: async () => (await import('./commands/schema.ts')).registerSchema,

@@ -87,6 +87,17 @@ function mistypedModel(
   return nearestName(id, candidates, id.length < 8 ? 1 : 2)
 }
 
+/** The known model that an unknown one is closest to: the one behind the name of a vendor, or one spelled like it. */
+export function nearestModel({ id, source }: Model, configured: ModelFamilies): string | undefined {
+  if (source !== undefined) return undefined
+  const bare = id.slice(id.lastIndexOf('/') + 1)
+  if (modelCalled(bare, configured).source !== undefined) return bare
+  return nearestName(
+    bare,
+    knownModels(configured).map((model) => model.id),
+  )
+}
+
 /**
  * What a user should know of a model before it is paid for, each a sentence.
  * @param kind of the endpoint; undefined where models have no families

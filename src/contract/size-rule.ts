@@ -31,6 +31,12 @@ export function sizeProblem(rule: SizeRule, words: readonly string[], size: unkn
   return broken.length === 0 ? undefined : `must have ${broken.join(' and ')}`
 }
 
+/** The rule in words: `auto or WIDTHxHEIGHT, with edges that are multiples of 16, …`. */
+export function sizeText(rule: SizeRule, words: readonly string[]): string {
+  const { multiple, ratio, edge, pixels } = clauses
+  return `${formText(words)}, with ${multiple(rule)}, ${ratio(rule)}, ${edge(rule)} and ${pixels(rule)}`
+}
+
 const clauses = {
   multiple: ({ multipleOf }: SizeRule) => `edges that are multiples of ${multipleOf}`,
   ratio: ({ maxRatio }: SizeRule) => `a ratio from 1:${maxRatio} to ${maxRatio}:1`,

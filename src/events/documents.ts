@@ -21,6 +21,7 @@ import {
   type Schema,
 } from './output-schema.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
+import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents } from './video.ts'
 
 /** Events of every operation and of the request core. */
@@ -42,14 +43,14 @@ const commandEvents = {
 }
 
 export type OutputEvent = EventsOf<typeof events>
-const events = { ...commandEvents, ...textEvents, ...imageEvents, ...videoEvents }
+const events = { ...commandEvents, ...textEvents, ...imageEvents, ...videoEvents, ...modelEvents }
 
 /** The `type` of every event that a command may emit between `start` and the last line. */
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
 
 /** Distinguished by their `command`. */
 export type OutputDocument = Infer<(typeof documents)[number]>
-const documents = [textDocument, imageDocument, videoDocument, jobListDocument] as const
+const documents = [textDocument, imageDocument, videoDocument, jobListDocument, modelsDocument] as const
 
 /** The error object of `--json` and `--jsonl`. */
 export interface ErrorDocument {
@@ -70,7 +71,7 @@ const error = object({
 })
 
 const definitions = Object.fromEntries(
-  [...textDefinitions, ...imageDefinitions, ...videoDefinitions].map(
+  [...textDefinitions, ...imageDefinitions, ...videoDefinitions, ...modelDefinitions].map(
     ({ name, schema }: Definition<unknown>) => [name, schema],
   ),
 )
@@ -114,6 +115,7 @@ export const outputSchemas = {
     videoDocument,
   ),
   jobs: published('jobs', 'The document of --json of the list of jobs', jobListDocument),
+  models: published('models', 'The document of --json of the list of models', modelsDocument),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>

@@ -1,7 +1,7 @@
 import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime } from '../events/format-job.ts'
-import { sanitise } from './gate.ts'
 import { roundedDuration } from './job-progress.ts'
+import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
 
 export interface TableView {
   /** Unix seconds. */
@@ -37,7 +37,6 @@ function fieldsOf(job: JobSummary, now: number): string[] {
 }
 
 const maxPrompt = 200
-const gap = '  '
 /** Minimum useful length of a prompt. */
 const minPrompt = 8
 /** Columns that are dropped, in this order, while the prompt has less space than given here. */
@@ -123,29 +122,4 @@ function widthOf(columns: readonly Column[]): number {
 
 function columnWidth({ heading, cells }: Column): number {
   return Math.max(...[heading, ...cells].map(textWidth))
-}
-
-/** An upper bound: characters outside ASCII may take two columns. */
-function textWidth(text: string): number {
-  let width = 0
-  for (const character of text) width += /[ -~]/.test(character) ? 1 : 2
-  return width
-}
-
-function padded(text: string, width: number): string {
-  return text + ' '.repeat(Math.max(0, width - textWidth(text)))
-}
-
-function shortened(text: string, width: number): string {
-  if (textWidth(text) <= width) return text
-  let kept = ''
-  for (const character of text) {
-    if (textWidth(kept + character) > width - 2) break
-    kept += character
-  }
-  return width < 2 ? '' : `${kept}…`
-}
-
-function oneLine(text: string): string {
-  return sanitise(text.replaceAll(/\s+/g, ' ').trim())
 }

@@ -145,6 +145,7 @@ const commandEvents: ReadonlySet<OutputEvent['type']> = new Set([
   'download-progress',
   'video-save',
   'video-fail',
+  'model-list',
 ])
 
 /** Formats a document: indented and safe on a terminal, on one line elsewhere. No newline at the end. */

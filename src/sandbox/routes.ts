@@ -11,7 +11,7 @@ import { createImages, editImages } from './images/image-endpoints.ts'
 import { pacingOf } from './job-pacing.ts'
 import { createImageStore, serveImage } from './images/image-store.ts'
 import { readForm } from './http/read-form.ts'
-import { modelCatalog, modelList } from './models.ts'
+import { modelCatalog, modelList, oneCatalogModel, oneModel } from './sandbox-models.ts'
 import {
   createResponse,
   cancelResponse,
@@ -92,8 +92,19 @@ function textRoutes(server: ServerContext, folder: string | undefined): Route[] 
       '/v1(?:beta)?/models/{model}:countTokens',
       { endpoint: 'models', answer: (request) => content.count(request) },
     ],
-    ['GET', '/v1beta/models', { endpoint: 'models', answer: () => googleReply(modelCatalog()) }],
+    [
+      'GET',
+      '/v1beta/models',
+      { endpoint: 'models', answer: (request) => googleReply(modelCatalog(request)) },
+    ],
+    [
+      'GET',
+      // Not the methods of a model, which follow a colon.
+      '/v1beta/models/(?<model>[^/:]+)',
+      { endpoint: 'models', answer: (request) => googleReply(oneCatalogModel(request)) },
+    ],
     ['GET', '/v1/models', { endpoint: 'models', answer: () => jsonReply(modelList()) }],
+    ['GET', '/v1/models/{model}', { endpoint: 'models', answer: (request) => jsonReply(oneModel(request)) }],
     [
       'POST',
       '/v1/responses',

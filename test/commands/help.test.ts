@@ -69,7 +69,10 @@ test.each([['--help'], ['generate', '--help'], ['respond', '--help']])(
 
 test.each([
   ['completion', 'the shell to complete in (choices: "bash", "zsh", "fish", "powershell")'],
-  ['schema', '(choices: "output", "images", "videos", "jobs", "events", "error", default: "output")'],
+  [
+    'schema',
+    '(choices: "output", "images", "videos", "jobs", "models", "events", "error", default: "output")',
+  ],
 ])('%s --help tells the words that its argument may be', async (name, about) => {
   const { out } = await runMain([name, '--help'])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(about)

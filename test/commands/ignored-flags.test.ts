@@ -38,6 +38,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--port', 'none'],
     ['--faults', 'none.yaml'],
   ],
+  models: [['--remote'], ['gpt-image-2', '--remote']],
   schema: [['events']],
   completion: [['bash']],
   help: [['image']],

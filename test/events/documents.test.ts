@@ -13,6 +13,7 @@ import {
   sampleDocument,
   sampleEvents,
   sampleJobList,
+  sampleModels,
   sampleVideoDocument,
   textDelta,
 } from '../support/output-samples.ts'
@@ -65,6 +66,7 @@ test.each([
   ['output', textDocument],
   ['videos', sampleVideoDocument],
   ['jobs', sampleJobList],
+  ['models', sampleModels],
 ] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {
   for (const [schema, mode, end] of [
     [name, 'json', 'end'],

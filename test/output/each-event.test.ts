@@ -140,6 +140,7 @@ test('jsonl: every event is a line', async () => {
     video-fail > {"type":"video-fail","failure":{"index":2,"code":"filtered","message":"It was filtered.","rescued":null}}⏎
     video-fail ! video 2 failed: It was filtered.⏎
     job-list > {"type":"job-list","job":{"id":null,"kind":"operation","state":"unknown","status":null,"progress":null,"model":"video-model","prompt":"a paper boat","base_url":"https://gateway.example","is_sandbox":false,"idempotency_key":"key_1","created_at":1700000000,"checked_at":null,"completed_at":null,"expires_at":null,"files":["a.mp4"]}}⏎
+    model-list > {"type":"model-list","model":{"id":"gpt-image-2","kind":"image","family":"gpt-image-2","about":"any size within a rule","source":"built-in","retires":"2026-12-01","retired":false,"nearest":null,"endpoints":[{"command":"image create","limits":[{"field":"size","taken":true,"values":["auto"],"size":{"multiple_of":16,"max_ratio":3,"max_edge":3840,"min_pixels":655360,"max_pixels":8294400},"min":null,"max":null,"max_length":null}]}],"sources":{"max_count":16,"below_bytes":50000000,"media_types":["image/png"],"square":false},"listed":{"name":null,"owner":"vendor","created_at":1700000000,"input_tokens":null,"output_tokens":1024,"methods":[]}}}⏎
     warning-add > {"type":"warning-add","message":"user is deprecated"}⏎
     warning-add ! warning: user is deprecated⏎
     "

@@ -1,4 +1,5 @@
 import type { JobListDocument, JobSummary, VideoDocument } from '../../src/events/video.ts'
+import type { ModelEntry, ModelsDocument } from '../../src/events/model.ts'
 import type { TextDocument } from '../../src/events/text.ts'
 import type { OutputEvent } from '../../src/events/documents.ts'
 
@@ -18,6 +19,42 @@ const sampleJob: JobSummary = {
   completed_at: null,
   expires_at: null,
   files: ['a.mp4'],
+}
+
+const sampleModel: ModelEntry = {
+  id: 'gpt-image-2',
+  kind: 'image',
+  family: 'gpt-image-2',
+  about: 'any size within a rule',
+  source: 'built-in',
+  retires: '2026-12-01',
+  retired: false,
+  nearest: null,
+  endpoints: [
+    {
+      command: 'image create',
+      limits: [
+        {
+          field: 'size',
+          taken: true,
+          values: ['auto'],
+          size: { multiple_of: 16, max_ratio: 3, max_edge: 3840, min_pixels: 655_360, max_pixels: 8_294_400 },
+          min: null,
+          max: null,
+          max_length: null,
+        },
+      ],
+    },
+  ],
+  sources: { max_count: 16, below_bytes: 50_000_000, media_types: ['image/png'], square: false },
+  listed: {
+    name: null,
+    owner: 'vendor',
+    created_at: 1_700_000_000,
+    input_tokens: null,
+    output_tokens: 1024,
+    methods: [],
+  },
 }
 
 /** One of every event. */
@@ -130,6 +167,7 @@ export const sampleEvents = {
     failure: { index: 2, code: 'filtered', message: 'It was filtered.', rescued: null },
   },
   'job-list': { type: 'job-list', job: sampleJob },
+  'model-list': { type: 'model-list', model: sampleModel },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
@@ -167,6 +205,15 @@ export const sampleVideoDocument: VideoDocument = {
   failures: [sampleEvents['video-fail'].failure],
   request_id: 'req_1',
   warnings: ['odd'],
+}
+
+export const sampleModels: ModelsDocument = {
+  version: 1,
+  command: 'models',
+  gateway: 'https://gateway.example/',
+  models: [sampleModel],
+  request_id: 'req_1',
+  warnings: [],
 }
 
 export const sampleJobList: JobListDocument = {

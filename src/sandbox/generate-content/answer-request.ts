@@ -9,7 +9,7 @@ import { errorBody, assertValid, RequestProblem } from '../http/request-problem.
 import { googleJsonType, googleReply, streamReply, type Frame, type Reply } from '../http/reply.ts'
 import { drawScene } from '../images/scene/draw-scene.ts'
 import { numberOf, objectOf, objectsOf, textOf, type JsonObject, listOf, textsOf } from '../json-value.ts'
-import { textModel, type SandboxModel } from '../models.ts'
+import { textModel, type SandboxModel } from '../sandbox-models.ts'
 import { type SandboxRequest, type SandboxContext, scenarioHeader } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { useTools, type ToolUse } from './tool-use.ts'

@@ -1,7 +1,7 @@
 import { scenarioWords } from '../answer/answer.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
 import { type JsonObject, objectsOf } from '../json-value.ts'
-import type { SandboxModel } from '../models.ts'
+import type { SandboxModel } from '../sandbox-models.ts'
 import { scenarioHeader, type SandboxContext, type SandboxRequest } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { builtInTools } from './built-in-tools.ts'

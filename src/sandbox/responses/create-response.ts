@@ -1,7 +1,7 @@
 import { RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, streamReply, type Reply } from '../http/reply.ts'
 import { type JsonObject, objectOf, textOf } from '../json-value.ts'
-import { defaultTextModel, textModel } from '../models.ts'
+import { defaultTextModel, textModel } from '../sandbox-models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
 import { checkRequest } from './check-request.ts'

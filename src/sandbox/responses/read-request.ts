@@ -1,6 +1,6 @@
 import { askedFor, scenarios, textOfParts, type TextRequest } from '../answer/answer.ts'
 import { type JsonObject, numberOf, objectOf, textOf, objectsOf } from '../json-value.ts'
-import type { SandboxModel } from '../models.ts'
+import type { SandboxModel } from '../sandbox-models.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
 
 /**

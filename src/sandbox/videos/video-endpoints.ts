@@ -1,5 +1,5 @@
 import { modelCalled } from '../../contract/known-models.ts'
-import { assertServed, videoModel } from '../models.ts'
+import { assertServed, videoModel } from '../sandbox-models.ts'
 import { assertValid, invalidField, RequestProblem } from '../http/request-problem.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
 import { serveBytes } from '../http/serve-bytes.ts'

@@ -62,7 +62,7 @@ describe('bash', () => {
   test.each<[string[], string[]]>([
     [
       ['modelgate', ''],
-      ['generate', 'respond', 'image', 'video', 'sandbox', 'schema', 'completion', 'help'],
+      ['generate', 'respond', 'image', 'video', 'sandbox', 'models', 'schema', 'completion', 'help'],
     ],
     [
       ['modelgate', 'completion', ''],

@@ -1,0 +1,125 @@
+import { ContractError, ModelgateError } from '../errors.ts'
+import { countOf, isObject, objectOf } from '../json.ts'
+import type { Gateway, GatewayRequest } from './gateway.ts'
+import { replyError } from './reply-errors.ts'
+import { requestJson } from './request-json.ts'
+import { endpointUrl } from './url.ts'
+
+/** A model that a gateway lists; what it leaves out is null. */
+export interface ListedModel {
+  readonly id: string
+  readonly name: string | null
+  readonly owner: string | null
+  /** Unix seconds. */
+  readonly createdAt: number | null
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+  /** Google's form only: `generateContent`, `predictLongRunning`. */
+  readonly methods: readonly string[]
+}
+
+export interface ModelList {
+  /** In the gateway's order, each id once. */
+  readonly models: readonly ListedModel[]
+  readonly requestId: string | null
+  /** Whether there were more pages than are fetched. */
+  readonly isCut: boolean
+}
+
+/** OpenAI's list, then Google's: neither is in the specification, and a gateway may have only one. */
+const paths = ['/v1/models', '/v1beta/models'] as const
+const maxPages = 100
+
+/** The first request for the list of models. */
+export function modelListRequest({ baseUrl }: Pick<Gateway, 'baseUrl'>): GatewayRequest {
+  return requestFor(endpointUrl(baseUrl, paths[0]))
+}
+
+function requestFor(url: URL): GatewayRequest {
+  return { method: 'GET', url, kind: 'read', accept: 'application/json' }
+}
+
+/**
+ * Asks a gateway for all of its models, page by page.
+ * @param onPage gets the gateway's own JSON
+ * @throws ModelgateError 4 for a gateway that lists none, 8 for a reply that is no list; what `requestJson` throws
+ */
+export async function fetchModels(gateway: Gateway, onPage?: (text: string) => void): Promise<ModelList> {
+  try {
+    return await fetchPages(gateway, paths[0], onPage)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    return await fetchPages(gateway, paths[1], onPage).catch((other: unknown) => {
+      throw isMissing(other)
+        ? other.amend({ message: 'The gateway does not list its models.', hint: null })
+        : other
+    })
+  }
+}
+
+/** No such path, or no such method on it. */
+function isMissing(error: unknown): error is ModelgateError {
+  return error instanceof ModelgateError && [404, 405, 501].includes(error.facts.httpStatus ?? 0)
+}
+
+async function fetchPages(
+  gateway: Gateway,
+  path: string,
+  onPage?: (text: string) => void,
+): Promise<ModelList> {
+  const models = new Map<string, ListedModel>()
+  let next: readonly [name: string, value: string] | undefined
+  let requestId: string | null = null
+  for (let page = 0; page < maxPages; page++) {
+    const url = endpointUrl(gateway.baseUrl, path)
+    if (next !== undefined) url.searchParams.set(...next)
+    const reply = await requestJson(gateway, requestFor(url))
+    onPage?.(reply.text)
+    requestId = reply.requestId
+    const before = models.size
+    for (const model of modelsOf(reply.value)) if (!models.has(model.id)) models.set(model.id, model)
+    next = nextPage(objectOf(reply.value))
+    // A gateway that ignores the name of the page would send the same one for ever.
+    if (next === undefined || models.size === before) break
+  }
+  return { models: [...models.values()], requestId, isCut: next !== undefined && models.size > 0 }
+}
+
+function modelsOf(value: unknown): ListedModel[] {
+  const { error, data, models } = objectOf(value)
+  const entries = Array.isArray(value) ? value : (data ?? models)
+  if (!Array.isArray(entries)) {
+    if (error) throw replyError(value)
+    throw new ContractError('reply_not_understood', 'The reply contains no list of models.')
+  }
+  return entries.flatMap((entry: unknown) => modelOf(isObject(entry) ? entry : { id: entry }) ?? [])
+}
+
+function modelOf(entry: Readonly<Record<string, unknown>>): ListedModel | undefined {
+  // Google's names begin with the collection.
+  const id = textOf(entry['id']) ?? textOf(entry['name'])?.replace(/^models\//, '')
+  if (id === undefined) return undefined
+  const methods = entry['supportedGenerationMethods']
+  return {
+    id,
+    name: textOf(entry['displayName']) ?? textOf(entry['display_name']) ?? null,
+    owner: textOf(entry['owned_by']) ?? null,
+    // Gateways that do not know send 0.
+    createdAt: countOf(entry['created']) || null,
+    inputTokens: countOf(entry['inputTokenLimit']),
+    outputTokens: countOf(entry['outputTokenLimit']),
+    methods: Array.isArray(methods) ? methods.filter((method) => typeof method === 'string') : [],
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** The query parameter that asks for the next page: Google's token, or OpenAI's last id. */
+function nextPage(page: Readonly<Record<string, unknown>>): readonly [string, string] | undefined {
+  const token = textOf(page['nextPageToken'])
+  if (token !== undefined) return ['pageToken', token]
+  const last = textOf(page['last_id'])
+  return page['has_more'] === true && last !== undefined ? ['after', last] : undefined
+}

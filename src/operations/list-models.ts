@@ -1,0 +1,166 @@
+import type { Endpoint, Family, Field } from '../contract/field.ts'
+import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
+import {
+  knownModels,
+  modelCalled,
+  nearestModel,
+  type Model,
+  type ModelFamilies,
+} from '../contract/known-models.ts'
+import { videoRemixEndpoint } from '../contract/videos.ts'
+import type { FieldLimit, ModelEntry, ModelsDocument } from '../events/model.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import { fetchModels, type ListedModel } from '../gateway/model-list.ts'
+import { settle, type Call, type Outcome } from './operation.ts'
+
+/** Which models are asked for. */
+export interface ModelsRequest {
+  /** Undefined for all. */
+  readonly id: string | undefined
+  /** The families that the configuration gives to models. */
+  readonly configured: ModelFamilies
+}
+
+/**
+ * What is known of models without asking a gateway.
+ * @param now milliseconds since 1970
+ */
+export function describeModels({ id, configured }: ModelsRequest, now: number): ModelsDocument {
+  const entries =
+    id === undefined
+      ? knownModels(configured).map((model) => describe(model, now))
+      : [describeOne(modelCalled(id, configured), configured, now)]
+  return documentOf(entries, { gateway: null, request_id: null, warnings: [] })
+}
+
+/** Asks the gateway for its models, and adds what is known of each. */
+export async function listModels(
+  call: Call,
+  { id, configured }: ModelsRequest,
+): Promise<Outcome<ModelsDocument>> {
+  const { gateway, listener, context } = call
+  let document: ModelsDocument | undefined
+  const work = async () => {
+    listener.event({ type: 'start', version: outputVersion, command: 'models', model: id ?? null })
+    const { models, requestId, isCut } = await fetchModels(gateway, listener.raw)
+    const now = context.clock.now()
+    const entries =
+      id === undefined
+        ? models.map((model) => describe(modelCalled(model.id, configured), now, model))
+        : [
+            describeOne(
+              modelCalled(id, configured),
+              configured,
+              now,
+              models.find((model) => model.id === id),
+            ),
+          ]
+    const isUnlisted = id !== undefined && entries[0]!.listed === null
+    const warnings = [
+      ...(isCut ? ['The gateway lists more models than are shown.'] : []),
+      ...(isUnlisted ? [`The gateway does not list ${JSON.stringify(id)}.`] : []),
+    ]
+    document = documentOf(entries, { gateway: gateway.baseUrl.href, request_id: requestId, warnings })
+    for (const model of entries) listener.event({ type: 'model-list', model })
+    for (const message of warnings) listener.event({ type: 'warning-add', message })
+    return undefined
+  }
+  // Reading a list costs nothing, whatever came of it.
+  return settle(
+    call,
+    work,
+    () => document,
+    (error) => error.amend({ billed: 'no' }),
+  )
+}
+
+function documentOf(
+  models: readonly ModelEntry[],
+  facts: Pick<ModelsDocument, 'gateway' | 'request_id' | 'warnings'>,
+): ModelsDocument {
+  const { gateway, request_id, warnings } = facts
+  return { version: outputVersion, command: 'models', gateway, models, request_id, warnings }
+}
+
+/** In full: an unknown model with the rules for every model, and the nearest known one. */
+function describeOne(model: Model, configured: ModelFamilies, now: number, listed?: ListedModel): ModelEntry {
+  const nearest = nearestModel(model, configured) ?? null
+  return { ...describe(model, now, listed), nearest, endpoints: limitsOf(model.family) }
+}
+
+function describe(model: Model, now: number, listed?: ListedModel): ModelEntry {
+  const { id, family, retires, source } = model
+  return {
+    id,
+    kind: family?.kind ?? kindOf(listed?.methods ?? []),
+    family: family?.id ?? null,
+    about: family?.about ?? null,
+    source: source ?? null,
+    retires: retires ?? null,
+    retired: retires !== undefined && now >= Date.parse(retires),
+    nearest: null,
+    endpoints: family === undefined ? [] : limitsOf(family),
+    sources: sourcesOf(family),
+    listed: listed === undefined ? null : listingOf(listed),
+  }
+}
+
+function kindOf(methods: readonly string[]): string | null {
+  if (methods.some((method) => /generateContent$/i.test(method))) return 'text'
+  return methods.includes('predictLongRunning') ? 'video' : null
+}
+
+function listingOf({ name, owner, createdAt, inputTokens, outputTokens, methods }: ListedModel) {
+  return {
+    name,
+    owner,
+    created_at: createdAt,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    methods,
+  }
+}
+
+/** The endpoints whose limits depend on the family, or would, for a model of none. */
+const endpoints: readonly Endpoint[] = [imageCreateEndpoint, imageEditEndpoint, videoRemixEndpoint]
+
+function limitsOf(family: Family | undefined): ModelEntry['endpoints'] {
+  return endpoints.flatMap(({ name, fields }) => {
+    const own = family === undefined ? {} : family.endpoints[name!]
+    if (own === undefined) return []
+    const limits = Object.entries(fields).flatMap(([field, wide]) => limitOf(field, wide, own[field]) ?? [])
+    return [{ command: name!, limits }]
+  })
+}
+
+function limitOf(name: string, wide: Field, own: Partial<Field> | false | undefined): FieldLimit | undefined {
+  const field: Partial<Field> = own === false ? {} : { ...wide, ...own }
+  const { values = null, size, min = null, max = null, maxLength = null } = field
+  const isLimited = [values, size ?? null, min, max, maxLength].some((value) => value !== null)
+  if (own !== false && !isLimited) return undefined
+  return {
+    field: name,
+    taken: own !== false,
+    values,
+    size: size === undefined ? null : sizeOf(size),
+    min,
+    max,
+    max_length: maxLength,
+  }
+}
+
+function sizeOf({ multipleOf, maxRatio, maxEdge, minPixels, maxPixels }: NonNullable<Field['size']>) {
+  return {
+    multiple_of: multipleOf,
+    max_ratio: maxRatio,
+    max_edge: maxEdge,
+    min_pixels: minPixels,
+    max_pixels: maxPixels,
+  }
+}
+
+function sourcesOf(family: Family | undefined): ModelEntry['sources'] {
+  if (family?.sources === undefined) return null
+  const { maxCount, below, mediaTypes, square } = family.sources
+  return { max_count: maxCount, below_bytes: below, media_types: mediaTypes, square }
+}

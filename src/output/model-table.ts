@@ -1,0 +1,146 @@
+import { sizeText } from '../contract/size-rule.ts'
+import type { FieldLimit, ModelEntry } from '../events/model.ts'
+import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
+
+/** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */
+type Columns = number | undefined
+
+/** Formats models as rows, each with a newline; empty if there are none. Safe for a terminal. */
+export function modelTable(models: readonly ModelEntry[], columns: Columns): string {
+  if (models.length === 0) return ''
+  const lines = columns === undefined ? models.map(tabbedLine) : terminalLines(models, columns)
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function tabbedLine(model: ModelEntry): string {
+  const { id, kind, family, retires, source } = model
+  return [id, kind, family, retires, source, briefLimits(model)].map((cell) => oneLine(cell ?? '')).join('\t')
+}
+
+/** Columns that are dropped, in this order, while the terminal is too narrow. */
+const optionalHeadings = ['LIMITS', 'FROM', 'KIND', 'FAMILY', 'RETIRES'] as const
+const minLimits = 20
+
+function terminalLines(models: readonly ModelEntry[], columns: number): string[] {
+  const cellsOf: Readonly<Record<string, (model: ModelEntry) => string>> = {
+    ID: ({ id }) => id,
+    KIND: ({ kind }) => kind ?? '',
+    FAMILY: ({ family }) => family ?? '',
+    RETIRES: ({ retires, retired }) => `${retires ?? ''}${retired ? ' (past)' : ''}`,
+    FROM: ({ source }) => source ?? '',
+    LIMITS: briefLimits,
+  }
+  const all = Object.entries(cellsOf).map(([heading, cellOf]) => {
+    const cells = [heading, ...models.map((model) => oneLine(cellOf(model)))]
+    const width = Math.max(...cells.map(textWidth))
+    return { heading, cells, isEmpty: cells.slice(1).every((cell) => cell === ''), width }
+  })
+  const widthOf = (shown: typeof all) =>
+    shown.reduce(
+      (sum, { heading, width }) =>
+        sum + gap.length + (heading === 'LIMITS' ? Math.min(width, minLimits) : width),
+      -gap.length,
+    )
+  const visible = optionalHeadings.reduce(
+    (shown, heading) =>
+      widthOf(shown) <= columns ? shown : shown.filter((column) => column.heading !== heading),
+    all.filter(({ isEmpty }) => !isEmpty),
+  )
+  return ['', ...models].map((_, row) => {
+    const cells = visible.map(({ cells: own, width }) => padded(own[row]!, width))
+    return shortened(cells.join(gap).trimEnd(), columns)
+  })
+}
+
+/** The limits of the first command, those that differ most between models first. */
+function briefLimits({ family, endpoints }: ModelEntry): string {
+  if (family === null) return ''
+  const [first] = endpoints
+  const order = ['size', 'quality', 'n', 'prompt']
+  const limits = order.flatMap((name) => first?.limits.find(({ field }) => field === name) ?? [])
+  return limits.map((limit) => `${limit.field}: ${limitText(limit)}`).join('; ')
+}
+
+/** What a field takes, in words. */
+function limitText({ taken, values, size, min, max, max_length }: FieldLimit): string {
+  if (!taken) return 'not taken'
+  if (size !== null) {
+    const { multiple_of: multipleOf, max_ratio: maxRatio, max_edge: maxEdge } = size
+    const rule = { multipleOf, maxRatio, maxEdge, minPixels: size.min_pixels, maxPixels: size.max_pixels }
+    return sizeText(rule, values ?? [])
+  }
+  if (values !== null) return values.join(', ')
+  if (max_length !== null) return `at most ${max_length} characters`
+  if (min === max) return `only ${min}`
+  return max === null ? `from ${min}` : `${min ?? 'up'} to ${max}`
+}
+
+/** Everything that is known of one model: a name and a value on each line, separated by a tab for scripts. */
+export function modelReport(model: ModelEntry, columns: Columns): string {
+  const { id, kind, source, nearest, endpoints, listed } = model
+  const rows: (readonly [name: string, value: string | null])[] = [
+    ['id', id],
+    ['kind', kind],
+    ['family', familyText(model)],
+    ['known from', source],
+    ['retires', retirementText(model)],
+    ['nearest', nearest],
+    ['name', listed?.name ?? null],
+    ['owner', listed?.owner ?? null],
+    ['created', listed?.created_at == null ? null : isoDay(listed.created_at)],
+    ['input tokens', textOf(listed?.input_tokens)],
+    ['output tokens', textOf(listed?.output_tokens)],
+    ['methods', listed?.methods.join(', ') || null],
+    ...endpoints.flatMap(({ command, limits }) => [
+      ...(limits.length === 0 ? [[command, 'no limits'] as const] : []),
+      ...(command === 'image edit' ? [[`${command}: image`, sourcesText(model)] as const] : []),
+      ...limits.map((limit) => [`${command}: ${limit.field}`, limitText(limit)] as const),
+    ]),
+  ]
+  const known = rows.flatMap(([name, value]) => (value === null ? [] : [[name, oneLine(value)] as const]))
+  if (columns === undefined) return known.map(([name, value]) => `${name}\t${value}\n`).join('')
+  const width = Math.max(...known.map(([name]) => name.length))
+  return known.map(([name, value]) => wrapped(name, value, Math.min(width, columns - 20), columns)).join('')
+}
+
+function familyText({ family, about }: ModelEntry): string {
+  if (family === null) return 'none: only the rules for every model are checked'
+  return about === null || about === '' ? family : `${family}: ${about}`
+}
+
+function retirementText({ retires, retired }: ModelEntry): string | null {
+  return retired ? `${retires} (past; your gateway may still serve it)` : retires
+}
+
+function sourcesText({ sources }: ModelEntry): string {
+  if (sources === null) return 'any pictures'
+  const { max_count: count, below_bytes: below, media_types: types, square } = sources
+  const number = `${count === 1 ? 'one' : `at most ${count}`}${square ? ' square' : ''}`
+  const files = `${number} ${count === 1 ? 'file' : 'files'} of ${types.join(', ')}`
+  return `${files}, ${count === 1 ? '' : 'each '}under ${below / 1_000_000} MB`
+}
+
+function textOf(count: number | null | undefined): string | null {
+  return count == null ? null : String(count)
+}
+
+function isoDay(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10)
+}
+
+/** A name, and its value in lines of words beside it. */
+function wrapped(name: string, value: string, width: number, columns: number): string {
+  const room = columns - width - gap.length
+  const lines: string[] = []
+  for (const word of value.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && textWidth(`${last} ${word}`) <= room)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  const [first = '', ...rest] = lines
+  const lead = textWidth(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)
+  return [`${lead}${gap}${first}`, ...rest.map((line) => `${' '.repeat(width)}${gap}${line}`)]
+    .map((line) => `${line}\n`)
+    .join('')
+}

@@ -1,0 +1,121 @@
+import type { Scenario } from './answer/answer.ts'
+import { families } from '../contract/families.ts'
+import type { Endpoint } from '../contract/field.ts'
+import { knownModels, type Model } from '../contract/known-models.ts'
+import { invalidField, RequestProblem } from './http/request-problem.ts'
+import type { JsonObject } from './json-value.ts'
+import type { SandboxRequest } from './request.ts'
+
+/** A text model of the sandbox. Unknown names behave like `sandbox-text`. */
+export interface SandboxModel {
+  readonly id: string
+  readonly about: string
+  /** Tokens of input it reads; the sandbox counts one token for every four characters. */
+  readonly contextWindow: number
+  readonly scenario: Scenario | undefined
+}
+
+function model(id: string, about: string, scenario?: Scenario, contextWindow = 131_072): SandboxModel {
+  return { id, about, scenario, contextWindow }
+}
+
+export const defaultTextModel = model('sandbox-text', 'answers every prompt')
+
+const textModels: readonly SandboxModel[] = [
+  defaultTextModel,
+  model('sandbox-small', 'has a small context window', undefined, 1024),
+  model('sandbox-long', 'writes thousands of events', 'long'),
+  model('sandbox-refusal', 'refuses', 'refusal'),
+  model('sandbox-block', 'blocks the prompt', 'block'),
+  model('sandbox-length', 'hits the token limit', 'length'),
+  model('sandbox-empty', 'generates nothing', 'empty'),
+  model('sandbox-failure', 'fails to generate', 'failure'),
+  model('sandbox-error', 'breaks off with an error', 'error'),
+]
+
+/** The model of that name, or one like the default for an unknown name. */
+export function textModel(id: string): SandboxModel {
+  return textModels.find((known) => known.id === id) ?? { ...defaultTextModel, id }
+}
+
+/** The video model of the sandbox, for operations and videos. Unknown names behave like it. */
+export const videoModel = { id: 'sandbox-video', about: 'draws a short video of every prompt' } as const
+
+/**
+ * Rejects a model of a family that is not for the endpoint. A model of no known family follows the rules for every
+ * model.
+ * @throws RequestProblem 400
+ */
+export function assertServed({ name }: Endpoint, { id, family }: Model): void {
+  if (name === undefined || family === undefined || family.endpoints[name] !== undefined) return
+  const served = families.filter(({ endpoints }) => endpoints[name] !== undefined).map((other) => other.id)
+  throw invalidField('model', `must be of ${served.join(', ')}, not ${id}`)
+}
+
+/** Every model that the sandbox has rules or answers of its own for; it answers to any other name as well. */
+const listed: readonly string[] = [...textModels, videoModel, ...knownModels()].map(({ id }) => id)
+
+const openaiModel = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'sandbox' })
+
+/** `GET /v1/models`: OpenAI's form, which has one page. */
+export function modelList(): JsonObject {
+  return { object: 'list', data: listed.map(openaiModel) }
+}
+
+/**
+ * `GET /v1/models/{model}`.
+ * @throws RequestProblem 404
+ */
+export function oneModel({ params: { model: id = '' } }: SandboxRequest): JsonObject {
+  if (listed.includes(id)) return openaiModel(id)
+  throw new RequestProblem(404, `The model '${id.slice(0, maxShownId)}' does not exist.`, {
+    param: 'model',
+    code: 'model_not_found',
+  })
+}
+
+const maxShownId = 200
+
+/** The models of the endpoints below `/v1beta`, in Google's form. */
+const catalog: readonly JsonObject[] = [
+  ...textModels.map(({ id, about, contextWindow }) => ({
+    ...googleModel(id, about, 'generateContent'),
+    inputTokenLimit: contextWindow,
+  })),
+  googleModel(videoModel.id, videoModel.about, 'predictLongRunning'),
+]
+
+function googleModel(id: string, about: string, method: string) {
+  return { name: `models/${id}`, displayName: id, description: about, supportedGenerationMethods: [method] }
+}
+
+/** Models of one page (public practice). */
+const pageSize = { default: 50, max: 1000 }
+
+/**
+ * `GET /v1beta/models`, page by page; the token of a page is the number of its first model.
+ * @throws RequestProblem 400 for another token, and for a size that is no number
+ */
+export function modelCatalog({ query }: SandboxRequest): JsonObject {
+  const start = wholeNumber(query, 'pageToken', 0)
+  const size = Math.min(wholeNumber(query, 'pageSize', 0) || pageSize.default, pageSize.max)
+  const next = start + size
+  const models = catalog.slice(start, next)
+  return { models, ...(next < catalog.length && { nextPageToken: String(next) }) }
+}
+
+function wholeNumber(query: URLSearchParams, name: string, byDefault: number): number {
+  const text = query.get(name) || String(byDefault)
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw invalidField(name, 'must be a whole number')
+}
+
+/**
+ * `GET /v1beta/models/{model}`.
+ * @throws RequestProblem 404
+ */
+export function oneCatalogModel({ params: { model: id = '' } }: SandboxRequest): JsonObject {
+  const found = catalog.find(({ name }) => name === `models/${id}`)
+  if (found !== undefined) return found
+  throw new RequestProblem(404, `models/${id.slice(0, maxShownId)} is not found.`)
+}
