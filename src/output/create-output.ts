@@ -8,6 +8,7 @@ import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
 import { createScreen, type Screen } from './screen.ts'
+import { createWordWrap } from './word-wrap.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
 
@@ -92,9 +93,16 @@ function createRenderer(
       if (result === 'job' || result === 'job-id') {
         return createJobOutput({ screen, notices, show, clock, what: result === 'job' ? 'report' : 'id' })
       }
-      return createTextOutput({ screen, notices, show: showOwn, showReasoning })
+      const wrap = mode === 'terminal' ? createWordWrap(() => columnsOf(context)) : undefined
+      return createTextOutput({ screen, notices, show: showOwn, wrap, showReasoning })
     }
   }
+}
+
+/** The width of the terminal at present; 0 when it does not tell, or is not one that wraps. */
+function columnsOf({ stdout, env }: Context): number {
+  const { stream, columns } = stdout
+  return env.TERM === 'dumb' || (stream !== undefined && !stream.columns) ? 0 : columns
 }
 
 export interface ErrorReportOptions {

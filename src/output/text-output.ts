@@ -4,6 +4,7 @@ import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 import type { Screen } from './screen.ts'
+import type { WordWrap } from './word-wrap.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
 import type { SavedFile } from '../events/text.ts'
 import type { AtomicFile } from '../files/atomic-file.ts'
@@ -14,6 +15,8 @@ interface TextOutputParts {
   readonly notices: Notices
   /** Formats the text: unchanged, or sanitised for a terminal. */
   readonly show: (text: string) => string
+  /** For a terminal: keeps words whole. */
+  readonly wrap?: WordWrap | undefined
   /** Whether to show the model's reasoning. */
   readonly showReasoning: boolean
 }
@@ -22,18 +25,23 @@ interface TextOutputParts {
  * The model's text on standard output, plain or for a terminal.
  * Text is collected by `event` and written by `flush`, in one piece for all events of a network chunk.
  */
-export function createTextOutput({ screen, notices, show, showReasoning }: TextOutputParts): Output {
+export function createTextOutput({ screen, notices, show, wrap, showReasoning }: TextOutputParts): Output {
   const text = createCandidateText()
   const reasoning = createCandidateText()
 
-  const writeText = (part: string) => screen.text(show(part))
+  const writeText = (part: string) => screen.text(wrap?.push(show(part)) ?? show(part))
+  const writeReasoning = (part: string) => {
+    if (part !== '' && wrap !== undefined) screen.text(wrap.end())
+    screen.reasoning(part)
+  }
   const writePending = () => {
-    screen.reasoning(reasoning.take())
+    writeReasoning(reasoning.take())
     writeText(text.take())
   }
   const finishText = (ending: 'whole' | 'broken-off') => {
-    screen.reasoning(reasoning.rest(ending))
+    writeReasoning(reasoning.rest(ending))
     writeText(text.rest(ending))
+    if (wrap !== undefined) screen.text(wrap.end())
     if (text.last !== '' && text.last !== '\n') screen.text('\n')
   }
   return {

@@ -48,7 +48,7 @@ test('text, reasoning and notices keep to lines of their own at 80 columns', asy
   `)
 })
 
-test('the same at 20 columns is wrapped by the terminal and still readable', async () => {
+test('the same at 20 columns is wrapped, the answer at words, and still readable', async () => {
   const { lines } = await play(conversation, { columns: 20 })
   expect(lines).toMatchInlineSnapshot(`
     [
@@ -56,8 +56,8 @@ test('the same at 20 columns is wrapped by the terminal and still readable', asy
       "): too many requests",
       " (HTTP 429)",
       "They greet.",
-      "The longest river of",
-      " all",
+      "The longest river   ",
+      "of all",
       "citation: Example <h",
       "ttps://example.com/>",
       "is the Nile.",
