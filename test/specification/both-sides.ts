@@ -1,0 +1,99 @@
+import { expect } from 'vitest'
+import { call, type Json } from '../support/running-sandbox.ts'
+import { localServer } from '../support/local-server.ts'
+import { runMain } from '../support/run-main.ts'
+import type { ServerReply } from '../support/server-replies.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+
+/** What the specification says of one field of a request, in literals. */
+export interface FieldRow {
+  readonly field: string
+  /** How the command line gives it. */
+  readonly flags: readonly string[]
+  /** How it then stands in the body. */
+  readonly value: unknown
+  /** Other values that the specification allows. */
+  readonly allowed?: readonly unknown[]
+  /** Values that it does not allow. */
+  readonly refused: readonly unknown[]
+  /** What a body with this field needs besides. */
+  readonly beside?: Readonly<Record<string, unknown>>
+}
+
+/** One endpoint as both sides have it. */
+export interface EndpointUnderTest {
+  readonly command: readonly string[]
+  /** Words of the command line besides the row's own. */
+  readonly words: readonly string[]
+  readonly path: string
+  /** A body that lacks nothing. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+const env = {
+  MODELGATE_BASE_URL: 'http://127.0.0.1:8080',
+  MODELGATE_TEXT_MODEL: 'sandbox-text',
+  MODELGATE_API_KEY: 'key',
+}
+
+/** Runs a command up to the request, and gives its exit code and the request. */
+export async function requestOf(
+  argv: readonly string[],
+): Promise<{ code: number; request: Json; err: string }> {
+  const { code, out, err } = await runMain([...argv, '--dry-run', '--no-stdin'], {
+    env,
+    cwd: temporaryFolder(),
+  })
+  return { code, err, request: code === 0 ? (JSON.parse(out) as Json) : undefined }
+}
+
+/**
+ * Where a side differs from the row: the program sends the field as its flag says, and both sides take what is allowed
+ * (exit 0, status 200) and refuse what is not (exit 2, status 400).
+ */
+export async function differences(
+  sandbox: Sandbox,
+  endpoint: EndpointUnderTest,
+  { field, flags, value, allowed = [], refused, beside = {} }: FieldRow,
+): Promise<string[]> {
+  const besides = Object.entries(beside).flatMap(([name, one]) => ['--set', `${name}=${JSON.stringify(one)}`])
+  const start = [...endpoint.command, ...besides]
+  const { code: sentCode, request } = await requestOf([...start, ...flags, ...endpoint.words])
+  const sent = `${flags.join(' ')}: exit ${sentCode}, ${JSON.stringify(request?.body?.[field])}`
+  const expected = `${flags.join(' ')}: exit 0, ${JSON.stringify(value)}`
+  const found = sent === expected ? [] : [`${sent}; expected ${expected}`]
+  const answers = async (given: unknown, code: number, status: number) => {
+    const set = ['--set', `${field}=${JSON.stringify(given)}`]
+    const run = await requestOf([...start, ...set, ...endpoint.words])
+    const reply = await call(sandbox, endpoint.path, { ...endpoint.body, ...beside, [field]: given })
+    if (run.code !== code) found.push(`${JSON.stringify(given)}: exit ${run.code}`)
+    if (reply.status !== status) found.push(`${JSON.stringify(given)}: status ${reply.status}`)
+  }
+  for (const given of [value, ...allowed]) await answers(given, 0, 200)
+  for (const given of refused) await answers(given, 2, 400)
+  return found
+}
+
+const envFor = (url: string) => ({
+  MODELGATE_BASE_URL: url,
+  MODELGATE_TEXT_MODEL: 'm',
+  MODELGATE_IMAGE_MODEL: 'image-model-a',
+  MODELGATE_API_KEY: 'key',
+})
+
+/** The document that `--json` prints for a reply. */
+export async function documentOf(
+  argv: readonly string[],
+  reply: ServerReply,
+): Promise<{ code: number; err: string; document: Json }> {
+  const server = await localServer([reply])
+  const { code, out, err } = await runMain([...argv, '--json', '--no-stdin'], {
+    env: { ...envFor(server.url), MODELGATE_STATE_DIR: temporaryFolder() },
+    cwd: temporaryFolder(),
+  })
+  return { code, err, document: (out === '' ? JSON.parse(err) : JSON.parse(out)) as Json }
+}
+
+/** For a field that is an integer. */
+export const isInteger: unknown = expect.toSatisfy(Number.isInteger)

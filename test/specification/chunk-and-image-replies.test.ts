@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { call, eventsOf, generate, runningSandbox } from '../support/running-sandbox.ts'
+import { json, sse } from '../support/server-replies.ts'
+import { documentOf, isInteger } from './both-sides.ts'
+
+// "Resources and their fields" and "States and transitions" of docs/gateway-interface.md, row by row: what the sandbox
+// answers, and what the program makes of an answer that has it.
+
+describe('Content-generation chunk', () => {
+  const chunk = {
+    candidates: [
+      {
+        content: { parts: [{ text: 'Hello' }], role: 'model' },
+        finishReason: 'STOP',
+        index: 0,
+        safetyRatings: [{ category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE', blocked: false }],
+        citationMetadata: {
+          citationSources: [{ startIndex: 0, endIndex: 5, uri: 'https://source.example/a', license: 'MIT' }],
+        },
+        tokenCount: 1,
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: 3,
+      candidatesTokenCount: 1,
+      totalTokenCount: 4,
+      cachedContentTokenCount: 2,
+    },
+    modelVersion: 'm-001',
+  }
+  const shown = () => documentOf(['generate', 'hi'], sse([`data: ${JSON.stringify(chunk)}\r\n\r\n`]))
+
+  test('candidates: content with parts and role, finishReason, index', async () => {
+    const events = eventsOf(await generate(await runningSandbox(), 'hi'))
+    const [first] = events[0].candidates
+    expect(first).toMatchObject({
+      content: { role: 'model', parts: [{ text: expect.any(String) }] },
+      index: 0,
+    })
+    expect(events.at(-1).candidates[0].finishReason).toBe('STOP')
+    const { code, document } = await shown()
+    expect([code, document.text, document.finish_reason]).toEqual([0, 'Hello', 'stop'])
+  })
+
+  test('finishReason FINISH_REASON_UNSPECIFIED at a clean end is a result', async () => {
+    const [candidate] = chunk.candidates
+    const unspecified = {
+      ...chunk,
+      candidates: [{ ...candidate, finishReason: 'FINISH_REASON_UNSPECIFIED' }],
+    }
+    const { code, document, err } = await documentOf(
+      ['generate', 'hi'],
+      sse([`data: ${JSON.stringify(unspecified)}\r\n\r\n`]),
+    )
+    expect([code, document.text, err]).toEqual([
+      0,
+      'Hello',
+      expect.stringContaining('FINISH_REASON_UNSPECIFIED'),
+    ])
+  })
+
+  test('safetyRatings: category, probability, blocked', async () => {
+    const events = eventsOf(await generate(await runningSandbox(), 'sandbox:unsafe:low hi'))
+    const ratings = events.flatMap(({ candidates }) => candidates?.[0]?.safetyRatings ?? [])
+    expect(ratings[0]).toMatchObject({ category: expect.any(String), probability: expect.any(String) })
+    expect((await shown()).document.response.candidates[0].safetyRatings).toEqual(
+      chunk.candidates[0]!.safetyRatings,
+    )
+  })
+
+  test('citationMetadata: startIndex, endIndex, uri, license', async () => {
+    const events = eventsOf(await generate(await runningSandbox(), 'sandbox:citations hi'))
+    const sources = events.flatMap(
+      ({ candidates }) => candidates?.[0]?.citationMetadata?.citationSources ?? [],
+    )
+    expect(sources[0]).toMatchObject({
+      startIndex: isInteger,
+      endIndex: isInteger,
+      uri: expect.any(String),
+      license: expect.any(String),
+    })
+    const { document } = await shown()
+    expect(JSON.stringify(document)).toContain('"license":"MIT"')
+  })
+
+  test('promptFeedback: blockReason', async () => {
+    const events = eventsOf(await generate(await runningSandbox(), 'sandbox:block hi'))
+    expect(events[0].promptFeedback).toMatchObject({ blockReason: expect.any(String) })
+    const blocked = { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [] } }
+    const reply = sse([`data: ${JSON.stringify(blocked)}\r\n\r\n`])
+    expect((await documentOf(['generate', 'hi'], reply)).code).toBe(9)
+  })
+
+  test('usageMetadata: four integers', async () => {
+    const events = eventsOf(await generate(await runningSandbox(), 'hi'))
+    const { usageMetadata } = events.at(-1)
+    expect(usageMetadata).toMatchObject({ promptTokenCount: isInteger, candidatesTokenCount: isInteger })
+    expect(usageMetadata.totalTokenCount).toBe(
+      usageMetadata.promptTokenCount + usageMetadata.candidatesTokenCount,
+    )
+    const { document } = await shown()
+    expect(document.usage).toMatchObject({
+      input_tokens: 3,
+      output_tokens: 1,
+      total_tokens: 4,
+      cached_tokens: 2,
+    })
+  })
+
+  test('modelVersion', async () => {
+    const events = eventsOf(await generate(await runningSandbox(), 'hi'))
+    expect(events.every(({ modelVersion }) => typeof modelVersion === 'string')).toBe(true)
+    expect((await shown()).document.response.modelVersion).toBe('m-001')
+  })
+})
+
+describe('Image result', () => {
+  test('created, data with url, background, output_format, quality, size, usage of model A only', async () => {
+    const sandbox = await runningSandbox()
+    const path = '/v1/images/generations'
+    const a = await call(sandbox, path, { prompt: 'a boat', model: 'image-model-a', quality: 'low' })
+    expect(a.json).toMatchObject({
+      created: isInteger,
+      data: [{ b64_json: expect.any(String) }],
+      background: expect.stringMatching(/^(transparent|opaque)$/),
+      output_format: 'png',
+      quality: 'low',
+      size: expect.stringMatching(/^(1024x1024|1024x1536|1536x1024)$/),
+      usage: {
+        input_tokens: isInteger,
+        input_tokens_details: { image_tokens: isInteger, text_tokens: isInteger },
+        output_tokens: isInteger,
+        total_tokens: a.json.usage.input_tokens + a.json.usage.output_tokens,
+      },
+    })
+    const b = await call(sandbox, path, { prompt: 'a boat', model: 'image-model-b' })
+    expect(b.json).toEqual(expect.not.objectContaining({ usage: expect.anything() }))
+    expect(b.json.data).toEqual([expect.objectContaining({ url: expect.stringMatching(/^http/) })])
+    for (const answer of [a, b]) expect(JSON.stringify(answer.json)).not.toContain(':null')
+  })
+
+  test('the program keeps them all but the base64', async () => {
+    const sandbox = await runningSandbox()
+    const { json: answer } = await call(sandbox, '/v1/images/generations', {
+      prompt: 'a boat',
+      model: 'image-model-a',
+    })
+    const { code, document } = await documentOf(['image', 'create', 'a boat'], json(answer))
+    const { data: _, ...rest } = answer
+    expect([code, document.response]).toEqual([0, expect.objectContaining(rest)])
+    expect(document.usage).toMatchObject({ total_tokens: answer.usage.total_tokens })
+    expect(JSON.stringify(document)).not.toContain(answer.data[0].b64_json.slice(0, 100))
+  })
+})

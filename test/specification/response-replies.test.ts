@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import { respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
+import { json } from '../support/server-replies.ts'
+import { documentOf, isInteger } from './both-sides.ts'
+
+// "Resources and their fields" and "States and transitions" of docs/gateway-interface.md, row by row: what the sandbox
+// answers, and what the program makes of an answer that has it.
+
+const message = {
+  type: 'message',
+  id: 'msg_1',
+  status: 'completed',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: 'Hello', annotations: [] }],
+}
+const usage = {
+  input_tokens: 5,
+  input_tokens_details: { cached_tokens: 1 },
+  output_tokens: 4,
+  output_tokens_details: { reasoning_tokens: 2 },
+  total_tokens: 9,
+}
+
+describe('Response object', () => {
+  const response = {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1_700_000_000,
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    instructions: 'be kind',
+    metadata: { a: 'b' },
+    model: 'm',
+    output: [message],
+    parallel_tool_calls: true,
+    temperature: 1,
+    top_p: 1,
+    tools: [],
+    tool_choice: 'auto',
+    top_logprobs: 0,
+    user: 'ann',
+    safety_identifier: 'hash',
+    prompt_cache_key: 'key-1',
+    service_tier: 'default',
+    previous_response_id: 'resp_0',
+    reasoning: { effort: 'low', summary: null },
+    background: false,
+    max_output_tokens: 100,
+    max_tool_calls: 3,
+    text: { format: { type: 'text' } },
+    prompt: 'text',
+    truncation: 'disabled',
+    usage,
+    conversation: { id: 'conv_1' },
+  }
+  const asked = {
+    instructions: 'be kind',
+    metadata: { a: 'b' },
+    user: 'ann',
+    safety_identifier: 'hash',
+    prompt_cache_key: 'key-1',
+    service_tier: 'default',
+    max_output_tokens: 100,
+    max_tool_calls: 3,
+    top_logprobs: 2,
+    reasoning: { effort: 'low' },
+    conversation: 'conv_1',
+  }
+
+  test.each<[field: string, value: unknown]>([
+    ['id', expect.any(String)],
+    ['object', 'response'],
+    ['created_at', expect.any(Number)],
+    ['status', 'completed'],
+    ['error', null],
+    ['incomplete_details', null],
+    ['instructions', 'be kind'],
+    ['metadata', { a: 'b' }],
+    ['model', expect.any(String)],
+    ['output', expect.arrayContaining([expect.objectContaining({ type: 'message' })])],
+    ['parallel_tool_calls', true],
+    ['temperature', 1],
+    ['top_p', 1],
+    ['tools', []],
+    ['tool_choice', 'auto'],
+    ['top_logprobs', 2],
+    ['user', 'ann'],
+    ['safety_identifier', 'hash'],
+    ['prompt_cache_key', 'key-1'],
+    ['service_tier', 'default'],
+    ['reasoning', expect.objectContaining({ effort: 'low' })],
+    ['background', false],
+    ['max_output_tokens', 100],
+    ['max_tool_calls', 3],
+    ['text', expect.objectContaining({ format: { type: 'text' } })],
+    ['truncation', 'disabled'],
+    ['usage', expect.objectContaining({ total_tokens: isInteger })],
+    ['conversation', { id: 'conv_1' }],
+  ])('%s', async (field, value) => {
+    const { status, json: answer } = await respond(await runningSandbox(), 'hi', asked)
+    expect([status, answer[field]]).toEqual([200, value])
+    const { code, document } = await documentOf(['respond', '--no-stream', 'hi'], json(response))
+    expect([code, document.response[field]]).toEqual([0, response[field as keyof typeof response]])
+  })
+
+  test('previous_response_id', async () => {
+    const sandbox = await runningSandbox()
+    const first = await respond(sandbox, 'hi')
+    const { json: second } = await respond(sandbox, 'on', { previous_response_id: first.json.id })
+    expect(second.previous_response_id).toBe(first.json.id)
+  })
+
+  test('fields that are not nullable are never null', async () => {
+    const nullable = new Set([
+      'error',
+      'incomplete_details',
+      'instructions',
+      'temperature',
+      'top_p',
+      'top_logprobs',
+      'output_text',
+      'previous_response_id',
+      'background',
+      'max_output_tokens',
+      'max_tool_calls',
+      'truncation',
+    ])
+    const { json: answer } = await respond(await runningSandbox(), 'hi')
+    const nulls = Object.keys(answer).filter((name) => answer[name] === null)
+    expect(nulls.filter((name) => !nullable.has(name))).toEqual([])
+  })
+
+  test('output_text, an aggregate of the client, is no field of the wire', async () => {
+    const { json: answer } = await respond(await runningSandbox(), 'hi')
+    expect(answer).not.toHaveProperty('output_text')
+    const { document } = await documentOf(['respond', '--no-stream', 'hi'], json(response))
+    expect(document.text).toBe('Hello')
+  })
+
+  test('an output message: type, id, status, role and content of type, text and annotations', async () => {
+    const { json: answer } = await respond(await runningSandbox(), 'hi')
+    expect(answer.output.at(-1)).toEqual({
+      type: 'message',
+      id: expect.any(String),
+      status: 'completed',
+      role: 'assistant',
+      content: [expect.objectContaining({ type: 'output_text', text: expect.any(String), annotations: [] })],
+    })
+  })
+
+  test('usage: five integers that add up', async () => {
+    const { json: answer } = await respond(await runningSandbox(), 'hi')
+    expect(answer.usage).toMatchObject({
+      input_tokens: isInteger,
+      input_tokens_details: { cached_tokens: isInteger },
+      output_tokens: isInteger,
+      output_tokens_details: { reasoning_tokens: isInteger },
+      total_tokens: answer.usage.input_tokens + answer.usage.output_tokens,
+    })
+    const { document } = await documentOf(['respond', '--no-stream', 'hi'], json(response))
+    expect(document.usage).toMatchObject({
+      input_tokens: 5,
+      cached_tokens: 1,
+      output_tokens: 4,
+      reasoning_tokens: 2,
+      total_tokens: 9,
+    })
+  })
+
+  test.each<[status: string, more: Json, code: number]>([
+    ['completed', {}, 0],
+    ['failed', { output: [], error: { code: 'server_error', message: 'failed' } }, 9],
+    ['cancelled', { output: [] }, 9],
+    ['in_progress', { output: [], background: true }, 11],
+    ['queued', { output: [], background: true }, 11],
+    ['incomplete', { incomplete_details: { reason: 'max_output_tokens' } }, 0],
+  ])('status %s', async (status, more, code) => {
+    const reply = json({ ...response, status, ...more })
+    expect((await documentOf(['respond', '--no-stream', 'hi'], reply)).code).toBe(code)
+  })
+
+  test('error says that the model could not answer', async () => {
+    const { json: answer } = await respond(await runningSandbox(), 'sandbox:failure hi')
+    expect(answer).toMatchObject({
+      status: 'failed',
+      error: { code: expect.any(String), message: expect.any(String) },
+    })
+  })
+
+  test('incomplete_details says why', async () => {
+    const { json: answer } = await respond(await runningSandbox(), 'hi', { max_output_tokens: 3 })
+    expect(answer).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+    })
+  })
+})
+
+describe('Output item kinds', () => {
+  test.each([
+    ['file search tool call', { type: 'file_search', vector_store_ids: ['vs_1'] }, 'file_search_call'],
+    ['function tool call', { type: 'function', name: 'f', parameters: { type: 'object' } }, 'function_call'],
+    ['web search tool call', { type: 'web_search' }, 'web_search_call'],
+    [
+      'computer tool call',
+      { type: 'computer_use_preview', display_width: 800, display_height: 600, environment: 'browser' },
+      'computer_call',
+    ],
+    ['image generation call', { type: 'image_generation' }, 'image_generation_call'],
+    [
+      'code interpreter tool call',
+      { type: 'code_interpreter', container: { type: 'auto' } },
+      'code_interpreter_call',
+    ],
+    ['local shell call', { type: 'local_shell' }, 'local_shell_call'],
+    ['remote tool call', mcp('never'), 'mcp_call'],
+    ['remote tool list', mcp('never'), 'mcp_list_tools'],
+    ['remote tool approval request', mcp('always'), 'mcp_approval_request'],
+    ['custom tool call', { type: 'custom', name: 'c' }, 'custom_tool_call'],
+  ])('%s', async (_, tool, kind) => {
+    const { status, json: answer } = await respond(await runningSandbox(), 'find out', {
+      tools: [tool],
+      tool_choice: 'required',
+    })
+    const types = answer.output?.map(({ type }: Json) => type)
+    expect([status, types]).toEqual([200, expect.arrayContaining([kind])])
+    const item = answer.output.find(({ type }: Json) => type === kind)
+    const { document } = await documentOf(
+      ['respond', '--no-stream', 'hi'],
+      json({ id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: [item, message] }),
+    )
+    expect(document.response.output[0].type).toBe(kind)
+    expect(document.text).toBe('Hello')
+  })
+
+  function mcp(approval: string) {
+    return {
+      type: 'mcp',
+      server_label: 'maps',
+      server_url: 'https://maps.example/mcp',
+      require_approval: approval,
+    }
+  }
+
+  test('one remote tool list for each server', async () => {
+    const more = { tools: [mcp('never')], tool_choice: 'required' }
+    const { json: answer } = await respond(await runningSandbox(), 'find out', more)
+    const types = answer.output.map(({ type }: Json) => type)
+    expect(types).toEqual(['mcp_list_tools', 'mcp_call', 'message'])
+  })
+
+  test('reasoning', async () => {
+    const { json: answer } = await respond(await runningSandbox(), 'hi', { reasoning: { effort: 'high' } })
+    expect(answer.output.map(({ type }: Json) => type)).toEqual(['reasoning', 'message'])
+  })
+})

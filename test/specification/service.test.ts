@@ -1,0 +1,238 @@
+import { describe, expect, test } from 'vitest'
+import { fakeClock } from '../support/fake-clock.ts'
+import { localServer } from '../support/local-server.ts'
+import { call, eventsOf, generate, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
+import { runMain } from '../support/run-main.ts'
+import { json } from '../support/server-replies.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { jobMs, makeVideo, operate } from '../support/video-calls.ts'
+import { documentOf, requestOf } from './both-sides.ts'
+
+// The endpoints of videos, and "Authentication", "Events", "Errors", "Limits" and "Versioning" of
+// docs/gateway-interface.md, row by row, on both sides.
+
+const endpoints = [
+  [1, 'POST', '/v1beta/models/sandbox-text:streamGenerateContent'],
+  [2, 'POST', '/v1/responses'],
+  [3, 'POST', '/v1/videos/video_1/remix'],
+  [4, 'POST', '/v1/images/generations'],
+  [5, 'GET', '/v1/videos/video_1'],
+  [6, 'POST', '/v1/images/edits'],
+  [7, 'POST', '/v1beta/models/sandbox-video:predictLongRunning'],
+] as const
+
+describe('endpoint 3, POST /v1/videos/{video_id}/remix', () => {
+  const source = 'video_sandbox_source'
+  const path = `/v1/videos/${source}/remix`
+
+  test('model, required, the video remix model; prompt, required', async () => {
+    const sandbox = await runningSandbox()
+    const good = { model: 'video-model-remix', prompt: 'make it night' }
+    const bodies: [Json, number][] = [
+      [good, 200],
+      [{ ...good, model: undefined }, 400],
+      [{ ...good, model: 5 }, 400],
+      [{ ...good, prompt: undefined }, 400],
+      [{ ...good, prompt: 5 }, 400],
+    ]
+    for (const [body, status] of bodies) {
+      expect([body, (await call(sandbox, path, body)).status]).toEqual([body, status])
+    }
+    const remix = ['video', 'remix', source]
+    const { code, request } = await requestOf([...remix, '-m', 'video-model-remix', 'make it night'])
+    expect([code, request.method, new URL(request.url).pathname, request.body]).toEqual([
+      0,
+      'POST',
+      path,
+      good,
+    ])
+    expect((await requestOf([...remix, 'make it night'])).code).toBe(2)
+    expect((await requestOf([...remix, '-m', 'video-model-remix'])).code).toBe(2)
+  })
+
+  test('the reply is a Video with its remixed_from_video_id', async () => {
+    const body = { model: 'video-model-remix', prompt: 'make it night' }
+    const { json: video } = await call(await runningSandbox(), path, body)
+    const fields = ['id', 'object', 'created_at', 'model', 'status', 'progress', 'seconds', 'size']
+    expect(Object.keys(video)).toEqual(expect.arrayContaining([...fields, 'remixed_from_video_id']))
+    expect(video.remixed_from_video_id).toBe(source)
+  })
+})
+
+test('endpoint 5, GET /v1/videos/{video_id}: no body, 200, application/json', async () => {
+  const { request } = await requestOf(['video', 'status', 'video_1'])
+  expect([request.method, new URL(request.url).pathname, request.body]).toEqual([
+    'GET',
+    '/v1/videos/video_1',
+    undefined,
+  ])
+  const { status, headers } = await call(await runningSandbox(), '/v1/videos/video_sandbox_source')
+  expect([status, headers.get('content-type')]).toEqual([200, expect.stringMatching(/^application\/json/)])
+})
+
+describe('endpoint 7, POST /v1beta/models/{model}:predictLongRunning', () => {
+  const flags = ['video', 'generate', '-m', 'sandbox-video']
+
+  test('model, in the path', async () => {
+    const { request } = await requestOf([...flags, 'a boat'])
+    expect(new URL(request.url).pathname).toBe('/v1beta/models/sandbox-video:predictLongRunning')
+  })
+
+  test('instances and parameters are required', async () => {
+    const sandbox = await runningSandbox()
+    const path = '/v1beta/models/sandbox-video:predictLongRunning'
+    const instances = [{ prompt: 'a boat' }]
+    const statusOf = async (body: Json) => (await call(sandbox, path, body)).status
+    expect(await statusOf({ instances, parameters: {} })).toBe(200)
+    expect(await statusOf({ instances })).toBe(400)
+    expect(await statusOf({ parameters: {} })).toBe(400)
+    expect(await statusOf({ instances: 'a boat', parameters: {} })).toBe(400)
+    const { request } = await requestOf([...flags, 'a boat'])
+    expect(request.body).toEqual({ instances, parameters: {} })
+  })
+
+  test.each<[name: string, flag: string, value: unknown, refused: unknown]>([
+    ['aspectRatio', '--aspect-ratio', '16:9', 5],
+    ['aspectRatio', '--aspect-ratio', '21:9', true],
+    ['durationSeconds', '--duration-seconds', 4, 'four'],
+    ['durationSeconds', '--duration-seconds', 15, 1.5],
+    ['sampleCount', '--sample-count', 1, 'one'],
+    ['sampleCount', '--sample-count', 7, 1.5],
+  ])('parameters.%s takes %s %s: only its type is specified', async (name, flag, value, refused) => {
+    const sandbox = await runningSandbox()
+    const { code, request } = await requestOf([...flags, flag, String(value), 'a boat'])
+    expect([code, request?.body.parameters]).toEqual([0, { [name]: value }])
+    expect((await operate(sandbox, { [name]: value })).status).toBe(200)
+    expect((await operate(sandbox, { [name]: refused })).status).toBe(400)
+    const set = ['--set', `parameters.${name}=${JSON.stringify(refused)}`]
+    expect((await requestOf([...flags, ...set, 'a boat'])).code).toBe(2)
+  })
+})
+
+describe('Authentication', () => {
+  test.each(endpoints)('endpoint %i requires Authorization', async (_, method, path) => {
+    const sandbox = await runningSandbox()
+    for (const authorization of ['', 'Bearer invalid', 'Basic a2V5']) {
+      const { status } = await call(sandbox, path, method === 'GET' ? undefined : {}, {
+        headers: { authorization },
+      })
+      expect([authorization, status]).toEqual([
+        authorization,
+        expect.toSatisfy((code) => code === 401 || code === 400),
+      ])
+    }
+  })
+
+  test.each([
+    ['generate', '-m', 'm', 'hi'],
+    ['respond', 'hi'],
+    ['image', 'create', 'a boat'],
+    ['video', 'generate', '-m', 'm', '--no-wait', 'a boat'],
+    ['video', 'status', 'video_1'],
+  ])('%s %s sends Authorization: Bearer, and a refusal is exit 3', async (...argv) => {
+    const refusal = {
+      error: { message: 'no', type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
+    }
+    const server = await localServer([json(refusal, { status: 401 })])
+    const { code } = await runMain([...argv, '--no-stdin'], {
+      env: {
+        MODELGATE_BASE_URL: server.url,
+        MODELGATE_API_KEY: 'key-1234',
+        MODELGATE_STATE_DIR: temporaryFolder(),
+      },
+      cwd: temporaryFolder(),
+    })
+    expect([code, server.requests[0]!.headers['authorization']]).toEqual([3, 'Bearer key-1234'])
+  })
+})
+
+describe('Events', () => {
+  test('endpoint 2 streams when stream is true, and is JSON otherwise', async () => {
+    const sandbox = await runningSandbox()
+    const typeOf = async (more: Json) => (await respond(sandbox, 'hi', more)).headers.get('content-type')
+    expect(await typeOf({ stream: true })).toMatch(/^text\/event-stream/)
+    expect(await typeOf({})).toMatch(/^application\/json/)
+    expect((await requestOf(['respond', 'hi'])).request.body.stream).toBe(true)
+    expect((await requestOf(['respond', '--no-stream', 'hi'])).request.body.stream).toBe(false)
+  })
+
+  test.each([0, 1, 2, 3])('partial_images %i precede the image of a stream', async (partials) => {
+    const body = { prompt: 'a boat', model: 'image-model-a', stream: true, partial_images: partials }
+    const answer = await call(await runningSandbox(), '/v1/images/generations', body)
+    const types = eventsOf(answer).map(({ type }) => type)
+    expect(types).toEqual([
+      ...Array<string>(partials).fill('image_generation.partial_image'),
+      'image_generation.completed',
+    ])
+  })
+
+  test('each image of several in a stream has its usage', async () => {
+    const body = { prompt: 'a boat', model: 'image-model-a', stream: true, n: 2 }
+    const events = eventsOf(await call(await runningSandbox(), '/v1/images/generations', body))
+    const completed = events.filter(({ type }) => type === 'image_generation.completed')
+    expect(completed.map(({ usage }) => typeof usage?.total_tokens)).toEqual(['number', 'number'])
+  })
+})
+
+describe('Errors', () => {
+  test('truncation disabled and an input beyond the context window: 400', async () => {
+    const input = 'word '.repeat(600_000)
+    const sandbox = await runningSandbox()
+    const { status, json: reply } = await respond(sandbox, input, { truncation: 'disabled' })
+    expect([status, reply.error.code]).toEqual([400, 'context_length_exceeded'])
+    const items = [input, 'hi'].map((content) => ({ role: 'user', content }))
+    expect((await respond(sandbox, items)).status).toBe(400)
+    expect((await respond(sandbox, items, { truncation: 'auto' })).status).toBe(200)
+    const refusal = json(
+      { error: { message: 'too long', type: 'invalid_request_error', code: 'context_length_exceeded' } },
+      { status: 400 },
+    )
+    expect((await documentOf(['respond', 'hi'], refusal)).code).toBe(4)
+  })
+})
+
+describe('Limits', () => {
+  test('generated images are at their URL for 60 minutes', async () => {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
+    const { json: answer } = await call(sandbox, '/v1/images/generations', {
+      prompt: 'x',
+      model: 'image-model-b',
+    })
+    const statusOf = async () => (await fetch(answer.data[0].url)).status
+    expect(await statusOf()).toBe(200)
+    await clock.advance(60 * 60_000 + 1000)
+    expect(await statusOf()).not.toBe(200)
+  })
+
+  test('progress is 0 to 100', async () => {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
+    const { json: video } = await makeVideo(sandbox)
+    const seen: number[] = []
+    for (let step = 0; step <= 10; step++) {
+      seen.push((await call(sandbox, `/v1/videos/${video.id}`)).json.progress)
+      await clock.advance(jobMs / 10)
+    }
+    expect([seen[0], seen.at(-1)]).toEqual([0, 100])
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+  })
+})
+
+describe('Versioning', () => {
+  test.each([
+    [['respond', 'hi'], '/v1/responses'],
+    [['video', 'remix', 'video_1', '-m', 'video-model-remix', 'night'], '/v1/videos/video_1/remix'],
+    [['image', 'create', 'a boat'], '/v1/images/generations'],
+    [['video', 'status', 'video_1'], '/v1/videos/video_1'],
+    [['generate', '-m', 'x', 'hi'], '/v1beta/models/x:streamGenerateContent'],
+    [['video', 'generate', '-m', 'x', 'hi'], '/v1beta/models/x:predictLongRunning'],
+  ])('%j asks below its prefix', async (argv, path) => {
+    expect(new URL((await requestOf(argv)).request.url).pathname).toBe(path)
+  })
+
+  test('a chunk names the version of the model', async () => {
+    const [first] = eventsOf(await generate(await runningSandbox(), 'hi'))
+    expect(first.modelVersion).toBe('sandbox-text')
+  })
+})

@@ -1,0 +1,329 @@
+import { describe, expect, test } from 'vitest'
+import { call, runningSandbox } from '../support/running-sandbox.ts'
+import { differences, requestOf, type FieldRow } from './both-sides.ts'
+
+// Endpoints 1 and 2 of docs/gateway-interface.md, row by row.
+
+const text = (flag: string, field = flag.replaceAll('-', '_')): FieldRow => ({
+  field,
+  flags: [`--${flag}`, 'some words'],
+  value: 'some words',
+  refused: [5, true],
+})
+
+const responseRows: readonly FieldRow[] = [
+  { field: 'model', flags: ['-m', 'sandbox-text'], value: 'sandbox-text', refused: [5] },
+  {
+    field: 'input',
+    flags: [],
+    value: 'hi',
+    allowed: [[{ role: 'user', content: 'hi' }]],
+    refused: [5, { role: 'user' }],
+  },
+  { ...text('instructions'), allowed: [null] },
+  { ...text('conversation'), allowed: [{ id: 'conv_1' }] },
+  { field: 'metadata', flags: ['--metadata', '{"a":"b"}'], value: { a: 'b' }, refused: ['a', ['a']] },
+  {
+    field: 'top_logprobs',
+    flags: ['--top-logprobs', '20'],
+    value: 20,
+    allowed: [0],
+    refused: [-1, 21, 1.5, '3'],
+  },
+  {
+    field: 'temperature',
+    flags: ['--temperature', '0.5'],
+    value: 0.5,
+    allowed: [0, 2, null],
+    refused: [-0.1, 2.1, '1'],
+  },
+  { field: 'top_p', flags: ['--top-p', '0.5'], value: 0.5, allowed: [0, 1, null], refused: [-0.1, 1.1] },
+  text('user'),
+  text('safety-identifier'),
+  text('prompt-cache-key'),
+  {
+    field: 'service_tier',
+    flags: ['--service-tier', 'scale'],
+    value: 'scale',
+    allowed: ['default'],
+    refused: ['fast', 1],
+  },
+  {
+    field: 'reasoning',
+    flags: ['--reasoning', '{"effort":"low"}'],
+    value: { effort: 'low' },
+    refused: ['low'],
+  },
+  { field: 'background', flags: ['--background'], value: true, allowed: [false, null], refused: ['yes'] },
+  {
+    field: 'max_output_tokens',
+    flags: ['--max-output-tokens', '50'],
+    value: 50,
+    allowed: [null],
+    refused: [1.5, '9'],
+  },
+  {
+    field: 'max_tool_calls',
+    flags: ['--max-tool-calls', '3'],
+    value: 3,
+    allowed: [null],
+    refused: [1.5, 'two'],
+  },
+  {
+    field: 'text',
+    flags: ['--text', '{"format":{"type":"text"}}'],
+    value: { format: { type: 'text' } },
+    allowed: [{ format: { type: 'json_object' } }],
+    refused: ['plain'],
+  },
+  {
+    field: 'tools',
+    flags: ['--tools', '[{"type":"function","name":"f","parameters":{"type":"object"}}]'],
+    value: [{ type: 'function', name: 'f', parameters: { type: 'object' } }],
+    allowed: [
+      [{ type: 'web_search' }],
+      [{ type: 'file_search', vector_store_ids: ['vs_1'] }],
+      [{ type: 'mcp', server_label: 'maps', server_url: 'https://maps.example/mcp' }],
+      [{ type: 'mcp', server_label: 'mail', connector_id: 'connector_gmail' }],
+    ],
+    refused: ['web_search', { type: 'web_search' }],
+  },
+  {
+    field: 'tool_choice',
+    flags: ['--tool-choice', 'none'],
+    value: 'none',
+    allowed: ['auto', { type: 'web_search' }, 'required'],
+    refused: ['sometimes', 1],
+    beside: { tools: [{ type: 'web_search' }] },
+  },
+  {
+    field: 'truncation',
+    flags: ['--truncation', 'auto'],
+    value: 'auto',
+    allowed: ['disabled', null],
+    refused: ['some'],
+  },
+  {
+    field: 'include',
+    flags: ['--include', 'reasoning.encrypted_content'],
+    value: ['reasoning.encrypted_content'],
+    allowed: [
+      [
+        'code_interpreter_call.outputs',
+        'computer_call_output.output.image_url',
+        'file_search_call.results',
+        'message.input_image.image_url',
+        'message.output_text.logprobs',
+        'web_search_call.action.sources',
+      ],
+      null,
+    ],
+    refused: ['reasoning.encrypted_content', [5]],
+  },
+  {
+    field: 'parallel_tool_calls',
+    flags: ['--no-parallel-tool-calls'],
+    value: false,
+    allowed: [true, null],
+    refused: ['no'],
+  },
+  { field: 'store', flags: ['--no-store'], value: false, allowed: [true, null], refused: [0] },
+  { field: 'stream', flags: ['--stream'], value: true, allowed: [false, null], refused: ['true'] },
+  {
+    field: 'stream_options',
+    flags: ['--stream-options', '{"include_obfuscation":false}'],
+    value: { include_obfuscation: false },
+    refused: ['none'],
+    beside: { stream: true },
+  },
+]
+
+describe('endpoint 2, POST /v1/responses', () => {
+  const endpoint = { command: ['respond'], words: ['hi'], path: '/v1/responses', body: { input: 'hi' } }
+
+  test.each(responseRows.map((row) => [row.field, row] as const))('%s', async (_, row) => {
+    expect(await differences(await runningSandbox(), endpoint, row)).toEqual([])
+  })
+
+  test('previous_response_id', async () => {
+    const sandbox = await runningSandbox()
+    const { json } = await call(sandbox, '/v1/responses', { input: 'hi' })
+    const id: string = json.id
+    const row: FieldRow = {
+      field: 'previous_response_id',
+      flags: ['--previous-response-id', id],
+      value: id,
+      allowed: [null],
+      refused: [5],
+    }
+    expect(await differences(sandbox, endpoint, row)).toEqual([])
+  })
+
+  test('prompt is a prompt text', async () => {
+    const { code, request } = await requestOf(['respond', '--prompt', 'some words', 'hi'])
+    expect([code, request.body.prompt]).toEqual([0, 'some words'])
+    expect((await requestOf(['respond', '--set', 'prompt=5', 'hi'])).code).toBe(2)
+    const sandbox = await runningSandbox()
+    const statusOf = async (prompt: unknown) =>
+      (await call(sandbox, endpoint.path, { input: 'hi', prompt })).status
+    expect([await statusOf('some words'), await statusOf(5)]).toEqual([200, 400])
+  })
+
+  test('all fields are optional, the model among them', async () => {
+    const { code, request } = await requestOf(['respond', '--set', 'input=null', '--no-stream'])
+    expect([code, request?.body]).not.toEqual([0, undefined])
+    expect((await call(await runningSandbox(), '/v1/responses', { input: 'hi' })).status).toBe(200)
+  })
+
+  test('previous_response_id cannot be combined with conversation', async () => {
+    const both = ['--previous-response-id', 'resp_1', '--conversation', 'conv_1']
+    expect((await requestOf(['respond', ...both, 'hi'])).code).toBe(2)
+    const sandbox = await runningSandbox()
+    const { json } = await call(sandbox, '/v1/responses', { input: 'hi' })
+    const body = { input: 'hi', previous_response_id: json.id, conversation: 'conv_1' }
+    expect((await call(sandbox, '/v1/responses', body)).status).toBe(400)
+  })
+
+  test('temperature with top_p is advised against, and taken', async () => {
+    const { code, err } = await requestOf(['respond', '--temperature', '1', '--top-p', '0.5', 'hi'])
+    expect([code, /--temperature/.test(err), /--top-p/.test(err)]).toEqual([0, true, true])
+    const body = { input: 'hi', temperature: 1, top_p: 0.5 }
+    expect((await call(await runningSandbox(), '/v1/responses', body)).status).toBe(200)
+  })
+
+  test('stream_options only when stream is true', async () => {
+    const options = ['--stream-options', '{"include_obfuscation":false}']
+    expect((await requestOf(['respond', '--no-stream', ...options, 'hi'])).code).toBe(2)
+    const body = { input: 'hi', stream_options: { include_obfuscation: false } }
+    expect((await call(await runningSandbox(), '/v1/responses', body)).status).toBe(400)
+  })
+
+  test('defaults: temperature 1, top_p 1, truncation disabled, store, parallel tool calls, no background', async () => {
+    const { json } = await call(await runningSandbox(), '/v1/responses', { input: 'hi' })
+    expect(json).toMatchObject({
+      temperature: 1,
+      top_p: 1,
+      truncation: 'disabled',
+      store: true,
+      parallel_tool_calls: true,
+      background: false,
+    })
+    const { request } = await requestOf(['respond', 'hi'])
+    expect(request.body).toEqual({ stream: true, input: 'hi', model: 'sandbox-text' })
+  })
+
+  test('instructions are not carried over with previous_response_id', async () => {
+    const sandbox = await runningSandbox()
+    const first = await call(sandbox, '/v1/responses', { input: 'hi', instructions: 'be kind' })
+    const second = await call(sandbox, '/v1/responses', { input: 'on', previous_response_id: first.json.id })
+    expect([first.json.instructions, second.json.instructions]).toEqual(['be kind', null])
+  })
+
+  test('user is deprecated for safety_identifier and prompt_cache_key', async () => {
+    const { code, err } = await requestOf(['respond', '--user', 'ann', 'hi'])
+    expect([code, /deprecated/.test(err), /--safety-identifier/.test(err)]).toEqual([0, true, true])
+  })
+
+  test('input is text, image or file', async () => {
+    const parts = [
+      { type: 'input_text', text: 'what is this?' },
+      { type: 'input_image', image_url: 'https://pictures.example/a.png' },
+      { type: 'input_file', file_url: 'https://files.example/a.pdf' },
+    ]
+    const input = [{ role: 'user', content: parts }]
+    const { code, request } = await requestOf([
+      'respond',
+      '-a',
+      'https://pictures.example/a.png',
+      'what is this?',
+    ])
+    expect(code).toBe(0)
+    expect(request.body.input[0].content).toEqual(
+      expect.arrayContaining([
+        { type: 'input_text', text: 'what is this?' },
+        expect.objectContaining({ type: 'input_image', image_url: 'https://pictures.example/a.png' }),
+      ]),
+    )
+    expect((await call(await runningSandbox(), '/v1/responses', { input })).status).toBe(200)
+  })
+})
+
+const userText = [{ role: 'user', parts: [{ text: 'hi' }] }]
+
+const contentRows: readonly FieldRow[] = [
+  {
+    field: 'contents',
+    flags: [],
+    value: userText,
+    allowed: [[{ parts: [{ text: 'hi' }] }]],
+    refused: ['hi', { parts: [{ text: 'hi' }] }, [5]],
+  },
+  {
+    field: 'tools',
+    flags: ['--tools', '[{"googleSearch":{}}]'],
+    value: [{ googleSearch: {} }],
+    allowed: [[{ functionDeclarations: [{ name: 'f' }] }]],
+    refused: [{ googleSearch: {} }, 'googleSearch', [5]],
+  },
+  {
+    field: 'toolConfig',
+    flags: ['--tool-config', '{"functionCallingConfig":{"mode":"AUTO"}}'],
+    value: { functionCallingConfig: { mode: 'AUTO' } },
+    refused: ['AUTO', []],
+  },
+  {
+    field: 'safetySettings',
+    flags: ['--safety-settings', '[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"}]'],
+    value: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
+    refused: [{ category: 'HARM_CATEGORY_HARASSMENT' }, 'OFF', [5]],
+  },
+  {
+    field: 'systemInstruction',
+    flags: ['--system-instruction', '{"parts":[{"text":"be kind"}]}'],
+    value: { parts: [{ text: 'be kind' }] },
+    refused: [5, []],
+  },
+  {
+    field: 'generationConfig',
+    flags: ['--generation-config', '{"temperature":1}'],
+    value: { temperature: 1 },
+    refused: ['warm', []],
+  },
+]
+
+describe('endpoint 1, POST /v1beta/models/{model}:streamGenerateContent', () => {
+  const path = '/v1beta/models/sandbox-text:streamGenerateContent'
+  const endpoint = { command: ['generate'], words: ['hi'], path, body: { contents: userText } }
+
+  test.each(contentRows.map((row) => [row.field, row] as const))('%s', async (_, row) => {
+    expect(await differences(await runningSandbox(), endpoint, row)).toEqual([])
+  })
+
+  test('model, in the path', async () => {
+    const { request } = await requestOf(['generate', '-m', 'some-model', 'hi'])
+    expect(new URL(request.url).pathname).toBe('/v1beta/models/some-model:streamGenerateContent')
+    expect(request.body.model).toBeUndefined()
+  })
+
+  test('contents is required, with parts in each', async () => {
+    const sandbox = await runningSandbox()
+    expect((await call(sandbox, path, {})).status).toBe(400)
+    expect((await call(sandbox, path, { contents: [] })).status).toBe(400)
+    expect((await call(sandbox, path, { contents: [{ role: 'user' }] })).status).toBe(400)
+    expect((await requestOf(['generate', '--contents', '[]'])).code).toBe(2)
+    expect((await requestOf(['generate', '--contents', '[{"role":"user"}]'])).code).toBe(2)
+  })
+
+  test('the rest is optional', async () => {
+    expect((await call(await runningSandbox(), path, { contents: userText })).status).toBe(200)
+    expect((await requestOf(['generate', 'hi'])).request.body).toEqual({ contents: userText })
+  })
+
+  test('answers text/event-stream', async () => {
+    const { headers, text: body } = await call(await runningSandbox(), path, { contents: userText })
+    expect(headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect(body).toMatch(/^data: \{/)
+    const { request } = await requestOf(['generate', 'hi'])
+    expect(request.headers.accept).toBe('text/event-stream')
+  })
+})

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import { fakeClock } from '../support/fake-clock.ts'
+import { call, runningSandbox } from '../support/running-sandbox.ts'
+import { json } from '../support/server-replies.ts'
+import { jobMs, makeVideo, operate, remix } from '../support/video-calls.ts'
+import { documentOf, isInteger } from './both-sides.ts'
+
+// "Resources and their fields" and "States and transitions" of docs/gateway-interface.md, row by row: what the sandbox
+// answers, and what the program makes of an answer that has it.
+
+describe('Video', () => {
+  const whole = {
+    id: 'video_1',
+    object: 'video',
+    created_at: 1_700_000_000,
+    completed_at: 1_700_000_060,
+    model: 'video-model-remix',
+    status: 'completed',
+    progress: 100,
+    expires_at: 1_700_003_600,
+    seconds: '4',
+    size: '1280x720',
+    remixed_from_video_id: 'video_0',
+  }
+
+  async function completed() {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
+    const first = await makeVideo(sandbox, { model: 'video-model-remix', size: '1280x720' })
+    await clock.advance(jobMs)
+    const begun = await remix(sandbox, first.json.id, { model: 'video-model-remix' })
+    await clock.advance(jobMs)
+    return { begun, first, lookedUp: await call(sandbox, `/v1/videos/${begun.json.id}`), sandbox, clock }
+  }
+
+  test.each<[field: string, value: unknown]>([
+    ['id', expect.any(String)],
+    ['object', 'video'],
+    ['created_at', isInteger],
+    ['completed_at', isInteger],
+    ['model', 'video-model-remix'],
+    ['status', 'completed'],
+    ['progress', 100],
+    ['expires_at', isInteger],
+    ['seconds', expect.any(String)],
+    ['size', expect.stringMatching(/^(720x1280|1280x720)$/)],
+    ['remixed_from_video_id', expect.stringMatching(/^video_/)],
+  ])('%s', async (field, value) => {
+    const { lookedUp } = await completed()
+    expect(lookedUp.json[field]).toEqual(value)
+    const { code, document } = await documentOf(['video', 'status', 'video_1'], json(whole))
+    expect([code, document.video[field]]).toEqual([0, whole[field as keyof typeof whole]])
+  })
+
+  test('error: code, message and type, all strings', async () => {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
+    const { json: begun } = await makeVideo(sandbox, { prompt: 'sandbox:failure' })
+    await clock.advance(jobMs)
+    const { error, status } = (await call(sandbox, `/v1/videos/${begun.id}`)).json
+    const strings = { code: expect.any(String), message: expect.any(String), type: expect.any(String) }
+    expect([status, error]).toEqual(['failed', strings])
+    const failed = { code: 'moderation', message: 'not allowed', type: 'user_error' }
+    const reply = json({ ...whole, status: 'failed', error: failed })
+    const { code, document } = await documentOf(['video', 'status', 'video_1', '--exit-status'], reply)
+    expect([code, document.video?.error ?? document.document?.video?.error]).toEqual([9, failed])
+  })
+
+  test('a field that is not set yet is left out, for none is nullable', async () => {
+    const { begun } = await completed()
+    expect(Object.values(begun.json)).not.toContain(null)
+    expect(begun.json).not.toHaveProperty('completed_at')
+  })
+
+  test('completed_at and expires_at appear in the status look-up', async () => {
+    const { lookedUp } = await completed()
+    expect(lookedUp.json.expires_at).toBeGreaterThan(lookedUp.json.completed_at)
+  })
+
+  test.each([
+    ['pending', 11],
+    ['in_progress', 11],
+    ['completed', 0],
+    ['failed', 9],
+  ])('state %s', async (status, code) => {
+    const error = { code: 'x', message: 'x', type: 'x' }
+    const reply = json({ ...whole, status, ...(status === 'failed' && { error }) })
+    const shown = await documentOf(['video', 'status', 'video_1', '--exit-status'], reply)
+    expect(shown.code).toBe(code)
+  })
+
+  test('the sandbox moves through pending, in_progress, completed', async () => {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
+    const { json: begun } = await makeVideo(sandbox)
+    const states = new Set<string>([begun.status])
+    for (let step = 0; step < 20; step++) {
+      await clock.advance(jobMs / 20)
+      states.add((await call(sandbox, `/v1/videos/${begun.id}`)).json.status)
+    }
+    expect([...states]).toEqual(['pending', 'in_progress', 'completed'])
+  })
+
+  test('a remix can only be based on a completed video', async () => {
+    const sandbox = await runningSandbox({ clock: fakeClock() })
+    const { json: begun } = await makeVideo(sandbox)
+    expect((await remix(sandbox, begun.id)).status).toBe(400)
+    expect((await remix(sandbox, 'video_unknown')).status).toBe(404)
+  })
+})
+
+test('Video generation operation: a name like a path', async () => {
+  const { json: operation } = await operate(await runningSandbox())
+  expect(operation.name).toMatch(/^models\/[^/]+\/operations\/[^/]+$/)
+  const { code, document } = await documentOf(
+    ['video', 'generate', '-m', 'v', '--no-wait', 'a boat'],
+    json({ name: 'models/v/operations/abc' }),
+  )
+  expect([code, document.operation.name]).toEqual([0, 'models/v/operations/abc'])
+})
