@@ -133,7 +133,7 @@ function fenceAfter(open: string | undefined, line: string): string | undefined 
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u
 /** Joiners, variation selectors, halves of flags and skin tones, tabs: what they take depends on the terminal. */
-const uncertain = /[\t\u200d\ufe0e\ufe0f\u{1f1e6}-\u{1f1ff}\u{1f3fb}-\u{1f3ff}]/u
+const uncertain = /\t|\u200d|\ufe0e|\ufe0f|\p{Regional_Indicator}|\p{Emoji_Modifier}/u
 const without = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff]/u
 
 /** How many cells of a terminal a character takes; undefined where terminals disagree. */

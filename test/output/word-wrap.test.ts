@@ -1,5 +1,5 @@
 import { Terminal } from '@xterm/headless'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createOutput } from '../../src/output/create-output.ts'
 import { createWordWrap } from '../../src/output/word-wrap.ts'
