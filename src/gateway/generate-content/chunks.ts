@@ -133,8 +133,11 @@ function readContentUsage(value: unknown): Usage | null {
   if (!isObject(value)) return null
   const candidates = countOf(value['candidatesTokenCount'])
   const thoughts = countOf(value['thoughtsTokenCount'])
+  const prompt = countOf(value['promptTokenCount'])
+  // What built-in tools found is read like the prompt, and counted beside it (recorded: 15 + 770 + 37 + 742 = 1564).
+  const found = countOf(value['toolUsePromptTokenCount'])
   return {
-    input_tokens: countOf(value['promptTokenCount']),
+    input_tokens: prompt === null && found === null ? null : (prompt ?? 0) + (found ?? 0),
     cached_tokens: countOf(value['cachedContentTokenCount']),
     // Thoughts are not inside candidatesTokenCount (recorded: 7 + 51 + 45 = 103).
     output_tokens: candidates === null && thoughts === null ? null : (candidates ?? 0) + (thoughts ?? 0),

@@ -1,6 +1,6 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
 import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
-import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
+import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { positionOf } from '../events/json-reader.ts'
 import { replyError } from '../reply-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
@@ -11,6 +11,7 @@ import {
   type DecoderOptions,
   type TextDecoder,
 } from '../stream-text.ts'
+import { citationsOf, itemOfPart, jsonOf, lookUpsOf } from './metadata.ts'
 import { createChunkMerger, createPartialArguments, createReplyFacts, createTextFastPath } from './chunks.ts'
 
 interface CandidateState {
@@ -26,6 +27,8 @@ interface CandidateState {
 export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOptions): TextDecoder {
   const candidates = new Map<number, CandidateState>()
   const toolCalls: ToolCall[] = []
+  /** Indices of the calls that the reply itself answers. */
+  const answered = new Set<number>()
   const citations: Citation[] = []
   const cited = new Set<string>()
   const merger = keepResponse ? createChunkMerger() : undefined
@@ -95,6 +98,8 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       understood = true
       endToolCall()
     }
+    if (candidate['groundingMetadata'] || candidate['urlContextMetadata'])
+      lookUpsOf(candidate).forEach(addLookUp)
     if (candidate['citationMetadata'] || candidate['groundingMetadata'])
       citationsOf(candidate).forEach(addCitation)
     if (candidate['safetyRatings']) reportSafety(candidate['safetyRatings'])
@@ -160,15 +165,29 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       const output = stringOf(result['output']) ?? ''
       emit({ type: 'code-result', outcome: stringOf(result['outcome'])!, output })
     } else {
-      const kind = Object.keys(part).find((key) => !key.startsWith('thought') && part[key] !== null)
-      if (kind === undefined) return
+      const item = itemOfPart(part)
+      if (item === undefined) return
       otherOutput = true
-      emit({ type: 'item-add', kind, summary: `${kind} part`, item: part })
+      emit({ type: 'item-add', ...item })
+      if (isObject(part['functionResponse'])) noteAnswer(part['functionResponse'])
     }
   }
 
-  const addCitation = (citation: Citation) => {
+  /** A call that the gateway has answered itself, as it does for remote servers, is none for the caller. */
+  const noteAnswer = ({ id, name }: JsonObject) => {
+    const index = toolCalls.findLastIndex((call) => (id === undefined ? call.name === name : call.id === id))
+    if (index !== -1) answered.add(index)
+  }
+
+  const addLookUp = (found: ReturnType<typeof lookUpsOf>[number]) => {
     // Grounding is repeated in every chunk.
+    const key = `${found.kind} ${found.summary}`
+    if (cited.has(key)) return
+    cited.add(key)
+    emit({ type: 'item-add', ...found })
+  }
+
+  const addCitation = (citation: Citation) => {
     const key = JSON.stringify(citation)
     if (cited.has(key)) return
     cited.add(key)
@@ -191,7 +210,8 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
 
   const result = (): TextResult => {
     const ordered = [...candidates].sort(([a], [b]) => a - b)
-    const called = toolCalls.length > 0
+    const asked = toolCalls.filter((_, index) => !answered.has(index))
+    const called = asked.length > 0
     const list = ordered.map(([index, { text, finish }]) => ({
       index,
       text: text.toString(),
@@ -209,7 +229,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       finish_reason: block === undefined ? (best?.finish_reason ?? 'unknown') : 'content_filter',
       raw_finish_reason: block?.reason ?? end?.finish ?? (end?.isUnspecified ? unspecified : null),
       finish_message: block === undefined ? (end?.message ?? null) : block.message,
-      tool_calls: toolCalls,
+      tool_calls: asked,
       citations,
       usage: facts.usage,
       response_id: facts.responseId,
@@ -246,43 +266,6 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
 }
 
 const unspecified = 'FINISH_REASON_UNSPECIFIED'
-
-/** JSON for display; what is nested so deeply that it cannot be written is left out. */
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(value)
-  } catch {
-    return ''
-  }
-}
-
-/** The sources that a candidate names, as citations or as grounding. */
-function citationsOf(candidate: JsonObject): Citation[] {
-  const metadata = objectOf(candidate['citationMetadata'])
-  // Vertex spells it `citations`.
-  const cited = objectsOf(metadata['citationSources'] ?? metadata['citations'])
-  const grounds = objectsOf(objectOf(candidate['groundingMetadata'])['groundingChunks'])
-  return [
-    ...cited,
-    ...grounds.map((chunk) => {
-      const { uri, title } = objectOf(chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps'])
-      return { uri, title }
-    }),
-  ]
-    .map(readSource)
-    .filter(({ url, title, license }) => url !== null || title !== null || license !== null)
-}
-
-function readSource(source: JsonObject): Citation {
-  return {
-    url: stringOf(source['uri']) ?? null,
-    title: stringOf(source['title']) ?? null,
-    start: countOf(source['startIndex']),
-    end: countOf(source['endIndex']),
-    license: stringOf(source['license']) || null,
-    file_id: null,
-  }
-}
 
 /** finishReason values in use (wire notes, section 1, Enums) in the program's own vocabulary. */
 const reasons: Readonly<Record<string, FinishReason>> = {

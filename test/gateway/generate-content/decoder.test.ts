@@ -386,3 +386,66 @@ test('merges the chunks into one object', () => {
     usageMetadata: { totalTokenCount: 3 },
   })
 })
+
+test('a call that the reply itself answers is none for the caller', () => {
+  const functionCall = { id: 'c1', name: 'weather_look_up', args: { city: 'Graz' } }
+  const functionResponse = { id: 'c1', name: 'weather_look_up', response: { sky: 'clear' } }
+  const other = { name: 'get_time', args: {} }
+  const { id: _, ...nameless } = functionResponse
+  const answered = decode([
+    chunk([{ functionCall }], { finishReason: 'STOP' }),
+    chunk([{ functionResponse }]),
+    chunk([{ text: 'Clear.' }], { finishReason: 'STOP' }),
+  ])
+  expect(answered.result).toMatchObject({ text: 'Clear.', tool_calls: [], finish_reason: 'stop' })
+  expect(answered.verdict).toBe('ok')
+  expect(answered.events.map((event) => event.type)).toEqual(['tool-call', 'item-add', 'text-delta'])
+  expect(answered.events[1]).toMatchObject({
+    kind: 'functionResponse',
+    summary: 'weather_look_up: {"sky":"clear"}',
+  })
+  const mixed = decode([
+    chunk([{ functionCall }, { functionCall: other }, { functionResponse: nameless }]),
+    stop,
+  ])
+  expect(mixed.result.finish_reason).toBe('tool_calls')
+  expect(mixed.result.tool_calls.map(({ name }) => name)).toEqual(['get_time'])
+})
+
+test('searches, pages and calls at the gateway are told once, in a line', () => {
+  const groundingMetadata = { webSearchQueries: ['rivers', 'lakes'], retrievalQueries: ['notes'] }
+  const urlMetadata = [
+    { retrievedUrl: 'https://example.com/a', urlRetrievalStatus: 'URL_RETRIEVAL_STATUS_SUCCESS' },
+    { retrievedUrl: 'https://example.com/b', urlRetrievalStatus: 'URL_RETRIEVAL_STATUS_PAYWALL' },
+  ]
+  const more = { groundingMetadata, urlContextMetadata: { urlMetadata } }
+  const { events } = decode([
+    chunk([{ toolCall: { toolType: 'URL_CONTEXT', args: { urls: 2 } } }]),
+    chunk([{ toolResponse: { toolType: 'URL_CONTEXT', response: { pages: 1 } } }]),
+    chunk([{ fileData: { fileUri: 'https://example.com/c' } }], more),
+    chunk([{ text: 'x' }], { finishReason: 'STOP', ...more }),
+  ])
+  const lines = events.flatMap((event) =>
+    event.type === 'item-add' ? `${event.kind}: ${event.summary}` : [],
+  )
+  expect(lines).toEqual([
+    'toolCall: URL_CONTEXT({"urls":2})',
+    'toolResponse: URL_CONTEXT: {"pages":1}',
+    'fileData: https://example.com/c',
+    'search: rivers, lakes, notes',
+    'url: https://example.com/a (SUCCESS)',
+    'url: https://example.com/b (PAYWALL)',
+  ])
+})
+
+test('what tools found counts as input', () => {
+  const usageMetadata = {
+    promptTokenCount: 15,
+    toolUsePromptTokenCount: 770,
+    candidatesTokenCount: 37,
+    thoughtsTokenCount: 742,
+    totalTokenCount: 1564,
+  }
+  const { usage } = decode([{ ...stop, usageMetadata }]).result
+  expect(usage).toMatchObject({ input_tokens: 785, output_tokens: 779, total_tokens: 1564 })
+})

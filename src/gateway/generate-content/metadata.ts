@@ -1,0 +1,84 @@
+import type { Citation } from '../../events/text.ts'
+import { listOf, objectOf, objectsOf, stringOf, type JsonObject, countOf } from '../../json.ts'
+
+/** The sources that a candidate names, as citations or as grounding. */
+export function citationsOf(candidate: JsonObject): Citation[] {
+  const metadata = objectOf(candidate['citationMetadata'])
+  // Vertex spells it `citations`.
+  const cited = objectsOf(metadata['citationSources'] ?? metadata['citations'])
+  const grounds = objectsOf(objectOf(candidate['groundingMetadata'])['groundingChunks'])
+  return [
+    ...cited,
+    ...grounds.map((chunk) => {
+      const { uri, title } = objectOf(chunk['web'] ?? chunk['retrievedContext'] ?? chunk['maps'])
+      return { uri, title }
+    }),
+  ]
+    .map(readSource)
+    .filter(({ url, title, license }) => url !== null || title !== null || license !== null)
+}
+
+function readSource(source: JsonObject): Citation {
+  return {
+    url: stringOf(source['uri']) ?? null,
+    title: stringOf(source['title']) ?? null,
+    start: countOf(source['startIndex']),
+    end: countOf(source['endIndex']),
+    license: stringOf(source['license']) || null,
+    file_id: null,
+  }
+}
+
+/** Something that a reply tells besides its text, for people in one line. */
+interface Item {
+  readonly kind: string
+  readonly summary: string
+  /** The gateway's own object. */
+  readonly item: JsonObject
+}
+
+/** What built-in tools did for a candidate: searches, and the pages that were read or not. */
+export function lookUpsOf(candidate: JsonObject): Item[] {
+  const grounding = objectOf(candidate['groundingMetadata'])
+  const queries = ['webSearchQueries', 'imageSearchQueries', 'retrievalQueries']
+    .flatMap((name) => listOf(grounding[name]))
+    .filter((query) => typeof query === 'string')
+  const pages = objectsOf(objectOf(candidate['urlContextMetadata'])['urlMetadata'])
+  return [
+    ...(queries.length === 0 ? [] : [{ kind: 'search', summary: queries.join(', '), item: grounding }]),
+    ...pages.map((page) => {
+      const status = (stringOf(page['urlRetrievalStatus']) ?? '').replace(/^URL_RETRIEVAL_STATUS_/, '')
+      return { kind: 'url', summary: `${stringOf(page['retrievedUrl']) ?? ''} (${status})`, item: page }
+    }),
+  ]
+}
+
+/** A part of a kind that has no event of its own; undefined for an empty one. */
+export function itemOfPart(part: JsonObject): Item | undefined {
+  const kind = Object.keys(part).find((key) => !key.startsWith('thought') && part[key] !== null)
+  return kind === undefined ? undefined : { kind, summary: summaryOf(kind, objectOf(part[kind])), item: part }
+}
+
+function summaryOf(kind: string, content: JsonObject): string {
+  const name = stringOf(content['name']) ?? stringOf(content['toolType'])
+  if (kind === 'toolCall' && name !== undefined) return `${name}(${shortJson(content['args'])})`
+  const isAnswer = kind === 'functionResponse' || kind === 'toolResponse'
+  if (isAnswer && name !== undefined) return `${name}: ${shortJson(content['response'])}`
+  return stringOf(content['fileUri']) ?? `${kind} part`
+}
+
+const maxSummary = 200
+
+function shortJson(value: unknown): string {
+  const text = jsonOf(value ?? {})
+  return text.length > maxSummary ? `${text.slice(0, maxSummary).toWellFormed()}…` : text
+}
+
+/** JSON for display; what is nested so deeply that it cannot be written is left out. */
+export function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return ''
+  }
+}
