@@ -26,7 +26,7 @@ function terminalLines(models: readonly ModelEntry[], columns: number): string[]
     ID: ({ id }) => id,
     KIND: ({ kind }) => kind ?? '',
     FAMILY: ({ family }) => family ?? '',
-    RETIRES: ({ retires, retired }) => `${retires ?? ''}${retired ? ' (past)' : ''}`,
+    RETIRES: ({ retires, retired }) => `${retires ?? ''}${retired ? ' past' : ''}`,
     FROM: ({ source }) => source ?? '',
     LIMITS: briefLimits,
   }

@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'vitest'
+import { fakeClock } from '../support/fake-clock.ts'
+import { localServer } from '../support/local-server.ts'
+import { memorySink } from '../support/memory-sink.ts'
+import { runMain } from '../support/run-main.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
+import { json } from '../support/server-replies.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+
+const clock = () => fakeClock({ start: Date.parse('2026-11-22T12:00:00Z') })
+const run = (...argv: string[]) => runMain(['models', ...argv], { clock: clock() })
+const onTerminal = async (columns: number, ...argv: string[]) => {
+  const stdout = memorySink({ isTerminal: true, columns })
+  const { out } = await runMain(['models', ...argv], { stdout, clock: clock() })
+  return out
+}
+const at = (url: string) => ({
+  clock: clock(),
+  cwd: temporaryFolder(),
+  env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'test-key' },
+})
+
+describe('in a pipe', () => {
+  test('a line has id, kind, family, retirement, source and limits, separated by tabs', async () => {
+    const { code, out, err } = await run()
+    expect([code, err]).toEqual([0, ''])
+    const rows = out.split('\n').map((line) => line.split('\t'))
+    expect(rows.find(([id]) => id === 'dall-e-2')).toEqual([
+      'dall-e-2',
+      'image',
+      'image-model-b',
+      '2026-05-12',
+      'built-in',
+      'size: 256x256, 512x512, 1024x1024; quality: auto, standard; n: 1 to 10; prompt: at most 1000 characters',
+    ])
+    expect(rows.find(([id]) => id === 'gpt-image-2')?.slice(0, 5)).toEqual([
+      'gpt-image-2',
+      'image',
+      'gpt-image-2',
+      '',
+      'built-in',
+    ])
+    const known = 'image-model-a image-model-a-mini image-model-b image-model-c video-model-remix sora-2'
+    expect(rows.map(([id]) => id)).toEqual(expect.arrayContaining(known.split(' ')))
+  })
+
+  test('all limits of one model are names and values', async () => {
+    const { out } = await run('dall-e-3')
+    expect(out.split('\n')).toEqual([
+      'id\tdall-e-3',
+      'kind\timage',
+      'family\timage-model-c: second legacy image model',
+      'known from\tbuilt-in',
+      'retires\t2026-05-12 (past; your gateway may still serve it)',
+      'image create: prompt\tat most 4000 characters',
+      'image create: background\tnot taken',
+      'image create: n\tonly 1',
+      'image create: output_compression\tnot taken',
+      'image create: output_format\tnot taken',
+      'image create: partial_images\t0 to 3',
+      'image create: response_format\turl, b64_json',
+      'image create: stream\tnot taken',
+      'image create: moderation\tnot taken',
+      'image create: quality\tauto, hd, standard',
+      'image create: size\t1024x1024, 1792x1024, 1024x1792',
+      'image create: style\tvivid, natural',
+      '',
+    ])
+  })
+
+  test('a rule for sizes, and the pictures that an edit takes, are in words', async () => {
+    const { out } = await run('gpt-image-2')
+    expect(out).toContain(
+      'image edit: size\tauto or WIDTHxHEIGHT, with edges that are multiples of 16, a ratio from 1:3 to 3:1, edges of at most 3840 and 655,360 to 8,294,400 pixels\n',
+    )
+    expect(out).toContain(
+      'image edit: image\tat most 16 files of image/png, image/webp, image/jpeg, each under 50 MB\n',
+    )
+    expect((await run('dall-e-2')).out).toContain(
+      'image edit: image\tone square file of image/png, under 4 MB\n',
+    )
+  })
+
+  test('an unknown model has the rules for every model, and the nearest known one', async () => {
+    const { code, out } = await run('openai/gpt-image-2')
+    expect(code).toBe(0)
+    expect(out.split('\n').slice(0, 5)).toEqual([
+      'id\topenai/gpt-image-2',
+      'family\tnone: only the rules for every model are checked',
+      'nearest\tgpt-image-2',
+      'image create: prompt\tat most 32000 characters',
+      'image create: n\t1 to 10',
+    ])
+    expect(out).not.toMatch(/size|quality|style/)
+    expect((await run('dalle-3')).out).toContain('nearest\tdall-e-3\n')
+    expect((await run('qwen-vl-max')).out).not.toContain('nearest')
+  })
+})
+
+describe('on a terminal', () => {
+  test.each([
+    [40, 'ID                      RETIRES'],
+    [60, 'ID                      FAMILY              RETIRES'],
+    [80, 'ID                      KIND   FAMILY              RETIRES          FROM'],
+    [120, 'ID                      KIND   FAMILY              RETIRES          FROM      LIMITS'],
+  ])('of %i columns the table has what fits', async (columns, heading) => {
+    const lines = (await onTerminal(columns)).trimEnd().split('\n')
+    expect(lines[0]).toBe(heading)
+    expect(lines.every((line) => line.length <= columns)).toBe(true)
+    expect(lines).toHaveLength(17)
+  })
+
+  test('a date that has come is told', async () => {
+    const table = await onTerminal(80)
+    expect(table).toMatch(/^gpt-image-1 .* 2026-10-23 past /m)
+    expect(table).toMatch(/^gpt-image-1-mini .* 2026-12-01 +built-in$/m)
+  })
+
+  test.each([40, 80])('one model is told in lines of %i columns, cut at words', async (columns) => {
+    const text = await onTerminal(columns, 'gpt-image-2')
+    expect(text.split('\n').every((line) => line.length <= columns)).toBe(true)
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      'image create: size auto or WIDTHxHEIGHT, with edges that are multiples of 16, a ratio',
+    )
+  })
+})
+
+test('--json has the limits as numbers and words', async () => {
+  const { out } = await run('gpt-image-2-2026-04-21', '--json')
+  const document = JSON.parse(out)
+  expect(document).toMatchObject({ version: 1, command: 'models', gateway: null, warnings: [] })
+  const [model] = document.models
+  expect(model).toMatchObject({ id: 'gpt-image-2-2026-04-21', family: 'gpt-image-2', retires: null })
+  const create = model.endpoints.find(({ command }: { command: string }) => command === 'image create')
+  expect(create.limits.find(({ field }: { field: string }) => field === 'size')).toEqual({
+    field: 'size',
+    taken: true,
+    values: ['auto'],
+    size: { multiple_of: 16, max_ratio: 3, max_edge: 3840, min_pixels: 655360, max_pixels: 8294400 },
+    min: null,
+    max: null,
+    max_length: null,
+  })
+})
+
+test('--jsonl has a line for each model', async () => {
+  const { out } = await run('--jsonl')
+  const types = out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).type]))
+  expect([types[0], types[1], types.at(-2), types.at(-1)]).toEqual([
+    'start',
+    'model-list',
+    'model-list',
+    'end',
+  ])
+})
+
+test('models of the configuration come first, with the families they have there', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { fast: gpt-image-2, odd: none }\n' })
+  const { out } = await runMain(['models'], { cwd })
+  expect(
+    out
+      .split('\n')
+      .slice(0, 2)
+      .map((line) => line.split('\t').slice(0, 5)),
+  ).toEqual([
+    ['fast', 'image', 'gpt-image-2', '', 'configuration'],
+    ['odd', '', '', '', 'configuration'],
+  ])
+})
+
+describe('--remote', () => {
+  const list = (argv: readonly string[], url: string) => runMain(['models', '--remote', ...argv], at(url))
+
+  test('lists the models of the gateway, with what is known of each', async () => {
+    const sandbox = await runningSandbox()
+    const { code, out } = await list([], sandbox.url)
+    expect(code).toBe(0)
+    const rows = out.split('\n').map((line) => line.split('\t').slice(0, 5))
+    expect(rows).toContainEqual(['sandbox-text', '', '', '', ''])
+    expect(rows).toContainEqual(['dall-e-2', 'image', 'image-model-b', '2026-05-12', 'built-in'])
+    expect(sandbox.requests().map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /v1/models'])
+  })
+
+  test('asks for the pages of Google’s form where the gateway has that one only', async () => {
+    const model = (name: string, method: string) => ({ name, supportedGenerationMethods: [method] })
+    const server = await localServer([
+      json({ error: { message: 'no such path' } }, { status: 404 }),
+      json({ models: [model('models/gem', 'generateContent')], nextPageToken: 'p 2' }),
+      json({ models: [model('models/veo', 'predictLongRunning')] }),
+    ])
+    const { code, out } = await list([], server.url)
+    expect(code).toBe(0)
+    expect(out).toBe('gem\ttext\t\t\t\t\nveo\tvideo\t\t\t\t\n')
+    expect(server.requests.map(({ line }) => line.split(' ')[1])).toEqual([
+      '/v1/models',
+      '/v1beta/models',
+      '/v1beta/models?pageToken=p+2',
+    ])
+  })
+
+  test('asks for the pages of OpenAI’s form', async () => {
+    const server = await localServer([
+      json({ data: [{ id: 'a' }, { id: 'b' }], has_more: true, last_id: 'b' }),
+      json({ data: [{ id: 'c' }], has_more: false, last_id: 'c' }),
+    ])
+    expect((await list([], server.url)).out.replaceAll('\t', '')).toBe('a\nb\nc\n')
+    expect(server.requests[1]!.line).toBe('GET /v1/models?after=b HTTP/1.1')
+  })
+
+  test('ends where a gateway sends the same page again', async () => {
+    const page = json({ data: [{ id: 'a' }], has_more: true, last_id: 'a' })
+    const server = await localServer([page, page])
+    const { code, out, err } = await list([], server.url)
+    expect([code, out.trimEnd()]).toEqual([0, 'a'])
+    expect(err).toBe('warning: The gateway lists more models than are shown.\n')
+  })
+
+  test('one model has what the gateway says of it', async () => {
+    const listed = { id: 'gpt-image-2', object: 'model', created: 1_776_729_600, owned_by: 'system' }
+    const server = await localServer([json({ object: 'list', data: [{ id: 'x' }, listed] })])
+    const { out } = await list(['gpt-image-2'], server.url)
+    expect(out).toContain('owner\tsystem\ncreated\t2026-04-21\nimage create: prompt\t')
+  })
+
+  test('one that the gateway does not list is told', async () => {
+    const server = await localServer([json({ data: [{ id: 'x' }] })])
+    const { code, out, err } = await list(['gpt-image-2', '--json'], server.url)
+    expect([code, err]).toEqual([0, 'warning: The gateway does not list "gpt-image-2".\n'])
+    expect(JSON.parse(out).models).toMatchObject([{ id: 'gpt-image-2', listed: null }])
+  })
+
+  test('--raw prints what the gateway sent', async () => {
+    const server = await localServer([json({ data: [{ id: 'x', odd: [1] }] })])
+    expect((await list(['--raw'], server.url)).out).toBe('{"data":[{"id":"x","odd":[1]}]}\n')
+  })
+
+  test('a gateway without a list, one with another reply, and one that refuses the key', async () => {
+    const missing = json({ error: { message: 'Invalid URL' } }, { status: 404 })
+    const none = await localServer([missing, missing])
+    const refused = await list([], none.url)
+    expect([refused.code, refused.out]).toEqual([4, ''])
+    expect(refused.err).toContain('The gateway does not list its models.')
+    const odd = await localServer([json({ hello: 'world' })])
+    expect(await list([], odd.url)).toMatchObject({ code: 8, out: '' })
+    const key = await localServer([json({ error: { message: 'bad key' } }, { status: 401 })])
+    expect(await list([], key.url)).toMatchObject({ code: 3, out: '' })
+  })
+
+  test('names with control characters stay in their cell', async () => {
+    const server = await localServer([json({ data: [{ id: 'a\tb\n\u001b[31mred' }] })])
+    const { out } = await list([], server.url)
+    expect(out.split('\t')).toHaveLength(6)
+    expect(out).not.toContain('\u001b')
+  })
+
+  test('--dry-run shows the request', async () => {
+    const { code, out } = await list(['--dry-run'], 'http://127.0.0.1:8080')
+    expect([code, JSON.parse(out)]).toMatchObject([
+      0,
+      { method: 'GET', url: 'http://127.0.0.1:8080/v1/models' },
+    ])
+  })
+})
+
+test.each(['--raw', '--dry-run', '--curl'])('%s needs --remote', async (flag) => {
+  expect(await run(flag)).toEqual({
+    code: 2,
+    out: '',
+    bytes: Buffer.alloc(0),
+    err: `modelgate: ${flag} needs --remote: without it no gateway is asked.\n`,
+  })
+})
