@@ -12,7 +12,7 @@ import {
   version,
   type Infer,
 } from './output-schema.ts'
-import { failureFields, file, savedFileFields, usage, verified, warnings } from './text.ts'
+import { failureFields, file, savedFileFields, usageFields, verified, warnings } from './text.ts'
 
 /** An image that was saved and checked. */
 export type SavedImage = Infer<typeof image.schema>
@@ -26,6 +26,17 @@ const image = define(
     revised_prompt: textOrNull('the prompt as the gateway changed it'),
     verified,
     existing: flag('whether the file was there already (--skip-existing); otherwise this call made it'),
+  }),
+)
+
+/** Token counts of images (specification, "Image result"). */
+export type ImageUsage = Infer<typeof imageUsage.schema>
+const imageUsage = define(
+  'image_usage',
+  object({
+    ...usageFields,
+    input_image_tokens: countOrNull('tokens of the input that are of pictures'),
+    input_text_tokens: countOrNull('tokens of the input that are of the prompt'),
   }),
 )
 
@@ -44,7 +55,7 @@ const imageLink = define(
 export type ImageFailure = Infer<typeof imageFailure.schema>
 const imageFailure = define('image_failure', object(failureFields('image')))
 
-export const imageDefinitions = [image, imageLink, imageFailure] as const
+export const imageDefinitions = [image, imageUsage, imageLink, imageFailure] as const
 
 const numbered = {
   index: count('number of the image'),
@@ -73,7 +84,7 @@ export const imageDocument = object({
   command: text<'image create' | 'image edit'>('the command that ran'),
   model: textOrNull('the requested model; null when the gateway chooses'),
   files: list(image.reference, 'images that were saved'),
-  usage: orNull(usage.reference, 'tokens, where the gateway reports them'),
+  usage: orNull(imageUsage.reference, 'tokens, where the gateway reports them'),
   request_id: textOrNull('id of the request'),
   response: anything("the gateway's own object, without the base64"),
   partials: list(file.reference, 'previews that were kept (--save-partials)'),

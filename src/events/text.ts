@@ -36,18 +36,17 @@ const finishReasons = [
 ] as const
 export type FinishReason = (typeof finishReasons)[number]
 
-/** Token counts, the same names for both styles. */
+/** Token counts, the same names for both styles and for images. */
+export const usageFields = {
+  input_tokens: countOrNull('tokens of the input'),
+  cached_tokens: countOrNull('of them read from a cache'),
+  output_tokens: countOrNull('tokens of the output, reasoning included'),
+  reasoning_tokens: countOrNull('of them spent on reasoning'),
+  total_tokens: countOrNull('all tokens'),
+}
+
 export type Usage = Infer<typeof usage.schema>
-export const usage = define(
-  'usage',
-  object({
-    input_tokens: countOrNull('tokens of the input'),
-    cached_tokens: countOrNull('of them read from a cache'),
-    output_tokens: countOrNull('tokens of the output, reasoning included'),
-    reasoning_tokens: countOrNull('of them spent on reasoning'),
-    total_tokens: countOrNull('all tokens'),
-  }),
-)
+export const usage = define('usage', object(usageFields))
 
 export type ToolCall = Infer<typeof toolCall.schema>
 const toolCall = define(

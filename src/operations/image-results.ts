@@ -1,14 +1,14 @@
 import type { Clock } from '../context.ts'
 import { maxImages, urlLifetimeMinutes, maxPartialImages } from '../contract/images.ts'
 import { type FileError, ModelgateError } from '../errors.ts'
-import type { ImageDocument, ImageFailure, ImageLink, SavedImage } from '../events/image.ts'
+import type { ImageDocument, ImageFailure, ImageLink, ImageUsage, SavedImage } from '../events/image.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile } from '../events/text.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
 import type { ReceivedImage, ImageReceiver, ImageWriter } from '../gateway/images/image-receiver.ts'
 import { type ImageReply, discardingWriter } from '../gateway/images/receive-images.ts'
 import { readResponseUsage } from '../gateway/responses/transcript.ts'
-import { countOf } from '../json.ts'
+import { countOf, objectOf } from '../json.ts'
 import type { ImageRequest, ImagePlan } from './image-request.ts'
 import type { Call } from './operation.ts'
 import { imageKind, type ImageFacts } from '../files/image-info.ts'
@@ -35,6 +35,8 @@ export interface ImageResults {
   total: number
   /** What the reply says about complete images, by position. */
   received: readonly ReceivedImage[]
+  /** What the messages of the reply have reported so far: the last one counts. */
+  usage: unknown
   reply: ImageReply | undefined
   readonly files: Map<number, Omit<SavedImage, 'revised_prompt' | 'existing'>>
   /** The images written to their targets, including standard output. */
@@ -64,6 +66,7 @@ export function createImageResults(
     hasReplied: false,
     total: 0,
     received: [],
+    usage: null,
     reply: undefined,
     files: new Map(),
     saved: new Set(),
@@ -171,6 +174,17 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
   }
 }
 
+function readImageUsage(value: unknown): ImageUsage | null {
+  const usage = readResponseUsage(value)
+  if (usage === null) return null
+  const details = objectOf(objectOf(value)['input_tokens_details'])
+  return {
+    ...usage,
+    input_image_tokens: countOf(details['image_tokens']),
+    input_text_tokens: countOf(details['text_tokens']),
+  }
+}
+
 export function imageDocument(results: ImageResults): ImageDocument {
   const { request, requestId, reply, partials, links, failures, warnings } = results
   const { command, model } = request
@@ -179,7 +193,7 @@ export function imageDocument(results: ImageResults): ImageDocument {
     command,
     model,
     files: allImages(results).map(([, file]) => file),
-    usage: readResponseUsage(reply?.usage),
+    usage: readImageUsage(results.usage),
     request_id: requestId,
     response: reply?.response ?? null,
     partials,
@@ -332,6 +346,9 @@ export function createImageWriters(
     url({ index: position, url }) {
       if (isLeftOut(position)) return
       results.remote.push({ index: numberAt(request, position), url: absoluteUrl(url, gateway.baseUrl) })
+    },
+    usage(usage) {
+      results.usage = usage
     },
     failed: ({ index, error }) => failImage(results, numberAt(request, index), error),
   }

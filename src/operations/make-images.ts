@@ -107,7 +107,8 @@ export async function relayImages(
     const requested = request.wanted.length
     const received = await relayReply(call.gateway, wireRequest(call, request), {
       count: requested,
-      replied: (id) => (results.requestId = id),
+      replied: (id) => void (results.requestId = id),
+      usage: (usage) => void (results.usage = usage),
       pass: (chunk) => sink.write(chunk),
     }).catch(async (error: unknown) => {
       // The first error is the one to report.
@@ -243,7 +244,7 @@ async function writeSidecars(
   inputs: readonly InputDigest[],
   { force }: ImagePlan,
 ): Promise<void> {
-  const { requestId, reply, request } = results
+  const { requestId, request } = results
   const { prompt: _, model: __, ...parameters } = request.body
   for (const [, { revised_prompt, existing: _existing, ...output }] of madeImages(results)) {
     const record = {
@@ -253,7 +254,7 @@ async function writeSidecars(
       revised_prompt,
       parameters,
       request_id: requestId,
-      usage: reply?.usage ?? null,
+      usage: results.usage,
       inputs,
       output,
     }

@@ -6,6 +6,7 @@ import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { ProgressEvent } from './job-progress.ts'
 import { imageLabel, previewLabel } from '../events/format-image.ts'
+import type { ImageUsage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
 /** The lines of every renderer on standard error. */
@@ -142,20 +143,26 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
 }
 
 /** One line of token counts for `--usage`. */
-function usageText(usage: Usage | null): string {
+function usageText(usage: Usage | ImageUsage | null): string {
   if (usage === null) return 'tokens: not reported'
+  const [image, text] =
+    'input_image_tokens' in usage ? [usage.input_image_tokens, usage.input_text_tokens] : [null, null]
   const counts = [
-    ...count(usage.input_tokens, 'in', usage.cached_tokens, 'cached'),
-    ...count(usage.output_tokens, 'out', usage.reasoning_tokens, 'reasoning'),
+    ...count(usage.input_tokens, 'in', [usage.cached_tokens, 'cached'], [image, 'image'], [text, 'text']),
+    ...count(usage.output_tokens, 'out', [usage.reasoning_tokens, 'reasoning']),
     ...count(usage.total_tokens, 'total'),
   ]
   return `tokens: ${counts.length === 0 ? 'not reported' : counts.join(', ')}`
 }
 
-function count(tokens: number | null, name: string, part: number | null = null, partName = ''): string[] {
-  const detail = part === null ? '' : ` (${part} ${partName})`
-  if (tokens !== null) return [`${tokens} ${name}${detail}`]
-  return part === null ? [] : [`${part} ${partName}`]
+function count(
+  tokens: number | null,
+  name: string,
+  ...parts: (readonly [number | null, string])[]
+): string[] {
+  const details = parts.flatMap(([part, partName]) => (part === null ? [] : [`${part} ${partName}`]))
+  if (tokens === null) return details
+  return [`${tokens} ${name}${details.length === 0 ? '' : ` (${details.join(', ')})`}`]
 }
 
 function information(text: string): Notice {
@@ -239,6 +246,8 @@ function errorLines(error: ModelgateError): { problems: string[]; notes: string[
 /** A note whether the call may have cost money, derived from the exit code if the error does not say. */
 export function billedOf(error: ModelgateError): Billed {
   const { billed, phase } = error.facts
+  // The gateway's own word, in the message that is shown beside ours.
+  if (/\b(?:not|never) (?:be |been )?(?:charged|billed)\b/i.test(error.message)) return 'no'
   if (billed !== undefined) return billed
   if (phase === 'input' || phase === 'config' || phase === 'connect') return 'no'
   return unbilledExits.has(error.exit) ? 'no' : 'maybe'
@@ -263,7 +272,7 @@ function billedNote(error: ModelgateError): string[] {
 }
 
 /** The token counts of a document; null if none were reported, and for jobs, which have none. */
-function usageOf(document: OutputDocument | undefined): Usage | null {
+function usageOf(document: OutputDocument | undefined): Usage | ImageUsage | null {
   switch (document?.command) {
     case 'generate':
     case 'respond':

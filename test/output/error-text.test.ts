@@ -102,3 +102,15 @@ test('a signal after a request was sent says what that may cost', async () => {
   const interrupted = new Interrupted('interrupt').amend({ phase: 'wait', billed: 'maybe' })
   expect(await printed(interrupted)).toBe('modelgate: Stopped.\n  The request may have been billed.\n')
 })
+
+test.each([
+  'You have not been charged.',
+  'It was blocked; you will not be charged for it',
+  'This was never billed.',
+])('what the gateway says of the charge is not contradicted: %s', async (message) => {
+  for (const billed of ['maybe', 'yes'] as const) {
+    const error = new ModelgateError('failed', 'blocked', message, { billed })
+    expect(await printed(error)).toBe(`modelgate: ${message}\n`)
+    expect(errorDocument(error)).toMatchObject({ error: { billed: 'no' } })
+  }
+})

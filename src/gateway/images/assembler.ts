@@ -88,7 +88,10 @@ export function createImageCollector(receiver: ImageReceiver, eventName: () => s
       const outcomes = await assembler.settle(kind)
       // What comes after the end does not matter (fault E13).
       if (isError(message, kind) && !isComplete()) throw replyError(message)
-      usage = message['usage'] ?? usage
+      if (isObject(message['usage'])) {
+        usage = message['usage']
+        receiver.usage?.(usage)
+      }
       created = numberOf(message['created']) ?? numberOf(message['created_at']) ?? created
       const items =
         kind === 'partial' || kind === 'error' ? undefined : itemsOf(message, kind, outcomes.size > 0)

@@ -25,6 +25,8 @@ export interface ImageReceiver {
   url(item: { readonly index: number; readonly url: string }): Promise<void> | void
   /** Called for each image that is broken or missing while others came. Without it the first failure is thrown. */
   failed?(item: FailedImage): void
+  /** Called with the usage of each message that has one, also of a reply that breaks off afterwards. */
+  usage?(usage: unknown): void
   /** Called when the headers have been received. */
   replied?(requestId: string | null): void
 }

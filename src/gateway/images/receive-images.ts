@@ -1,4 +1,4 @@
-import { ContractError, GenerationError, type ModelgateError } from '../../errors.ts'
+import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
 import { stalledError, truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
@@ -71,7 +71,6 @@ export async function receiveImages(
 
 /**
  * Passes on the bytes of the reply unchanged (`--raw`), and judges it all the same.
- * @param count how many images were requested
  * @param pass gets each chunk; the reply waits for it
  * @returns how many images the reply contains
  * @throws ModelgateError as `receiveImages` does, once everything has been passed on
@@ -80,14 +79,15 @@ export async function relayReply(
   gateway: Gateway,
   request: GatewayRequest,
   {
-    count,
-    replied,
     pass,
-  }: { count: number; replied?(requestId: string | null): void; pass(chunk: Uint8Array): Promise<void> },
+    ...told
+  }: Pick<ImageReceiver, 'count' | 'replied' | 'usage'> & {
+    pass(chunk: Uint8Array): Promise<void>
+  },
 ): Promise<number> {
   const reply = await sendRequest(gateway, request)
-  replied?.(reply.requestId)
-  const collector: ImageCollector = createImageCollector({ ...unread, count }, () => reader.eventName)
+  told.replied?.(reply.requestId)
+  const collector: ImageCollector = createImageCollector({ ...unread, ...told }, () => reader.eventName)
   const reader = createReplyReader(collector)
   let failure: unknown
   const follow = async (step: () => Promise<void>) => {
@@ -103,7 +103,10 @@ export async function relayReply(
   }
   if (!isSettled(reader, collector)) await follow(() => reader.end())
   const { images, failures } = collector
-  if (failure !== undefined && !(isSettled(reader, collector) && breaksNothing(failure))) throw failure
+  if (failure !== undefined && !(isSettled(reader, collector) && breaksNothing(failure))) {
+    if (images.length === 0 || !(failure instanceof ModelgateError) || !breaksNothing(failure)) throw failure
+    throw failure.amend({ exit: 'partial', code: 'some_images_failed', billed: 'yes' })
+  }
   const verdict = failures[0]?.error ?? missing(reader, collector, reply.headers['content-type'])
   if (verdict !== undefined && images.length === 0) throw verdict
   return images.length

@@ -163,6 +163,7 @@ test.each([
   ['a broken image', 8, [], '{"created":1,"data":[{"b64_json":"*"}]}'],
   ['two of three images', 12, three, JSON.stringify(resultOf(red, blue))],
   ['two of three events', 12, [...streamed, ...three], completed(red) + completed(blue)],
+  ['an image and an error event', 12, [...streamed, ...three], completed(red) + failed],
   ['an image and a broken one', 12, ['-n', '2'], JSON.stringify(resultOf(red, { b64_json: '*' }))],
   ['an event stream without its end', 0, streamed, completed(red)],
   ['an error after the image', 0, streamed, completed(red) + failed],
