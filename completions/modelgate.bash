@@ -19,6 +19,7 @@ _modelgate() {
     case "$path/$word" in
       '/generate') path='generate' ;;
       '/respond') path='respond' ;;
+      '/response') path='response' ;;
       '/image') path='image' ;;
       '/video') path='video' ;;
       '/sandbox') path='sandbox' ;;
@@ -26,6 +27,9 @@ _modelgate() {
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
       '/help') path='help' ;;
+      'response/status') path='response status' ;;
+      'response/wait') path='response wait' ;;
+      'response/cancel') path='response cancel' ;;
       'image/create') path='image create' ;;
       'image/edit') path='image edit' ;;
       'video/generate') path='video generate' ;;
@@ -36,7 +40,7 @@ _modelgate() {
     esac
     case "$word" in
       --) rest=yes ;;
-      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--poll-interval|--limit|--state|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age)
+      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--poll-interval|--starting-after|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--limit|--state|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age)
         ((index++))
         [[ ${COMP_WORDS[index]} == '=' ]] && ((index++))
         ;;
@@ -46,8 +50,8 @@ _modelgate() {
   # What the option before the cursor takes.
   if [[ -z $rest ]]; then
     case "$path $prev" in
-      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --profile'|'sandbox --connect-timeout') : ;;
-      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file') files=plain ;;
+      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --profile'|'sandbox --connect-timeout') : ;;
+      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file') files=plain ;;
       *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
       *' --retry') words='never safe always' ;;
       'generate --function-calling-mode') words='AUTO ANY NONE VALIDATED' ;;
@@ -92,6 +96,9 @@ _modelgate() {
     case "$path" in
       'generate') flags="$flags -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --response-logprobs --logprobs --response-modalities --thinking-config --include-thoughts --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution" ;;
       'respond') flags="$flags -a --attach --schema --history --tool-output --custom-tool-output --approve --deny --tool --input --instructions --previous-response-id --conversation --metadata --top-logprobs --temperature --top-p --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --background --max-output-tokens --max-tool-calls --text --text-format --verbosity --tools --tool-choice --prompt --truncation --include --parallel-tool-calls --store --stream --stream-options --include-obfuscation" ;;
+      'response status') flags="$flags --last --wait --exit-status --poll-interval" ;;
+      'response wait') flags="$flags --schema --last --stream --starting-after --poll-interval" ;;
+      'response cancel') flags="$flags --last" ;;
       'image create') flags="$flags --background -n --n --output-compression --output-format --partial-images --response-format --stream --user --moderation --quality --size --style --save-partials --sidecar --skip-existing --no-download --preview --allow-private-urls" ;;
       'image edit') flags="$flags --image --mask --background -n --n --output-compression --output-format --partial-images --response-format --stream --user --input-fidelity --quality --size --save-partials --sidecar --skip-existing --no-download --preview --allow-private-urls" ;;
       'video generate') flags="$flags --image --last-frame --reference --video --instances --parameters --aspect-ratio --duration-seconds --sample-count --resolution --negative-prompt --person-generation --enhance-prompt --generate-audio --seed --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --wait --no-wait --poll-interval --allow-private-urls" ;;
@@ -109,9 +116,13 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond image video sandbox models schema completion help' ;;
+    '') words='generate respond response image video sandbox models schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
+    'response') words='status wait cancel' ;;
+    'response status') : ;;
+    'response wait') : ;;
+    'response cancel') : ;;
     'image') words='create edit' ;;
     'image create') files=at ;;
     'image edit') files=at ;;
@@ -125,7 +136,7 @@ _modelgate() {
     'models') : ;;
     'schema') words='output images videos jobs models events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='generate respond image video sandbox models schema completion help exit-codes environment' ;;
+    'help') words='generate respond response image video sandbox models schema completion help exit-codes environment' ;;
   esac
   _modelgate_value
 }

@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --poll-interval --limit --state --port --faults --latency --record --upstream --replay --pace --max-age
+            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --limit --state --port --faults --latency --record --upstream --replay --pace --max-age
                 set skip yes
             case '-*'
             case '*'
@@ -20,6 +20,8 @@ function __modelgate_path
                         set path 'generate'
                     case '/respond'
                         set path 'respond'
+                    case '/response'
+                        set path 'response'
                     case '/image'
                         set path 'image'
                     case '/video'
@@ -34,6 +36,12 @@ function __modelgate_path
                         set path 'completion'
                     case '/help'
                         set path 'help'
+                    case 'response/status'
+                        set path 'response status'
+                    case 'response/wait'
+                        set path 'response wait'
+                    case 'response/cancel'
+                        set path 'response cancel'
                     case 'image/create'
                         set path 'image create'
                     case 'image/edit'
@@ -77,6 +85,7 @@ end
 complete -c modelgate -f
 complete -c modelgate -n '__modelgate_is ' -a generate -d 'Stream text, content-generation style'
 complete -c modelgate -n '__modelgate_is ' -a respond -d 'Stream text, response-object style'
+complete -c modelgate -n '__modelgate_is ' -a response -d 'Go on with responses that run in the background'
 complete -c modelgate -n '__modelgate_is ' -a image -d 'Create and edit images, into files'
 complete -c modelgate -n '__modelgate_is ' -a video -d 'Make videos: start jobs, wait for them, save them'
 complete -c modelgate -n '__modelgate_is ' -a sandbox -d 'Run the local gateway that obeys the same contract'
@@ -197,6 +206,22 @@ complete -c modelgate -n '__modelgate_is respond' -l stream -d 'send server-sent
 complete -c modelgate -n '__modelgate_is respond' -l stream-options -r -f -a '(__modelgate_at_files)' -d 'stream options; only while streaming'
 complete -c modelgate -n '__modelgate_is respond' -l include-obfuscation -d 'pad events against traffic analysis; or --no-include-obfuscation'
 complete -c modelgate -n '__modelgate_is respond' -a '(__modelgate_at_files)'
+complete -c modelgate -n '__modelgate_is response' -a status -d 'Look up a background response'
+complete -c modelgate -n '__modelgate_is response' -a wait -d 'Wait for a background response and print its answer'
+complete -c modelgate -n '__modelgate_is response' -a cancel -d 'Stop a background response'
+complete -c modelgate -n '__modelgate_is response status' -l last -d 'the response that was started last on this machine'
+complete -c modelgate -n '__modelgate_is response status' -l wait -d 'wait for the answer, as "response wait" does'
+complete -c modelgate -n '__modelgate_is response status' -l exit-status -d 'exit by the state: completed 0, failed or cancelled 9, still running 11'
+complete -c modelgate -n '__modelgate_is response status' -l poll-interval -r -f -d 'the first wait between two look-ups (2)'
+complete -c modelgate -n '__modelgate_is response status'
+complete -c modelgate -n '__modelgate_is response wait' -l schema -r -F -d 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
+complete -c modelgate -n '__modelgate_is response wait' -l last -d 'the response that was started last on this machine'
+complete -c modelgate -n '__modelgate_is response wait' -l stream -d 'take the stream of the answer instead of looking whether it is complete'
+complete -c modelgate -n '__modelgate_is response wait' -l starting-after -r -f -d 'stream only what follows the event with this number'
+complete -c modelgate -n '__modelgate_is response wait' -l poll-interval -r -f -d 'the first wait between two look-ups (2)'
+complete -c modelgate -n '__modelgate_is response wait'
+complete -c modelgate -n '__modelgate_is response cancel' -l last -d 'the response that was started last on this machine'
+complete -c modelgate -n '__modelgate_is response cancel'
 complete -c modelgate -n '__modelgate_is image' -a create -d 'Draw images from a prompt, into files'
 complete -c modelgate -n '__modelgate_is image' -a edit -d 'Change images by a prompt, into new files'
 complete -c modelgate -n '__modelgate_is image create' -l background -r -f -a 'transparent opaque auto' -d 'background of the image (transparent, opaque, auto; default auto)'
@@ -313,4 +338,4 @@ complete -c modelgate -n '__modelgate_is schema' -a 'output images videos jobs m
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is help' -a 'generate respond image video sandbox models schema completion help exit-codes environment'
+complete -c modelgate -n '__modelgate_is help' -a 'generate respond response image video sandbox models schema completion help exit-codes environment'

@@ -7,6 +7,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         '' = [ordered]@{
             'generate' = 'Stream text, content-generation style'
             'respond' = 'Stream text, response-object style'
+            'response' = 'Go on with responses that run in the background'
             'image' = 'Create and edit images, into files'
             'video' = 'Make videos: start jobs, wait for them, save them'
             'sandbox' = 'Run the local gateway that obeys the same contract'
@@ -14,6 +15,11 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'schema' = 'Print the JSON Schema of the --json and --jsonl output'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
             'help' = 'Show help for a command or a topic: exit-codes, environment'
+        }
+        'response' = [ordered]@{
+            'status' = 'Look up a background response'
+            'wait' = 'Wait for a background response and print its answer'
+            'cancel' = 'Stop a background response'
         }
         'image' = [ordered]@{
             'create' = 'Draw images from a prompt, into files'
@@ -144,6 +150,25 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--stream' = 'send server-sent events (default true, false with --background); or --no-stream'
             '--stream-options' = 'stream options; only while streaming'
             '--include-obfuscation' = 'pad events against traffic analysis; or --no-include-obfuscation'
+        }
+        'response' = [ordered]@{
+
+        }
+        'response status' = [ordered]@{
+            '--last' = 'the response that was started last on this machine'
+            '--wait' = 'wait for the answer, as "response wait" does'
+            '--exit-status' = 'exit by the state: completed 0, failed or cancelled 9, still running 11'
+            '--poll-interval' = 'the first wait between two look-ups (2)'
+        }
+        'response wait' = [ordered]@{
+            '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
+            '--last' = 'the response that was started last on this machine'
+            '--stream' = 'take the stream of the answer instead of looking whether it is complete'
+            '--starting-after' = 'stream only what follows the event with this number'
+            '--poll-interval' = 'the first wait between two look-ups (2)'
+        }
+        'response cancel' = [ordered]@{
+            '--last' = 'the response that was started last on this machine'
         }
         'image' = [ordered]@{
 
@@ -315,9 +340,9 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'sandbox --pace' = @('fast', 'real')
         'schema' = @('output', 'images', 'videos', 'jobs', 'models', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('generate', 'respond', 'image', 'video', 'sandbox', 'models', 'schema', 'completion', 'help', 'exit-codes', 'environment')
+        'help' = @('generate', 'respond', 'response', 'image', 'video', 'sandbox', 'models', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--poll-interval', '--limit', '--state', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--limit', '--state', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age')
     $withoutCommon = @('sandbox', 'schema', 'completion', 'help')
 
     $path = ''

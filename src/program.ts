@@ -33,6 +33,33 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/respond.ts')).registerRespond,
   },
   {
+    name: 'response',
+    about: 'Go on with responses that run in the background',
+    sends: true,
+    examples: [
+      ['modelgate respond --background -m MODEL "Plan a year"'],
+      ['modelgate response wait --last'],
+      ['modelgate response cancel resp_123'],
+    ],
+    commands: [
+      {
+        name: 'status',
+        about: 'Look up a background response',
+        load: async () => (await import('./commands/response-status.ts')).registerResponseStatus,
+      },
+      {
+        name: 'wait',
+        about: 'Wait for a background response and print its answer',
+        load: async () => (await import('./commands/response-wait.ts')).registerResponseWait,
+      },
+      {
+        name: 'cancel',
+        about: 'Stop a background response',
+        load: async () => (await import('./commands/response-cancel.ts')).registerResponseCancel,
+      },
+    ],
+  },
+  {
     name: 'image',
     about: 'Create and edit images, into files',
     sends: true,

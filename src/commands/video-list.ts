@@ -15,7 +15,8 @@ import { refuseOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { openGateway, readSettings, openOutput } from './shared/run-operation.ts'
 import { createProblemList } from '../problems.ts'
-import { addJobOptions, optionsForJob, type VideoOptions } from './shared/video-command.ts'
+import { addJobOptions, optionsForJob } from './shared/named-job.ts'
+import type { VideoOptions } from './shared/video-command.ts'
 
 interface ListOptions extends VideoOptions {
   limit?: string

@@ -5,11 +5,10 @@ import { UsageError } from '../errors.ts'
 import { promptField } from './shared/build-request.ts'
 import { flagsOf } from './shared/contract-flags.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
+import { addJobOptions, lastOption } from './shared/named-job.ts'
 import {
-  addJobOptions,
   addStartOptions,
   buildVideoRequest,
-  lastOption,
   remixOptions,
   startJob,
   type VideoOptions,

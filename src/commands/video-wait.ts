@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import type { Context } from '../context.ts'
 import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { addJobOptions, lastOption, waitOptions, type VideoOptions } from './shared/video-command.ts'
+import { addJobOptions, lastOption } from './shared/named-job.ts'
+import { waitOptions, type VideoOptions } from './shared/video-command.ts'
 import { lookUpJob, refusedByLookUps } from './shared/video-look-up.ts'
 
 const videoWaitExamples: readonly Example[] = [

@@ -28,17 +28,6 @@ export const outputItemKinds: Readonly<Record<string, string>> = {
   custom_tool_call: 'custom tool call',
 }
 
-/** The states of a response object (specification, "States and transitions"). */
-export const responseStates = [
-  'queued',
-  'in_progress',
-  'completed',
-  'incomplete',
-  'failed',
-  'cancelled',
-] as const
-export type ResponseState = (typeof responseStates)[number]
-
 /** Fields of a request to create a response, with the specification's ranges (endpoint 2 and Limits). */
 export const responseFields: Fields = {
   model: { type: 'string', about: 'model id' },
@@ -208,3 +197,6 @@ export const responsesEndpoint: Endpoint = {
     },
   ],
 }
+
+/** The path of one response; public practice, as the specification has no look-up of it. */
+export const responsePath = `${responsesEndpoint.path}/{response_id}`

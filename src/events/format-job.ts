@@ -1,11 +1,10 @@
 import type { JobSummary } from './video.ts'
 import { normaliseState } from '../contract/video-state.ts'
-import type { VideoState } from '../contract/videos.ts'
 
 const maxLength = 60
 
 /** The gateway's own name for a state, cut if it is long; undefined if it is that of the specification. */
-export function gatewayState(state: VideoState | 'unknown', word: string | null): string | undefined {
+export function gatewayState(state: string, word: string | null): string | undefined {
   if (word === null || normaliseState(word) === state) return undefined
   // The cut must not leave half a surrogate pair.
   return word
@@ -16,7 +15,8 @@ export function gatewayState(state: VideoState | 'unknown', word: string | null)
 
 /** What is known of a job's state. */
 interface KnownState {
-  readonly state: VideoState | 'unknown'
+  /** Of a video, an operation or a response. */
+  readonly state: string
   /** The gateway's own name for it. */
   readonly status?: string | null
   readonly progress?: number | null

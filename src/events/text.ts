@@ -3,6 +3,7 @@
  * the lines of `--jsonl` and the fields of `--json`; they are never removed.
  */
 
+import { responseStates } from '../contract/response-state.ts'
 import {
   anything,
   count,
@@ -143,11 +144,14 @@ export const textEvents = {
   },
 }
 
+/** The commands that print a text document. */
+export type TextCommand = 'generate' | 'respond' | 'response status' | 'response wait' | 'response cancel'
+
 /** The document that `--json` prints. */
 export type TextDocument = Infer<typeof textDocument>
 export const textDocument = object({
   version,
-  command: text<'generate' | 'respond'>('the command that ran'),
+  command: text<TextCommand>('the command that ran'),
   model: textOrNull('the requested model; where the gateway chose, the one that its reply names'),
   text: text('the text of the first candidate'),
   finish_reason: oneOf(finishReasons, 'why the text ended'),
@@ -161,6 +165,11 @@ export const textDocument = object({
   citations: list(citation.reference, 'sources'),
   files: list(file.reference, 'files that were written'),
   warnings,
+  id: textOrNull('id of the response'),
+  state: orNull(
+    oneOf(responseStates, ''),
+    'state of the response; null where the style has none, and while it is not known',
+  ),
 })
 
 type Decoded =
@@ -173,6 +182,7 @@ type Decoded =
   | 'citations'
   | 'usage'
   | 'response'
+  | 'state'
 
 /** The result of a finished, failed or interrupted text reply. */
 export interface TextResult extends Pick<TextDocument, Decoded> {

@@ -1,3 +1,4 @@
+import { responseStates } from '../contract/response-state.ts'
 import { videoStates } from '../contract/videos.ts'
 import {
   anything,
@@ -27,6 +28,9 @@ const kind = oneOf(['video', 'operation'], 'what the job is on the gateway')
 
 const id = text('id of the video or name of the operation')
 const state = oneOf(videoStates, 'state of the job')
+/** The same of events, which a background response has, too. */
+const jobId = text('id of the video or the response, or name of the operation')
+const jobState = oneOf([...new Set([...videoStates, ...responseStates])], 'state of the job')
 const status = textOrNull("the gateway's own word for the state")
 const progress = numberOrNull('progress in percent, 0 to 100')
 const expiresAt = countOrNull('until when the result is kept, in Unix seconds')
@@ -78,11 +82,14 @@ export const videoDefinitions = [video, videoFailure, job] as const
 export type VideoEvent = EventsOf<typeof videoEvents>
 export const videoEvents = {
   /** The gateway has accepted the job, and it is recorded on this machine. */
-  'job-create': { id, kind },
+  'job-create': {
+    id: jobId,
+    kind: oneOf(['video', 'operation', 'response'], 'what the job is on the gateway'),
+  },
   /** A look-up, even if nothing has changed. */
   'job-progress': {
-    id,
-    state,
+    id: jobId,
+    state: jobState,
     status,
     progress,
     elapsed_s: seconds('seconds that the job has been running, as far as is known'),
@@ -92,7 +99,7 @@ export const videoEvents = {
   },
   /** A failed look-up; the job itself may be fine. */
   'poll-fail': {
-    id,
+    id: jobId,
     attempt: count('failed look-ups in a row'),
     wait_s: seconds('seconds until the next'),
     http_status: integerOrNull('status of the reply, if there was one'),

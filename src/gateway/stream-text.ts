@@ -2,7 +2,7 @@ import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import { createMessageReader } from './events/message-reader.ts'
 import { stalledError, truncated } from './reply-errors.ts'
 import { ExchangeError } from './exchange-error.ts'
-import type { Gateway, GatewayRequest } from './gateway.ts'
+import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
 import { readBody } from './reply-body.ts'
 import { brokenError, sendRequest } from './send-request.ts'
 import type { FastPath } from './events/json-reader.ts'
@@ -37,6 +37,8 @@ export interface DecoderOptions {
   readonly keepResponse: boolean
   /** Whether the texts of `result()` are wanted whole; else they may be only a beginning. */
   readonly keepText: boolean
+  /** Whether the stream begins in the middle of the answer: what was streamed before it is not emitted. */
+  readonly isRest?: boolean
 }
 
 /** Receives the pieces of a text reply while it arrives. */
@@ -45,6 +47,8 @@ export interface TextReceiver {
   readonly raw?: ((text: string) => void) | undefined
   /** Called after each chunk from the network; the stream waits for it. */
   flush(): Promise<void>
+  /** Whether a message is passed on. Every message is parsed for it, which is slower. */
+  accepts?(value: unknown): boolean
   /** Called when the headers have been received. */
   replied?(requestId: string | null): void
 }
@@ -62,9 +66,26 @@ export async function streamText(
 ): Promise<void> {
   const reply = await sendRequest(gateway, request)
   receiver.replied?.(reply.requestId)
+  const { marked } = await readTextReply(gateway, reply, decoder, receiver)
+  const verdict = decoder.verdict(marked)
+  if (verdict !== undefined) throw verdict
+}
+
+/**
+ * Reads a text reply until the generation or the reply ends.
+ * @returns whether it ended with `[DONE]`
+ * @throws ModelgateError for a reply that breaks before the generation has ended
+ */
+export async function readTextReply(
+  gateway: Gateway,
+  reply: GatewayReply,
+  decoder: TextDecoder,
+  receiver: TextReceiver,
+): Promise<{ readonly marked: boolean }> {
   let meaningful = false
   let pending = 0
-  const fastPath = receiver.raw === undefined ? decoder.fastPath : undefined
+  const isParsed = receiver.raw !== undefined || receiver.accepts !== undefined
+  const fastPath = isParsed ? undefined : decoder.fastPath
   const reader = createMessageReader({
     fastPath: fastPath && {
       pattern: fastPath.pattern,
@@ -75,6 +96,7 @@ export async function streamText(
     },
     onMessage(value, text) {
       meaningful = true
+      if (receiver.accepts?.(value) === false) return
       receiver.raw?.(text)
       decoder.message(value)
     },
@@ -103,8 +125,7 @@ export async function streamText(
   } finally {
     await receiver.flush()
   }
-  const verdict = decoder.verdict(reader.done)
-  if (verdict !== undefined) throw verdict
+  return { marked: reader.done }
 }
 
 /** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
@@ -141,7 +162,8 @@ export function finishError(result: TextResult, generated: boolean): ModelgateEr
   const failed = failedReasons[reason]
   if (failed !== undefined) {
     const message = `${failed}${reasonGiven}.`
-    return new GenerationError(`finish_${reason}`, message, { ...facts, hint: 'Change the prompt.' })
+    const hint = reason === 'cancelled' ? undefined : 'Change the prompt.'
+    return new GenerationError(`finish_${reason}`, message, { ...facts, hint })
   }
   if (reason === 'length' && result.text === '') {
     const message = `The token limit was reached before any text${reasonGiven}.`

@@ -3,7 +3,12 @@ import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
 import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { jsonRequest } from '../gateway/send-request.ts'
-import { streamText, type DecoderOptions, type TextDecoder } from '../gateway/stream-text.ts'
+import {
+  streamText,
+  type DecoderOptions,
+  type TextDecoder,
+  type TextReceiver,
+} from '../gateway/stream-text.ts'
 import { mintIdempotencyKey } from '../gateway/url.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
@@ -25,13 +30,15 @@ export interface TextRequest {
   readonly createDecoder: (options: DecoderOptions) => TextDecoder
 }
 
-interface TextPlan {
+export interface TextPlan {
   /** The folder for images in the reply. */
   readonly folder: string
   /** Whether the document contains the whole text and the gateway's own response, which takes memory. */
   readonly keepsResponse: boolean
   /** Whether an answer cut short by the token limit is a failure. */
   readonly strict: boolean
+  /** The command that waits for a response, for hints. @param after where its stream goes on */
+  readonly resume?: ((id: string, after?: number) => string) | undefined
 }
 
 /** The request as it goes over the wire. */
@@ -40,17 +47,47 @@ export function textGatewayRequest(
   { path, query, body, streamed }: TextRequest,
 ): GatewayRequest {
   const idempotencyKey = mintIdempotencyKey(gateway.clock)
-  return jsonRequest(gateway, path, { kind: 'text', query, body, streamed, idempotencyKey })
+  // A background response is a job: a second one would go on, and be paid for, unseen.
+  const kind = body['background'] === true ? 'create' : 'text'
+  return jsonRequest(gateway, path, { kind, query, body, streamed, idempotencyKey })
 }
 
-/** Generates text, of either style (specification, endpoints 1 and 2). Text is emitted as events while it arrives. */
-export async function generateText(
+/** An answer that is being received: what has come of it, and what is reported of it. */
+export interface TextRun {
+  readonly decoder: TextDecoder
+  readonly receiver: TextReceiver
+  /** Reports that the command begins. */
+  begin(): void
+  warn(message: string): void
+  /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
+  finish(): Promise<void>
+  /** What has come so far. */
+  document(): TextDocument
+  /** Turns what is thrown into the outcome of the operation. */
+  settle(
+    work: () => Promise<void>,
+    amend?: (error: ModelgateError) => ModelgateError | Promise<ModelgateError>,
+  ): Promise<Outcome<TextDocument>>
+}
+
+type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDecoder' | 'warnings'> & {
+  readonly command: TextDocument['command']
+  /** The id of the response, if it is known before its reply. */
+  readonly id?: string
+  /** Whether the stream begins in the middle of the answer. */
+  readonly isRest?: boolean
+  /** Whether the answer is only part of the document, and not emitted. */
+  readonly isSilent?: boolean
+}
+
+/** Prepares to receive an answer. */
+export function beginAnswer(
   call: Call,
-  request: TextRequest,
+  facts: AnswerFacts,
   { folder, keepsResponse, strict }: TextPlan,
-): Promise<Outcome<TextDocument>> {
-  const { gateway, listener, redactor } = call
-  const { command, model, answerSchema } = request
+): TextRun {
+  const { listener, redactor } = call
+  const { command, model, answerSchema, isRest, isSilent } = facts
   const files: SavedFile[] = []
   const warnings: string[] = []
   let requestId: string | null = null
@@ -76,10 +113,12 @@ export async function generateText(
     })
     images.add(image)
   }
-  const decoder = request.createDecoder({
+  const decoder = facts.createDecoder({
     keepResponse: keepsResponse,
     keepText: keepsResponse || answerSchema !== undefined,
+    isRest: isRest === true,
     emit(event: TextEvent) {
+      if (isSilent) return
       if (event.type === 'image-data') saveImage(event)
       else listener.event(event)
     },
@@ -88,7 +127,7 @@ export async function generateText(
     const {
       raw_finish_reason: _,
       finish_message: __,
-      response_id: ___,
+      response_id: id,
       model: usedModel,
       ...result
     } = decoder.result()
@@ -100,12 +139,12 @@ export async function generateText(
       request_id: requestId,
       files,
       warnings,
+      id: id ?? facts.id ?? null,
     }
   }
-  const work = async () => {
-    listener.event({ type: 'start', version: outputVersion, command, model })
-    for (const message of request.warnings) warn(message)
-    await streamText(gateway, textGatewayRequest(gateway, request), decoder, {
+  return {
+    decoder,
+    receiver: {
       raw: listener.raw,
       async flush() {
         await images?.saved()
@@ -115,18 +154,56 @@ export async function generateText(
         hasReplied = true
         requestId = id
       },
-    })
-    await images?.saved()
-    checkFinish(decoder, strict, warn)
-    await answerSchema?.check(decoder.result().text)
-    const unsaved = images?.failure(hasWords(decoder))
-    if (unsaved !== undefined) throw unsaved
-    return undefined
+    },
+    begin() {
+      listener.event({ type: 'start', version: outputVersion, command, model })
+      for (const message of facts.warnings) warn(message)
+    },
+    warn,
+    async finish() {
+      await images?.saved()
+      checkFinish(decoder, strict, warn)
+      await answerSchema?.check(decoder.result().text)
+      const unsaved = images?.failure(hasWords(decoder))
+      if (unsaved !== undefined) throw unsaved
+    },
+    document,
+    settle: (work, amend = (error) => error) =>
+      settle(
+        call,
+        async () => {
+          await work()
+          return undefined
+        },
+        document,
+        // A failed write does not change that the answer was generated, and billed.
+        (error) =>
+          amend(hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error),
+      ),
   }
-  return settle(call, work, document, (error) =>
-    // A failed write does not change that the answer was generated, and billed.
-    hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error,
-  )
+}
+
+/** Generates text, of either style (specification, endpoints 1 and 2). Text is emitted as events while it arrives. */
+export async function generateText(
+  call: Call,
+  request: TextRequest,
+  plan: TextPlan,
+): Promise<Outcome<TextDocument>> {
+  const { gateway } = call
+  const run = beginAnswer(call, request, plan)
+  const work = async () => {
+    run.begin()
+    await streamText(gateway, textGatewayRequest(gateway, request), run.decoder, run.receiver)
+    await run.finish()
+  }
+  return run.settle(work, (error) => withResume(error, plan.resume))
+}
+
+/** The error for an answer that goes on at the gateway, with the command that waits for it. */
+function withResume(error: ModelgateError, resume: TextPlan['resume']): ModelgateError {
+  const { remoteId } = error.facts
+  if (error.exit !== 'running' || remoteId === undefined || resume === undefined) return error
+  return error.amend({ hint: `To wait for it: ${resume(remoteId)}` })
 }
 
 /** Whether a reply contains anything besides images. */

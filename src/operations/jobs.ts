@@ -1,11 +1,12 @@
 import type { Context } from '../context.ts'
-import { UsageError, asModelgateError } from '../errors.ts'
+import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
-import { isFinal, type JobRecord } from '../files/jobs/job-record.ts'
-import { openJobStore, type JobStore, type StoredJob } from '../files/jobs/job-store.ts'
+import { isFinal, type JobFamily, type JobRecord, type ResponseJobs } from '../files/jobs/job-record.ts'
+import { openJobStore, openResponseStore, type JobStore, type StoredJob } from '../files/jobs/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { responseInBeginning } from '../gateway/responses/background.ts'
 import { jobInBeginning } from '../gateway/videos/start-job.ts'
 import { lookUpJob } from '../gateway/videos/look-up-job.ts'
 import { operationPath } from '../gateway/videos/read-job.ts'
@@ -42,6 +43,18 @@ export function openJobs(
   })
 }
 
+/** Opens the store of background responses on this machine, as `openJobs` that of jobs. */
+export function openResponses(
+  { clock }: Pick<Context, 'clock'>,
+  stateFolder: string | undefined,
+  redactor: Redactor,
+): JobStore<ResponseJobs> {
+  return openResponseStore(stateFolder, clock, {
+    clean: (json) => redactor.document(json),
+    readReply: responseInBeginning,
+  })
+}
+
 /**
  * A job that is not on record, by its id: a name with slashes is an operation's.
  * @throws UsageError for an invalid path
@@ -55,7 +68,7 @@ export function unrecordedJob(id: string): NamedJob {
 }
 
 /** The job that was started last on this machine. @throws UsageError without one */
-export async function lastJob(store: JobStore): Promise<StoredJob> {
+export async function lastJob<Family extends JobFamily>(store: JobStore<Family>): Promise<StoredJob<Family>> {
   const last = await store.last()
   if (last !== undefined) return last
   throw new UsageError('This machine has no job on record.', {
@@ -65,7 +78,10 @@ export async function lastJob(store: JobStore): Promise<StoredJob> {
 }
 
 /** A job on record. @throws UsageError if its id is unknown, or it is on another gateway */
-export function namedJob(stored: StoredJob, { isSandbox, baseUrl }: JobGateway): NamedJob {
+export function namedJob<Family extends JobFamily>(
+  stored: StoredJob<Family>,
+  { isSandbox, baseUrl }: JobGateway,
+): { readonly id: string; readonly kind: Family['kinds'][number]; readonly stored: StoredJob<Family> } {
   const { id, kind, idempotency_key, is_sandbox, base_url } = stored.record
   if (id === null) {
     throw new UsageError(
@@ -139,4 +155,14 @@ export async function refreshJobs(gateway: Gateway, jobs: readonly StoredJob[]):
   }
   await Promise.all(Array.from({ length: atOnce }, work))
   return warnings
+}
+
+/**
+ * Whether a job may exist after the request for it failed so: an error in place of a job is a rejection, whatever the
+ * status. After an unexpected error the outcome is unknown.
+ */
+export function mayExist(error: unknown): boolean {
+  if (!(error instanceof ModelgateError)) return true
+  if (error.exit === 'failed') return false
+  return error.facts.billed === 'maybe' || error.facts.billed === 'yes'
 }

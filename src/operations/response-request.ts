@@ -15,9 +15,16 @@ export function responseRequest(
     command: 'respond',
     path: endpoint.path,
     streamed: body['stream'] === true,
-    warnings: [...warnings, ...deprecationWarnings(body)],
+    warnings: [...warnings, ...deprecationWarnings(body), ...storageWarnings(body)],
     createDecoder: createResponseDecoder,
   }
+}
+
+/** A background response is fetched later, so a gateway has to store it. */
+function storageWarnings({ background, store }: Body): string[] {
+  return background === true && store === false
+    ? ['--no-store: a gateway may refuse it with --background, or not have the answer later.']
+    : []
 }
 
 function deprecationWarnings(body: Body): string[] {

@@ -1,12 +1,12 @@
 import { formatState } from '../events/format-job.ts'
-import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
+import { UsageError, asModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
 import type { GatewayRequest } from '../gateway/gateway.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
 import { lookUpJob } from '../gateway/videos/look-up-job.ts'
 import { createOperation, remixVideo } from '../gateway/videos/start-job.ts'
-import type { NamedJob } from './jobs.ts'
+import { mayExist, type NamedJob } from './jobs.ts'
 import type { Call, Outcome } from './operation.ts'
 import { videoGatewayRequest, type VideoLocation, type VideoRequest } from './video-request.ts'
 import { beginRun, changeOf, jobFailed, keepRecord, settleRun, warn, type VideoRun } from './video-run.ts'
@@ -129,11 +129,4 @@ async function send(
     }
     throw error
   }
-}
-
-/** An error in place of a job is a rejection, whatever the status. After an unexpected error the outcome is unknown. */
-function mayExist(error: unknown): boolean {
-  if (!(error instanceof ModelgateError)) return true
-  if (error.exit === 'failed') return false
-  return error.facts.billed === 'maybe' || error.facts.billed === 'yes'
 }

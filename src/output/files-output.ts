@@ -1,6 +1,8 @@
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { TextDocument } from '../events/text.ts'
+import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
-import type { Output } from './output.ts'
+import { isTextDocument, type Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
@@ -52,13 +54,14 @@ export function createJobOutput({ screen, notices, show, clock, what }: JobOutpu
   const print = (lines: readonly string[]) => {
     screen.text(lines.map((line) => `${oneLine(show(line))}\n`).join(''))
   }
-  const report = (document: VideoDocument) => print(reportLines(document, clock.now() / 1000))
+  const report = (document: VideoDocument | TextDocument) =>
+    print(isTextDocument(document) ? responseLines(document) : reportLines(document, clock.now() / 1000))
   return {
     event: (event) => notices.event(event),
     raw() {},
     flush: () => screen.settle(),
     async end(document) {
-      if (isJob(document) && what === 'id') print([document.id])
+      if (isJob(document) && what === 'id') print([document.id ?? ''])
       else if (isJob(document)) report(document)
       await screen.close()
     },
@@ -71,14 +74,29 @@ export function createJobOutput({ screen, notices, show, clock, what }: JobOutpu
   }
 }
 
-function isJob(document: OutputDocument): document is VideoDocument {
-  return document.command.startsWith('video ') && document.command !== 'video list'
+function isJob(document: OutputDocument): document is VideoDocument | TextDocument {
+  return /^(?:video|response) (?!list)/.test(document.command)
+}
+
+/** A response object, for people and for scripts: a name and a value on each line. */
+function responseLines({ id, model, state, response }: TextDocument): string[] {
+  const { status, created_at, completed_at, error, incomplete_details } = objectOf(response)
+  const time = (seconds: unknown) => (typeof seconds === 'number' ? isoTime(Math.floor(seconds)) : undefined)
+  const reason = objectOf(error)['message'] ?? objectOf(incomplete_details)['reason']
+  const rows = {
+    id: id ?? undefined,
+    model: model ?? undefined,
+    state: state === null ? undefined : sanitise(formatState({ state, status: stringOf(status) ?? null })),
+    created: time(created_at),
+    completed: time(completed_at),
+    reason: stringOf(reason),
+  }
+  return Object.entries(rows).flatMap(([name, value]) => (value === undefined ? [] : [row(name, value)]))
 }
 
 /** A name and a value on each line, for people and for scripts. Times are in Unix seconds. */
 function reportLines(document: VideoDocument, now: number): string[] {
   const { id, model, state, status, progress, expires_at, files, failures } = document
-  const row = (name: string, value: string) => `${name.padEnd(8)}  ${value}`
   return [
     row('id', id),
     ...(model === null ? [] : [row('model', model)]),
@@ -89,6 +107,10 @@ function reportLines(document: VideoDocument, now: number): string[] {
     ...files.map(({ path }) => row('file', path)),
     ...failures.map(({ message }) => row('reason', message)),
   ]
+}
+
+function row(name: string, value: string): string {
+  return `${name.padEnd(9)} ${value}`
 }
 
 function expiryText(expiresAt: number, now: number): string {

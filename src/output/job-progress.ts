@@ -1,9 +1,9 @@
 import type { Clock } from '../context.ts'
+import { responseStateOf } from '../contract/response-state.ts'
 import { videoStateOf } from '../contract/video-state.ts'
 import { formatState } from '../events/format-job.ts'
 import type { LiveLine, Screen, Styles } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
-import type { VideoState } from '../contract/videos.ts'
 
 type JobProgress = Extract<VideoEvent, { type: 'job-progress' }>
 type DownloadProgress = Extract<VideoEvent, { type: 'download-progress' }>
@@ -57,12 +57,16 @@ export function createJobProgress({ screen, clock, clean, log }: JobProgressPart
     const before = job?.id === id ? job : undefined
     const next = (job = viewOf({ ...event, id }, before, now))
     download = undefined
-    if (!hasReportedUnknown && event.status !== null && videoStateOf(event.status) === undefined) {
+    if (!hasReportedUnknown && event.status !== null && !isKnown(event.status)) {
       hasReportedUnknown = true
       screen.line(unknownText(event.status), 'warning')
     }
     show(before?.state !== next.state, () => jobText(next, now))
   }
+}
+
+function isKnown(status: string): boolean {
+  return videoStateOf(status) !== undefined || responseStateOf(status) !== undefined
 }
 
 function unknownText(status: string): string {
@@ -77,7 +81,7 @@ function asciiOf(text: string): string {
 /** The state of a job, also between two look-ups. Times are milliseconds of a monotonic clock. */
 interface JobView {
   readonly id: string
-  readonly state: VideoState
+  readonly state: JobProgress['state']
   /** The gateway's own name of the state, as received. */
   readonly status: string | null
   /** 0 to 100, a whole number that never decreases. */

@@ -1,11 +1,10 @@
 import type { Sink } from '../context.ts'
 import { ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
-import type { OutputDocument, OutputEvent, ErrorDocument } from '../events/documents.ts'
-import type { TextDocument } from '../events/text.ts'
+import type { ErrorDocument, OutputDocument, OutputEvent } from '../events/documents.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { type Gate, sanitiseJson } from './gate.ts'
 import { type Notices, billedOf } from './notices.ts'
-import type { Output } from './output.ts'
+import { isTextDocument, type Output } from './output.ts'
 import type { Screen } from './screen.ts'
 
 interface JsonOutputParts {
@@ -58,7 +57,8 @@ const resultFields: ReadonlySet<string> = new Set([
 /** Whether anything worth keeping has arrived. */
 function hasContent(document: OutputDocument): boolean {
   return Object.entries(document).some(
-    ([name, value]) => resultFields.has(name) && (value as { readonly length: number }).length > 0,
+    ([name, value]) =>
+      resultFields.has(name) && ((value as { readonly length: number } | null)?.length ?? 0) > 0,
   )
 }
 
@@ -204,13 +204,9 @@ const openFields: ReadonlySet<string> = new Set(['response', 'video', 'operation
 
 /** The parts of a document whose shape is defined by the gateway. */
 function openParts(document: OutputDocument): unknown[] {
-  const calls = isText(document) ? document.tool_calls : []
+  const calls = isTextDocument(document) ? document.tool_calls : []
   const fields = Object.entries(document).filter(([name]) => openFields.has(name))
   return [...fields.map(([, value]) => value), ...calls.map((call) => call.arguments)]
-}
-
-function isText(document: OutputDocument): document is TextDocument {
-  return document.command === 'generate' || document.command === 'respond'
 }
 
 /** The document without parts that cannot be printed: the report of an error must not fail itself. */
@@ -219,7 +215,7 @@ function withoutDeepParts(document: OutputDocument): object {
     openFields.has(name) && isTooDeep(value) ? [name, null] : [name, value],
   )
   const shown = Object.fromEntries(entries) as object
-  if (!isText(document)) return shown
+  if (!isTextDocument(document)) return shown
   return { ...shown, tool_calls: document.tool_calls.filter((call) => !isTooDeep(call.arguments)) }
 }
 

@@ -45,7 +45,11 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     if (options.quiet && options.warningsOnly) screen.json(JSON.stringify(event))
     else {
       const how = options.resume === undefined ? '' : `; resume with: ${options.resume(event.id)}`
-      screen.line(`job ${event.id} started${how}`, 'plain', errorLimit)
+      screen.line(
+        `${event.kind === 'response' ? 'response' : 'job'} ${event.id} started${how}`,
+        'plain',
+        errorLimit,
+      )
     }
   }
   return {

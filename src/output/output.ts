@@ -1,5 +1,6 @@
 import type { ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { TextDocument } from '../events/text.ts'
 
 export type OutputMode = 'terminal' | 'plain' | 'json' | 'jsonl' | 'raw'
 
@@ -17,4 +18,14 @@ export interface Output {
   end(document: OutputDocument): Promise<void>
   /** The command failed; `partial` is what had arrived by then. */
   error(error: ModelgateError, partial?: OutputDocument): Promise<void>
+}
+
+/** Whether a document is an answer, or the state of one. */
+export function isTextDocument(document: OutputDocument): document is TextDocument {
+  return 'finish_reason' in document
+}
+
+/** Whether a document is of a response that goes on at the gateway. */
+export function isRunning(document: OutputDocument): boolean {
+  return isTextDocument(document) && (document.state === 'queued' || document.state === 'in_progress')
 }

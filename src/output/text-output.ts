@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
 import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
-import type { OutputEvent, OutputDocument } from '../events/documents.ts'
+import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Notices } from './notices.ts'
-import type { Output } from './output.ts'
+import { isRunning, isTextDocument, type Output } from './output.ts'
 import type { Screen } from './screen.ts'
 import type { WordWrap } from './word-wrap.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
@@ -38,11 +38,11 @@ export function createTextOutput({ screen, notices, show, wrap, showReasoning }:
     writeReasoning(reasoning.take())
     writeText(text.take())
   }
-  const finishText = (ending: 'whole' | 'broken-off') => {
+  const finishText = (ending: 'whole' | 'broken-off', endsLine = true) => {
     writeReasoning(reasoning.rest(ending))
     writeText(text.rest(ending))
     if (wrap !== undefined) screen.text(wrap.end())
-    if (text.last !== '' && text.last !== '\n') screen.text('\n')
+    if (endsLine && text.last !== '' && text.last !== '\n') screen.text('\n')
   }
   return {
     event(event: OutputEvent) {
@@ -71,11 +71,15 @@ export function createTextOutput({ screen, notices, show, wrap, showReasoning }:
     },
     async end(document) {
       finishText('whole')
+      // There is no text yet: the id is what a script goes on with.
+      if (isRunning(document) && isTextDocument(document)) screen.text(`${show(document.id ?? '')}\n`)
       notices.end(document)
       await screen.close()
     },
     async error(error, partial) {
-      if (!(error instanceof OutputClosed)) finishText('broken-off')
+      // What follows of a response that goes on can be appended, except on a terminal.
+      const endsLine = wrap !== undefined || error.exit !== 'running'
+      if (!(error instanceof OutputClosed)) finishText('broken-off', endsLine)
       notices.error(error, partial)
       await screen.closeAfterError()
     },
@@ -185,6 +189,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
   const settle = async (error: ModelgateError): Promise<SavedFile | undefined> => {
     const isPrinted = kept.size > 0 && !(error instanceof OutputClosed)
     const unfinished = `${file.path} was not finished; the text that arrived is on standard output`
+    if (error.exit === 'running') return void (await file.discard().catch(() => {}))
     if (error.exit !== 'schema') return void (await printInstead(isPrinted ? unfinished : undefined))
     try {
       return await commit()
@@ -215,7 +220,9 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
       await other.flush()
     },
     async end(document) {
-      await other.end(withFile(document, await commit()))
+      // The answer will be written by the command that waits for it.
+      if (isRunning(document)) await file.discard()
+      await other.end(isRunning(document) ? document : withFile(document, await commit()))
     },
     async error(error, partial) {
       const saved = committed ? undefined : await settle(error)
@@ -225,8 +232,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
 }
 
 function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {
-  const isText = document.command === 'generate' || document.command === 'respond'
-  return isText ? { ...document, files: [...document.files, saved] } : document
+  return isTextDocument(document) ? { ...document, files: [...document.files, saved] } : document
 }
 
 export interface TextRescue {

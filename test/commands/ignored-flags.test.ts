@@ -19,6 +19,9 @@ const address = 'https://127.0.0.1:1/a.png'
 const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   generate: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
   respond: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
+  'response status': [[], ['--wait', '-o', 'a.txt'], ['--wait'], ['--exit-status']],
+  'response wait': [[], ['-o', 'a.txt'], ['--stream'], ['--starting-after', '3'], ['--schema', '{}']],
+  'response cancel': [[]],
   'image create': [
     ['A hill sandbox:fewer', '-n', '2'],
     [],
@@ -46,6 +49,9 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
 
 /** What they forbid, these commands never do. */
 const forbidding: Readonly<Record<string, readonly string[]>> = {
+  'response status': ['input', 'stdin'],
+  'response wait': ['input', 'stdin'],
+  'response cancel': ['input', 'stdin'],
   'video status': ['input', 'stdin'],
   'video wait': ['input', 'stdin'],
   'video list': ['input', 'stdin'],
@@ -108,13 +114,19 @@ async function ignoredBy(words: string): Promise<string[]> {
     const context = testContext({ cwd, env })
     await toEnd(main(['video', 'generate', '--sandbox', 'A hill'], context), context.clock)
   }
+  const startsResponse = words.startsWith('response ')
+  if (startsResponse) {
+    const context = testContext({ cwd, env })
+    await toEnd(main(['respond', '--background', '--sandbox', 'Hi'], context), context.clock)
+  }
   const read = new Set<string>()
   let shown: string[] = []
   for (const call of calls[words]!) {
     const context = testContext({ cwd, env })
     const program = createProgram(context)
     const sends = !['sandbox', 'schema', 'completion', 'help'].includes(words)
-    const argv = [...words.split(' '), ...call, ...(sends ? ['--sandbox'] : [])]
+    const job = startsResponse ? ['--last'] : []
+    const argv = [...words.split(' '), ...call, ...job, ...(sends ? ['--sandbox'] : [])]
     for (const name of await flagsRead(program, argv, context.clock)) read.add(name)
     const command = leaves(program).find(([name]) => name === words)![1]
     shown = shownFlags(command)

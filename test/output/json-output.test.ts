@@ -69,6 +69,7 @@ test('json: a failure is one document on standard error, with what had arrived',
         "command": "generate",
         "files": [],
         "finish_reason": "stop",
+        "id": "text_1",
         "model": "text-model",
         "reasoning": "",
         "refusal": "",
@@ -76,6 +77,7 @@ test('json: a failure is one document on standard error, with what had arrived',
         "response": {
           "candidates": [],
         },
+        "state": null,
         "text": "Hello",
         "tool_calls": [
           {
@@ -103,7 +105,7 @@ test('json: a failure is one document on standard error, with what had arrived',
 
 test('json: a failure before anything arrived has no partial document', async () => {
   const { context, output } = outputOf('json')
-  await output.error(failure, { ...sampleDocument, text: '', candidates: [], tool_calls: [] })
+  await output.error(failure, { ...sampleDocument, id: null, text: '', candidates: [], tool_calls: [] })
   expect(Object.keys(JSON.parse(context.stderr.text))).toEqual(['error'])
 })
 

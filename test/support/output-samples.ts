@@ -187,6 +187,8 @@ export const sampleDocument: TextDocument = {
   citations: [],
   files: [],
   warnings: [],
+  id: 'text_1',
+  state: null,
 }
 
 export const sampleVideoDocument: VideoDocument = {

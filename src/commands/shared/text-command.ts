@@ -1,4 +1,4 @@
-import { rescueFolder } from '../../config/paths.ts'
+import { rescueFolder, stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
@@ -6,11 +6,18 @@ import type { TextFile } from '../../files/text-file.ts'
 import { compileAnswerSchema, type AnswerSchema } from '../../operations/answer-schema.ts'
 import type { History } from '../../operations/chat-history.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../operations/attachments.ts'
-import { generateText, textGatewayRequest, type TextRequest } from '../../operations/generate-text.ts'
+import {
+  generateText,
+  textGatewayRequest,
+  type TextPlan,
+  type TextRequest,
+} from '../../operations/generate-text.ts'
+import type { Call } from '../../operations/operation.ts'
 import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
 import { ofFlag, parseJsonFileFlag, setField, underFlag } from './request-body.ts'
 import { allInputs } from '../../problems.ts'
+import { resumeResponse } from './resume-command.ts'
 import { runOperation } from './run-operation.ts'
 import { readStandardInputBytes } from './standard-input.ts'
 
@@ -83,25 +90,52 @@ export async function sendText(
   request: TextRequest,
 ): Promise<void> {
   const { command, body, streamed, warnings } = request
+  const plan = {
+    folder: settings.outputDir.value ?? '.',
+    keepsResponse: options.json === true || options.jsonl === true,
+    strict: options.strict === true,
+    resume: resumeResponse(context, options),
+  }
+  const start = body['background'] === true ? await prepareBackground(context, options, settings) : undefined
   await runOperation(context, options, settings, {
     streamed,
     warnings,
+    ...(start === undefined ? {} : { gate: start.gate }),
     describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({
       file: await openOutputFile(context, options),
       rescue: { folder: rescueFolder(context), name: `${command}.txt` },
+      resume: plan.resume,
     }),
     operation: (call) =>
-      generateText(call, request, {
-        folder: settings.outputDir.value ?? '.',
-        keepsResponse: options.json === true || options.jsonl === true,
-        strict: options.strict === true,
-      }),
+      start === undefined ? generateText(call, request, plan) : start.run(call, request, plan),
   })
 }
 
+/** Loaded only for a response that runs in the background, which is recorded on this machine. */
+async function prepareBackground(context: Context, options: CommonOptions, settings: Settings) {
+  const [{ startBackground }, { openResponses }, { createGate }] = await Promise.all([
+    import('../../operations/background-response.ts'),
+    import('../../operations/jobs.ts'),
+    import('../../output/gate.ts'),
+  ])
+  const { timeout, pollInterval, profile } = settings
+  const gate = createGate(context)
+  const background = {
+    store: openResponses(context, stateFolder(context), gate),
+    isSandbox: options.sandbox === true,
+    profile: profile.value,
+    location: { output: options.output ?? null, folder: null, force: options.force === true },
+    pollIntervalS: pollInterval.value,
+    deadlineMs: timeout.value === undefined ? undefined : context.clock.monotonic() + timeout.value * 1000,
+  }
+  const run = (call: Call, request: TextRequest, plan: TextPlan) =>
+    startBackground(call, request, { ...plan, ...background })
+  return { gate, run }
+}
+
 /** Loaded only when a file is written: hashing alone adds milliseconds to the start. */
-async function openOutputFile(
+export async function openOutputFile(
   context: Context,
   { output, force }: CommonOptions,
 ): Promise<TextFile | undefined> {

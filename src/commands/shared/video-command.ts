@@ -2,14 +2,11 @@ import { Option, type Command } from 'commander'
 import { stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { pollSeconds } from '../../limits.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
-import type { JobRecord } from '../../files/jobs/job-record.ts'
 import type { JobStore } from '../../files/jobs/job-store.ts'
 import type { OutputPlan } from '../../files/output-plan.ts'
-import { shellWord } from '../../files/file-error.ts'
 import { modelSegment } from '../../gateway/url.ts'
-import { lastJob, namedJob, openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
+import { openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
 import { startVideo } from '../../operations/start-video.ts'
 import {
   planVideos,
@@ -20,8 +17,10 @@ import {
 } from '../../operations/video-request.ts'
 import type { WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
+import { resumeCommand } from './resume-command.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
 import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from './common-options.ts'
+import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from './named-job.ts'
 import { readSettings, runOperation } from './run-operation.ts'
 import { canAsk } from './text-prompt.ts'
 
@@ -37,19 +36,9 @@ export interface VideoOptions extends CommonOptions {
   exitStatus?: true
 }
 
-export const lastOption = () => new Option('--last', 'the job that was started last on this machine')
-
-/** Adds the options that are about a job. */
-export function addJobOptions(command: Command, options: readonly Option[]): void {
-  for (const option of options) command.addOption(option.helpGroup('Job:'))
-}
-
 /** Adds the options for waiting for a job. */
 export function waitOptions(): Option[] {
-  return [
-    new Option('--poll-interval <seconds>', `the first wait between two look-ups (${pollSeconds.first})`),
-    new Option('--allow-private-urls', 'fetch results from private addresses, too'),
-  ]
+  return [pollOption(), new Option('--allow-private-urls', 'fetch results from private addresses, too')]
 }
 
 /** Adds the options of the commands that start a job. */
@@ -144,7 +133,7 @@ export async function startJob(
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const remixed =
-    request.kind === 'video' ? (await findNamedJob(context, store, options, source)).named : undefined
+    request.kind === 'video' ? (await findVideo(context, store, options, source)).named : undefined
   // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
   if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
     throw new UsageError(`The video ${remixed.id} is in the sandbox: add --sandbox.`, {
@@ -177,28 +166,6 @@ export async function startJob(
 }
 
 /**
- * The options for a job on record, which knows its gateway: nobody has to configure that again. The record was written
- * from the user's own settings, but the key that is configured now may be another one, so its profile has to be the
- * same.
- * @param settings those that the options lead to
- */
-export async function optionsForJob<Options extends VideoOptions>(
-  context: Context,
-  given: Options,
-  settings: Settings,
-  record: JobRecord | undefined,
-): Promise<Options> {
-  if (record?.is_sandbox) return { ...given, sandbox: true }
-  if (record?.profile === undefined || given.sandbox) return given
-  const { base_url: baseUrl, profile } = record
-  const isChosen = settings.profile.level !== 'default'
-  const options = isChosen || profile === settings.profile.value ? given : { ...given, profile }
-  const { baseUrl: configured, profile: own } =
-    options === given ? settings : await readSettings(context, options)
-  return configured.value === undefined && own.value === profile ? { ...options, baseUrl } : options
-}
-
-/**
  * The options for a remix: its source knows its gateway. The record never selects the sandbox, for whoever asks for a
  * video should not get a stand-in unasked. What is wrong with the source or the settings is told later.
  */
@@ -218,31 +185,20 @@ export async function remixOptions(
   }
 }
 
-/**
- * The job that a command is about, and the options and settings of its gateway.
- * @param text an id, or the beginning of one; undefined with `--last`
- * @throws UsageError without a job, and as `findJob` and `lastJob` do
- */
-export async function findNamedJob<Options extends VideoOptions>(
+/** What `findNamedJob` needs to know of videos and operations. */
+const videoNames = {
+  unrecorded: unrecordedJob,
+  toGive: 'the id of a video or the name of an operation',
+} as const
+
+/** The video or operation that a command is about, as `findNamedJob` does. */
+export async function findVideo<Options extends VideoOptions>(
   context: Context,
   store: JobStore,
   given: Options,
   text: string | undefined,
-): Promise<{ readonly named: NamedJob; readonly options: Options; readonly settings: Settings }> {
-  const configured = await readSettings(context, given)
-  if (given.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
-  if (!given.last && (text === undefined || text.trim() === '')) {
-    throw new UsageError('No job was given.', {
-      code: 'id_missing',
-      hint: 'Give the id of a video or the name of an operation, or --last for the job started last.',
-    })
-  }
-  const stored = given.last ? await lastJob(store) : await store.find(text!)
-  const options = await optionsForJob(context, given, configured, stored?.record)
-  const settings = options === given ? configured : await readSettings(context, options)
-  if (stored === undefined) return { named: unrecordedJob(text!), options, settings }
-  const gateway = { isSandbox: given.sandbox === true, baseUrl: settings.baseUrl.value }
-  return { named: namedJob(stored, gateway), options, settings }
+): Promise<FoundJob<Options, NamedJob>> {
+  return await findNamedJob(context, store, given, text, videoNames)
 }
 
 /** How to wait for a job, according to the flags; the time of `--timeout` starts now. */
@@ -260,21 +216,5 @@ export function waitPlan(
     pollIntervalS: pollInterval.value,
     deadlineMs: timeout.value === undefined ? undefined : clock.monotonic() + timeout.value * 1000,
     resume: resumeCommand(context, options),
-  }
-}
-
-/**
- * The command that resumes waiting for a job, ready to paste, with the flags that it needs to find the same gateway.
- */
-export function resumeCommand({ program }: Pick<Context, 'program'>, options: VideoOptions) {
-  const { sandbox, profile, baseUrl } = options
-  const flags = [
-    ...(sandbox ? ['--sandbox'] : []),
-    ...(profile === undefined ? [] : ['--profile', profile]),
-    ...(baseUrl === undefined || sandbox ? [] : ['--base-url', baseUrl]),
-  ]
-  return (id: string): string => {
-    const operands = id.startsWith('-') ? ['--', id] : [id]
-    return [program, ...['video', 'wait', ...flags, ...operands].map(shellWord)].join(' ')
   }
 }

@@ -12,14 +12,9 @@ import { planVideos, videoCount } from '../../operations/video-request.ts'
 import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
+import { resumeCommand } from './resume-command.ts'
 import { throwProblems } from '../../problems.ts'
-import {
-  findNamedJob,
-  refuseCombinations,
-  resumeCommand,
-  waitPlan,
-  type VideoOptions,
-} from './video-command.ts'
+import { findVideo, refuseCombinations, waitPlan, type VideoOptions } from './video-command.ts'
 
 /** The common options that apply only to creating a job. */
 export const refusedByLookUps: ReadonlySet<string> = new Set(
@@ -35,7 +30,7 @@ export async function lookUpJob(
 ): Promise<void> {
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
-  const { named, options, settings } = await findNamedJob(context, store, given, text)
+  const { named, options, settings } = await findVideo(context, store, given, text)
   const resume = resumeCommand(context, options)
   const waits = command === 'video wait' || options.wait === true
   const wait = waits ? await planWait(context, options, settings, named) : undefined

@@ -1,4 +1,4 @@
-import { type ResponseState, responseStates } from '../../contract/responses.ts'
+import { type ResponseState, responseStates } from '../../contract/response-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 import { type VideoState, videoStates } from '../../contract/videos.ts'
 import { isObject } from '../../json.ts'

@@ -233,6 +233,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       citations,
       usage: facts.usage,
       response_id: facts.responseId,
+      state: null,
       model: facts.model,
       response: merger?.value ?? null,
     }

@@ -1,3 +1,4 @@
+import { type ResponseState, responseStateOf } from '../../contract/response-state.ts'
 import type { ModelgateError } from '../../errors.ts'
 import type { TextResult, FinishReason } from '../../events/text.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
@@ -15,8 +16,8 @@ import { answerText, contentParts, isAnswer, createTranscript, readResponseUsage
 import { type FastPath, jsonPattern, unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
-export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextDecoder {
-  const transcript = createTranscript(emit, keepText)
+export function createResponseDecoder({ emit, keepText, isRest = false }: DecoderOptions): TextDecoder {
+  const transcript = createTranscript(emit, { keepText, isRest })
   const { text, addText } = transcript
   /** How long the text of earlier responses in the same stream is. */
   let earlier = 0
@@ -41,7 +42,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
       failure ??= replyError(value)
       understood = true
     } else if (type?.startsWith('response.')) event(type, value)
-    else if (value['object'] === 'response' || Array.isArray(value['output'])) end(value)
+    else if (value['object'] === 'response' || Array.isArray(value['output'])) end(value, { isLookUp: true })
   }
 
   /** Events that only repeat or announce others are ignored. */
@@ -53,7 +54,7 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
         return addText(itemAt(value), delta)
       case 'response.output_text.done':
         // Repeats the deltas, unless there were none.
-        if (text.length === earlier) addText(itemAt(value), stringOf(value['text']) ?? '')
+        if (text.length === earlier && !isRest) addText(itemAt(value), stringOf(value['text']) ?? '')
         return
       case 'response.refusal.delta':
         return transcript.addRefusal(itemAt(value), delta)
@@ -100,15 +101,21 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
       case 'response.incomplete':
       case 'response.failed':
       case 'response.cancelled':
-        return end(objectOf(value['response']), type.slice('response.'.length))
+        return end(objectOf(value['response']), { fromEvent: type.slice('response.'.length) })
       case 'response.done':
         // Some use one name for every end; the response says which it was.
         return isObject(value['response']) ? end(value['response']) : undefined
     }
   }
 
-  /** The response object at the end brings whatever the stream left out. */
-  const end = (whole: JsonObject, fromEvent?: string) => {
+  /**
+   * The response object at the end brings whatever the stream left out.
+   * @param isLookUp whether it did not come in a stream: after a stream that broke, it has the items at their positions
+   */
+  const end = (
+    whole: JsonObject,
+    { fromEvent, isLookUp = false }: { fromEvent?: string; isLookUp?: boolean } = {},
+  ) => {
     understood = true
     ended = true
     response = whole
@@ -118,7 +125,9 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
     const { anyDone } = transcript
     const anyText = text.length > earlier || transcript.refusal.length > 0
     for (const [index, entry] of output.entries()) {
-      if (anyDone || (anyText && isAnswer(entry))) continue
+      if (isRest) break
+      if (!isLookUp && (anyDone || (anyText && isAnswer(entry)))) continue
+      if (isLookUp && transcript.itemAt(index % maxPositions).done?.['type'] === entry['type']) continue
       transcript.addItem(entry, index % maxPositions)
     }
     if (output.length === 0 && status?.startsWith('complete')) transcript.endCalls()
@@ -126,13 +135,20 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
       .filter(isAnswer)
       .flatMap((entry) => contentParts(entry).map(answerText))
       .join('')
-    if (full.length > text.length && full.startsWith(text.toString()))
+    if (!isRest && full.length > text.length && full.startsWith(text.toString()))
       addText(itemAt({}), full.slice(text.length))
-    if (output.length === 0 && text.length === 0) addText(itemAt({}), stringOf(whole['output_text']) ?? '')
+    if (!isRest && output.length === 0 && text.length === 0)
+      addText(itemAt({}), stringOf(whole['output_text']) ?? '')
     const error = objectOf(whole['error'])
     // Some send an empty error with every response.
     const hasError = Object.values(error).some(Boolean)
     if (status === 'failed' || hasError) failure = replyError({ error: hasError ? error : whole['message'] })
+  }
+
+  const state = (): ResponseState | null => {
+    if (failure !== undefined) return 'failed'
+    if (status === undefined) return ended ? 'completed' : null
+    return responseStateOf(status) ?? 'in_progress'
   }
 
   const rawReason = () => stringOf(objectOf(response?.['incomplete_details'])['reason']) ?? status ?? null
@@ -149,21 +165,31 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
     return transcript.toolCalls.length > 0 ? 'tool_calls' : 'stop'
   }
 
-  const result = (): TextResult => ({
-    text: text.toString(),
-    reasoning: transcript.reasoning.toString(),
-    refusal: transcript.refusal.toString(),
-    candidates: [{ index: 0, text: text.toString(), finish_reason: finishReason() }],
-    finish_reason: finishReason(),
-    raw_finish_reason: rawReason(),
-    finish_message: null,
-    tool_calls: transcript.toolCalls,
-    citations: transcript.citations,
-    usage: readResponseUsage(response?.['usage']),
-    response_id: stringOf(response?.['id']) ?? null,
-    model: stringOf(response?.['model']) ?? null,
-    response: response ?? null,
-  })
+  /** The answer as a whole, when only the rest of it was streamed. */
+  const wholeAnswer = (): TextDecoder | undefined => {
+    if (!isRest || !ended || response === undefined) return undefined
+    const whole = createResponseDecoder({ emit() {}, keepText: true, keepResponse: true })
+    whole.message(response)
+    return whole
+  }
+
+  const result = (): TextResult =>
+    wholeAnswer()?.result() ?? {
+      text: text.toString(),
+      reasoning: transcript.reasoning.toString(),
+      refusal: transcript.refusal.toString(),
+      candidates: [{ index: 0, text: text.toString(), finish_reason: finishReason() }],
+      finish_reason: finishReason(),
+      raw_finish_reason: rawReason(),
+      finish_message: null,
+      tool_calls: transcript.toolCalls,
+      citations: transcript.citations,
+      usage: readResponseUsage(response?.['usage']),
+      response_id: stringOf(response?.['id']) ?? null,
+      model: stringOf(response?.['model']) ?? null,
+      state: state(),
+      response: response ?? null,
+    }
 
   const fastPath = createDeltaFastPath((outputIndex, delta) => {
     understood = true
@@ -184,6 +210,8 @@ export function createResponseDecoder({ emit, keepText }: DecoderOptions): TextD
         return failure.amend({ remoteId: stringOf(response?.['id']), ...failure.facts })
       }
       if (!understood) return notUnderstood()
+      const answer = wholeAnswer()
+      if (answer !== undefined) return answer.verdict(marked)
       const whole = result()
       if (ended && (status === 'queued' || status === 'in_progress')) return stillRunning(whole, status)
       if (!ended && !marked) return truncatedError(whole)

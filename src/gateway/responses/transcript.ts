@@ -22,8 +22,12 @@ interface ItemState {
 /**
  * What has come of a response so far; each thing is emitted once, however often the gateway sends it.
  * @param keepText whether the texts are wanted whole
+ * @param isRest whether the text of an item that was not announced was streamed before
  */
-export function createTranscript(emit: (event: TextEvent) => void, keepText: boolean) {
+export function createTranscript(
+  emit: (event: TextEvent) => void,
+  { keepText, isRest = false }: { readonly keepText: boolean; readonly isRest?: boolean },
+) {
   const items = new Map<number, ItemState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
@@ -102,8 +106,9 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     const state = { ...item }
     Object.assign(item, untouched(), { done: whole })
     const type = stringOf(whole['type'])
-    if (isAnswer(whole)) return messageItem(whole, state)
-    if (type === 'reasoning') return reasoningItem(whole, state)
+    const isShown = isRest && state.begun === undefined
+    if (isAnswer(whole)) return messageItem(whole, state, isShown)
+    if (type === 'reasoning') return isShown ? undefined : reasoningItem(whole, state)
     otherOutput = true
     const call = readToolCall(whole, state.arguments.toString())
     if (call !== undefined) {
@@ -115,8 +120,8 @@ export function createTranscript(emit: (event: TextEvent) => void, keepText: boo
     emit({ type: 'item-add', kind: type ?? 'item', summary: summariseItem(whole), item: whole })
   }
 
-  const messageItem = (whole: JsonObject, state: ItemState) => {
-    const streamed = state.text + state.refusal > 0
+  const messageItem = (whole: JsonObject, state: ItemState, isShown: boolean) => {
+    const streamed = isShown || state.text + state.refusal > 0
     for (const part of contentParts(whole)) {
       if (!streamed && part['type'] === 'refusal') addRefusal(state, stringOf(part['refusal']) ?? '')
       else if (!streamed) addText(state, answerText(part))

@@ -48,7 +48,7 @@ export function createJobLookUp({ id, kind }: Job): (gateway: Gateway) => Promis
       return await ask(first!)
     } catch (error) {
       if (!isMissing(error)) throw error
-      if (other === undefined) throw noSuchJob(error, { id, kind })
+      if (other === undefined) throw noSuchJob(error, id, kind)
       return await ask(other).catch((reason: unknown) => {
         throw isMissing(reason) ? noOperationPath(error, id) : reason
       })
@@ -72,10 +72,17 @@ function requestFor({ baseUrl }: Pick<Gateway, 'baseUrl'>, path: string): Gatewa
   return { method: 'GET', url: endpointUrl(baseUrl, path), kind: 'read', accept: 'application/json' }
 }
 
-async function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
+function askFor(gateway: Gateway, path: string, job: Job): Promise<JobReport> {
+  return asLookUp(gateway, (own) => requestJob(own, requestFor(gateway, path), job))
+}
+
+/** Makes one look-up, with its limits. What goes wrong with it says nothing about the job, and is never billed. */
+export async function asLookUp<Report>(
+  gateway: Gateway,
+  ask: (gateway: Gateway) => Promise<Report>,
+): Promise<Report> {
   try {
-    const own = { ...gateway, limits: lookUpLimits(gateway.limits) }
-    return await requestJob(own, requestFor(gateway, path), job)
+    return await ask({ ...gateway, limits: lookUpLimits(gateway.limits) })
   } catch (error) {
     // An error instead of the job says nothing about the job; nor does a reply that was cut or stalled.
     if (error instanceof GenerationError) throw lookUpFailed(error)
@@ -95,7 +102,7 @@ function lookUpLimits(limits: Gateway['limits']): Gateway['limits'] {
 }
 
 /** Relays answer 400 for an id they do not know (quirk 24), and not every gateway has every path. */
-function isMissing(error: unknown): error is ModelgateError {
+export function isMissing(error: unknown): error is ModelgateError {
   if (!(error instanceof ModelgateError)) return false
   return error.facts.httpStatus === 404 || error.code === 'task_not_exist' || isNoPath(error)
 }
@@ -112,15 +119,15 @@ export function mayAppear(error: unknown): error is ModelgateError {
 
 /** Whether the gateway does not know the job. */
 export function isUnknownJob({ code }: ModelgateError): boolean {
-  return code === 'no_such_video' || code === 'no_such_operation'
+  return code === 'no_such_video' || code === 'no_such_operation' || code === 'no_such_response'
 }
 
 function lookUpFailed(error: ModelgateError): ModelgateError {
   return error.amend({ exit: 'later', billed: 'no', hint: 'Run it again later.' })
 }
 
-function noSuchJob(cause: ModelgateError, { id, kind }: Job): ModelgateError {
-  const what = kind === 'video' ? 'video' : 'operation'
+/** The error for a job that the gateway does not know. */
+export function noSuchJob(cause: ModelgateError, id: string, what: JobKind | 'response'): ModelgateError {
   const message = `The gateway knows no ${what} ${id}. ${cause.message}`
   const hint =
     'Check the id, the base URL (--base-url) and whose key it is; gateways keep results only for a while.'
@@ -166,6 +173,7 @@ const finalCodes = new Set([
   'other_job',
   'no_such_video',
   'no_such_operation',
+  'no_such_response',
   'bad_operation_name',
   'bad_path_segment',
   'not_sent_certificate',

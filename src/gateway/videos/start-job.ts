@@ -26,16 +26,17 @@ async function startJob(gateway: Gateway, request: GatewayRequest, kind: JobKind
   try {
     return await requestJob(gateway, request, { kind })
   } catch (error) {
-    throw warnOfLostJob(error, request.idempotencyKey)
+    throw warnOfLostJob(error, request.idempotencyKey, 'job')
   }
 }
 
-function warnOfLostJob(error: unknown, key: string | undefined): unknown {
+/** The same error; of one after which a job may exist, with that fact and the key to look for it. */
+export function warnOfLostJob(error: unknown, key: string | undefined, noun: 'job' | 'response'): unknown {
   if (!(error instanceof ModelgateError) || error.facts.billed !== 'maybe' || error.exit === 'failed')
     return error
   const keyLine = key === undefined ? undefined : `The idempotency key of the request is ${key}.`
   const hint = [error.facts.hint, keyLine].filter((line) => line !== undefined).join(' ')
-  return error.amend({ message: `${error.message} A job may exist.`, hint })
+  return error.amend({ message: `${error.message} A ${noun} may exist.`, hint })
 }
 
 /**
@@ -155,7 +156,7 @@ function withWholeIds(value: unknown, text: string): unknown {
 }
 
 /** A cut JSON object, closed after the last value that came whole; the object alone when more follows. */
-function closeJson(text: string): string {
+export function closeJson(text: string): string {
   /** What closes the objects and lists that are open, the innermost first. */
   let closers = ''
   let closed = ''

@@ -26,19 +26,38 @@ export interface FailedLookUp {
   readonly reason: string
 }
 
-export interface WaitOptions {
+/** What is known of a job after a look-up. */
+interface PolledReport {
+  readonly state: string
+  /** The gateway's own name for the state. */
+  readonly status: string | null
+  /** 0 to 100. */
+  readonly progress: number | null
+  /** The time until the next look-up that the gateway asks for. */
+  readonly nextLookUpMs?: number | undefined
+}
+
+/** Something that goes on at the gateway, and how it is looked up. */
+export interface PolledJob<Report extends PolledReport> {
+  readonly id: string
+  readonly noun: 'job' | 'response'
+  readonly lookUp: (gateway: Gateway) => Promise<Report>
+  hasEnded(report: Report): boolean
+}
+
+export interface WaitOptions<Report extends PolledReport = JobReport> {
   /** The first wait between two look-ups, in seconds. */
   readonly firstWaitS?: number | undefined
   /** When the wait ends, on the gateway's monotonic clock, in milliseconds; never, when left out. */
   readonly deadlineMs?: number | undefined
   /** A known state of the job, which delays the first look-up. */
-  readonly first?: JobReport | undefined
+  readonly first?: Report | undefined
   /** Whether only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined
   /** How to resume the wait, as a sentence or a command: the hint of every error. */
   readonly resumeHint?: string | undefined
   /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
-  readonly onReport?: (report: JobReport, facts: { readonly elapsedMs: number }) => void
+  readonly onReport?: (report: Report, facts: { readonly elapsedMs: number }) => void
   readonly onFailedLookUp?: (failed: FailedLookUp) => void
 }
 
@@ -51,16 +70,32 @@ const appearance = { retries: 3, seconds: 10 } as const
 /** The wait between two of these look-ups. */
 const absenceMs = (appearance.seconds * 1000) / appearance.retries
 
+/** Waits for a video or an operation as `waitForEnd` does. */
+export function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
+  let ask: ReturnType<typeof createJobLookUp> | undefined
+  const polled: PolledJob<JobReport> = {
+    id: job.id,
+    noun: 'job',
+    lookUp: (one) => (ask ??= createJobLookUp(job))(one),
+    hasEnded: ({ state }) => hasEnded(state),
+  }
+  return waitForEnd(gateway, polled, options)
+}
+
 /**
- * Looks up a job until it has completed or failed. Failed look-ups do not fail the job (fault F5). Only the monotonic
+ * Looks up a job until it has ended. Failed look-ups do not fail the job (fault F5). Only the monotonic
  * clock is used: the wall clock may jump.
  * @throws ModelgateError `running` (11) at the deadline; `later` (5) after too many failed look-ups; 3, 4 and 8 at
  *   once for what another look-up would not change; Interrupted for a signal. All carry the job's id; the job
  *   continues remotely
  */
-export async function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}): Promise<JobReport> {
+export async function waitForEnd<Report extends PolledReport>(
+  gateway: Gateway,
+  job: PolledJob<Report>,
+  options: WaitOptions<Report> = {},
+): Promise<Report> {
   try {
-    return await waitForEnd(gateway, job, options)
+    return await pollUntilEnd(gateway, job, options)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
     const { resumeHint, isUnverified } = options
@@ -78,23 +113,30 @@ export async function waitForJob(gateway: Gateway, job: Job, options: WaitOption
 }
 
 /** The gateway cannot be reached any more. A job that was paid for must not look like a call that is safe to repeat. */
-function notReached(error: ModelgateError, { id }: Job, resumeHint?: string): ModelgateError {
+function notReached(
+  error: ModelgateError,
+  { id }: { readonly id: string },
+  resumeHint?: string,
+): ModelgateError {
   const hint = [error.facts.hint, resumeHint].filter((line) => line !== undefined).join(' ')
   return error.amend({ exit: 'later', remoteId: id, billed: 'yes', hint })
 }
 
-async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Promise<JobReport> {
+async function pollUntilEnd<Report extends PolledReport>(
+  gateway: Gateway,
+  job: PolledJob<Report>,
+  options: WaitOptions<Report>,
+): Promise<Report> {
   const { clock, signal } = gateway
   const { first, deadlineMs = Infinity } = options
   const begun = clock.monotonic()
   const waits = createPollWaits(options.firstWaitS)
   const failures = createLookUpFailures()
-  const lookUp = createJobLookUp(job)
-  let latest: JobReport | undefined
+  let latest: Report | undefined
   /** How many more times a job that was just started may not be found. */
   let absences = first === undefined ? 0 : appearance.retries
 
-  const take = (report: JobReport): JobReport => {
+  const take = (report: Report): Report => {
     latest = neverBack(report, latest)
     options.onReport?.(latest, { elapsedMs: clock.monotonic() - begun })
     return latest
@@ -134,13 +176,13 @@ async function waitForEnd(gateway: Gateway, job: Job, options: WaitOptions): Pro
 
   let report = first === undefined ? undefined : take(first)
   let waitMs = report === undefined ? 0 : waits.next(report.nextLookUpMs, clock.random())
-  while (report === undefined || !hasEnded(report.state)) {
+  while (report === undefined || !job.hasEnded(report)) {
     const wasAsleep = await pause(waitMs)
     const left = wasAsleep
       ? Math.max(deadlineMs - clock.monotonic(), lastLookUpMs)
       : deadlineMs - clock.monotonic()
     try {
-      report = take(await lookUp(forOne(gateway, left)))
+      report = take(await job.lookUp(forOne(gateway, left)))
       failures.clear()
       absences = 0
       waitMs = waits.next(report.nextLookUpMs, clock.random())
@@ -161,18 +203,22 @@ function forOne({ policy, limits, ...gateway }: Gateway, leftMs: number): Gatewa
 }
 
 /** Progress that goes back is not shown (fault F1). */
-function neverBack(report: JobReport, before: JobReport | undefined): JobReport {
+function neverBack<Report extends PolledReport>(report: Report, before: Report | undefined): Report {
   const furthest = before?.progress ?? null
   if (furthest === null || (report.progress ?? 0) >= furthest) return report
   return { ...report, progress: furthest }
 }
 
-function runningError(job: Job, latest: JobReport | undefined, elapsedMs: number): ModelgateError {
+function runningError(
+  { id, noun }: Pick<PolledJob<PolledReport>, 'id' | 'noun'>,
+  latest: PolledReport | undefined,
+  elapsedMs: number,
+): ModelgateError {
   const seconds = Math.round(elapsedMs / 1000)
   const message =
     latest === undefined
-      ? `The job ${job.id} may still be running; no look-up worked within ${seconds} s.`
-      : `The job ${job.id} is still ${formatState(latest)} after ${seconds} s.`
+      ? `The ${noun} ${id} may still be running; no look-up worked within ${seconds} s.`
+      : `The ${noun} ${id} is still ${formatState(latest)} after ${seconds} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
 }
 

@@ -64,7 +64,7 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
   const stored = { plan, context: context.items, size, timing: isBackground ? timing : null }
   await storeResponse(stored, input, store)
   if (isStream) return streamOf(stored, { store, clock })
-  return jsonReply(responseAt(stored, clock.now()), {
+  return jsonReply(responseAt(stored, timing.acceptedAt), {
     headers: requestId(plan),
     creates: true,
     pause: isBackground ? 'none' : 'first',

@@ -62,7 +62,18 @@ describe('bash', () => {
   test.each<[string[], string[]]>([
     [
       ['modelgate', ''],
-      ['generate', 'respond', 'image', 'video', 'sandbox', 'models', 'schema', 'completion', 'help'],
+      [
+        'generate',
+        'respond',
+        'response',
+        'image',
+        'video',
+        'sandbox',
+        'models',
+        'schema',
+        'completion',
+        'help',
+      ],
     ],
     [
       ['modelgate', 'completion', ''],

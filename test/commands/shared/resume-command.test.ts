@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { resumeCommand, type VideoOptions } from '../../../src/commands/shared/video-command.ts'
+import { resumeCommand } from '../../../src/commands/shared/resume-command.ts'
+import type { VideoOptions } from '../../../src/commands/shared/video-command.ts'
 
 const common = { validate: true, input: true, stdin: true } as const
 

@@ -114,13 +114,14 @@ export const failedGenerations: readonly Scenario[] = [
     error: { code: 'finish_cancelled', phase: 'result', remote_id: 'resp_1' },
   },
   {
-    name: 'status queued, in the background',
+    name: 'status queued, though it was not to run in the background',
     only: 'respond',
-    argv: () => ['--background', 'Say hello.'],
+    argv: () => ['Say hello.'],
     replies: () => [json(ended('queued'))],
     exit: 11,
     says: /The response resp_1 is still running \(queued\)\./,
     error: { code: 'response_running', phase: 'result', billed: 'yes', remote_id: 'resp_1' },
+    adds: 'To wait for it: modelgate response wait --base-url http:',
   },
   {
     name: 'an answer that does not match the schema',

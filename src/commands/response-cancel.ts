@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+import { refuseOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { addJobOptions, lastOption } from './shared/named-job.ts'
+import { followUp, refusedByResponses, type ResponseOptions } from './shared/response-command.ts'
+
+const responseCancelExamples: readonly Example[] = [
+  ['modelgate response cancel resp_123'],
+  ['modelgate response cancel --last --json | jq -r .state'],
+]
+
+/** `modelgate response cancel`: stops a background response. */
+export function registerResponseCancel(command: Command, context: Context): void {
+  addExamples(command, context, responseCancelExamples)
+  refuseOptions(command, new Set([...refusedByResponses, 'output', 'force', 'usage', 'strict']))
+  command
+    .argument('[id]', 'id of a response, or the beginning of it')
+    .action((id: string | undefined, _: unknown, self: Command) =>
+      followUp(context, self.optsWithGlobals<ResponseOptions>(), id, 'response cancel'),
+    )
+  addJobOptions(command, [lastOption('response')])
+}

@@ -1,0 +1,32 @@
+import { Option, type Command } from 'commander'
+import type { Context } from '../context.ts'
+import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { addJobOptions, lastOption, pollOption } from './shared/named-job.ts'
+import { followUp, refusedByResponses, type ResponseOptions } from './shared/response-command.ts'
+
+const responseWaitExamples: readonly Example[] = [
+  ['modelgate response wait --last'],
+  ['modelgate response wait resp_123 -o answer.txt --timeout 600'],
+  ['modelgate response wait resp_123 --stream', 'words as they arrive'],
+  ['modelgate response wait resp_123 --starting-after 42', 'what follows that event'],
+]
+
+/** `modelgate response wait`: waits for a background response, and prints its answer. */
+export function registerResponseWait(command: Command, context: Context): void {
+  addExamples(command, context, responseWaitExamples)
+  refuseOptions(command, new Set(refusedByResponses))
+  explainCommon(command, strictMeanings.text)
+  command
+    .argument('[id]', 'id of a response, or the beginning of it')
+    .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
+    .action((id: string | undefined, _: unknown, self: Command) =>
+      followUp(context, self.optsWithGlobals<ResponseOptions>(), id, 'response wait'),
+    )
+  addJobOptions(command, [
+    lastOption('response'),
+    new Option('--stream', 'take the stream of the answer instead of looking whether it is complete'),
+    new Option('--starting-after <number>', 'stream only what follows the event with this number'),
+    pollOption(),
+  ])
+}

@@ -1,0 +1,173 @@
+import { type ResponseState, responseHasEnded, responseStateOf } from '../../contract/response-state.ts'
+import { responsePath } from '../../contract/responses.ts'
+import { ContractError, ModelgateError } from '../../errors.ts'
+import { jobReplyBeginningBytes } from '../../files/jobs/job-folder.ts'
+import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'
+import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { replyError } from '../reply-errors.ts'
+import { requestJson, withRequestId, type JsonText } from '../request-json.ts'
+import { endpointUrl, pathSegment } from '../url.ts'
+import { asLookUp, isMissing, noSuchJob } from '../videos/look-up-job.ts'
+import { closeJson, warnOfLostJob } from '../videos/start-job.ts'
+import type { PolledJob } from '../videos/wait-for-job.ts'
+
+/** A background response as the gateway reported it. */
+export interface ResponseReport {
+  readonly id: string
+  /** An unknown state means a running response (fault F2). */
+  readonly state: ResponseState
+  /** The gateway's own name for the state. */
+  readonly status: string | null
+  /** The specification has no progress of a response. */
+  readonly progress: null
+  /** The response object, and its original text. */
+  readonly value: JsonObject
+  readonly text: string
+  readonly requestId: string | null
+  /** Whether the reply was cut short after the id. */
+  readonly isCut: boolean
+}
+
+export function hasEnded({ state }: Pick<ResponseReport, 'state'>): boolean {
+  return responseHasEnded(state)
+}
+
+/**
+ * Sends a request for a background response, not streamed, and reads which one. What may have been billed is not sent
+ * again. Of a cut reply the beginning is read, so that the id is not lost.
+ * @throws ModelgateError; where a response may exist under an unknown id, the message says so (fault F9)
+ */
+export async function createBackground(gateway: Gateway, request: GatewayRequest): Promise<ResponseReport> {
+  const recover = { maxBytes: jobReplyBeginningBytes, read: readBeginning }
+  try {
+    return await requestReport(gateway, request, undefined, recover)
+  } catch (error) {
+    throw warnOfLostJob(error, request.idempotencyKey, 'response')
+  }
+}
+
+/**
+ * Looks up a response; as a request that only reads, it is retried as the policy allows.
+ * @throws ModelgateError 4 for one that the gateway does not know, 3 for a refused key, 5 for what may pass, 8 for a
+ *   reply that is not a response; UsageError for an id that cannot stand in a path
+ */
+export async function lookUpResponse(gateway: Gateway, id: string): Promise<ResponseReport> {
+  const request = responseLookUp(gateway, id)
+  return await asLookUp(gateway, (own) => requestReport(own, request, id)).catch((error: unknown) => {
+    throw isMissing(error) ? noSuchJob(error, id, 'response') : error
+  })
+}
+
+/** A response to wait for. */
+export function polledResponse(id: string): PolledJob<ResponseReport> {
+  return { id, noun: 'response', lookUp: (gateway) => lookUpResponse(gateway, id), hasEnded }
+}
+
+/** @throws UsageError for an id that cannot stand in a path */
+export function responseLookUp(gateway: Pick<Gateway, 'baseUrl'>, id: string): GatewayRequest {
+  const url = endpointUrl(gateway.baseUrl, pathOf(id))
+  return { method: 'GET', url, kind: 'read', accept: 'application/json' }
+}
+
+/**
+ * The request for the stream of a response.
+ * @param after begin behind the event with this number; -1 for the whole stream
+ * @throws UsageError for an id that cannot stand in a path
+ */
+export function responseStream(gateway: Pick<Gateway, 'baseUrl'>, id: string, after: number): GatewayRequest {
+  const place: Record<string, string> = after < 0 ? {} : { starting_after: String(after) }
+  const url = endpointUrl(gateway.baseUrl, pathOf(id), { stream: 'true', ...place })
+  return { method: 'GET', url, kind: 'read', accept: 'text/event-stream' }
+}
+
+/** @throws UsageError for an id that cannot stand in a path */
+export function responseCancellation(gateway: Pick<Gateway, 'baseUrl'>, id: string): GatewayRequest {
+  const url = endpointUrl(gateway.baseUrl, `${pathOf(id)}/cancel`)
+  // Cancelling twice is the same as once, and costs nothing.
+  return { method: 'POST', url, kind: 'read', accept: 'application/json' }
+}
+
+/**
+ * Cancels a response. One that has ended stays as it is: a gateway that refuses then is asked for its state.
+ * @throws as `lookUpResponse`
+ */
+export async function cancelResponse(gateway: Gateway, id: string): Promise<ResponseReport> {
+  const request = responseCancellation(gateway, id)
+  try {
+    return await asLookUp(gateway, (own) => requestReport(own, request, id))
+  } catch (error) {
+    if (!(error instanceof ModelgateError) || error.exit !== 'rejected') throw error
+    const found = await lookUpResponse(gateway, id)
+    if (hasEnded(found)) return found
+    throw error
+  }
+}
+
+/** The response that the beginning of a reply names, be it a document or a stream; undefined when it names none. */
+export function responseInBeginning(
+  beginning: string,
+): { readonly id: string; readonly kind: 'response' } | undefined {
+  const id = stringOf(objectOf(readBeginning(beginning)?.value)['id'])
+  return id === undefined ? undefined : { id, kind: 'response' }
+}
+
+function pathOf(id: string): string {
+  return responsePath.replace('{response_id}', pathSegment(id, 'the id of a response'))
+}
+
+async function requestReport(
+  gateway: Gateway,
+  request: GatewayRequest,
+  asked: string | undefined,
+  recover?: { readonly maxBytes: number; read(beginning: string): JsonText | undefined },
+): Promise<ResponseReport> {
+  let isCut = false
+  const { value, text, requestId } = await requestJson(gateway, request, {
+    recover: recover && {
+      ...recover,
+      read(beginning) {
+        const found = recover.read(beginning)
+        isCut = found !== undefined
+        return found
+      },
+    },
+  })
+  try {
+    return { ...readReport(value, asked), text, requestId, isCut }
+  } catch (error) {
+    throw withRequestId(error, requestId)
+  }
+}
+
+function readReport(
+  value: unknown,
+  asked: string | undefined,
+): Pick<ResponseReport, 'id' | 'state' | 'status' | 'progress' | 'value'> {
+  if (!isObject(value)) throw notAResponse()
+  if (value['error'] && value['object'] !== 'response' && value['id'] === undefined) throw replyError(value)
+  // Relays may give a response another id with each reply (quirk 13): the one that was asked for works.
+  const id = asked ?? stringOf(value['id'])
+  const status = stringOf(value['status']) ?? null
+  if (id === undefined || (status === null && !Array.isArray(value['output']))) throw notAResponse()
+  const state = status === null ? 'completed' : (responseStateOf(status) ?? 'in_progress')
+  return { id, state, status, progress: null, value }
+}
+
+function notAResponse(): ContractError {
+  return new ContractError('reply_not_understood', 'The reply is not a response.', {
+    hint: 'See it with --raw.',
+  })
+}
+
+/** The response object that a reply begins with, or that its first event contains, as far as it has come. */
+function readBeginning(beginning: string): JsonText | undefined {
+  const start = beginning.indexOf('{')
+  const text = start === -1 ? '' : closeJson(beginning.slice(start))
+  try {
+    const outer = objectOf(JSON.parse(text))
+    const value = isObject(outer['response']) ? outer['response'] : outer
+    return typeof value['id'] === 'string' ? { value: { status: 'queued', ...value }, text } : undefined
+  } catch {
+    return undefined
+  }
+}

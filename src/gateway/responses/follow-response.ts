@@ -1,0 +1,238 @@
+import { responseHasEnded, responseStateOf } from '../../contract/response-state.ts'
+import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
+import { isObject, objectOf, stringOf } from '../../json.ts'
+import type { Gateway, GatewayRequest } from '../gateway.ts'
+import { pauseBeforeRetry, waitBefore } from '../retry.ts'
+import { sendRequest } from '../send-request.ts'
+import { readTextReply, truncatedError, type TextDecoder, type TextReceiver } from '../stream-text.ts'
+import { waitForEnd, type WaitOptions } from '../videos/wait-for-job.ts'
+import { warnOfLostJob } from '../videos/start-job.ts'
+import {
+  hasEnded,
+  lookUpResponse,
+  polledResponse,
+  responseStream,
+  type ResponseReport,
+} from './background.ts'
+
+/** A stream is taken up again this often without a new event in between. */
+const maxResumptions = 5
+
+/** Where a stream has got to. */
+export interface StreamPlace {
+  /** The id of the response; undefined until the gateway has named it. */
+  id: string | undefined
+  /** The number of the last event; -1 before the first. */
+  after: number
+}
+
+export interface ResponseReceiver extends TextReceiver {
+  /** The gateway has named the response; called once, before anything else of it. */
+  onId(id: string): Promise<void> | void
+  /** A state of the response that was looked up. */
+  onReport(report: ResponseReport): void
+}
+
+/** How to wait for a response that the gateway does not stream. */
+export type FollowOptions = Pick<
+  WaitOptions<ResponseReport>,
+  'firstWaitS' | 'deadlineMs' | 'onReport' | 'onFailedLookUp'
+> & {
+  /** Whether the stream begins in the middle, so that the whole answer is no substitute for it. */
+  readonly isRest: boolean
+}
+
+/**
+ * Streams a response that runs in the background until it ends. A stream that breaks is taken up again behind the last
+ * event, which costs nothing; no event is passed on twice. From a gateway that cannot do that, what is missing is fetched
+ * when the response has ended.
+ * @param first the request that creates the response, or one for its stream
+ * @param place kept up to date
+ * @throws ModelgateError `running` (11) when the stream cannot go on; before the id is known, and for everything that is
+ *   about the response itself, what `streamText` throws
+ */
+export async function followResponse(
+  gateway: Gateway,
+  first: GatewayRequest,
+  place: StreamPlace,
+  decoder: TextDecoder,
+  receiver: ResponseReceiver,
+  options: FollowOptions,
+): Promise<void> {
+  const { deadlineMs } = options
+  const limits = { ...gateway.limits, total: undefined, deadline: deadlineMs }
+  const own: Gateway = { ...gateway, limits }
+  /** What is only looked up is not sent again here: the loop does that. */
+  const once: Gateway = { ...own, policy: { ...gateway.policy, maxRetries: 0 } }
+  const events = createNumberedEvents(place, receiver)
+  let request = first
+  for (let failures = 0; ;) {
+    events.begin()
+    let failure: unknown
+    try {
+      await readStream(request.kind === 'read' ? once : own, request, decoder, events.receiver)
+    } catch (error) {
+      if (place.id === undefined) throw warnOfLostJob(error, request.idempotencyKey, 'response')
+      if (!canGoOn(error, decoder)) throw error
+      failure = error
+    }
+    if (isOver(decoder) || place.id === undefined) return finish(decoder)
+    const { id } = place
+    if (!events.hasMoved || !events.areNumbered) {
+      const isRefused = failure instanceof ModelgateError && failure.exit === 'rejected'
+      const isStreamed = events.areNumbered && !isRefused && !events.isDocument
+      const found = await lookUp(id, isStreamed).catch((error: unknown) => {
+        if (!isStreamed || !canGoOn(error, decoder)) throw error
+        failure ??= error
+      })
+      const isOnlyLate = options.isRest && isStreamed && failure !== undefined
+      if (found !== undefined && hasEnded(found) && !isOnlyLate) return await takeWhole(found)
+    }
+    const reason = failure ?? truncatedError(decoder.result())
+    failures = events.hasMoved ? 1 : failures + 1
+    if (failures > maxResumptions || isDeadline(reason)) throw brokenOff(id, reason, failures)
+    await pauseBeforeRetry(own, own.signal, {
+      error: reason,
+      attempt: failures,
+      attemptsLeft: maxResumptions + 1 - failures,
+      waitS: waitBefore(failures - 1, undefined, own.clock.random()),
+    })
+    request = responseStream(own, id, place.after)
+  }
+
+  /** One look-up, or where there is no stream to go on with, as many as it takes. */
+  async function lookUp(id: string, isStreamed: boolean): Promise<ResponseReport> {
+    const found = isStreamed
+      ? await lookUpResponse(once, id)
+      : await waitForEnd(gateway, polledResponse(id), options)
+    receiver.onReport(found)
+    return found
+  }
+
+  async function takeWhole({ value, text, state }: ResponseReport): Promise<void> {
+    const hasAnswer = state === 'completed' || state === 'incomplete'
+    if (options.isRest && hasAnswer) throw notStreamed(place)
+    receiver.raw?.(text)
+    decoder.message(value)
+    await receiver.flush()
+    finish(decoder)
+  }
+}
+
+async function readStream(
+  gateway: Gateway,
+  request: GatewayRequest,
+  decoder: TextDecoder,
+  receiver: TextReceiver,
+): Promise<void> {
+  const reply = await sendRequest(gateway, request)
+  receiver.replied?.(reply.requestId)
+  await readTextReply(gateway, reply, decoder, receiver)
+}
+
+/** Passes on each event once, and learns the id of the response and the place in its stream from them. */
+function createNumberedEvents(place: StreamPlace, receiver: ResponseReceiver) {
+  let hasMoved = false
+  let isDocument = false
+  let areNumbered = true
+  let known: Promise<void> | void = undefined
+  const accepts = (value: unknown): boolean => {
+    if (!isObject(value)) return true
+    const isWhole = value['object'] === 'response'
+    const id = stringOf(objectOf(isWhole ? value : value['response'])['id'])
+    if (place.id === undefined && id !== undefined) {
+      place.id = id
+      known = receiver.onId(id)
+    }
+    const status = stringOf(value['status'])
+    if (isWhole) {
+      // A document in place of the stream; one of a running response is no end.
+      isDocument = true
+      return status === undefined || responseHasEnded(responseStateOf(status) ?? 'in_progress')
+    }
+    const number = value['sequence_number']
+    if (!Number.isSafeInteger(number)) {
+      areNumbered = false
+      return true
+    }
+    if ((number as number) <= place.after) return false
+    place.after = number as number
+    return (hasMoved = true)
+  }
+  return {
+    receiver: {
+      ...receiver,
+      accepts,
+      async flush() {
+        await known
+        await receiver.flush()
+      },
+    },
+    /** A reply begins. */
+    begin() {
+      hasMoved = false
+      isDocument = false
+    },
+    /** Whether the reply had a new event. */
+    get hasMoved() {
+      return hasMoved
+    },
+    get isDocument() {
+      return isDocument
+    },
+    /** Whether all events have numbers, so that a stream can be taken up again. */
+    get areNumbered() {
+      return areNumbered
+    },
+  }
+}
+
+function isOver({ state }: TextDecoder): boolean {
+  return state === 'settled'
+}
+
+function finish(decoder: TextDecoder): void {
+  const verdict = decoder.verdict(false)
+  if (verdict !== undefined) throw verdict
+}
+
+const finalExits: ReadonlySet<string> = new Set(['usage', 'key', 'io', 'bug', 'failed', 'schema'])
+
+/** Whether the response may still be fetched after this error of a reply. */
+function canGoOn(error: unknown, decoder: TextDecoder): boolean {
+  if (!(error instanceof ModelgateError) || error instanceof Interrupted || error instanceof OutputClosed)
+    return false
+  return !isOver(decoder) && !finalExits.has(error.exit) && error.code !== 'message_too_large'
+}
+
+function isDeadline(error: unknown): boolean {
+  return error instanceof ModelgateError && error.code.endsWith('_deadline')
+}
+
+function brokenOff(id: string, reason: unknown, times: number): ModelgateError {
+  if (isDeadline(reason)) {
+    const message = `The response ${id} may still be running; the time for it is over (--timeout).`
+    return new ModelgateError('running', 'still_running', message, {
+      phase: 'wait',
+      billed: 'yes',
+      remoteId: id,
+    })
+  }
+  const often = times === 1 ? '' : ` ${times} times in a row`
+  const last = reason instanceof Error ? reason.message : String(reason)
+  const message = `The stream of the response ${id} broke off${often}, and the response may still be running. ${last}`
+  return new ModelgateError('running', 'stream_broken', message, {
+    phase: 'stream',
+    billed: 'yes',
+    remoteId: id,
+    cause: reason,
+  })
+}
+
+function notStreamed({ id, after }: StreamPlace): ContractError {
+  const message = `The gateway streams nothing of the response ${id} behind its event ${after}.`
+  return new ContractError('not_streamed', message, {
+    billed: 'yes',
+    hint: 'Leave out --starting-after to get the whole answer.',
+  })
+}

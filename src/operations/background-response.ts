@@ -1,0 +1,270 @@
+import { responseStateOf } from '../contract/response-state.ts'
+import { Interrupted, asModelgateError, type ModelgateError } from '../errors.ts'
+import type { TextDocument } from '../events/text.ts'
+import type { ResponseJobs } from '../files/jobs/job-record.ts'
+import type { JobStore, StoredJob } from '../files/jobs/job-store.ts'
+import {
+  createBackground,
+  hasEnded,
+  type ResponseReport,
+  responseStream,
+} from '../gateway/responses/background.ts'
+import { followResponse, type StreamPlace } from '../gateway/responses/follow-response.ts'
+import type { WaitOptions } from '../gateway/videos/wait-for-job.ts'
+import { objectOf, objectsOf, stringOf } from '../json.ts'
+import {
+  beginAnswer,
+  textGatewayRequest,
+  type TextPlan,
+  type TextRequest,
+  type TextRun,
+} from './generate-text.ts'
+import { mayExist } from './jobs.ts'
+import type { Body, Call, Outcome } from './operation.ts'
+import type { VideoLocation } from './video-request.ts'
+
+export interface BackgroundPlan extends TextPlan {
+  /** The responses recorded on this machine. */
+  readonly store: JobStore<ResponseJobs>
+  readonly isSandbox: boolean
+  /** The profile that the settings are from. */
+  readonly profile: string
+  /** Where the answer goes, so that a later command can write it there. */
+  readonly location: VideoLocation
+  /** The first interval between two look-ups, in seconds; by default the usual one. */
+  readonly pollIntervalS: number | undefined
+  /** When the command ends, on the monotonic clock, in milliseconds; undefined when it does not. */
+  readonly deadlineMs: number | undefined
+}
+
+/** A background response that an operation is about, with its record on this machine. */
+export interface FollowedResponse {
+  readonly place: StreamPlace
+  stored: StoredJob<ResponseJobs> | undefined
+}
+
+/**
+ * Starts a response in the background: on record before it is sent, its id reported before anything else of it. Streamed,
+ * the answer is emitted as it arrives; else only if it is complete already.
+ */
+export async function startBackground(
+  call: Call,
+  request: TextRequest,
+  plan: BackgroundPlan,
+): Promise<Outcome<TextDocument>> {
+  const { gateway } = call
+  const run = beginAnswer(call, request, plan)
+  const followed: FollowedResponse = { place: { id: undefined, after: -1 }, stored: undefined }
+  const work = async () => {
+    run.begin()
+    const wire = textGatewayRequest(gateway, request)
+    followed.stored = await recordResponse(call, run, request, plan, wire.idempotencyKey!)
+    // If it cannot be opened, the response is still recorded and its id will be reported.
+    const log = await followed.stored?.openReplyLog().catch(() => undefined)
+    const sent = { ...wire, onReplyBytes: log?.add }
+    const created = async (id: string) => {
+      call.listener.event({ type: 'job-create', id, kind: 'response' })
+      log?.close()
+      await keepRecord(run, followed, { id })
+    }
+    try {
+      if (request.streamed) await follow(call, run, followed, { request: sent, isRest: false, created }, plan)
+      else await take(call, run, followed, await createBackground(gateway, sent), created)
+    } catch (error) {
+      if (followed.place.id === undefined) await keepOrForget(followed, plan, error)
+      throw error
+    } finally {
+      log?.close()
+    }
+    if (hasText(run)) await run.finish()
+  }
+  return run.settle(work, (error) => withResume(followed, plan, error))
+}
+
+/** The reply to a request that was not streamed: usually that the response is queued. */
+async function take(
+  { listener }: Call,
+  run: TextRun,
+  followed: FollowedResponse,
+  report: ResponseReport,
+  created: (id: string) => Promise<void>,
+): Promise<void> {
+  const { id, requestId, value, text, isCut } = report
+  followed.place.id = id
+  run.receiver.replied?.(requestId)
+  await created(id)
+  await keepRecord(run, followed, changeOf(report))
+  if (isCut) run.warn("The gateway's reply was cut short after the id of the response.")
+  listener.raw?.(text)
+  run.decoder.message(value)
+  await run.receiver.flush()
+  const verdict = hasEnded(report) && !isCut ? run.decoder.verdict(false) : undefined
+  if (verdict !== undefined) throw verdict
+}
+
+/** How a response is streamed. */
+interface Following {
+  /** The request that creates the response; left out, that for its stream. */
+  readonly request?: Parameters<typeof followResponse>[1]
+  readonly isRest: boolean
+  created?(id: string): Promise<void>
+}
+
+/** Streams a response from its place until it ends. */
+export async function follow(
+  call: Call,
+  run: TextRun,
+  followed: FollowedResponse,
+  { request, isRest, created = async () => {} }: Following,
+  plan: Pick<BackgroundPlan, 'pollIntervalS' | 'deadlineMs'>,
+): Promise<void> {
+  const { gateway } = call
+  const { place } = followed
+  const first = request ?? responseStream(gateway, place.id!, place.after)
+  const receiver = {
+    ...run.receiver,
+    onId: created,
+    onReport: (report: ResponseReport) => void keepRecord(run, followed, changeOf(report)),
+  }
+  await followResponse(gateway, first, place, run.decoder, receiver, {
+    ...waitOptions(call, run, followed, plan),
+    isRest,
+  }).finally(() => keepRecord(run, followed, streamedChange(run)))
+}
+
+/** How look-ups are made and reported. */
+export function waitOptions(
+  { context, listener }: Call,
+  run: TextRun,
+  followed: FollowedResponse,
+  { pollIntervalS, deadlineMs }: Pick<BackgroundPlan, 'pollIntervalS' | 'deadlineMs'>,
+): WaitOptions<ResponseReport> {
+  const { stored, place } = followed
+  const startedAt = stored?.record.created_at
+  const sinceStartS = startedAt === undefined ? 0 : Math.max(0, context.clock.now() / 1000 - startedAt)
+  return {
+    firstWaitS: pollIntervalS,
+    deadlineMs,
+    isUnverified: stored === undefined,
+    onReport(report, { elapsedMs }) {
+      const { state, status, progress } = report
+      const elapsed_s = Math.round((sinceStartS + elapsedMs / 1000) * 10) / 10
+      listener.event({
+        type: 'job-progress',
+        id: place.id!,
+        state,
+        status,
+        progress,
+        elapsed_s,
+        remaining_s: null,
+      })
+      void keepRecord(run, followed, changeOf(report))
+    },
+    onFailedLookUp: ({ attempt, waitS, httpStatus, reason }) =>
+      listener.event({
+        type: 'poll-fail',
+        id: place.id!,
+        attempt,
+        wait_s: waitS,
+        http_status: httpStatus,
+        reason,
+      }),
+  }
+}
+
+/** Whether the answer has ended, so that there is something to check. */
+function hasText({ decoder }: TextRun): boolean {
+  const { state } = decoder.result()
+  return state !== 'queued' && state !== 'in_progress'
+}
+
+/**
+ * The error for a response that goes on at the gateway, with the command that waits for it, from where its text has come
+ * to.
+ */
+export function withResume(
+  { place }: FollowedResponse,
+  { resume }: Pick<BackgroundPlan, 'resume'>,
+  error: ModelgateError,
+): ModelgateError {
+  const { id, after } = place
+  if (id === undefined || resume === undefined) return error
+  const goesOn = error instanceof Interrupted || ['running', 'later', 'notSent'].includes(error.exit)
+  if (!goesOn) return error.amend({ remoteId: id, ...error.facts })
+  const hint = `The response goes on at the gateway; to wait for it: ${resume(id, after < 0 ? undefined : after)}`
+  const phase = error instanceof Interrupted ? 'wait' : undefined
+  const known = error.amend({ remoteId: id, billed: 'yes', hint, phase })
+  // The response was accepted: this must not look like a call that is safe to repeat.
+  return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
+}
+
+/** A failing disk does not prevent the start: the id is reported in any case. */
+async function recordResponse(
+  { context, gateway }: Call,
+  run: TextRun,
+  { command, model, body, answerSchema }: TextRequest,
+  { store, isSandbox, profile, location }: BackgroundPlan,
+  idempotencyKey: string,
+): Promise<StoredJob<ResponseJobs> | undefined> {
+  try {
+    return await store.create({
+      kind: 'response',
+      command,
+      model: model ?? '',
+      prompt: promptOf(body),
+      base_url: gateway.baseUrl.href,
+      is_sandbox: isSandbox,
+      profile,
+      request: body,
+      idempotency_key: idempotencyKey,
+      output: { ...location, cwd: context.cwd },
+      checks_schema: answerSchema !== undefined,
+    })
+  } catch (error) {
+    const { message } = asModelgateError(error, gateway.trace !== undefined)
+    run.warn(`The response is not on record on this machine: ${message} Keep its id.`)
+    return undefined
+  }
+}
+
+/** The text of the last message, for lists of responses. */
+function promptOf({ input, prompt }: Body): string {
+  if (typeof input === 'string') return input
+  const { content } = objectOf(objectsOf(input).at(-1))
+  const parts = objectsOf(content).map(({ text }) => stringOf(text) ?? '')
+  return stringOf(content) ?? (parts.join('\n') || (stringOf(prompt) ?? ''))
+}
+
+/** A response that was certainly not started is forgotten; of another one, the key is all that is known. */
+async function keepOrForget(
+  { stored }: FollowedResponse,
+  { store }: BackgroundPlan,
+  error: unknown,
+): Promise<void> {
+  if (stored === undefined) return
+  if (!mayExist(error)) return store.forget([stored])
+  const { code, message } = asModelgateError(error, false)
+  await stored.update({ error: { code, message } }).catch(() => {})
+}
+
+type Change = Parameters<StoredJob<ResponseJobs>['update']>[0]
+
+/** Updates the record. A failing disk must not fail the command: it causes a warning. */
+export async function keepRecord(run: TextRun, { stored }: FollowedResponse, change: Change): Promise<void> {
+  await stored?.update(change).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    run.warn(`The record of the response cannot be kept up to date: ${reason}`)
+  })
+}
+
+/** The fields of a report that are recorded. */
+export function changeOf({ state, status, requestId }: ResponseReport): Change {
+  return { state, status, request_id: requestId }
+}
+
+/** The same of a stream. */
+function streamedChange({ decoder }: TextRun): Change {
+  const { state, response } = decoder.result()
+  const status = stringOf(objectOf(response)['status']) ?? null
+  return state === null ? {} : { state: responseStateOf(status ?? '') ?? state, status }
+}
