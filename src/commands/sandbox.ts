@@ -144,7 +144,8 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     if (recording !== undefined) checkAge(context, recording, sandbox)
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
-    print(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url} MODELGATE_API_KEY=sandbox-key`)
+    const key = opened?.needsKey ? '' : ' MODELGATE_API_KEY=sandbox-key'
+    print(`Use it in another shell: export MODELGATE_BASE_URL=${sandbox.url}${key}`)
     print(`${opened?.about ?? 'Any key but "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve()

@@ -10,6 +10,7 @@ import { handleRequest, type Router, type ServerContext } from './http/handle-re
 import { createFirstAnswers } from './http/idempotency.ts'
 import { createLock } from './http/read-body.ts'
 import type { LatencyProfile } from './http/reply.ts'
+import type { CallMatcher } from './recording/call-handler.ts'
 import type { Recorder, RecordOptions, RecordStats } from './recording/record-calls.ts'
 import type { Replayer, ReplayOptions, ReplayStats } from './recording/replay-calls.ts'
 import { createRequestLog, type FiredFault, type RequestRecord } from './request-log.ts'
@@ -111,14 +112,17 @@ async function openRecordings(
   own: Router,
 ): Promise<Recorder | Replayer> {
   const { resultEndpoint } = await import('./recording/result-urls.ts')
-  const endpointOf = (method: string, path: string) =>
-    resultEndpoint(path) ?? own.find(method, path)?.handler.endpoint ?? 'other'
+  const matchOf: CallMatcher = (method, path) => {
+    const found = own.find(method, path)
+    const endpoint = resultEndpoint(path) ?? found?.handler.endpoint ?? 'other'
+    return { endpoint, params: found?.params ?? {} }
+  }
   if ('record' in options) {
     const { createRecorder } = await import('./recording/record-calls.ts')
-    return createRecorder(options.record, endpointOf)
+    return createRecorder(options.record, matchOf)
   }
   const { createReplayer } = await import('./recording/replay-calls.ts')
-  return createReplayer(options.replay, endpointOf)
+  return createReplayer(options.replay, matchOf)
 }
 
 function listen(server: Server, port: number): Promise<void> {

@@ -81,6 +81,8 @@ interface OpenRecordings {
   readonly gate: Gate
   /** Printed at the start. */
   readonly about: string
+  /** Whether a caller's own key matters. */
+  readonly needsKey: boolean
 }
 
 /**
@@ -97,7 +99,12 @@ export async function openRecordings(
     const { replay, pace } = settings
     const folder = resolve(context.cwd, replay)
     const about = `Answers come from the recordings in ${shownPath(replay)} and from nowhere else. Any key is accepted.`
-    return { options: { replay: { folder, pace, report: print } }, gate: createGate(context), about }
+    return {
+      options: { replay: { folder, pace, report: print } },
+      gate: createGate(context),
+      about,
+      needsKey: false,
+    }
   }
   const { record, upstream: address, options } = settings
   const configuration = await readSettings(context, options)
@@ -126,6 +133,7 @@ export async function openRecordings(
     options: { record: { folder, files: context, upstream, secrets, report: print } },
     gate: createGate(context, secrets),
     about,
+    needsKey: key === undefined,
   }
 }
 
@@ -160,8 +168,9 @@ export function summary(
   const stats = sandbox.recordings()
   if (stats === undefined) return undefined
   if (stats.mode === 'record') {
-    const { recorded, refused } = stats
-    const line = `Recorded ${counted(recorded, 'call')}.`
+    const { recorded, refused, abandoned } = stats
+    const left = abandoned === 0 ? '' : ` ${counted(abandoned, 'call')} ended by the caller, not recorded.`
+    const line = `Recorded ${counted(recorded, 'call')}.${left}`
     if (refused === 0) return { line }
     const message = `${counted(refused, 'call')} could not be recorded.`
     const hint = 'The lines above say why. The callers have got their replies.'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isObject } from '../../json.ts'
 import type { EndpointName } from '../faults/fault-rule.ts'
-import type { Handler } from '../http/handle-request.ts'
+import type { Handler, Match } from '../http/handle-request.ts'
 import { readBytes } from '../http/read-body.ts'
 import type { Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
@@ -18,8 +18,24 @@ export interface ArrivedCall {
   readonly asked: SandboxRequest
 }
 
-/** An endpoint that takes any body, and asks for no key of its own. */
-export function callHandler(
+/** What fault rules take from a path. */
+export type CallMatcher = (
+  method: string,
+  path: string,
+) => { readonly endpoint: EndpointName; readonly params: Match['params'] }
+
+/** How any request is answered, with any body, and without a key of its own. */
+export function callMatch(
+  method: string,
+  path: string,
+  matchOf: CallMatcher,
+  answer: (call: ArrivedCall) => Promise<Reply>,
+): Match {
+  const { endpoint, params } = matchOf(method, path)
+  return { params, handler: callHandler(method, path, endpoint, answer) }
+}
+
+function callHandler(
   given: string,
   path: string,
   endpoint: EndpointName,

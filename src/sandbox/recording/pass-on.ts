@@ -24,6 +24,8 @@ export interface PassedReply {
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal
   readonly search: SecretSearch
+  /** Called when the caller has gone before the end, so that nothing is recorded. */
+  readonly abandon: () => void
   /** Records the call, or says why not. Never rejects. */
   readonly keep: (body: () => Promise<RecordedBody | undefined>, isBrokenOff: boolean) => Promise<void>
 }
@@ -40,7 +42,7 @@ export const streamed = { isWhole: false, breakOff: () => [] } as const
  * gone before.
  */
 export async function* passBytes(
-  { reply, folder, clock, signal, search, keep }: PassedReply,
+  { reply, folder, clock, signal, search, keep, abandon }: PassedReply,
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Frame> {
   const keeper = createBodyKeeper(folder, reply.headers['content-type'] ?? '', clock.now())
@@ -77,6 +79,7 @@ export async function* passBytes(
     }
     await finish()
   } finally {
+    if (!isKept) abandon()
     await keeper.discard()
     reply.close()
   }
@@ -95,6 +98,7 @@ export async function* passEvents({
   signal,
   search,
   keep,
+  abandon,
 }: PassedReply): AsyncGenerator<Frame> {
   const splitter = createEventSplitter()
   const events: RecordedEvent[] = []
@@ -146,6 +150,7 @@ export async function* passEvents({
     await finish()
   } finally {
     if (isComplete && !isKept) await finish()
+    else if (!isKept) abandon()
     reply.close()
   }
   if (isBrokenOff) throw new BrokenOff()

@@ -3,16 +3,15 @@ import { readdir } from 'node:fs/promises'
 import type { FileContext } from '../../context.ts'
 import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
-import type { EndpointName } from '../faults/fault-rule.ts'
 import type { Match } from '../http/handle-request.ts'
 import { wholeReply, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import type { SandboxRequest } from '../request.ts'
-import { callHandler, type ArrivedCall } from './call-handler.ts'
+import { callMatch, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { createSecretSearch } from './find-secrets.ts'
 import { passBytes, passEvents, passRewritten, streamed, type UpstreamReply } from './pass-on.ts'
 import { keyOf, type RecordedRequest } from './recorded-request.ts'
-import { writeRecording, type RecordedBody } from './recording-file.ts'
+import { headerValue, writeRecording, type RecordedBody } from './recording-file.ts'
 import { atOrigin, createResultUrls, givesResults, resultEndpoint } from './result-urls.ts'
 
 interface UpstreamRequest {
@@ -47,7 +46,9 @@ export interface RecordStats {
   readonly recorded: number
   /** How many calls were passed on and could not be recorded. */
   readonly refused: number
-  /** The first of these. */
+  /** How many calls were not recorded because the caller had gone before the end. */
+  readonly abandoned: number
+  /** The first of the refused ones. */
   readonly refusals: readonly { readonly method: string; readonly path: string; readonly reason: string }[]
 }
 
@@ -66,12 +67,12 @@ const maxRefusals = 1000
 
 /**
  * Passes every request on to a gateway, and keeps what came.
- * @param endpointOf the name of a path's endpoint, for fault rules
+ * @param matchOf what fault rules take from a path: the name of its endpoint, and the model
  * @throws FileError when the folder cannot be created
  */
 export async function createRecorder(
   { folder, files, upstream, secrets, report }: RecordOptions,
-  endpointOf: (method: string, path: string) => EndpointName,
+  matchOf: CallMatcher,
 ): Promise<Recorder> {
   const { clock } = files
   const urls = createResultUrls(upstream.baseUrl)
@@ -79,6 +80,7 @@ export async function createRecorder(
   let number = await nextNumber(folder)
   let recorded = 0
   let refusals = 0
+  let abandoned = 0
 
   const refuse = (request: RecordedRequest, reason: string) => {
     refusals++
@@ -98,7 +100,9 @@ export async function createRecorder(
     search.look(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'), 'request')
     search.look(request.path, 'path')
     const reply = await sent(method, path, bytes, asked)
-    const kept = Object.entries(reply.headers).filter(([name]) => keptHeaders.test(name))
+    const kept = Object.entries(reply.headers).filter(
+      ([name, value]) => keptHeaders.test(name) && headerValue.test(value),
+    )
     const recordedHeaders = Object.fromEntries(kept)
     if (recordedHeaders['location'] !== undefined) {
       const requested = new URL(urls.find(path) ?? upstream.baseUrl.origin + upstream.baseUrl.pathname + path)
@@ -143,7 +147,16 @@ export async function createRecorder(
       await keep(async () => undefined, false)
       return wholeReply([], undefined, facts)
     }
-    const source = { reply, folder, clock, started, signal: asked.signal, search, keep }
+    const source = {
+      reply,
+      folder,
+      clock,
+      started,
+      signal: asked.signal,
+      search,
+      keep,
+      abandon: () => void abandoned++,
+    }
     const mediaType = reply.headers['content-type'] ?? ''
     if (/^text\/event-stream\b/i.test(mediaType)) return { ...streamed, ...facts, frames: passEvents(source) }
     if (/json/i.test(mediaType) && givesResults(path) && reply.status < 300) {
@@ -186,11 +199,8 @@ export async function createRecorder(
   }
 
   return {
-    find: (method, path) => ({
-      params: {},
-      handler: callHandler(method, path, endpointOf(method, path), answer),
-    }),
-    stats: () => ({ mode: 'record', recorded, refused: refusals, refusals: refused }),
+    find: (method, path) => callMatch(method, path, matchOf, answer),
+    stats: () => ({ mode: 'record', recorded, refused: refusals, abandoned, refusals: refused }),
   }
 }
 

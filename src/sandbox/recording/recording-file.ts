@@ -50,12 +50,15 @@ const bodySchema = v.union([
   v.strictObject(jsonBody),
 ])
 
+/** Others cannot be sent again as they were. */
+export const headerValue = /^[\t\x20-\x7e]*$/
+
 const replySchema = v.object({
-  status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599)),
+  status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(999)),
   headers: v.optional(
     v.record(
       v.pipe(v.string(), v.regex(/^[a-z\d-]+$/, 'is not the name of a header')),
-      v.pipe(v.string(), v.regex(/^[\t\x20-\x7e]*$/, 'is not the value of a header')),
+      v.pipe(v.string(), v.regex(headerValue, 'is not the value of a header')),
     ),
     {},
   ),
@@ -99,7 +102,7 @@ export async function readRecording(folder: string, name: string): Promise<Recor
   if (found.size > maxRecordingBytes) throw damaged(`is larger than ${maxRecordingBytes} bytes.`)
   let value: unknown
   try {
-    const text = await readFile(path, 'utf8')
+    const text = (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
     // Numbers of a reply come back as they were written; a request is compared.
     value = { ...objectOf(parseExactly(text)), request: objectOf(JSON.parse(text))['request'] }
   } catch {

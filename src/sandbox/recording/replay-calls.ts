@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs'
-import type { EndpointName } from '../faults/fault-rule.ts'
 import type { Match } from '../http/handle-request.ts'
 import { BrokenOff, wholeReply, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
-import { callHandler, type ArrivedCall } from './call-handler.ts'
+import { callMatch, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { writeJson } from './event-stream.ts'
 import { eventFrame, maxEventBytes, streamed } from './pass-on.ts'
 import { openLibrary, type Nearest } from './recording-library.ts'
@@ -60,12 +59,12 @@ const maxListed = 1000
 
 /**
  * Answers requests from a folder of recordings, and never from anywhere else.
- * @param endpointOf the name of a path's endpoint, for fault rules
+ * @param matchOf what fault rules take from a path: the name of its endpoint, and the model
  * @throws UsageError when the folder has no recordings, or some that cannot be used
  */
 export async function createReplayer(
   { folder, pace, report }: ReplayOptions,
-  endpointOf: (method: string, path: string) => EndpointName,
+  matchOf: CallMatcher,
 ): Promise<Replayer> {
   const library = await openLibrary(folder)
   const misses: Miss[] = []
@@ -105,10 +104,7 @@ export async function createReplayer(
   }
 
   return {
-    find: (method, path) => ({
-      params: {},
-      handler: callHandler(method, path, endpointOf(method, path), answer),
-    }),
+    find: (method, path) => callMatch(method, path, matchOf, answer),
     stats() {
       const { entries } = library
       const unused = entries.filter(({ used }) => used === 0)

@@ -73,3 +73,12 @@ test('finds a key within the JSON of a function call, split over its deltas', ()
   }
   expect(search.found).toBe('a key (sk-…)')
 })
+
+// Patterns need a stack as deep as what they repeat, and time for each way to read it.
+test.for([
+  ['base64', base64('\0'.repeat(20_000_000))],
+  ['backslashes', '\\'.repeat(2_000_000)],
+  ['beginnings of keys', 'eyJ'.repeat(500_000)],
+] as const)('megabytes of %s are no match, and no problem', ([, text]) => {
+  expect(found(text)).toBeUndefined()
+})

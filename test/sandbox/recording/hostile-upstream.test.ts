@@ -93,6 +93,8 @@ test('a caller that leaves stops the gateway, and nothing is recorded', async ()
   await until(() => gateway.openSockets === 0)
   expect(recordingsIn(recording.folder)).toEqual([])
   expect(recording.lines).toEqual([])
+  await until(() => recording.requests()[0]!.status === 200)
+  expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 0, abandoned: 1 })
 })
 
 test('a caller that leaves with the last event of a stream is recorded', async () => {
@@ -146,6 +148,26 @@ test('a reply in an unknown encoding is passed on and not recorded', async () =>
   const recording = await recorder(url)
   expect((await call(recording, path, {})).text).toBe('{"n":1}')
   expect(recording.lines).toEqual(['Not recorded: POST /v1/responses: the encoding rot13 is not known.'])
+})
+
+test('a header that could not be sent again is not kept', async () => {
+  const headers = {
+    'content-disposition': 'attachment; filename=b\u00e4r.png',
+    'x-request-id': 'r1',
+    'x-other': 'y',
+  }
+  const { url } = await localServer([
+    [
+      readAll,
+      write(Buffer.from(head(200, { ...headers, 'content-length': '2' }), 'latin1')),
+      write('{}'),
+      end,
+    ],
+  ])
+  const recording = await recorder(url)
+  expect((await call(recording, path, {})).text).toBe('{}')
+  expect(recordingAt(recording.folder, 0).reply.headers).toEqual({ 'x-request-id': 'r1' })
+  await replayer(recording.folder)
 })
 
 test('informational responses before a reply do no harm', async () => {

@@ -112,6 +112,17 @@ test('what a person writes by hand is enough', async () => {
   expect(text).toBe('data: {"a":1.5}\n\nevent: x\ndata: {}\n\ndata: [DONE]\n\n')
 })
 
+test('the example of the documentation is a recording', async () => {
+  const document = readFileSync(new URL('../../../docs/recordings.md', import.meta.url), 'utf8')
+  const [, example = ''] = /```json\n([^]*?)```/.exec(document) ?? []
+  const replaying = await replayer(folderOf(`\ufeff${example}`))
+  const { text } = await call(replaying, responses, { stream: true, input: 'Name a river' })
+  expect(text).toBe(
+    'event: response.created\ndata: {"type":"response.created"}\n\n' +
+      'event: response.output_text.delta\ndata: {"delta":"The Loire"}\n\n',
+  )
+})
+
 test('a request for a part is answered with a recorded part, else with the whole', async () => {
   const get = { method: 'GET', path: '/v1/videos/v/content' }
   const whole = recording({ request: get }, { body: { text: 'whole' } })
