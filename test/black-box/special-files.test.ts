@@ -32,6 +32,7 @@ const places: readonly (readonly [name: string, argv: readonly string[], env?: R
   ['--system', [...text, '--system', '@FILE', 'x']],
   ['--instructions', ['respond', '-m', 'm', '--instructions', '@FILE', 'x']],
   ['-a', [...text, '-a', 'FILE', 'x']],
+  ['--tool-output', ['respond', '--previous-response-id', 'r', '--tool-output', 'c=@FILE']],
   ['a prompt', [...text, '@FILE']],
   ['--image of an edit', [...edit, '--image', 'FILE', 'x']],
   ['--mask', [...edit, '--image', 'FILE', '--mask', 'FILE', 'x']],

@@ -228,7 +228,11 @@ async function readExtraCertificates(context: Context): Promise<void> {
   if (file instanceof ModelgateError) {
     // Node itself warns about a file that it cannot read, and continues without it.
     if (!['not_a_file', 'file_too_large', 'pipe_silent'].includes(file.code)) return
-    throw new UsageError(`NODE_EXTRA_CA_CERTS: ${file.message}`, { code: 'ca_unreadable', phase: 'config' })
+    throw file.amend({
+      code: 'ca_unreadable',
+      message: `NODE_EXTRA_CA_CERTS: ${file.message}`,
+      phase: 'config',
+    })
   }
   if (file.content === undefined) return
   const { rootCertificates, setDefaultCACertificates } = await import('node:tls')

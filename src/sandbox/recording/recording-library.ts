@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { shownPath } from '../../files/file-error.ts'
-import { UsageError } from '../../errors.ts'
+import { FileError, UsageError } from '../../errors.ts'
 import { differences, keyOf, type RecordedRequest } from './recorded-request.ts'
 import { DamagedRecording, readRecording } from './recording-file.ts'
 
@@ -44,13 +44,15 @@ const maxCompared = 500
 /**
  * Reads all recordings of a folder.
  * @param folder an absolute path
- * @throws UsageError when there is none, or naming each that cannot be used
+ * @throws FileError when there is none, UsageError naming each that cannot be used
  */
 export async function openLibrary(folder: string): Promise<Library> {
   const shown = shownPath(folder)
   const found = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'does not exist' : `cannot be read: ${error.code}`
-    throw new UsageError(`The folder of recordings ${shown} ${reason}.`, { code: 'recordings_missing' })
+    throw new FileError('recordings_missing', `The folder of recordings ${shown} ${reason}.`, {
+      phase: 'input',
+    })
   })
   const names = found
     .filter((name) => /^[^.].*\.json$/.test(name))

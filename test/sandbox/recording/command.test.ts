@@ -131,12 +131,17 @@ test.for([
   [['--replay', 'calls', '--pace', 'real', '--latency', '5'], /exclude each other/],
   [['--replay', 'calls', '--max-age', 'old'], /--max-age must be a number of days/],
   [['--replay', 'calls', '--api-key-file', 'k'], /--api-key-file only means something with --record/],
-  [['--replay', 'gone'], /does not exist/],
   [['--json'], /--json does not apply to sandbox/],
 ] as const)('%j is refused', async ([flags, message]) => {
   const { code, err, out } = await runMain(['sandbox', ...flags], { cwd: temporaryFolder() })
   expect([code, out]).toEqual([2, ''])
   expect(err).toMatch(message)
+})
+
+test('a folder of recordings that is missing is told before anything is served', async () => {
+  const { code, err, out } = await runMain(['sandbox', '--replay', 'gone'], { cwd: temporaryFolder() })
+  expect([code, out]).toEqual([10, ''])
+  expect(err).toMatch(/does not exist/)
 })
 
 test('a fault file applies on top of recordings', async () => {

@@ -178,7 +178,10 @@ test('all damaged recordings are named at once', async () => {
 
 test('a folder without recordings is refused', async () => {
   await expect(replayer(temporaryFolder())).rejects.toMatchObject({ code: 'recordings_missing', exitCode: 2 })
-  await expect(replayer('/no/such/folder')).rejects.toMatchObject({ code: 'recordings_missing', exitCode: 2 })
+  await expect(replayer('/no/such/folder')).rejects.toMatchObject({
+    code: 'recordings_missing',
+    exitCode: 10,
+  })
 })
 
 test.for(['changed', 'removed', 'longer'] as const)(
