@@ -37,11 +37,9 @@ export async function composeResponse(
   const situation = { prompt: read.prompt, asked, hasOutput: outputs.length > 0, budget }
   const chosen = approvals.length > 0 || callless.has(read.scenario) ? noCalls : chosenCalls(body, situation)
   const isListFailing = asked.some(({ name, variant }) => name === 'mcp_list_tools' && variant === 'failed')
-  const servers = [
-    ...objectsOf(body['tools']),
-    ...chosen.builtIn.map(({ tool }) => tool),
-    ...(isAsked('mcp_list_tools') ? [usualTools['mcp']!] : []),
-  ]
+  const servers = [...objectsOf(body['tools']), ...chosen.builtIn.map(({ tool }) => tool)]
+  if (isAsked('mcp_list_tools') && servers.every(({ type }) => type !== 'mcp'))
+    servers.push(usualTools['mcp']!)
   const lists = callless.has(read.scenario) ? [] : listRemoteTools(servers, items, isListFailing, setting)
   const made = [...followApprovals(approvals, items, setting)]
   for (const call of chosen.builtIn) {

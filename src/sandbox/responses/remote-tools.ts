@@ -24,29 +24,25 @@ export function listRemoteTools(
   { newId }: CallSetting,
 ): readonly OutputItem[] {
   const known = new Set(context.filter(({ type }) => type === 'mcp_list_tools').map(labelOf))
-  return (
-    tools
-      // A server that is called stands among the offered ones, too.
-      .filter((tool) => tool['type'] === 'mcp' && !known.has(labelOf(tool)) && known.add(labelOf(tool)))
-      .map((tool) => {
-        const list = remoteToolNames(tool).map((name) => ({
-          name,
-          description: `The tool ${name} of a server that the sandbox makes up.`,
-          input_schema: {
-            type: 'object',
-            properties: { query: { type: 'string' } },
-            required: ['query'],
-            additionalProperties: false,
-          },
-          annotations: { read_only: true },
-        }))
-        const item = { id: newId('mcpl'), type: 'mcp_list_tools', server_label: labelOf(tool) }
-        const state = failing
-          ? { tools: [], error: '[sandbox] The server does not answer.' }
-          : { tools: list }
-        return output({ ...item, ...state }, [])
-      })
-  )
+  const servers = new Map(tools.filter(({ type }) => type === 'mcp').map((tool) => [labelOf(tool), tool]))
+  return [...servers.values()]
+    .filter((tool) => !known.has(labelOf(tool)))
+    .map((tool) => {
+      const list = remoteToolNames(tool).map((name) => ({
+        name,
+        description: `The tool ${name} of a server that the sandbox makes up.`,
+        input_schema: {
+          type: 'object',
+          properties: { query: { type: 'string' } },
+          required: ['query'],
+          additionalProperties: false,
+        },
+        annotations: { read_only: true },
+      }))
+      const item = { id: newId('mcpl'), type: 'mcp_list_tools', server_label: labelOf(tool) }
+      const state = failing ? { tools: [], error: '[sandbox] The server does not answer.' } : { tools: list }
+      return output({ ...item, ...state }, [])
+    })
 }
 
 function labelOf({ server_label: label }: JsonObject): string {

@@ -1,0 +1,334 @@
+import OpenAI from 'openai'
+import type {
+  Response,
+  ResponseCreateParamsNonStreaming,
+  ResponseInputItem,
+} from 'openai/resources/responses/responses'
+import { expect, test } from 'vitest'
+import { decodeImage } from '../../../src/files/codecs.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+
+async function clientOf(options = {}): Promise<OpenAI> {
+  const { url } = await runningSandbox(options)
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
+}
+
+const create = async (body: ResponseCreateParamsNonStreaming) => (await clientOf()).responses.create(body)
+const typesOf = ({ output }: Response) => output.map(({ type }) => type)
+
+/** The only item of that type. */
+function itemOf<Type extends Response['output'][number]['type']>({ output }: Response, type: Type) {
+  const [item, ...others] = output.filter((candidate) => candidate.type === type)
+  expect(others).toEqual([])
+  return item as Extract<Response['output'][number], { type: Type }>
+}
+
+function annotationsOf({ output, output_text: text }: Response) {
+  const parts = output.flatMap((item) => (item.type === 'message' ? item.content : []))
+  const annotations = parts.flatMap((part) => (part.type === 'output_text' ? part.annotations : []))
+  return annotations.map((annotation) => ({
+    ...annotation,
+    cited: 'start_index' in annotation ? text.slice(annotation.start_index, annotation.end_index) : undefined,
+  }))
+}
+
+type Tool = OpenAI.Responses.Tool
+const webSearch = { type: 'web_search' } satisfies Tool
+const fileSearch = { type: 'file_search', vector_store_ids: ['vs_1'] } satisfies Tool
+const interpreter = { type: 'code_interpreter', container: { type: 'auto' } } satisfies Tool
+const image = { type: 'image_generation', size: '1024x1536', quality: 'low' } satisfies Tool
+const computer = {
+  type: 'computer_use_preview',
+  display_width: 800,
+  display_height: 600,
+  environment: 'browser',
+} satisfies Tool
+const localShell = { type: 'local_shell' } satisfies Tool
+const server = { type: 'mcp', server_label: 'files', server_url: 'https://example.com/mcp' } satisfies Tool
+const weather = { type: 'function', name: 'get_weather', parameters: null, strict: false } satisfies Tool
+const note = { type: 'custom', name: 'take_note' } satisfies Tool
+
+test.for<[tool: Tool, types: string[]]>([
+  [webSearch, ['web_search_call', 'message']],
+  [{ type: 'web_search_preview' }, ['web_search_call', 'message']],
+  [{ type: 'web_search_2025_08_26' }, ['web_search_call', 'message']],
+  [fileSearch, ['file_search_call', 'message']],
+  [interpreter, ['code_interpreter_call', 'message']],
+  [image, ['image_generation_call', 'message']],
+  [computer, ['computer_call']],
+  [localShell, ['local_shell_call']],
+  [{ type: 'shell' }, ['shell_call']],
+  [server, ['mcp_list_tools', 'mcp_approval_request']],
+  [{ ...server, require_approval: 'never' }, ['mcp_list_tools', 'mcp_call', 'message']],
+  [weather, ['function_call']],
+  [note, ['custom_tool_call']],
+])('tool_choice required calls what is offered: %o', async ([tool, types]) => {
+  const response = await create({ input: 'Rivers', tools: [tool], tool_choice: 'required' })
+  expect(typesOf(response)).toEqual(types)
+  expect(response.status).toBe('completed')
+})
+
+test.for([
+  [{ type: 'web_search_preview' }, 'web_search_call'],
+  [{ type: 'web_search' }, 'web_search_call'],
+  [{ type: 'file_search' }, 'file_search_call'],
+  [{ type: 'code_interpreter' }, 'code_interpreter_call'],
+  [{ type: 'image_generation' }, 'image_generation_call'],
+  [{ type: 'computer_use_preview' }, 'computer_call'],
+  [{ type: 'local_shell' }, 'local_shell_call'],
+  [{ type: 'mcp', server_label: 'files' }, 'mcp_approval_request'],
+  [{ type: 'mcp', server_label: 'files', name: 'fetch' }, 'mcp_approval_request'],
+  [{ type: 'custom', name: 'take_note' }, 'custom_tool_call'],
+] as const)('tool_choice %o calls that tool among all', async ([choice, type]) => {
+  const tools = [weather, webSearch, fileSearch, interpreter, image, computer, localShell, server, note]
+  const response = await create({ input: 'Rivers', tools: [...tools], tool_choice: choice as never })
+  const calls = typesOf(response).filter((kind) => kind !== 'message' && kind !== 'mcp_list_tools')
+  expect(calls).toEqual([type])
+  const name = 'name' in choice ? choice.name : ''
+  expect(JSON.stringify(response.output)).toContain(name)
+})
+
+test('tool_choice none calls nothing; auto calls what the prompt names; allowed_tools narrows both', async () => {
+  const tools = [webSearch, fileSearch]
+  const asked = 'Use web_search and file_search'
+  const typesFor = async (
+    choice: NonNullable<ResponseCreateParamsNonStreaming['tool_choice']>,
+    input = asked,
+  ) => typesOf(await create({ input, tools, tool_choice: choice }))
+  expect(await typesFor('none', 'sandbox:web_search')).toEqual(['message'])
+  expect(await typesFor('auto')).toEqual(['web_search_call', 'file_search_call', 'message'])
+  expect(await typesFor('auto', 'Rivers')).toEqual(['message'])
+  const allowed = { type: 'allowed_tools' as const, tools: [{ type: 'file_search' }] }
+  expect(await typesFor({ ...allowed, mode: 'auto' })).toEqual(['file_search_call', 'message'])
+  expect(await typesFor({ ...allowed, mode: 'auto' }, 'Rivers')).toEqual(['message'])
+  expect(await typesFor({ ...allowed, mode: 'required' }, 'Rivers')).toEqual(['file_search_call', 'message'])
+})
+
+test('a forced tool that is not offered is 400', async () => {
+  const failing = create({ input: 'hi', tools: [weather], tool_choice: { type: 'file_search' } })
+  await expect(failing).rejects.toMatchObject({ status: 400, param: 'tool_choice' })
+})
+
+test('max_tool_calls leaves out further calls of built-in tools, not of functions', async () => {
+  const input = 'web_search, file_search, code_interpreter and get_weather'
+  const tools = [webSearch, fileSearch, interpreter, weather]
+  const two = await create({ input, tools, max_tool_calls: 2 })
+  expect(typesOf(two)).toEqual(['web_search_call', 'file_search_call', 'function_call'])
+  expect(two.max_tool_calls).toBe(2)
+})
+
+test('parallel_tool_calls false leaves one call', async () => {
+  const tools = [weather, webSearch]
+  const input = 'get_weather and web_search'
+  expect(typesOf(await create({ input, tools }))).toEqual(['web_search_call', 'function_call'])
+  expect(typesOf(await create({ input, tools, parallel_tool_calls: false }))).toEqual(['function_call'])
+})
+
+test('a web search is cited where the text names it, and shows its sources on request only', async () => {
+  const body = { input: 'Rivers 👨‍👩‍👧 sandbox:web_search' }
+  const plain = await create(body)
+  expect(itemOf(plain, 'web_search_call').action).toEqual({
+    type: 'search',
+    query: 'Rivers 👨‍👩‍👧',
+    queries: ['Rivers 👨‍👩‍👧'],
+  })
+  expect(annotationsOf(plain)).toEqual([
+    {
+      type: 'url_citation',
+      url: 'https://example.com/sandbox/1',
+      title: expect.any(String),
+      start_index: expect.any(Number),
+      end_index: expect.any(Number),
+      cited: '[Page 1](https://example.com/sandbox/1)',
+    },
+  ])
+  const full = await create({ ...body, include: ['web_search_call.action.sources'] })
+  const { action } = itemOf(full, 'web_search_call')
+  expect(action).toMatchObject({ sources: [{ type: 'url', url: 'https://example.com/sandbox/1' }, {}] })
+})
+
+test('further web searches open a page and look into it; domains are those that are allowed', async () => {
+  const tools = [{ ...webSearch, filters: { allowed_domains: ['rivers.example'] } }]
+  const input = 'Rivers sandbox:web_search sandbox:web_search sandbox:web_search'
+  const { output } = await create({ input, tools })
+  const actions = output.flatMap((item) => (item.type === 'web_search_call' ? [item.action] : []))
+  expect(actions).toMatchObject([
+    { type: 'search' },
+    { type: 'open_page', url: 'https://rivers.example/sandbox/1' },
+    { type: 'find_in_page', url: 'https://rivers.example/sandbox/1', pattern: 'Rivers' },
+  ])
+})
+
+test('a file search is cited, and shows its results on request only, as many as asked', async () => {
+  const body = { input: 'Rivers', tools: [fileSearch], tool_choice: 'required' as const }
+  const plain = await create(body)
+  expect(itemOf(plain, 'file_search_call').results).toBeNull()
+  const tools = [{ ...fileSearch, max_num_results: 1 }]
+  const full = await create({ ...body, tools, include: ['file_search_call.results'] })
+  const { queries, results } = itemOf(full, 'file_search_call')
+  expect(queries).toEqual(['Rivers'])
+  expect(results).toMatchObject([{ filename: 'sandbox-notes.md', text: expect.any(String) }])
+  expect(annotationsOf(full)).toMatchObject([
+    { type: 'file_citation', file_id: results![0]!.file_id, filename: 'sandbox-notes.md', index: 0 },
+  ])
+})
+
+test('a program runs in the container that is named, and shows its outputs on request only', async () => {
+  const tools = [{ type: 'code_interpreter' as const, container: 'cntr_mine' }]
+  const body = { input: 'Rivers', tools, tool_choice: 'required' as const }
+  expect(itemOf(await create(body), 'code_interpreter_call').outputs).toBeNull()
+  const full = await create({ ...body, include: ['code_interpreter_call.outputs'] })
+  expect(itemOf(full, 'code_interpreter_call')).toMatchObject({
+    container_id: 'cntr_mine',
+    code: expect.stringContaining('print'),
+    outputs: [{ type: 'logs', logs: '14\n' }],
+  })
+  expect(annotationsOf(full)).toMatchObject([
+    { type: 'container_file_citation', container_id: 'cntr_mine', cited: 'result.csv' },
+  ])
+})
+
+test('an image generation call returns a picture of the size that is asked for, and previews of it', async () => {
+  const client = await clientOf({ media: 'scenes' })
+  const tools = [{ ...image, size: '1024x1024' as const, partial_images: 2, output_format: 'png' as const }]
+  const body = { input: 'A red fox', tools, tool_choice: 'required' as const }
+  const stream = client.responses.stream(body)
+  const previews: string[] = []
+  for await (const event of stream) {
+    if (event.type !== 'response.image_generation_call.partial_image') continue
+    expect(event).toMatchObject({ partial_image_index: previews.length, size: '1024x1024', quality: 'low' })
+    previews.push(event.partial_image_b64)
+  }
+  const call = itemOf(await stream.finalResponse(), 'image_generation_call')
+  expect(call).toMatchObject({ status: 'completed', size: '1024x1024', quality: 'low', output_format: 'png' })
+  const pictures = await Promise.all(
+    [...previews, call.result!].map((base64) => decodeImage(Buffer.from(base64, 'base64'), 'image/png')),
+  )
+  expect(pictures.map(({ width, height }) => `${width}x${height}`)).toEqual(Array(3).fill('1024x1024'))
+  expect(new Set([...previews, call.result]).size).toBe(3)
+})
+
+test('a repeated request has another picture, in the same sequence for a seed', async () => {
+  const three = async (seed: number) => {
+    const client = await clientOf({ seed, media: 'scenes' })
+    const pictures: (string | null)[] = []
+    for (let time = 0; time < 3; time++) {
+      const tools = [
+        { type: 'image_generation' as const, size: '1024x1024' as const, quality: 'low' as const },
+      ]
+      const response = await client.responses.create({ input: 'A fox', tools, tool_choice: 'required' })
+      pictures.push(itemOf(response, 'image_generation_call').result)
+    }
+    return pictures
+  }
+  const first = await three(3)
+  expect(new Set(first).size).toBe(3)
+  expect(await three(3)).toEqual(first)
+})
+
+test('a call that fails is told, is not cited and has no results', async () => {
+  for (const [word, type] of [
+    ['web_search', 'web_search_call'],
+    ['file_search', 'file_search_call'],
+    ['code_interpreter', 'code_interpreter_call'],
+    ['image_generation', 'image_generation_call'],
+    ['mcp', 'mcp_call'],
+  ] as const) {
+    const response = await create({ input: `Rivers sandbox:${word}:failed` })
+    expect(itemOf(response, type)).toMatchObject({ status: 'failed' })
+    expect(response.output_text).toMatch(/\[sandbox\] The .* failed\./)
+    expect(annotationsOf(response)).toEqual([])
+  }
+})
+
+test('a remote server: listed once, approved, called under the id of the request', async () => {
+  const client = await clientOf()
+  const tools = [{ ...server, allowed_tools: ['read_file', 'write_file'] }]
+  const first = await client.responses.create({ input: 'Please write_file now', tools })
+  const { tools: listed } = itemOf(first, 'mcp_list_tools')
+  expect(listed.map(({ name }) => name)).toEqual(['read_file', 'write_file'])
+  const asked = itemOf(first, 'mcp_approval_request')
+  expect(asked).toMatchObject({ server_label: 'files', name: 'write_file' })
+  const answer = { type: 'mcp_approval_response' as const, approval_request_id: asked.id }
+  const next = { previous_response_id: first.id, tools }
+  const second = await client.responses.create({ ...next, input: [{ ...answer, approve: true }] })
+  expect(typesOf(second)).toEqual(['mcp_call', 'message'])
+  expect(itemOf(second, 'mcp_call')).toMatchObject({
+    approval_request_id: asked.id,
+    name: 'write_file',
+    arguments: asked.arguments,
+    status: 'completed',
+    output: expect.any(String),
+    error: null,
+  })
+  const denied = await client.responses.create({ ...next, input: [{ ...answer, approve: false }] })
+  expect(typesOf(denied)).toEqual(['message'])
+  expect(denied.output_text).toContain('write_file was not approved')
+  const strange = client.responses.create({
+    input: [{ ...answer, approval_request_id: 'mcpr_never', approve: true }],
+  })
+  await expect(strange).rejects.toMatchObject({ status: 400, param: 'input' })
+})
+
+test('require_approval may name the tools that need it', async () => {
+  const typesWith = async (rule: NonNullable<OpenAI.Responses.Tool.Mcp['require_approval']>) => {
+    const tools = [{ ...server, allowed_tools: ['read_file'], require_approval: rule }]
+    return typesOf(await create({ input: 'Rivers', tools, tool_choice: 'required' }))
+  }
+  const [calls, asks] = [
+    ['mcp_list_tools', 'mcp_call', 'message'],
+    ['mcp_list_tools', 'mcp_approval_request'],
+  ]
+  expect(await typesWith({ never: { tool_names: ['read_file'] } })).toEqual(calls)
+  expect(await typesWith({ never: { tool_names: ['other'] } })).toEqual(asks)
+  expect(await typesWith({ always: { tool_names: ['read_file'] } })).toEqual(asks)
+  expect(await typesWith({ always: { tool_names: ['other'] } })).toEqual(calls)
+  expect(await typesWith('always')).toEqual(asks)
+})
+
+test('a server whose list fails is not called', async () => {
+  const response = await create({
+    input: 'Use files sandbox:mcp_list_tools:failed',
+    tools: [server],
+    tool_choice: 'required',
+  })
+  expect(typesOf(response)).toEqual(['mcp_list_tools', 'message'])
+  expect(itemOf(response, 'mcp_list_tools').error).toContain('does not answer')
+})
+
+const screenshot = { type: 'computer_screenshot', image_url: 'data:image/png;base64,iVBORw0KGgo=' } as const
+
+test.for([
+  ['function', 'function_call_output', { output: 'clear sky' }, 'clear sky'],
+  ['function', 'function_call_output', { output: [{ type: 'input_text', text: 'clear sky' }] }, 'clear sky'],
+  ['custom', 'custom_tool_call_output', { output: 'noted' }, 'noted'],
+  ['computer', 'computer_call_output', { output: screenshot }, 'a screenshot'],
+  ['local_shell', 'local_shell_call_output', { output: 'total 0' }, 'total 0'],
+  [
+    'shell',
+    'shell_call_output',
+    { output: [{ stdout: 'total 0', stderr: '', outcome: { type: 'exit', exit_code: 0 } }] },
+    'total 0',
+  ],
+] as const)(
+  'the output of a call of %s leads to a text that uses it',
+  async ([word, type, output, quoted]) => {
+    const client = await clientOf()
+    // A shell without a container is the caller's.
+    const tools = word === 'shell' ? [{ type: 'shell' as const }] : []
+    const first = await client.responses.create({ input: `Rivers sandbox:${word}`, tools })
+    const call = first.output[0] as { id: string; call_id: string }
+    const id = type === 'local_shell_call_output' ? { id: call.id } : { call_id: call.call_id }
+    const item = { type, ...id, ...output } as ResponseInputItem
+    const chained = await client.responses.create({ previous_response_id: first.id, input: [item], tools })
+    expect(typesOf(chained)).toEqual(['message'])
+    expect(chained.output_text).toContain(`The tool answered: ${quoted}.`)
+    const question = { role: 'user' as const, content: `Rivers sandbox:${word}` }
+    const stateless = {
+      input: [question, ...(first.output as ResponseInputItem[]), item],
+      tools,
+      store: false,
+    }
+    expect((await client.responses.create(stateless)).output_text).toContain(quoted)
+  },
+)
