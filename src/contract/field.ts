@@ -151,18 +151,18 @@ export function checkBody(
   const forModel = narrower === undefined ? '' : ` for ${subjectOf(model!)}`
   for (const [name, wide] of Object.entries(endpoint.fields)) {
     const value = body[name]
-    const limits = narrower?.[name] ?? {}
+    const limits = narrower?.[name]
     if (limits === false) {
       if (isGiven(body, name)) violations.push({ path: name, kind: 'family', problem: `is not${forModel}` })
       continue
     }
-    const field = { ...wide, ...limits }
+    const field = limits === undefined ? wide : { ...wide, ...limits }
     if (value === undefined) {
       if (field.required) violations.push({ path: name, kind: 'required', problem: 'is required' })
       continue
     }
     // A value that breaks two rules (0.5 for a whole number from 1) is reported once.
-    const result = v.safeParse(schemaOf(field, narrower?.[name] === undefined ? '' : forModel), value, {
+    const result = v.safeParse(schemaOf(field, limits === undefined ? '' : forModel), value, {
       abortPipeEarly: true,
     })
     for (const issue of result.issues ?? []) {
@@ -214,8 +214,18 @@ function isGiven(body: Readonly<Record<string, unknown>>, name: string): boolean
   return body[name] !== undefined && body[name] !== null
 }
 
+/** Of the fields that hold for every model. */
+const schemas = new WeakMap<Field, Schema>()
+
 /** @param forModel is added to what a limit says: ` for MODEL` for a limit of its family */
 function schemaOf(field: Field, forModel = ''): Schema {
+  const known = forModel === '' ? schemas.get(field) : undefined
+  const schema = known ?? newSchema(field, forModel)
+  if (forModel === '') schemas.set(field, schema)
+  return schema
+}
+
+function newSchema(field: Field, forModel: string): Schema {
   const types = typeof field.type === 'string' ? [field.type] : field.type
   const options = types.map((type) => typedSchema(type, field, forModel))
   const schema: Schema = options.length === 1 ? options[0]! : v.lazy((value) => pick(types, options, value))

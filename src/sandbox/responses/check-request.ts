@@ -13,7 +13,6 @@ import {
   itemShapes,
   messageParts,
   metadataLimits,
-  partShapes,
   partSources,
   toolShapes,
 } from './request-shapes.ts'
@@ -57,30 +56,34 @@ function invalid(path: string, problem: string): RequestProblem {
 }
 
 /** Checks an object of one of several kinds. */
-function checkKind(
-  value: JsonObject,
-  path: string,
-  shapes: Readonly<Record<string, Field>>,
-  kind: unknown = value['type'],
-): void {
-  const names = Object.keys(shapes)
-  assertShape(kind, `${path}.type`, { type: 'string', about: '', required: true, values: names })
-  assertShape(value, path, shapes[textOf(kind)]!)
+function checkKind(value: unknown, path: string, shapes: Shapes, kind?: unknown): void {
+  if (!isObject(value)) return assertShape(value, path, anyObject)
+  const name = kind ?? value['type']
+  const shape = typeof name === 'string' && Object.hasOwn(shapes, name) ? shapes[name] : undefined
+  if (shape !== undefined) return assertShape(value, path, shape)
+  assertShape(name, `${path}.type`, {
+    type: 'string',
+    about: '',
+    required: true,
+    values: Object.keys(shapes),
+  })
 }
 
+type Shapes = Readonly<Record<string, Field>>
+const anyObject: Field = { type: 'object', about: '' }
+
 function checkItem(item: unknown, path: string, budget: Budget): void {
-  assertShape(item, path, { type: 'object', about: '' })
   const entry = objectOf(item)
   const { type, role, id, content } = entry
   // A message and a reference to an item may leave their type out.
   const implied = role !== undefined ? 'message' : id !== undefined ? 'item_reference' : undefined
   const kind = type ?? implied
-  checkKind(entry, path, itemShapes, kind)
+  checkKind(item, path, itemShapes, kind)
   if (kind === 'local_shell_call_output' && entry['id'] === undefined && entry['call_id'] === undefined) {
     assertShape(undefined, `${path}.id`, idField)
   }
   const parts = kind === 'message' ? content : entry['output']
-  const kinds = kind === 'message' ? messageParts[textOf(role)]! : messageParts['user']!
+  const kinds = messageParts[kind === 'message' ? textOf(role) : 'user']!
   if (!Array.isArray(parts) || !/^(message|function_call_output|custom_tool_call_output)$/.test(textOf(kind)))
     return
   const list = kind === 'message' ? 'content' : 'output'
@@ -90,11 +93,9 @@ function checkItem(item: unknown, path: string, budget: Budget): void {
   }
 }
 
-function checkPart(value: unknown, path: string, kinds: readonly string[]): void {
-  assertShape(value, path, { type: 'object', about: '' })
+function checkPart(value: unknown, path: string, kinds: Shapes): void {
+  checkKind(value, path, kinds)
   const part = objectOf(value)
-  const shapes = kinds.map((kind) => [kind, partShapes[kind]!])
-  checkKind(part, path, Object.fromEntries(shapes))
   const { type, image_url: image, file_data: data, filename } = part
   const sources = partSources[textOf(type)] ?? []
   if (sources.length > 0 && sources.every((name) => (part[name] ?? null) === null)) {

@@ -12,6 +12,9 @@ import { lastOutputs, readRequest } from './read-request.ts'
 import { followApprovals, listRemoteTools } from './remote-tools.ts'
 import type { CallSetting, MadeCall } from './tool-call.ts'
 
+/** Characters of a call with its events. */
+const costOfCall = 2000
+
 /** Scenarios in which the model does not get as far as calling a tool. */
 const callless = new Set<string | undefined>(['refusal', 'block', 'failure', 'empty'])
 
@@ -45,6 +48,7 @@ export async function composeResponse(
   for (const call of chosen.builtIn) {
     // A server that does not list its tools is not called.
     if (call.kind === 'mcp' && isListFailing) continue
+    budget.spend(costOfCall)
     made.push(await builtInTools[call.kind].make(call, setting))
   }
   const { kept, left } = withinLimit(made, read.maxTokens)

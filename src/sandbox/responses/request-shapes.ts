@@ -26,20 +26,22 @@ const maxOutput = 10_485_760
 const outputText = required(['string', 'array'], { maxLength: maxOutput })
 const detail = field('string', { nullable: true, values: ['low', 'high', 'auto', 'original'] })
 
-/** Roles of a message, and the kinds of parts that messages of each have. */
-export const messageParts: Readonly<Record<string, readonly string[]>> = {
-  user: ['input_text', 'input_image', 'input_file'],
-  system: ['input_text', 'input_image', 'input_file'],
-  developer: ['input_text', 'input_image', 'input_file'],
-  assistant: ['output_text', 'refusal'],
-}
-
-export const partShapes: Readonly<Record<string, Field>> = {
+const inputParts = {
   input_text: object({ text: required('string') }),
   input_image: object({ image_url: text, file_id: text, detail }),
   input_file: object({ file_id: text, file_data: text, file_url: text, filename: text }),
+}
+const outputParts = {
   output_text: object({ text: required('string'), annotations: field('array', { nullable: true }) }),
   refusal: object({ refusal: required('string') }),
+}
+
+/** Roles of a message, and the kinds of parts that messages of each have. */
+export const messageParts: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
+  user: inputParts,
+  system: inputParts,
+  developer: inputParts,
+  assistant: outputParts,
 }
 
 /** Of these fields a part has at least one. */
