@@ -125,7 +125,7 @@ function readSection(section: Section, content: unknown): Layer {
     if (problems.isFull) break
     if (section.otherKeys.includes(key)) continue
     const name = settingNames.find((setting) => settingTable[setting].file === key)
-    const location = () => locationOf(file, [...path, key])
+    const location = (keys: readonly string[] = []) => locationOf(file, [...path, key, ...keys])
     if (name === undefined) problems.add(unknownKey(section, key))
     else if (level === 'project' && settingTable[name].project === 'never')
       problems.add(notAllowedInProject(context, location()))
@@ -179,8 +179,8 @@ function locationOf(file: FoundFile, path: readonly string[]): string {
 interface Origin {
   readonly source: string
   readonly level: Level
-  /** How messages refer to it: `--timeout`, `file.yaml:3: timeout`. */
-  readonly location: () => string
+  /** How messages refer to it, or to a value inside it: `--timeout`, `file.yaml:3: timeout`. */
+  readonly location: (keys?: readonly string[]) => string
   /** The base of relative paths. */
   readonly folder: string
 }
@@ -197,9 +197,9 @@ function addValue(
   const kind: Kind<unknown> = settingTable[name].kind
   const result = parseValue(kind, given)
   if ('wrong' in result) {
-    const where = location()
-    for (const wrong of result.wrong) {
-      if (!problems.isFull) problems.add(new ConfigError(`${where} ${wrong}.`))
+    for (const { keys, problem } of result.wrong) {
+      if (!problems.isFull)
+        problems.add(new ConfigError(`${location(keys)} ${problem}.`.replace(/\?\.$/, '?')))
     }
     return
   }

@@ -68,8 +68,8 @@ interface Row<Value> {
   readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
   /** Ranks a value by how much it allows; a project file may only lower it. */
   readonly allows?: (value: NonNullable<Value>) => number
-  /** The values of all sources are joined, instead of the first source winning. */
-  readonly joins?: true
+  /** Joins the values of all sources, the strongest first, instead of the first source winning. */
+  readonly join?: (values: readonly NonNullable<Value>[]) => NonNullable<Value>
   /** It has no environment variable. */
   readonly onlyInFiles?: true
 }
@@ -158,7 +158,12 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
   videoModel: { kind: text, flag: 'model', default: undefined, project: 'may set' },
   apiKeyFile: { kind: path, flag: 'apiKeyFile', default: undefined, project: 'never' },
   apiKeyCommand: { kind: text, default: undefined, project: 'never' },
-  trustedOrigins: { kind: origins, default: [], project: 'never', joins: true },
+  trustedOrigins: {
+    kind: origins,
+    default: [],
+    project: 'never',
+    join: (lists) => [...new Set(lists.flat())],
+  },
   connectTimeout: {
     kind: seconds,
     flag: 'connectTimeout',
@@ -193,7 +198,13 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
   caFile: { kind: path, flag: 'caFile', default: undefined, project: 'never' },
   allowHttp: { kind: boolean, flag: 'allowHttp', default: false, project: 'never' },
   outputDir: { kind: path, flag: 'outputDir', default: undefined, project: 'may set' },
-  families: { kind: families, default: noFamilies, project: 'may set', onlyInFiles: true },
+  families: {
+    kind: families,
+    default: noFamilies,
+    project: 'may set',
+    onlyInFiles: true,
+    join: (mappings) => Object.assign(Object.create(null), ...mappings.toReversed()) as ModelFamilies,
+  },
   quiet: { kind: boolean, flag: 'quiet', default: false, project: 'may set' },
   noStdin: { kind: boolean, flag: 'noStdin', default: false, project: 'may set' },
 }
@@ -214,20 +225,29 @@ export function flagName(flag: keyof SettingFlags): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
-/** The converted value, or the problems, as clauses that follow the setting's name. */
+/** A problem of a value: the keys inside the setting that lead to it, and a clause that follows its name. */
+interface WrongValue {
+  readonly keys: readonly string[]
+  readonly problem: string
+}
+
+/** The converted value, or its problems. */
 export function parseValue<Value>(
   kind: Kind<Value>,
   input: unknown,
-): { readonly value: Value } | { readonly wrong: readonly string[] } {
-  if (input === null) return { wrong: ['has no value'] }
+): { readonly value: Value } | { readonly wrong: readonly WrongValue[] } {
+  if (input === null) return { wrong: [{ keys: [], problem: 'has no value' }] }
   const result = v.safeParse(kind.schema, input, { abortPipeEarly: true })
   if (result.success) return { value: result.output }
   return {
-    wrong: result.issues.map((issue) => {
-      const inner = issue.path?.map(({ key }) =>
-        typeof key === 'number' ? `item ${key + 1}` : quoted(String(key)),
-      )
-      return `${inner === undefined ? '' : `(${inner.join(', ')}) `}${issue.message}, not ${describeValue(issue.input)}`
+    wrong: result.issues.map(({ path: keys = [], message, input: wrong }) => {
+      const item = keys.find(({ key }) => typeof key === 'number')?.key
+      const place = item === undefined ? '' : `(item ${Number(item) + 1}) `
+      const isValue = message.startsWith('must be')
+      return {
+        keys: keys.flatMap(({ key }) => (typeof key === 'string' ? [key] : [])),
+        problem: `${place}${message}${isValue ? `, not ${describeValue(wrong)}` : ''}`,
+      }
     }),
   }
 }

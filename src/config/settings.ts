@@ -91,8 +91,9 @@ function firstOf(layers: readonly Layer[], name: SettingName): Setting<unknown> 
   const found = layers.flatMap((layer) => layer.get(name) ?? [])
   const [first] = found
   if (first === undefined) return { value: settingTable[name].default, source: 'default', level: 'default' }
-  if (!settingTable[name].joins || found.length === 1) return first
-  const value = [...new Set(found.flatMap((setting) => setting.value as readonly string[]))]
+  const join = settingTable[name].join as ((values: readonly unknown[]) => unknown) | undefined
+  if (join === undefined || found.length === 1) return first
+  const value = join(found.map((setting) => setting.value))
   return { ...first, value, source: found.map(({ source }) => source).join(' and ') }
 }
 

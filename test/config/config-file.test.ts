@@ -33,7 +33,7 @@ test('everything wrong with both files is reported at once, with the lines', asy
     HOME/.config/modelgate/config.yaml:2: timout is not a setting. Did you mean timeout?
     HOME/.config/modelgate/config.yaml:3: timeout must be a number of seconds greater than 0, not "5".
     HOME/.config/modelgate/config.yaml:4: retry must be one of never, safe, always, not "perhaps".
-    HOME/.config/modelgate/config.yaml:11: families ("m") must be the name of a family, or none, not 3.
+    HOME/.config/modelgate/config.yaml:12: families.m must be the name of a family, none, or a mapping of limits, not 3.
     HOME/.config/modelgate/config.yaml:13: trusted_origins (item 2) must be an origin such as https://gateway.example, not "nonsense".
     HOME/.config/modelgate/config.yaml:14: text_model has no value.
     HOME/.config/modelgate/config.yaml:7: profiles.work.idle_timeout must be a number of seconds greater than 0, not -1.

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest'
+import { resolveSettings } from '../../src/config/settings.ts'
+import { checkBody } from '../../src/contract/field.ts'
+import { imageCreateEndpoint, imageEditEndpoint } from '../../src/contract/images.ts'
+import { modelCalled } from '../../src/contract/known-models.ts'
+import { configPlace, failureOf } from '../support/config-place.ts'
+
+const own = `families:
+  fast: gpt-image-2
+  dall-e-3: none
+  flux-dev: flux
+  flux:
+    about: Flux behind our gateway
+    image create:
+      prompt: { max_length: 20 }
+      n: { max: 4 }
+      size: { words: [auto], multiple_of: 32, max_ratio: 2, max_edge: 1536, min_pixels: 65536, max_pixels: 2359296 }
+      quality: [draft, final]
+      style: false
+    image edit: {}
+    sources: { max_count: 2, below_mb: 10, media_types: [image/png], square: true }
+`
+
+async function problems(user: string, model: string, body: object, endpoint = imageCreateEndpoint) {
+  const { families } = await resolveSettings(configPlace({ user }).context)
+  const found = checkBody(endpoint, { prompt: 'a dot', ...body }, modelCalled(model, families.value))
+  return found.map(({ path, problem }) => `${path} ${problem}`)
+}
+
+describe('a configuration', () => {
+  test('gives a model the family that it names', async () => {
+    expect(await problems(own, 'fast', { size: '1000x1000' })).toEqual([
+      'size must have edges that are multiples of 16 for fast (gpt-image-2), not "1000x1000"',
+    ])
+    expect(await problems(own, 'fast-2026-04-21', { size: '1536x864' })).toEqual([])
+  })
+
+  test('takes the family of a known model away', async () => {
+    expect(await problems(own, 'dall-e-3', { size: '7x7', n: 10, moderation: 'low' })).toEqual([])
+    expect(await problems('', 'dall-e-3', { n: 10 })).toEqual([
+      'n must be 1 for dall-e-3 (image-model-c), not 10',
+    ])
+  })
+
+  test('defines families of its own, for the id itself and for others', async () => {
+    const body = { prompt: 'x'.repeat(21), n: 5, size: '1568x1024', quality: 'low', style: 'vivid' }
+    const expected = (subject: string) => [
+      `prompt must have at most 20 characters for ${subject}, not 21`,
+      `n must be from 1 to 4 for ${subject}, not 5`,
+      `quality must be one of draft, final for ${subject}, not "low"`,
+      `size must have edges of at most 1536 for ${subject}, not "1568x1024"`,
+      `style is not for ${subject}`,
+    ]
+    expect(await problems(own, 'flux', body)).toEqual(expected('flux'))
+    expect(await problems(own, 'flux-dev', body)).toEqual(expected('flux-dev (flux)'))
+    const right = { prompt: 'x'.repeat(20), n: 4, size: '1536x768', quality: 'draft' }
+    expect(await problems(own, 'flux', right)).toEqual([])
+    expect(await problems(own, 'flux', { quality: 'anything' }, imageEditEndpoint)).toEqual([])
+  })
+
+  test('says which pictures an edit takes, and which commands a family is for', async () => {
+    const { families } = await resolveSettings(configPlace({ user: own }).context)
+    expect(families.value['flux']).toMatchObject({
+      id: 'flux',
+      kind: 'image',
+      about: 'Flux behind our gateway',
+      sources: { maxCount: 2, below: 10_000_000, mediaTypes: ['image/png'], square: true },
+    })
+    const video = 'families: { film: { video remix: { prompt: { max_length: 9 } } } }'
+    const settings = await resolveSettings(configPlace({ user: video }).context)
+    expect(settings.families.value['film']).toMatchObject({ kind: 'video', endpoints: { 'video remix': {} } })
+  })
+
+  test('is joined from both files, the project’s own entries first', async () => {
+    const project = 'families: { fast: image-model-b, mine: image-model-c }'
+    const { families } = await resolveSettings(configPlace({ user: own, project }).context)
+    const found = Object.entries(families.value).map(([id, family]) => [id, family?.id ?? null])
+    expect(Object.fromEntries(found)).toEqual({
+      fast: 'image-model-b',
+      mine: 'image-model-c',
+      'dall-e-3': null,
+      'flux-dev': 'flux',
+      flux: 'flux',
+    })
+  })
+
+  test('may be that of a profile, before the rest of the file', async () => {
+    const user = `${own}profiles:\n  work:\n    families: { fast: image-model-b }\n`
+    const { families } = await resolveSettings(configPlace({ user }).context, { profile: 'work' })
+    expect([families.value['fast']?.id, families.value['flux-dev']?.id]).toEqual(['image-model-b', 'flux'])
+  })
+})
+
+const failure = async (user: string) => {
+  const place = configPlace({ user })
+  const message = place.scrub(await failureOf(() => resolveSettings(place.context)))
+  return message.split('\n').filter((line) => line.includes('families'))
+}
+const at = (line: number, rest: string) => `HOME/.config/modelgate/config.yaml:${line}: families.${rest}`
+
+test.each([
+  ['a: gpt-imag-2', [at(2, 'a must be none or a family, such as gpt-image-2, not "gpt-imag-2".')]],
+  ['a: nome', [expect.stringContaining(at(2, 'a must be none or one of the families'))]],
+  [
+    'b: gpt-image-2\n  a: b',
+    [expect.stringContaining(at(3, 'a must be none or one of the families image-model-a'))],
+  ],
+  ['a: [gpt-image-2]', [at(2, 'a must be the name of a family, none, or a mapping of limits, not a list.')]],
+  [
+    'a: { about: x }',
+    [at(2, 'a must have the limits of at least one of image create, image edit, video remix.')],
+  ],
+  [
+    'a:\n    image crate: {}\n    image edit: {}',
+    [at(3, 'a."image crate" is not a part of a family; did you mean image create?')],
+  ],
+  [
+    'a:\n    image create:\n      sise: [1x1]',
+    [at(4, 'a."image create".sise is not a field of image create; did you mean size?')],
+  ],
+  [
+    'a:\n    image create:\n      n: 4',
+    [at(4, 'a."image create".n must be false or a mapping of min, max, not 4.')],
+  ],
+  [
+    'a:\n    image create:\n      style: vivid',
+    [at(4, 'a."image create".style must be false, a list of words or a mapping of max_length, not "vivid".')],
+  ],
+  [
+    'a:\n    image create:\n      n: { mx: 4 }',
+    [at(4, 'a."image create".n.mx is not a limit; did you mean max?')],
+  ],
+  [
+    'a:\n    image create:\n      n: { max: many }',
+    [at(4, 'a."image create".n.max must be a number from 0, not "many".')],
+  ],
+  [
+    'a:\n    image create:\n      size: { multiple_of: 16, max_ratio: 3 }',
+    [at(4, 'a."image create".size must have max_edge, min_pixels, max_pixels, too.')],
+  ],
+  ['a:\n    image create: []', [at(3, 'a."image create" must map fields to limits.')]],
+  [
+    'a:\n    image edit: {}\n    sources: { square: 1, media_types: [png], max_cont: 2 }',
+    [
+      at(
+        4,
+        'a.sources.media_types must be a list of image/png, image/jpeg, image/webp, image/gif, image/avif, not a list.',
+      ),
+      at(4, 'a.sources.square must be true or false, not 1.'),
+      at(4, 'a.sources.max_cont is not a limit; did you mean max_count?'),
+    ],
+  ],
+])('%j is refused by its place', async (entry, expected) => {
+  expect(await failure(`families:\n  ${entry}\n`)).toEqual(expected)
+})
