@@ -48,6 +48,26 @@ test.for<[field: string, problem: string, body: Json]>([
     'must be the name of a declared function',
     { ...functions, toolConfig: { functionCallingConfig: { allowedFunctionNames: ['look', 'hear'] } } },
   ],
+  [
+    'toolConfig.functionCallingConfig.mode',
+    'must be one of AUTO, ANY, NONE, VALIDATED',
+    { toolConfig: { functionCallingConfig: { mode: 'SOMETIMES' } } },
+  ],
+  [
+    'safetySettings[0].threshold',
+    'must be one of BLOCK_LOW_AND_ABOVE, BLOCK_MEDIUM_AND_ABOVE, BLOCK_ONLY_HIGH, BLOCK_NONE, OFF',
+    { safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK' }] },
+  ],
+  [
+    'generationConfig.responseModalities[1]',
+    'must be one of TEXT, IMAGE, AUDIO',
+    { generationConfig: { responseModalities: ['TEXT', 'SMELL'] } },
+  ],
+  [
+    'generationConfig.thinkingConfig.thinkingLevel',
+    'must be one of MINIMAL, LOW, MEDIUM, HIGH',
+    { generationConfig: { thinkingConfig: { thinkingLevel: 'DEEP' } } },
+  ],
 ])('%s %s', async ([field, problem, body]) => {
   const sandbox = await runningSandbox()
   const { status, json } = await call(sandbox, path, { contents: [{ parts: text }], ...body })
@@ -77,4 +97,15 @@ test('every kind of part is taken', async () => {
     const { status, json } = await call(sandbox, path, { contents: [{ role, parts }, { parts: text }] })
     expect([status, json.error]).toEqual([200, undefined])
   }
+})
+
+test('words are taken in any case, with none chosen, and new ones where services add them', async () => {
+  const sandbox = await runningSandbox()
+  const { status } = await call(sandbox, path, {
+    contents: [{ parts: text }],
+    toolConfig: { functionCallingConfig: { mode: 'auto' } },
+    safetySettings: [{ category: 'HARM_CATEGORY_IMAGE_HATE', threshold: 'HARM_BLOCK_THRESHOLD_UNSPECIFIED' }],
+    generationConfig: { responseModalities: ['Text'], responseMimeType: 'application/yaml' },
+  })
+  expect(status).toBe(200)
 })

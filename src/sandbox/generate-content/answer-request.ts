@@ -135,7 +135,7 @@ function readRequest(request: SandboxRequest, model: SandboxModel, seed: number)
     .filter((response) => response !== undefined)
   const hasOutput = toolOutputs.length > 0
   const mode = callModes[textOf(callConfig(body)['mode']).toUpperCase() as keyof typeof callModes] ?? 'auto'
-  const tools = useTools(body, { prompt, wishes, mode, hasOutput })
+  const tools = useTools(body, { prompt, wishes, mode, hasOutput, budget })
   const text: TextRequest = {
     seed: ownSeed === undefined ? [...request.seed, model.id] : [seed, model.id, ownSeed],
     prompt,

@@ -1,3 +1,5 @@
+import type { Field } from '../../contract/field.ts'
+import { generateContentEndpoint } from '../../contract/generate-content.ts'
 import { invalidField, RequestProblem } from '../http/request-problem.ts'
 import { isObject, objectOf, objectsOf, textOf, textsOf, listOf, type JsonObject } from '../json-value.ts'
 
@@ -44,6 +46,27 @@ export function assertContents(body: JsonObject): void {
   const { systemInstruction } = body
   if (isObject(systemInstruction)) assertParts(systemInstruction['parts'], 'systemInstruction.parts')
   assertAllowedNames(body)
+  for (const name of ['toolConfig', 'safetySettings', 'generationConfig'] as const) {
+    assertWords(generateContentEndpoint.fields[name]!, body[name], name)
+  }
+}
+
+/** Fields whose words the contract only suggests, and public services extend. */
+const openFields = new Set(['category', 'responseMimeType'])
+
+/** The words of public practice, in any case, and those for no choice (wire notes, section 1, "Enums"). */
+function assertWords({ known, items, fields = {} }: Field, value: unknown, path: string): void {
+  if (typeof value === 'string' && known !== undefined) {
+    const word = value.toUpperCase()
+    if (known.includes(word) || word.endsWith('_UNSPECIFIED')) return
+    throw invalidField(path, `must be one of ${known.join(', ')}`)
+  }
+  if (items !== undefined) {
+    for (const [index, entry] of listOf(value).entries()) assertWords(items, entry, `${path}[${index}]`)
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    if (!openFields.has(name)) assertWords(field, objectOf(value)[name], `${path}.${name}`)
+  }
 }
 
 function assertParts(parts: unknown, field: string): void {
