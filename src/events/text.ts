@@ -47,7 +47,7 @@ export const usageFields = {
 }
 
 export type Usage = Infer<typeof usage.schema>
-export const usage = define('usage', object(usageFields))
+const usage = define('usage', object(usageFields))
 
 export type ToolCall = Infer<typeof toolCall.schema>
 const toolCall = define(

@@ -7,6 +7,7 @@ import type { Screen } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
+import { imageLabel } from '../events/format-image.ts'
 import { sanitise } from './gate.ts'
 import { roundedDuration } from './job-progress.ts'
 
@@ -25,6 +26,9 @@ export function createPathsOutput({ screen, notices, show }: PathsOutputParts): 
       notices.event(event)
       if (event.type === 'image-save' || event.type === 'video-save') line(event.file.path)
       else if (event.type === 'image-link') line(event.link.url)
+      if (event.type !== 'image-save') return
+      const next = { index: event.index + 1, count: event.count }
+      if (next.index <= next.count) screen.wait(`waiting for ${imageLabel(next)}`)
     },
     raw() {},
     flush: () => screen.settle(),

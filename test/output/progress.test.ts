@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { Interrupted } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import { drawableSink } from '../support/drawable-sink.ts'
+import { memorySink } from '../support/memory-sink.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
@@ -16,6 +17,19 @@ test('a spinner is due from the start until the first text', async () => {
   output.event(sampleEvents.start)
   expect(context.clock.pendingTimers).toBe(1)
   output.event(textDelta('Hello'))
+  await output.flush()
+  expect(context.clock.pendingTimers).toBe(0)
+})
+
+test('a spinner is due until the last of several images is there', async () => {
+  const context = testContext({ stdout: memorySink({ isTerminal: true }), stderr: drawableSink() })
+  const output = createOutput(context, { ...loud, result: 'files' })
+  const saved = sampleEvents['image-save']
+  output.event(sampleEvents.start)
+  output.event({ ...saved, index: 1, count: 2 })
+  await output.flush()
+  expect(context.clock.pendingTimers).toBe(1)
+  output.event({ ...saved, index: 2, count: 2 })
   await output.flush()
   expect(context.clock.pendingTimers).toBe(0)
 })

@@ -5,7 +5,7 @@ import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { imageLabel, previewLabel } from '../../events/format-image.ts'
+import { imageLabel } from '../../events/format-image.ts'
 import type { ImageDocument } from '../../events/image.ts'
 import {
   askForNamedFormat,
@@ -196,10 +196,10 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
 /** Pictures on the terminal, above their paths. */
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
   const preview = createPreview(context, previewMode(options))
-  // On a terminal the printed path follows a single picture, so it needs no caption. The paths of several come after
+  // A preview has its line above it. On a terminal the printed path follows a single picture, so it needs no caption. The paths of several come after
   // the last picture, so each gets its number.
   const captionOf = (image: ShownImage) => {
-    if (image.partial !== null) return previewLabel({ ...image, partial: image.partial })
+    if (image.partial !== null) return undefined
     if (!context.stdout.isTerminal) return 'path' in image ? image.path : ''
     return image.count > 1 ? imageLabel(image) : undefined
   }
