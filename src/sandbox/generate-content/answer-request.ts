@@ -45,7 +45,6 @@ export function createContentService(context: SandboxContext, cache: PromptCache
       assertValid(generateContentEndpoint, body)
       assertContents(body)
       const model = textModel(request.params['model']!)
-      const plan = readRequest(request, model, context.seed)
       const prompt = countPrompt(body)
       if (prompt.total > model.contextWindow) {
         throw new RequestProblem(
@@ -53,6 +52,7 @@ export function createContentService(context: SandboxContext, cache: PromptCache
           `The input token count (${prompt.total}) exceeds the maximum number of tokens allowed (${model.contextWindow}).`,
         )
       }
+      const plan = readRequest(request, model, context.seed)
       const group = JSON.stringify(['content', model.id])
       const facts: ReplyFacts = {
         responseId: seededHex(22, context.seed, 'generate-content', request.number),
