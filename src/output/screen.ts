@@ -94,8 +94,8 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   }
   const close = async () => {
     endReasoning()
-    waiting = undefined
     if (queue.length > 0) await styles.ready
+    waiting = undefined
     progress?.stop()
     if (isReasoningOpen || deferredLines.length > 0) putLines(deferredLines.splice(0))
     await stdout.drain()
@@ -137,8 +137,10 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
         progress?.start(notice)
       }
       // A live line is drawn at once, so earlier lines have to be written first.
-      if (typeof text === 'string') start(gate.line(text, defaultLimit))
-      else whenStyled(() => start(text))
+      const notice = typeof text === 'string' ? gate.line(text, defaultLimit) : text
+      // What is still to be written would stop it.
+      if (typeof text === 'string' && queue.length === 0) start(notice)
+      else whenStyled(() => start(notice))
     },
     async settle() {
       if (queue.length > 0) await styles.ready
