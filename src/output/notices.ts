@@ -1,3 +1,4 @@
+import { outputItemKinds } from '../contract/output-item-kinds.ts'
 import { createGrowingText } from '../growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
 import type { Citation, Usage } from '../events/text.ts'
@@ -96,6 +97,11 @@ interface Notice {
   readonly text: string
 }
 
+/** Whether the summary of an item begins with its kind, or with the specification's name for it. */
+function saysKind({ kind, summary }: { readonly kind: string; readonly summary: string }): boolean {
+  return summary.startsWith(Object.hasOwn(outputItemKinds, kind) ? outputItemKinds[kind]! : kind)
+}
+
 /** The line for an event on standard error; undefined for events that are shown elsewhere. */
 export function noticeOf(event: OutputEvent): Notice | undefined {
   switch (event.type) {
@@ -112,7 +118,7 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
     case 'citation-add':
       return information(`citation: ${citationText(event.citation)}`)
     case 'item-add':
-      return information(`${event.kind}: ${event.summary}`)
+      return information(saysKind(event) ? event.summary : `${event.kind}: ${event.summary}`)
     case 'safety-report':
       return information(`safety: ${event.ratings.map(ratingText).join(', ')}`)
     case 'prompt-block':

@@ -19,3 +19,12 @@ test.each([
   const citation = { url: null, title: null, start: null, end: null, license: null, file_id: null, ...facts }
   expect(noticeOf({ type: 'citation-add', citation })?.text).toBe(text)
 })
+
+test.each([
+  ['web_search_call', 'web search tool call: rivers', 'web search tool call: rivers'],
+  ['shell_call', 'shell_call: ls', 'shell_call: ls'],
+  ['compaction', 'compaction', 'compaction'],
+  ['fileData', 'gs://a/b', 'fileData: gs://a/b'],
+])('an item of the kind %s says what it is once', (kind, summary, text) => {
+  expect(noticeOf({ type: 'item-add', kind, summary, item: {} })?.text).toBe(text)
+})

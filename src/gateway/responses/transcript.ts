@@ -3,7 +3,7 @@ import { maxMessageCharacters } from '../events/message-reader.ts'
 import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
-import { outputItemKinds } from '../../contract/responses.ts'
+import { outputItemKinds } from '../../contract/output-item-kinds.ts'
 
 /** What has already been emitted of one output item: characters of each kind. */
 interface ItemState {
@@ -226,17 +226,28 @@ function detailsOf(type: string, item: JsonObject): string {
     case 'shell_call':
       return strings(action['commands']).join('; ')
     case 'computer_call':
-      return stringOf(action['type']) ?? ''
-    case 'mcp_list_tools':
-      return `${stringOf(item['server_label']) ?? ''} offers ${objectsOf(item['tools']).length} tools`.trim()
+      // The preview of the tool has one action, its successor a list.
+      return strings([action, ...objectsOf(item['actions'])].map((one) => one['type'])).join('; ')
+    case 'mcp_list_tools': {
+      const [label, error] = [stringOf(item['server_label']) ?? '', stringOf(item['error'])]
+      return `${label}${error ? `: ${error}` : ` offers ${objectsOf(item['tools']).length} tools`}`.trim()
+    }
     case 'mcp_call':
-    case 'mcp_approval_request':
-      return [stringOf(item['server_label']), stringOf(item['name'])].filter(Boolean).join('.')
+      return remoteTool(item)
+    case 'mcp_approval_request': {
+      const [call, id] = [stringOf(item['arguments']), stringOf(item['id'])]
+      // The answer names the request by its id.
+      return `${remoteTool(item)}${call ? `(${call})` : ''}${id ? `, id ${id}` : ''}`
+    }
     case 'custom_tool_call':
       return stringOf(item['name']) ?? ''
     default:
       return ''
   }
+}
+
+function remoteTool(item: JsonObject): string {
+  return strings([item['server_label'], item['name']]).filter(Boolean).join('.')
 }
 
 function searchText(action: JsonObject): string | undefined {
