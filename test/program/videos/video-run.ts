@@ -38,8 +38,14 @@ export interface VideoWorkspace {
   read(name: string): Buffer
 }
 
-/** @param gateway a local server, or a sandbox */
-export function videoWorkspace(gateway: { readonly url: string }): VideoWorkspace {
+/**
+ * @param gateway a local server, or a sandbox
+ * @param group the words that every command begins with
+ */
+export function videoWorkspace(
+  gateway: { readonly url: string },
+  group: readonly string[] = ['video'],
+): VideoWorkspace {
   const home = temporaryFolder()
   const cwd = join(home, 'project')
   mkdirSync(cwd)
@@ -47,7 +53,7 @@ export function videoWorkspace(gateway: { readonly url: string }): VideoWorkspac
   const clock = fakeClock()
   const env = { HOME: home, MODELGATE_BASE_URL: gateway.url, MODELGATE_API_KEY: key }
   const start = (words: readonly string[], { env: own, ...more }: TestOverrides = {}) =>
-    startProgram(['video', ...words], { home, cwd, clock, ...more, env: { ...env, ...own } })
+    startProgram([...group, ...words], { home, cwd, clock, ...more, env: { ...env, ...own } })
 
   async function run(words: readonly string[], more: TestOverrides = {}): Promise<VideoRun> {
     // Two commands of one person are never started at the same moment.
@@ -67,7 +73,8 @@ export function videoWorkspace(gateway: { readonly url: string }): VideoWorkspac
     start,
     run,
     async paste(text, more) {
-      const [, words] = /modelgate video (wait [^\n"(]*)/.exec(text) ?? []
+      const [, words] =
+        new RegExp(`modelgate ${group.join(' ')} ?((?:\\w+ )?wait [^\\n"(]*)`).exec(text) ?? []
       if (words === undefined) throw new Error(`No command in:\n${text}`)
       return await run(words.trim().split(' '), more)
     },

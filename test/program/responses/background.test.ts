@@ -1,0 +1,308 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { Interrupted } from '../../../src/errors.ts'
+import { openResponseStore } from '../../../src/files/jobs/job-store.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { localServer } from '../../support/local-server.ts'
+import { end, head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
+import { videoWorkspace, type VideoWorkspace } from '../videos/video-run.ts'
+
+const answer = (words: string) => [
+  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: words }] },
+]
+const response = (status: string, more: object = {}) => {
+  return {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    model: 'm',
+    status,
+    error: null,
+    output: [],
+    ...more,
+  }
+}
+const completed = response('completed', { output: answer('Hello.'), completed_at: 3 })
+const start = ['respond', '-m', 'm', '--background', 'Say hello.']
+const workspaceOf = (server: { readonly url: string }) => videoWorkspace(server, [])
+
+/** What is on record of background responses. */
+async function recordsOf({ home }: VideoWorkspace) {
+  const store = openResponseStore(join(home, '.local/state/modelgate'), fakeClock())
+  return (await store.list()).jobs.map(({ record }) => record)
+}
+
+test('the id alone is printed, exit 0, and the response is on record', async () => {
+  const server = await localServer([json(response('queued'))])
+  const workspace = workspaceOf(server)
+  const { code, out, err } = await workspace.run(start)
+  expect([code, out]).toEqual([0, 'resp_1\n'])
+  expect(err).toBe('response resp_1 started; resume with: modelgate response wait resp_1\n')
+  const body = JSON.parse(server.requests[0]!.body.toString()) as object
+  expect(body).toEqual({ model: 'm', background: true, stream: false, input: 'Say hello.' })
+  expect(await recordsOf(workspace)).toMatchObject([
+    { id: 'resp_1', kind: 'response', state: 'queued', prompt: 'Say hello.', is_sandbox: false },
+  ])
+})
+
+test('--json prints the document with id and state, --raw the object of the gateway', async () => {
+  const queued = response('queued')
+  const workspace = workspaceOf(await localServer([json(queued), json(queued)]))
+  const { out } = await workspace.run([...start, '--json'])
+  expect(JSON.parse(out)).toMatchObject({ command: 'respond', id: 'resp_1', state: 'queued', text: '' })
+  expect((await workspace.run([...start, '--raw'])).out).toBe(`${JSON.stringify(queued)}\n`)
+})
+
+test('a reply that is complete already is printed as usual', async () => {
+  const workspace = workspaceOf(await localServer([json(completed)]))
+  const { code, out } = await workspace.run(start)
+  expect([code, out]).toEqual([0, 'Hello.\n'])
+})
+
+test('of a reply that is cut behind the id, the id is kept', async () => {
+  const beginning = JSON.stringify(response('queued')).slice(0, 60)
+  const cut = [readAll, write(head(200, { 'content-length': '500' }) + beginning), reset]
+  const workspace = workspaceOf(await localServer([cut]))
+  const { code, out, err } = await workspace.run(start)
+  expect([code, out]).toEqual([0, 'resp_1\n'])
+  expect(err).toContain("warning: The gateway's reply was cut short after the id of the response.")
+})
+
+test.each([
+  ['a lost reply', [readAll, reset]],
+  ['a failure of the gateway', text('', { status: 502 })],
+])('after %s the outcome is unknown, nothing is sent again, and the key is on record', async (_, reply) => {
+  const workspace = workspaceOf(await localServer([reply]))
+  const { code, out, err } = await workspace.run(start)
+  expect([code, out]).toEqual([7, ''])
+  const [record] = await recordsOf(workspace)
+  expect(record).toMatchObject({ id: null, state: 'unknown' })
+  expect(err).toContain('A response may exist.')
+  expect(err).toContain(record!.idempotency_key)
+  const last = await workspace.run(['response', 'wait', '--last'])
+  expect([last.code, last.err]).toEqual([2, expect.stringContaining(record!.idempotency_key)])
+})
+
+test('a request that was rejected leaves nothing on record', async () => {
+  const reply = json({ error: { message: 'No such model.' } }, { status: 404 })
+  const workspace = workspaceOf(await localServer([reply]))
+  expect((await workspace.run(start)).code).toBe(4)
+  expect(await recordsOf(workspace)).toEqual([])
+})
+
+test('a dry run shows the request and records nothing', async () => {
+  const workspace = workspaceOf({ url: 'http://127.0.0.1:8080' })
+  const { code, out } = await workspace.run([...start, '--dry-run'])
+  expect([code, out]).toEqual([0, expect.stringContaining('"background": true')])
+  expect(await recordsOf(workspace)).toEqual([])
+})
+
+test('--no-store is a warning: the answer may not be there later', async () => {
+  const workspace = workspaceOf(await localServer([json(response('queued'))]))
+  expect((await workspace.run([...start, '--no-store'])).err).toContain('warning: --no-store')
+})
+
+/** A state as the gateway tells it, and what each command makes of it. */
+const states: readonly (readonly [string, object, waitCode: number, statusCode: number, out: string])[] = [
+  ['completed', completed, 0, 0, 'Hello.\n'],
+  ['failed', response('failed', { error: { code: 'server_error', message: 'Broken.' } }), 9, 9, ''],
+  ['cancelled', response('cancelled'), 9, 9, ''],
+  [
+    'incomplete',
+    response('incomplete', {
+      incomplete_details: { reason: 'max_output_tokens' },
+      output: answer('Hel'),
+    }),
+    0,
+    0,
+    'Hel\n',
+  ],
+  ['incomplete', response('incomplete', { incomplete_details: { reason: 'max_output_tokens' } }), 9, 9, ''],
+]
+
+test.each(states)('the state %s: %j', async (state, found, waitCode, statusCode, out) => {
+  const replies = Array.from({ length: 4 }, () => json(found))
+  const workspace = workspaceOf(await localServer(replies))
+  const waited = await workspace.run(['response', 'wait', 'resp_1'])
+  expect([waited.code, waited.out]).toEqual([waitCode, out])
+  const plain = await workspace.run(['response', 'status', 'resp_1'])
+  expect([plain.code, plain.out]).toEqual([0, expect.stringContaining(`state     ${state}\n`)])
+  expect((await workspace.run(['response', 'status', 'resp_1', '--exit-status'])).code).toBe(statusCode)
+  const { out: document } = await workspace.run(['response', 'status', 'resp_1', '--json'])
+  expect(JSON.parse(document)).toMatchObject({ command: 'response status', id: 'resp_1', state })
+})
+
+test.each(['queued', 'in_progress', 'thinking_hard'])('%s means that it is still running', async (status) => {
+  const running = json(response(status))
+  const workspace = workspaceOf(await localServer([running, running, running, json(completed)]))
+  expect((await workspace.run(['response', 'status', 'resp_1'])).code).toBe(0)
+  const judged = await workspace.run(['response', 'status', 'resp_1', '--exit-status'])
+  expect(judged.code).toBe(11)
+  expect(judged.err).toContain('modelgate response wait resp_1')
+  const waited = await workspace.run(['response', 'wait', 'resp_1'])
+  expect([waited.code, waited.out]).toEqual([0, 'Hello.\n'])
+})
+
+test('--strict fails for an answer that is cut short', async () => {
+  const cut = response('incomplete', {
+    incomplete_details: { reason: 'max_output_tokens' },
+    output: answer('Hel'),
+  })
+  const workspace = workspaceOf(await localServer([json(cut), json(cut)]))
+  expect((await workspace.run(['response', 'wait', 'resp_1', '--strict'])).code).toBe(9)
+  expect((await workspace.run(['response', 'status', 'resp_1', '--exit-status', '--strict'])).code).toBe(9)
+})
+
+test('failed look-ups do not end the wait', async () => {
+  const server = await localServer([
+    json(response('queued')),
+    text('', { status: 502 }),
+    [readAll, reset],
+    json(completed),
+  ])
+  const { code, out, err } = await workspaceOf(server).run(['response', 'wait', 'resp_1'])
+  expect([code, out]).toEqual([0, 'Hello.\n'])
+  expect(err).toContain('HTTP 502')
+})
+
+test('a deadline ends the wait with 11 and the command that goes on, which goes on', async () => {
+  const running = json(response('in_progress'))
+  const server = await localServer([json(response('queued')), running, running, json(completed)])
+  const workspace = workspaceOf(server)
+  await workspace.run(start)
+  const { code, err } = await workspace.run(['response', 'wait', '--last', '--timeout', '3'])
+  expect(code).toBe(11)
+  const again = await workspace.paste(err)
+  expect([again.code, again.out]).toEqual([0, 'Hello.\n'])
+  expect(await recordsOf(workspace)).toMatchObject([{ state: 'completed' }])
+})
+
+test('the record knows the gateway: nothing else has to say it', async () => {
+  const workspace = workspaceOf(await localServer([json(response('queued')), json(completed)]))
+  await workspace.run(start)
+  const env = { MODELGATE_BASE_URL: undefined }
+  expect(await workspace.run(['response', 'wait', '--last'], { env })).toMatchObject({
+    code: 0,
+    out: 'Hello.\n',
+  })
+})
+
+test('the answer goes where the first command said, in its own folder', async () => {
+  const server = await localServer([json(response('queued')), json(completed), json(completed)])
+  const workspace = workspaceOf(server)
+  expect((await workspace.run([...start, '-o', 'answer.txt'])).out).toBe('resp_1\n')
+  expect(workspace.files()).toEqual([])
+  const elsewhere = { cwd: workspace.home }
+  expect(await workspace.run(['response', 'wait', '--last'], elsewhere)).toMatchObject({ code: 0, out: '' })
+  expect(workspace.read('answer.txt').toString()).toBe('Hello.')
+  const again = await workspace.run(['response', 'wait', '--last'])
+  expect([again.code, again.out]).toEqual([0, 'Hello.\n'])
+  expect(again.err).toContain('exists already, so the answer is printed')
+})
+
+test('an answer is checked against the schema of the first command', async () => {
+  const workspace = workspaceOf(await localServer([json(response('queued')), json(completed)]))
+  await workspace.run([...start, '--schema', '{"type":"object"}'])
+  const { code, out } = await workspace.run(['response', 'wait', '--last'])
+  expect([code, out]).toEqual([14, 'Hello.\n'])
+})
+
+test('cancel tells how it ended', async () => {
+  const server = await localServer([json(response('cancelled'))])
+  const { code, out, err } = await workspaceOf(server).run(['response', 'cancel', 'resp_1'])
+  expect([code, out, err]).toEqual([0, expect.stringContaining('state     cancelled\n'), ''])
+  expect(server.requests[0]!.line).toBe('POST /v1/responses/resp_1/cancel HTTP/1.1')
+})
+
+test.each([
+  ['leaves one that has ended as it is', [json(completed)]],
+  ['looks up one that cannot be cancelled any more', [text('', { status: 409 }), json(completed)]],
+])('cancel %s', async (_, replies) => {
+  const { code, out, err } = await workspaceOf(await localServer(replies)).run([
+    'response',
+    'cancel',
+    'resp_1',
+  ])
+  expect([code, out]).toEqual([0, expect.stringContaining('state     completed\n')])
+  expect(err).toContain('had ended before it could be cancelled')
+})
+
+test('cancel waits for a gateway that takes its time', async () => {
+  const server = await localServer([json(response('in_progress')), json(response('cancelled'))])
+  const { code, out } = await workspaceOf(server).run(['response', 'cancel', 'resp_1'])
+  expect([code, out]).toEqual([0, expect.stringContaining('state     cancelled\n')])
+})
+
+test.each([['status'], ['wait'], ['cancel']])('%s of an unknown id is 4, without one 2', async (command) => {
+  const missing = json({ error: { message: 'Not found.' } }, { status: 404 })
+  const count = command === 'cancel' ? 2 : 1
+  const workspace = workspaceOf(await localServer(Array.from({ length: count }, () => missing)))
+  const { code, err } = await workspace.run(['response', command, 'resp_9'])
+  expect([code, err]).toEqual([4, expect.stringContaining('knows no response resp_9')])
+  expect((await workspace.run(['response', command])).code).toBe(2)
+  expect((await workspace.run(['response', command, '--last'])).code).toBe(2)
+})
+
+const event = (sequence_number: number, value: object) =>
+  `data: ${JSON.stringify({ ...value, sequence_number })}\n\n`
+const queuedEvent = event(0, { type: 'response.queued', response: response('queued') })
+const delta = (number: number, words: string) =>
+  event(number, { type: 'response.output_text.delta', output_index: 0, delta: words })
+const completedEvent = event(3, { type: 'response.completed', response: completed })
+
+test('a signal while the answer streams tells the command that prints the rest', async () => {
+  const begun = [readAll, write(head(200, { 'content-type': 'text/event-stream' })), write(queuedEvent)]
+  const server = await localServer([
+    [...begun, write(delta(1, 'Hel')), stall],
+    sse([delta(2, 'lo.'), completedEvent]),
+  ])
+  const workspace = workspaceOf(server)
+  const program = workspace.start([...start, '--stream'])
+  await program.until(() => program.context.stdout.text === 'Hel')
+  program.context.abort(new Interrupted('interrupt'))
+  expect(await program.exitCode).toBe(130)
+  const { text: err } = program.context.stderr
+  expect(err).toContain('modelgate response wait --stream --starting-after 1 resp_1')
+  const hint = err.slice(err.indexOf('to wait for it'))
+  expect(await workspace.paste(hint)).toMatchObject({ code: 0, out: 'lo.\n' })
+  expect(server.requests[1]!.line).toBe('GET /v1/responses/resp_1?stream=true&starting_after=1 HTTP/1.1')
+})
+
+test('wait --stream prints words as they arrive, and --jsonl tells of each', async () => {
+  const stream = sse([queuedEvent, delta(1, 'Hel'), delta(2, 'lo.'), completedEvent])
+  const workspace = workspaceOf(await localServer([stream, stream]))
+  expect(await workspace.run(['response', 'wait', 'resp_1', '--stream'])).toMatchObject({ out: 'Hello.\n' })
+  const { out } = await workspace.run(['response', 'wait', 'resp_1', '--stream', '--jsonl'])
+  const lines = out.trimEnd().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
+    'start',
+    'text-delta',
+    'text-delta',
+    'end',
+  ])
+})
+
+test('the document of a rest has the whole answer', async () => {
+  const workspace = workspaceOf(await localServer([sse([delta(2, 'lo.'), completedEvent])]))
+  const { out } = await workspace.run(['response', 'wait', 'resp_1', '--starting-after', '1', '--json'])
+  expect(JSON.parse(out)).toMatchObject({ text: 'Hello.', state: 'completed', finish_reason: 'stop' })
+})
+
+test('a wrong place is refused before anything is sent', async () => {
+  const workspace = workspaceOf({ url: 'http://127.0.0.1:8080' })
+  const { code, err } = await workspace.run(['response', 'wait', 'resp_1', '--starting-after', 'x'])
+  expect([code, err]).toEqual([2, expect.stringContaining('--starting-after must be the number of an event')])
+})
+
+test('a stream that ends without the end of the answer is taken up again', async () => {
+  const cut = [
+    readAll,
+    write(head(200, { 'content-type': 'text/event-stream' })),
+    write(queuedEvent + delta(1, 'Hel')),
+    end,
+  ]
+  const server = await localServer([cut, sse([delta(2, 'lo.'), completedEvent])])
+  const { code, out, err } = await workspaceOf(server).run([...start, '--stream'])
+  expect([code, out]).toEqual([0, 'Hello.\n'])
+  expect(err).toContain('response resp_1 started')
+})
