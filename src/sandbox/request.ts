@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../context.ts'
+import type { ModelFamilies } from '../contract/known-models.ts'
 import type { Budget } from './budget.ts'
 import type { JsonObject } from './json-value.ts'
 
@@ -55,6 +56,8 @@ export interface SandboxContext {
   readonly seed: number
   /** Whether pictures and videos are drawn from the prompt, or have one colour. */
   readonly media: 'scenes' | 'flat'
+  /** The families that a configuration gives to models. */
+  readonly families: ModelFamilies
   readonly clock: Clock
 }
 

@@ -6,12 +6,11 @@ import { videoCreateEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { createPromptCache } from './answer/prompt-cache.ts'
 import { createContentService } from './generate-content/answer-request.ts'
 import type { Handler, Router, ServerContext } from './http/handle-request.ts'
-import { googleReply, jsonReply } from './http/reply.ts'
 import { createImages, editImages } from './images/image-endpoints.ts'
 import { pacingOf } from './job-pacing.ts'
 import { createImageStore, serveImage } from './images/image-store.ts'
 import { readForm } from './http/read-form.ts'
-import { modelCatalog, modelList, oneCatalogModel, oneModel } from './sandbox-models.ts'
+import { getModel, listModels } from './sandbox-models.ts'
 import {
   createResponse,
   cancelResponse,
@@ -92,19 +91,13 @@ function textRoutes(server: ServerContext, folder: string | undefined): Route[] 
       '/v1(?:beta)?/models/{model}:countTokens',
       { endpoint: 'models', answer: (request) => content.count(request) },
     ],
+    ['GET', '/v1(?:beta)?/models', { endpoint: 'models', answer: (request) => listModels(request) }],
+    // Not the methods of a model, which follow a colon.
     [
       'GET',
-      '/v1beta/models',
-      { endpoint: 'models', answer: (request) => googleReply(modelCatalog(request)) },
+      '/v1(?:beta)?/models/(?<model>[^/:]+)',
+      { endpoint: 'models', answer: (request) => getModel(request) },
     ],
-    [
-      'GET',
-      // Not the methods of a model, which follow a colon.
-      '/v1beta/models/(?<model>[^/:]+)',
-      { endpoint: 'models', answer: (request) => googleReply(oneCatalogModel(request)) },
-    ],
-    ['GET', '/v1/models', { endpoint: 'models', answer: () => jsonReply(modelList()) }],
-    ['GET', '/v1/models/{model}', { endpoint: 'models', answer: (request) => jsonReply(oneModel(request)) }],
     [
       'POST',
       '/v1/responses',

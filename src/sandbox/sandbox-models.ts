@@ -2,7 +2,8 @@ import type { Scenario } from './answer/answer.ts'
 import { families } from '../contract/families.ts'
 import type { Endpoint } from '../contract/field.ts'
 import { knownModels, type Model } from '../contract/known-models.ts'
-import { invalidField, RequestProblem } from './http/request-problem.ts'
+import { googleReply, jsonReply, type Reply } from './http/reply.ts'
+import { envelopeOf, invalidField, RequestProblem } from './http/request-problem.ts'
 import type { JsonObject } from './json-value.ts'
 import type { SandboxRequest } from './request.ts'
 
@@ -55,26 +56,40 @@ export function assertServed({ name }: Endpoint, { id, family }: Model): void {
 /** Every model that the sandbox has rules or answers of its own for; it answers to any other name as well. */
 const listed: readonly string[] = [...textModels, videoModel, ...knownModels()].map(({ id }) => id)
 
-const openaiModel = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'sandbox' })
-
-/** `GET /v1/models`: OpenAI's form, which has one page. */
-export function modelList(): JsonObject {
-  return { object: 'list', data: listed.map(openaiModel) }
+/**
+ * `GET /v1/models` and `GET /v1beta/models`, in the form of the client that asks. OpenAI's has one page.
+ * @throws RequestProblem 400 for a page that cannot be
+ */
+export function listModels(request: SandboxRequest): Reply {
+  if (isGoogle(request)) return googleReply(catalogPage(request))
+  return jsonReply({ object: 'list', data: listed.map(openaiModel) })
 }
 
 /**
- * `GET /v1/models/{model}`.
+ * `GET /v1/models/{model}` and the same below `/v1beta`.
  * @throws RequestProblem 404
  */
-export function oneModel({ params: { model: id = '' } }: SandboxRequest): JsonObject {
-  if (listed.includes(id)) return openaiModel(id)
+export function getModel(request: SandboxRequest): Reply {
+  const { model: id = '' } = request.params
+  const found = isGoogle(request)
+    ? catalog.find(({ name }) => name === `models/${id}`)
+    : listed.includes(id) && openaiModel(id)
+  if (found) return (isGoogle(request) ? googleReply : jsonReply)(found)
   throw new RequestProblem(404, `The model '${id.slice(0, maxShownId)}' does not exist.`, {
     param: 'model',
     code: 'model_not_found',
   })
 }
 
+function isGoogle({ params: { path = '' }, headers }: SandboxRequest): boolean {
+  return envelopeOf(path, headers) === 'google'
+}
+
 const maxShownId = 200
+
+function openaiModel(id: string): JsonObject {
+  return { id, object: 'model', created: 0, owned_by: 'sandbox' }
+}
 
 /** The models of the endpoints below `/v1beta`, in Google's form. */
 const catalog: readonly JsonObject[] = [
@@ -92,11 +107,8 @@ function googleModel(id: string, about: string, method: string) {
 /** Models of one page (public practice). */
 const pageSize = { default: 50, max: 1000 }
 
-/**
- * `GET /v1beta/models`, page by page; the token of a page is the number of its first model.
- * @throws RequestProblem 400 for another token, and for a size that is no number
- */
-export function modelCatalog({ query }: SandboxRequest): JsonObject {
+/** The token of a page is the number of its first model. */
+function catalogPage({ query }: SandboxRequest): JsonObject {
   const start = wholeNumber(query, 'pageToken', 0)
   const size = Math.min(wholeNumber(query, 'pageSize', 0) || pageSize.default, pageSize.max)
   const next = start + size
@@ -108,14 +120,4 @@ function wholeNumber(query: URLSearchParams, name: string, byDefault: number): n
   const text = query.get(name) || String(byDefault)
   if (/^\d{1,9}$/.test(text)) return Number(text)
   throw invalidField(name, 'must be a whole number')
-}
-
-/**
- * `GET /v1beta/models/{model}`.
- * @throws RequestProblem 404
- */
-export function oneCatalogModel({ params: { model: id = '' } }: SandboxRequest): JsonObject {
-  const found = catalog.find(({ name }) => name === `models/${id}`)
-  if (found !== undefined) return found
-  throw new RequestProblem(404, `models/${id.slice(0, maxShownId)} is not found.`)
 }

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../context.ts'
+import type { ModelFamilies } from '../contract/known-models.ts'
 import { maxHeaderBytes } from '../limits.ts'
 import { UsageError } from '../errors.ts'
 import { createBoundedMap } from './bounded-map.ts'
@@ -33,6 +34,8 @@ export interface SandboxOptions {
   readonly folder?: string | undefined
   /** `flat` serves pictures and videos of one colour, which take no time to create: for tests. `scenes` by default. */
   readonly media?: 'scenes' | 'flat'
+  /** The families that a configuration gives to models, besides those that are known. */
+  readonly families?: ModelFamilies
   readonly clock: Clock
   /** Records a gateway's replies, or answers from recordings, in place of the sandbox's own endpoints. */
   readonly recordings?: { readonly record: RecordOptions } | { readonly replay: ReplayOptions } | undefined
@@ -71,6 +74,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     seed,
     clock,
     media: options.media ?? 'scenes',
+    families: options.families ?? {},
     latency: options.latency ?? 'none',
     faults: createFaultChooser(options.faults ?? [], seed),
     log,

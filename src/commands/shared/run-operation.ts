@@ -61,7 +61,7 @@ export async function openGateway(
   const network = await networkOptions(context, settings, options.sandbox === true)
   // Last: once the sandbox runs, nothing may fail before it can be closed.
   const destination = options.sandbox
-    ? await sandboxDestination(context, options)
+    ? await sandboxDestination(context, options, settings)
     : await configuredDestination(options, settings)
   if (!isDryRun(options)) gate.hide(destination.key)
   let hasSent = false
@@ -123,13 +123,18 @@ interface Destination {
   close(): Promise<void>
 }
 
-async function sandboxDestination(context: Context, options: CommonOptions): Promise<Destination> {
+async function sandboxDestination(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+): Promise<Destination> {
   if (isDryRun(options)) return sandboxToName(context, options)
   const { startSandbox } = await import('../../sandbox/start-sandbox.ts')
   const sandbox = await startSandbox({
     clock: context.clock,
     latency: 'natural',
     folder: sandboxFolder(context),
+    families: settings.families.value,
   })
   return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }
 }

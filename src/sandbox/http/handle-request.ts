@@ -138,7 +138,7 @@ interface Decision {
 async function decide(arrival: Arrival, server: ServerContext): Promise<Decision> {
   const { incoming, path, query, record } = arrival
   const { faults, largeBodies } = server
-  const envelope = envelopeOf(path)
+  const envelope = envelopeOf(path, incoming.headers)
   let fault: NamedRule | undefined
   let release = () => {}
   const acquireLock = async () => {
@@ -176,7 +176,7 @@ async function decide(arrival: Arrival, server: ServerContext): Promise<Decision
 /** @throws RequestProblem 401, 404 or 405 */
 function admit(arrival: Arrival): Match {
   const { incoming, path, query, match, allowed } = arrival
-  if (!match?.handler.needsNoKey) authenticate(incoming.headers, query, envelopeOf(path))
+  if (!match?.handler.needsNoKey) authenticate(incoming.headers, query, envelopeOf(path, incoming.headers))
   if (match !== undefined) return match
   if (allowed.length === 0) throw new RequestProblem(404, `Invalid URL (${incoming.method} ${path})`)
   throw new RequestProblem(405, `Not allowed to ${incoming.method} on ${path}.`, {

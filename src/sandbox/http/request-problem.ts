@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Endpoint, checkBody, type Violation } from '../../contract/field.ts'
 import type { Model } from '../../contract/known-models.ts'
 import type { JsonObject } from '../json-value.ts'
@@ -10,10 +11,12 @@ export type Envelope = Endpoint['envelope']
  * Endpoints below `/v1beta` answer in Google's envelope, all others in OpenAI's. So do `/v1/models/{model}:method`,
  * the operations there and `/v1/files`: Google's own client asks there since its version 3.
  */
-export function envelopeOf(path: string): Envelope {
+export function envelopeOf(path: string, headers: IncomingHttpHeaders): Envelope {
   const isGoogle =
     /^(\/download)?\/v1beta(\/|$)|^\/v1\/models\/[^/]+(:[^/:]+|\/operations\/.*)$|^(\/download)?\/v1\/files\//
-  return isGoogle.test(path) ? 'google' : 'openai'
+  // Both clients ask for the list of models at one path; only Google's has this header.
+  const isGoogleList = headers['x-goog-api-key'] !== undefined && /^\/v1\/models(\/|$)/.test(path)
+  return isGoogleList || isGoogle.test(path) ? 'google' : 'openai'
 }
 
 /** google/rpc/code.proto, HTTP mapping (wire notes, "Status codes"). */

@@ -30,7 +30,8 @@ export function createImages(
   context: SandboxContext,
 ): Promise<Reply> {
   const { body } = request
-  const model = textOf(body['model']) === '' ? chooseModel(body) : modelCalled(textOf(body['model']))
+  const named = textOf(body['model'])
+  const model = named === '' ? chooseModel(body) : modelCalled(named, context.families)
   assertServed(imageCreateEndpoint, model)
   assertValid(imageCreateEndpoint, body, model)
   const parameters = readParameters(request, model, imageCreateEndpoint)
@@ -81,7 +82,7 @@ export async function editImages(
   context: SandboxContext,
 ): Promise<Reply> {
   const { body, files } = request
-  const model = modelCalled(textOf(body['model']) || defaultEditModel(body).model)
+  const model = modelCalled(textOf(body['model']) || defaultEditModel(body).model, context.families)
   const { family } = model
   assertServed(imageEditEndpoint, model)
   for (const name of ['image', 'mask']) {

@@ -18,11 +18,11 @@ export interface VideoService extends SandboxContext {
 
 /** @param folder where jobs are kept; undefined for memory */
 export function createVideoService(
-  { seed, clock, media, latency }: ServerContext,
+  { seed, clock, media, families, latency }: ServerContext,
   folder: string | undefined,
 ): VideoService {
   const [jobs, films] = [createJobStore(clock, folder), createFilmCache(media)]
-  return { seed, clock, media, jobs, films, pacing: pacingOf(latency) }
+  return { seed, clock, media, families, jobs, films, pacing: pacingOf(latency) }
 }
 
 /** Repeatable hexadecimal digits for the id of a new job. */

@@ -31,7 +31,7 @@ const defaults = { seconds: '4', size: '720x1280' } as const
 export async function createVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
   const { body } = request
   const model = textOf(body['model']) || videoModel.id
-  assertServed(videoCreateEndpoint, modelCalled(model))
+  assertServed(videoCreateEndpoint, modelCalled(model, service.families))
   assertValid(videoCreateEndpoint, body)
   const seconds = readSeconds(body['seconds'])
   const [width, height] = (textOf(body['size']) || defaults.size).split('x').map(Number) as [number, number]
@@ -88,7 +88,7 @@ async function checkReference({ files, body }: SandboxRequest): Promise<number> 
 export async function remixVideo(request: SandboxRequest, service: VideoService): Promise<Reply> {
   const { body } = request
   const model = textOf(body['model'])
-  assertServed(videoRemixEndpoint, modelCalled(model))
+  assertServed(videoRemixEndpoint, modelCalled(model, service.families))
   assertValid(videoRemixEndpoint, body)
   const source = await findVideo(request, service)
   const { state } = jobStateAt(source, service.clock.now())
