@@ -39,7 +39,11 @@ export interface ImageOptions extends CommonOptions {
 export const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'sixel', 'blocks', 'off']
 
 export function addImageOptions(command: Command): void {
-  explainCommon(command, strictMeanings.images)
+  explainCommon(command, {
+    ...strictMeanings.images,
+    model: 'model to use; without one the gateway chooses',
+    output: 'file, folder/ or name with {index} and {ext}; its extension asks for the format',
+  })
   const options = [
     new Option('--save-partials', 'keep the previews that stream in, beside the image'),
     new Option('--sidecar', 'write a JSON record beside each image'),
