@@ -6,7 +6,7 @@ import type { Gate } from '../output/gate.ts'
 import { explainCommon, suggestWords, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import {
-  checkAge,
+  checkStart,
   openRecordings,
   parseRecording,
   summary,
@@ -141,7 +141,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   // A recorder costs money, and recordings answer only what was recorded.
   const removeNote = recording === undefined ? await noteSandbox(context, sandbox.url) : async () => {}
   try {
-    if (recording !== undefined) checkAge(context, recording, sandbox)
+    if (opened !== undefined) checkStart(context, opened, sandbox)
     stdout.write(`${sandbox.url}\n`)
     await stdout.drain()
     const key = opened?.needsKey ? '' : ' MODELGATE_API_KEY=sandbox-key'

@@ -5,6 +5,7 @@ import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
+import { isLoopback } from '../../loopback.ts'
 import type { ProblemList } from '../../problems.ts'
 import type { Sandbox, SandboxOptions } from '../../sandbox/start-sandbox.ts'
 import type { CommonOptions } from './common-options.ts'
@@ -76,6 +77,9 @@ function parseMaxAge(value: string | undefined): number | undefined {
 }
 
 interface OpenRecordings {
+  readonly settings: RecordingSettings
+  /** The gateway that is recorded. */
+  readonly upstream?: URL
   readonly options: NonNullable<SandboxOptions['recordings']>
   /** Cleans what is printed: it knows the key. */
   readonly gate: Gate
@@ -100,6 +104,7 @@ export async function openRecordings(
     const folder = resolve(context.cwd, replay)
     const about = `Answers come from the recordings in ${shownPath(replay)} and from nowhere else. Any key is accepted.`
     return {
+      settings,
       options: { replay: { folder, pace, report: print } },
       gate: createGate(context),
       about,
@@ -130,6 +135,8 @@ export async function openRecordings(
     key === undefined ? 'the key that each caller sends' : 'the configured key, whatever callers send'
   const about = `Calls go to ${baseUrl.href} with ${whose}, and cost what they cost. Recordings: ${shownPath(record)}.`
   return {
+    settings,
+    upstream: baseUrl,
     options: { record: { folder, files: context, upstream, secrets, report: print } },
     gate: createGate(context, secrets),
     about,
@@ -140,10 +147,15 @@ export async function openRecordings(
 const dayMs = 24 * 60 * 60 * 1000
 
 /**
- * Checks the age of the recordings, before anything is answered.
+ * Checks what is known once the sandbox has started, before anything is answered: the age of the recordings, and that
+ * a recorder does not record itself.
  * @throws UsageError
  */
-export function checkAge(context: Context, settings: RecordingSettings, sandbox: Sandbox): void {
+export function checkStart(context: Context, { settings, upstream }: OpenRecordings, sandbox: Sandbox): void {
+  const { port } = new URL(sandbox.url)
+  if (upstream !== undefined && isLoopback(upstream.hostname) && upstream.port === port) {
+    throw new UsageError('--upstream is the address of this sandbox itself.', { code: 'upstream_is_self' })
+  }
   const stats = sandbox.recordings()
   if (!('replay' in settings) || settings.maxAgeDays === undefined || stats?.mode !== 'replay') return
   const { maxAgeDays, replay } = settings

@@ -78,6 +78,16 @@ function originOf({ host }: IncomingHttpHeaders): string {
   return `http://${host}`
 }
 
+/** Whether a gateway would have billed a call. */
+export function createsSomething(method: string, path: string, status: number): boolean {
+  return method === 'POST' && status < 300 && !path.endsWith('/cancel')
+}
+
+/** A path for messages. */
+export function shownPath(path: string): string {
+  return path.replace(/[^\x21-\x7e]/g, '?').slice(0, 200)
+}
+
 function isPassed(method: string): method is RecordedRequest['method'] {
   return method === 'GET' || method === 'POST' || method === 'DELETE'
 }

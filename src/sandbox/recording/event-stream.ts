@@ -4,6 +4,7 @@ export interface EventSplitter {
   push(text: string): readonly StreamPart[]
   /** What has come of an event that has not ended. */
   readonly open: string
+  readonly openLength: number
 }
 
 interface StreamPart {
@@ -13,29 +14,41 @@ interface StreamPart {
 }
 
 export function createEventSplitter(): EventSplitter {
-  let open = ''
+  let pieces: string[] = []
+  let openLength = 0
+  /** The end of the open event: the line ends after it may have begun there. */
+  let tail = ''
   return {
     push(text) {
       const parts: StreamPart[] = []
       // Two line ends in a row; a lone CR at the end may be the first half of one.
       const end = /(?:\r\n|\n|\r(?!\n|$)){2}/g
-      const all = open + text
-      let sent = open.length
-      let start = 0
-      end.lastIndex = Math.max(0, open.length - 4)
+      const all = tail + text
+      let start = tail.length
       for (let match = end.exec(all); match !== null; match = end.exec(all)) {
+        // Whether a CR at the end of the piece before was a whole line end has shown only now.
         const stop = match.index + match[0].length
-        // Whether a CR at its end was a whole line end has shown only now.
-        parts.push({ text: all.slice(sent, stop), event: all.slice(start, stop) })
-        sent = Math.max(sent, stop)
-        start = stop
+        const own = all.slice(start, stop)
+        parts.push({ text: own, event: pieces.join('') + own })
+        pieces = []
+        openLength = 0
+        tail = ''
+        start = Math.max(start, stop)
       }
-      open = all.slice(start)
-      if (sent < all.length) parts.push({ text: all.slice(sent), event: undefined })
+      const rest = all.slice(start)
+      if (rest !== '') {
+        parts.push({ text: rest, event: undefined })
+        pieces.push(rest)
+        openLength += rest.length
+        tail = (tail + rest).slice(-4)
+      }
       return parts
     },
     get open() {
-      return open
+      return pieces.join('')
+    },
+    get openLength() {
+      return openLength
     },
   }
 }

@@ -100,7 +100,7 @@ export async function* passEvents({
   keep,
   abandon,
 }: PassedReply): AsyncGenerator<Frame> {
-  const splitter = createEventSplitter()
+  let splitter = createEventSplitter()
   const events: RecordedEvent[] = []
   let isBrokenOff = false
   let problem: Error | undefined
@@ -140,7 +140,9 @@ export async function* passEvents({
           if (event !== undefined) await take(event)
           if (text !== '') yield eventFrame(Buffer.from(text, 'latin1'))
         }
-        if (splitter.open.length > maxEventBytes) problem = new Error('an event is too long')
+        if (splitter.openLength <= maxEventBytes) continue
+        problem = new Error('an event is too long')
+        splitter = createEventSplitter()
       }
     } catch (error) {
       if (signal.aborted) throw error

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { readdir } from 'node:fs/promises'
-import type { FileContext } from '../../context.ts'
+import { yieldToEventLoop, type FileContext } from '../../context.ts'
 import { writeError } from '../../files/file-error.ts'
 import { makeFolder } from '../../files/write-target.ts'
 import type { Match } from '../http/handle-request.ts'
 import { wholeReply, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import type { SandboxRequest } from '../request.ts'
-import { callMatch, type ArrivedCall, type CallMatcher } from './call-handler.ts'
+import { callMatch, createsSomething, shownPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { createSecretSearch } from './find-secrets.ts'
 import { passBytes, passEvents, passRewritten, streamed, type UpstreamReply } from './pass-on.ts'
 import { keyOf, type RecordedRequest } from './recorded-request.ts'
@@ -62,6 +62,9 @@ export interface Recorder {
 const keptHeaders =
   /^(?:content-type|content-range|content-disposition|accept-ranges|etag|last-modified|cache-control|location|retry-after|retry-after-ms|x-should-retry|x-request-id|request-id|www-authenticate|openai-version|x-ratelimit-[\w-]+)$/
 
+/** Bytes of a request that are searched before other requests get their turn. */
+const searchedAtOnce = 1024 * 1024
+
 /** At most so many refusals are listed. */
 const maxRefusals = 1000
 
@@ -76,20 +79,16 @@ export async function createRecorder(
 ): Promise<Recorder> {
   const { clock } = files
   const urls = createResultUrls(upstream.baseUrl)
-  const refused: RecordStats['refusals'][number][] = []
+  const listed: RecordStats['refusals'][number][] = []
   let number = await nextNumber(folder)
   let recorded = 0
   let refusals = 0
   let abandoned = 0
 
-  const refuse = (request: RecordedRequest, reason: string) => {
+  const refuse = (method: string, path: string, reason: string) => {
     refusals++
-    const path = request.path
-      .split('?')[0]!
-      .replace(/[^\x21-\x7e]/g, '?')
-      .slice(0, 200)
-    if (refused.length < maxRefusals) refused.push({ method: request.method, path, reason })
-    report(`Not recorded: ${request.method} ${path}: ${reason}.`)
+    if (listed.length < maxRefusals) listed.push({ method, path, reason })
+    report(`Not recorded: ${method} ${path}: ${reason}.`)
   }
 
   async function answer({ method, path, bytes, request, asked }: ArrivedCall): Promise<Reply> {
@@ -97,15 +96,21 @@ export async function createRecorder(
     const at = new Date(clock.now()).toISOString()
     const ownNumber = number++
     const search = createSecretSearch([...secrets, ...keysSent(asked, upstream.key)])
-    search.look(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1'), 'request')
     search.look(request.path, 'path')
+    const shown = search.found === undefined ? shownPath(path) : '[hidden]'
+    const refused = (reason: string) => refuse(method, shown, reason)
+    for (let start = 0; start < bytes.length; start += searchedAtOnce) {
+      if (start > 0) await yieldToEventLoop()
+      search.look(bytes.toString('latin1', start, start + searchedAtOnce), 'request')
+    }
     const reply = await sent(method, path, bytes, asked)
     const kept = Object.entries(reply.headers).filter(
       ([name, value]) => keptHeaders.test(name) && headerValue.test(value),
     )
     const recordedHeaders = Object.fromEntries(kept)
     if (recordedHeaders['location'] !== undefined) {
-      const requested = new URL(urls.find(path) ?? upstream.baseUrl.origin + upstream.baseUrl.pathname + path)
+      const { origin, pathname } = upstream.baseUrl
+      const requested = new URL(urls.find(path) ?? origin + pathname.replace(/\/+$/, '') + path)
       recordedHeaders['location'] = urls.rewriteLocation(recordedHeaders['location'], requested, path)
     }
     for (const value of Object.values(recordedHeaders)) search.look(value, 'headers')
@@ -114,8 +119,8 @@ export async function createRecorder(
     /** Writes what has come; a recording that cannot be written never breaks the reply. */
     const keep = async (body: () => Promise<RecordedBody | undefined>, isBrokenOff: boolean) => {
       const encoding = reply.headers['content-encoding']
-      if (encoding !== undefined) return refuse(request, `the encoding ${encoding.slice(0, 20)} is not known`)
-      if (search.found !== undefined) return refuse(request, `it holds ${search.found}`)
+      if (encoding !== undefined) return refused(`the encoding ${encoding.slice(0, 20)} is not known`)
+      if (search.found !== undefined) return refused(`it holds ${search.found}`)
       try {
         const content = await body()
         const came = {
@@ -130,7 +135,7 @@ export async function createRecorder(
         await writeRecording(files, folder, stem, recording)
         recorded++
       } catch (error) {
-        refuse(request, (error as Error).message.replace(/\.$/, ''))
+        refused((error as Error).message.replace(/\.$/, ''))
       }
     }
 
@@ -138,7 +143,7 @@ export async function createRecorder(
     const facts = {
       status: reply.status,
       headers: sentHeaders(recordedHeaders, origin),
-      creates: method === 'POST' && reply.status < 300,
+      creates: createsSomething(method, path, reply.status),
     }
     const isRedirect = reply.status >= 300 && reply.status < 400
     if (isRedirect) {
@@ -200,7 +205,7 @@ export async function createRecorder(
 
   return {
     find: (method, path) => callMatch(method, path, matchOf, answer),
-    stats: () => ({ mode: 'record', recorded, refused: refusals, abandoned, refusals: refused }),
+    stats: () => ({ mode: 'record', recorded, refused: refusals, abandoned, refusals: listed }),
   }
 }
 

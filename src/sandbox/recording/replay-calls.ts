@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { Match } from '../http/handle-request.ts'
 import { BrokenOff, wholeReply, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
-import { callMatch, type ArrivedCall, type CallMatcher } from './call-handler.ts'
+import { callMatch, createsSomething, shownPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { writeJson } from './event-stream.ts'
 import { eventFrame, maxEventBytes, streamed } from './pass-on.ts'
 import { openLibrary, type Nearest } from './recording-library.ts'
@@ -72,7 +72,7 @@ export async function createReplayer(
   let missed = 0
 
   const miss = ({ method, path }: ArrivedCall, nearest: Nearest | undefined): RequestProblem => {
-    const shown = path.replace(/[^\x21-\x7e]/g, '?').slice(0, 200)
+    const shown = shownPath(path)
     const { name, differs = [], path: otherPath } = nearest ?? {}
     missed++
     if (misses.length < maxListed)
@@ -92,7 +92,7 @@ export async function createReplayer(
       // Read again, so that memory holds no replies, and an edited one counts.
       const { reply } = await readRecording(folder, entry.name)
       const played = await playedReply(folder, reply, pace, call.asked.origin)
-      return { ...played, creates: call.method === 'POST' && reply.status < 300 }
+      return { ...played, creates: createsSomething(call.method, call.path, reply.status) }
     } catch (error) {
       if (!(error instanceof DamagedRecording)) throw error
       if (damaged.size < maxListed) damaged.add(error.message)

@@ -4,7 +4,7 @@ import { Interrupted } from '../../../src/errors.ts'
 import { main } from '../../../src/main.ts'
 import { recordingsIn, textIn } from '../../support/recorder.ts'
 import { runMain } from '../../support/run-main.ts'
-import { localServer } from '../../support/local-server.ts'
+import { closedPort, localServer } from '../../support/local-server.ts'
 import { json } from '../../support/server-replies.ts'
 import { runningSandbox, until, type Json } from '../../support/running-sandbox.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -142,6 +142,13 @@ test('a folder of recordings that is missing is told before anything is served',
   const { code, err, out } = await runMain(['sandbox', '--replay', 'gone'], { cwd: temporaryFolder() })
   expect([code, out]).toEqual([10, ''])
   expect(err).toMatch(/does not exist/)
+})
+
+test('a recorder does not record itself', async () => {
+  const port = await closedPort()
+  const flags = ['--port', `${port}`, '--record', 'calls', '--upstream', `http://localhost:${port}`]
+  const { code, err } = await runMain(['sandbox', ...flags], { cwd: temporaryFolder() })
+  expect([code, err]).toEqual([2, 'modelgate: --upstream is the address of this sandbox itself.\n'])
 })
 
 test('a fault file applies on top of recordings', async () => {

@@ -80,3 +80,12 @@ test.for([
   expect(fields && others).toEqual(expected)
   expect(fields && eventText({ ...others, data })).toBe(expected && text)
 })
+
+test('an event of many pieces takes time for each of them once', () => {
+  const splitter = createEventSplitter()
+  const piece = 'x'.repeat(1000)
+  for (let count = 0; count < 60_000; count++) splitter.push(piece)
+  expect(splitter.openLength).toBe(60_000_000)
+  expect(splitter.push('\n')).toEqual([{ text: '\n', event: undefined }])
+  expect(splitter.push('\n')).toEqual([{ text: '\n', event: `${'x'.repeat(60_000_000)}\n\n` }])
+})

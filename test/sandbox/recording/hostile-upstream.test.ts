@@ -218,6 +218,7 @@ test('a key in a request, in its path or in a header of the reply refuses the re
   await call(recording, `/v1/responses/${upstreamKey}`)
   await call(recording, path, {})
   expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 3 })
+  expect(recording.lines[1]).toBe('Not recorded: GET [hidden]: it holds the key in use.')
   // A header that is not kept.
   await call(recording, path, {})
   expect(recording.recordings()).toMatchObject({ recorded: 1, refused: 3 })

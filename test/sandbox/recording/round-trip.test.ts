@@ -158,6 +158,17 @@ test('a retry with the same Idempotency-Key gets the next recording, as the gate
   expect([await ask(replaying), await ask(replaying)]).toEqual([429, 200])
 })
 
+test('cancelling counts as no creation, when recording and when replaying', async () => {
+  const gateway = await runningSandbox()
+  const recording = await recorder(gateway.url)
+  const { json } = await call(recording, '/v1/responses', { input: 'Hi', background: true })
+  await call(recording, `/v1/responses/${json.id}/cancel`, {})
+  const replaying = await replayer(recording.folder)
+  await call(replaying, '/v1/responses', { input: 'Hi', background: true })
+  await call(replaying, `/v1/responses/${json.id}/cancel`, {})
+  expect([gateway.created(), recording.created(), replaying.created()]).toEqual([1, 1, 1])
+})
+
 test('a recording can be read and edited', async () => {
   const gateway = await runningSandbox()
   const recording = await recorder(gateway.url)
