@@ -57,7 +57,7 @@ export const exitCodes = {
   running: {
     code: 11,
     meaning: 'the remote job is still running (its id is printed)',
-    advice: '`modelgate video status ID --wait`',
+    advice: '`modelgate video wait ID`; for an answer `modelgate response wait ID`',
   },
   partial: {
     code: 12,
