@@ -49,6 +49,35 @@ const hostile: Record<string, (sandbox: Sandbox) => ReturnType<typeof call>> = {
       many(1_000_000, () => ({})),
       {},
     ),
+  'remote servers with a hundred thousand tools': (sandbox) =>
+    respond(sandbox, 'hi', {
+      tools: many(9, (at) => ({
+        type: 'mcp',
+        server_label: `s${at}`,
+        server_url: 'https://example.com',
+        allowed_tools: many(10_000, (name) => `t${name}`),
+      })),
+    }),
+  'fifteen thousand tools to choose from fifteen thousand': (sandbox) =>
+    respond(sandbox, 'hi', {
+      tools: many(15_000, (at) => ({ type: 'custom', name: `f${at}` })),
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'auto',
+        tools: many(15_000, () => ({ type: 'custom', name: 'g' })),
+      },
+    }),
+  'thousands of scenarios among thousands of tools': (sandbox) =>
+    respond(sandbox, 'sandbox:shell '.repeat(2_000), {
+      tools: many(30_000, (at) => ({ type: 'custom', name: `f${at}` })),
+    }),
+  'thousands of approvals of thousands of requests': (sandbox) => {
+    const call = { server_label: 's', name: 'f', arguments: '{}' }
+    return respond(sandbox, [
+      ...many(8_000, (at) => ({ type: 'mcp_approval_request', id: `m${at}`, ...call })),
+      ...many(8_000, () => ({ type: 'mcp_approval_response', approval_request_id: 'm7999', approve: true })),
+    ])
+  },
   'a million wrong contents': (sandbox) => generate(sandbox, 'hi', { contents: many(1_000_000, () => 1) }),
   '200,000 unknown fields': (sandbox) =>
     respond(sandbox, 'hi', Object.fromEntries(many(200_000, (at) => [`f${at}`, 1]))),

@@ -58,7 +58,8 @@ function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation
     isObject(choice) && choice['type'] !== 'allowed_tools' ? forcedBy(choice, offered) : undefined
   if (forced !== undefined) return [forced]
   const mode = isObject(choice) ? choice['mode'] : choice
-  const allowed = isObject(choice) ? allowedBy(objectsOf(choice['tools']), offered) : offered
+  const allowed = isObject(choice) ? allowedBy(objectsOf(choice['tools']), offered, budget) : offered
+  budget.spend(asked.length * allowed.length)
   const asWords = asked.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
   if (mode !== 'none' && !hasOutput && asWords.length > 0) return asWords
   const prompt = withoutScenarios(situation.prompt)
@@ -93,7 +94,12 @@ function forcedBy(choice: JsonObject, offered: readonly Candidate[]): Candidate 
   return isRemote ? { ...found, tool: { ...found.tool, name: choice['name'] } } : found
 }
 
-function allowedBy(choices: readonly JsonObject[], offered: readonly Candidate[]): readonly Candidate[] {
+function allowedBy(
+  choices: readonly JsonObject[],
+  offered: readonly Candidate[],
+  budget: Budget,
+): readonly Candidate[] {
+  budget.spend(choices.length * offered.length)
   return offered.filter(({ tool }) => choices.some((choice) => isSameTool(choice, tool)))
 }
 

@@ -44,6 +44,7 @@ export async function composeResponse(
   if (isAsked('mcp_list_tools') && servers.every(({ type }) => type !== 'mcp'))
     servers.push(usualTools['mcp']!)
   const lists = callless.has(read.scenario) ? [] : listRemoteTools(servers, items, isListFailing, setting)
+  budget.spend(approvals.length * costOfCall)
   const made = [...followApprovals(approvals, items, setting)]
   for (const call of chosen.builtIn) {
     // A server that does not list its tools is not called.

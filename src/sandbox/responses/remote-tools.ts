@@ -4,6 +4,9 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from 
 import { output, type OutputItem } from './output-item.ts'
 import { queryOf, type BuiltInCall, type CallSetting, type MadeCall } from './tool-call.ts'
 
+/** Characters of one tool in a list. */
+const costOfListed = 300
+
 /** The tools of a server that the request does not name any of. */
 const usualNames = ['search', 'fetch']
 
@@ -21,14 +24,16 @@ export function listRemoteTools(
   tools: readonly JsonObject[],
   context: readonly JsonObject[],
   failing: boolean,
-  { newId }: CallSetting,
+  { newId, request }: CallSetting,
 ): readonly OutputItem[] {
   const known = new Set(context.filter(({ type }) => type === 'mcp_list_tools').map(labelOf))
   const servers = new Map(tools.filter(({ type }) => type === 'mcp').map((tool) => [labelOf(tool), tool]))
   return [...servers.values()]
     .filter((tool) => !known.has(labelOf(tool)))
     .map((tool) => {
-      const list = remoteToolNames(tool).map((name) => ({
+      const names = remoteToolNames(tool)
+      request.budget.spend(names.length * costOfListed)
+      const list = names.map((name) => ({
         name,
         description: `The tool ${name} of a server that the sandbox makes up.`,
         input_schema: {
