@@ -44,6 +44,9 @@ export function breakOffEvents(plan: ResponsePlan): readonly JsonObject[] {
   ]
 }
 
+/** A built-in tool takes its time before each of these. */
+const working = /_call\.(searching|interpreting|generating|partial_image|completed)$/
+
 /**
  * Events as frames: named by `event:`, numbered from 0, LF, no `[DONE]`; deltas padded unless
  * `stream_options.include_obfuscation` is false.
@@ -67,7 +70,7 @@ export function* eventFrames(
     const padding = isDelta && obfuscates ? { obfuscation: paddingOf(random) } : {}
     const sequence_number = number++
     if (sequence_number <= after) continue
-    const pause = isDelta ? (hasStarted ? 'token' : 'first') : 'none'
+    const pause = isDelta && hasStarted ? 'token' : isDelta || working.test(name) ? 'first' : 'none'
     hasStarted ||= isDelta
     const data = { type, sequence_number, ...rest, ...padding }
     yield namedEvent(name, data, pause, terminals.has(name) ? 'terminal' : 'event')
