@@ -221,14 +221,26 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
     },
     async end(document) {
       // The answer will be written by the command that waits for it.
-      if (isRunning(document)) await file.discard()
-      await other.end(isRunning(document) ? document : withFile(document, await commit()))
+      const isLater = isRunning(document)
+      if (!isLater && !isImagesOnly(document)) return other.end(withFile(document, await commit()))
+      await file.discard()
+      if (!isLater) other.event({ type: 'warning-add', message: noText(file.path) })
+      await other.end(document)
     },
     async error(error, partial) {
       const saved = committed ? undefined : await settle(error)
       await other.error(error, saved && partial ? withFile(partial, saved) : partial)
     },
   }
+}
+
+function isImagesOnly(document: OutputDocument): boolean {
+  if (!isTextDocument(document) || document.files.length === 0) return false
+  return document.candidates.every(({ text }) => text === '')
+}
+
+function noText(path: string): string {
+  return `The answer has no text, so ${path} is not written; its images are in files of their own.`
 }
 
 function withFile(document: OutputDocument, saved: SavedFile): OutputDocument {

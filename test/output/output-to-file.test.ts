@@ -50,6 +50,18 @@ test('the file gets exactly the text, standard output nothing', async () => {
   expect([context.stdout.text, context.stderr.text]).toEqual(['', 'saved a.txt (5 bytes)\n'])
 })
 
+test('an answer of pictures alone makes no empty file, and a warning says so', async () => {
+  const file = memoryFile()
+  const { context, output } = outputTo(file)
+  const picture = { path: 'b.png', bytes: 9, sha256: 'ab'.repeat(32), mime_type: 'image/png' }
+  const candidates = [{ index: 0, text: '', finish_reason: 'stop' as const }]
+  await output.end({ ...sampleDocument, text: '', candidates, files: [picture] })
+  expect(file.state).toBe('discarded')
+  expect(context.stderr.text).toBe(
+    'warning: The answer has no text, so a.txt is not written; its images are in files of their own.\n',
+  )
+})
+
 test('several candidates stand below one another in the file', async () => {
   const file = memoryFile()
   const { output } = outputTo(file)

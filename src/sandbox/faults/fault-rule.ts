@@ -136,7 +136,10 @@ const ruleSchema = v.strictObject(
     size: v.optional(whole(1)),
     /** Milliseconds of a stall or between chunks. */
     ms: v.optional(whole(0)),
-    /** Whether the request counts as a creation; by default that depends on the action. */
+    /**
+     * Whether the request counts as a creation; by default that depends on the action. What is accepted is carried out,
+     * also behind an error.
+     */
     accepted: v.optional(v.boolean('must be true or false')),
   },
   (issue) =>
