@@ -206,6 +206,9 @@ type SignalExit = 'hangup' | 'interrupt' | 'terminate'
 
 /** A signal ended the command. Without facts, no request had been sent. */
 export class Interrupted extends ModelgateError {
+  /** Set by a command that only a signal ends, and that has an exit code of its own: the process does not die of it. */
+  isExpected = false
+
   constructor(exit: SignalExit, facts: ErrorFacts = {}) {
     const message = { hangup: 'Hung up.', interrupt: 'Stopped.', terminate: 'Terminated.' }[exit]
     super(exit, 'interrupted', message, facts)

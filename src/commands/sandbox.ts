@@ -16,7 +16,7 @@ import {
 import { noteSandbox } from './shared/running-sandbox.ts'
 import { createProblemList } from '../problems.ts'
 import { badPorts } from '../config/base-url.ts'
-import { UsageError, ModelgateError } from '../errors.ts'
+import { Interrupted, UsageError, ModelgateError } from '../errors.ts'
 import { parseYaml } from '../config/parse-config.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../files/input-file.ts'
 import { shownPath } from '../files/file-error.ts'
@@ -153,6 +153,8 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     })
     const { line, failure } = (recording && summary(recording, sandbox)) ?? {}
     if (line !== undefined) print(line)
+    // The signal is how a server ends: what was wrong outranks it.
+    if (failure !== undefined && signal.reason instanceof Interrupted) signal.reason.isExpected = true
     throw failure ?? signal.reason
   } finally {
     await removeNote()

@@ -36,6 +36,7 @@ interface SignalClock {
  * Handles SIGHUP, SIGINT and SIGTERM: the first one aborts, so that the command can clean up; another one, or one second
  * without an end, kills the process. It dies of the signal itself, which is how a shell knows to stop a loop.
  * @param abort called once, with the `Interrupted` of the first signal
+ * A command that only a signal ends can prevent that (`Interrupted.isExpected`).
  * @returns ends the process after the command; resolves when only the exit code had to be set
  */
 export function obeySignals(
@@ -43,7 +44,7 @@ export function obeySignals(
   clock: SignalClock,
   abort: (reason: Interrupted) => void,
 ): (exitCode: number, flush: () => Promise<unknown>) => Promise<void> {
-  let first: { readonly name: SignalName; readonly at: number } | undefined
+  let first: { readonly name: SignalName; readonly at: number; readonly reason: Interrupted } | undefined
   let hasEnded = false
 
   const die = (name: SignalName) => {
@@ -66,8 +67,9 @@ export function obeySignals(
         const isDuplicate = name === first.name && clock.monotonic() - first.at < duplicateMs
         return isDuplicate ? undefined : die(name)
       }
-      first = { name, at: clock.monotonic() }
-      abort(new Interrupted(exits[name]))
+      const reason = new Interrupted(exits[name])
+      first = { name, at: clock.monotonic(), reason }
+      abort(reason)
       // The reader of standard output may be stuck, so do not wait longer for unwritten output.
       clock.timer(maxCleanUpMs, () => die(name))
     })
@@ -80,6 +82,7 @@ export function obeySignals(
     hasEnded = name === undefined
     if (name === undefined) return
     await flush()
-    die(name)
+    if (first?.reason.isExpected) host.exit(exitCode)
+    else die(name)
   }
 }

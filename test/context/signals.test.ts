@@ -18,8 +18,12 @@ function start({ platform = 'linux' as NodeJS.Platform } = {}) {
     kill: (pid, name) => deeds.push(`kill ${pid} ${name}, ${listeners.listenerCount(name)} listeners`),
     exit: (code) => deeds.push(`exit ${code}`),
   }
-  const end = obeySignals(host, clock, (reason: Interrupted) => deeds.push(`abort ${reason.exitCode}`))
-  return { clock, deeds, host, end, signal: (name: NodeJS.Signals) => listeners.emit(name) }
+  const reasons: Interrupted[] = []
+  const end = obeySignals(host, clock, (reason: Interrupted) => {
+    reasons.push(reason)
+    deeds.push(`abort ${reason.exitCode}`)
+  })
+  return { clock, deeds, host, end, reasons, signal: (name: NodeJS.Signals) => listeners.emit(name) }
 }
 
 const deathOf = (name: string, code: number) => [`kill 7 ${name}, 0 listeners`, `exit ${code}`]
@@ -42,6 +46,14 @@ test('whatever the command ended with, the signal that it got is what it dies of
   signal('SIGINT')
   await end(0, async () => {})
   expect(deeds.slice(1)).toEqual(deathOf('SIGINT', 130))
+})
+
+test('a command that only a signal ends can have an exit code of its own', async () => {
+  const { deeds, end, signal, reasons } = start()
+  signal('SIGTERM')
+  reasons[0]!.isExpected = true
+  await end(12, async () => deeds.push('flush'))
+  expect(deeds.slice(1)).toEqual(['flush', 'exit 12'])
 })
 
 test('a second signal ends the process at once', async () => {

@@ -186,7 +186,7 @@ export function summary(
     if (refused === 0) return { line }
     const message = `${counted(refused, 'call')} could not be recorded.`
     const hint = 'The lines above say why. The callers have got their replies.'
-    return { line, failure: new ModelgateError('partial', 'not_recorded', message, { hint }) }
+    return { line, failure: new ModelgateError('partial', 'not_recorded', message, { hint, billed: 'no' }) }
   }
   const { recordings, used, unused, missed, damaged } = stats
   const names = unused.slice(0, maxNames).join(', ') + (unused.length > maxNames ? ', …' : '')
@@ -198,7 +198,8 @@ export function summary(
   const line = [`Answered from ${used} of ${counted(recordings, 'recording')}.`, ...problems].join(' ')
   const isFailed = 'replay' in settings && settings.isStrict && problems.length > 0
   if (!isFailed) return { line }
-  return { line, failure: new ModelgateError('partial', 'recordings_differ', problems.join(' ')) }
+  const facts = { billed: 'no' } as const
+  return { line, failure: new ModelgateError('partial', 'recordings_differ', problems.join(' '), facts) }
 }
 
 function counted(count: number, what: string): string {
