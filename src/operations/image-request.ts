@@ -161,32 +161,26 @@ export function askForNamedFormat(
   { output, endpoint, body, model, validate }: NamedFormat,
 ): void {
   const promised = output === undefined ? undefined : promisedMediaType(context, output)
-  const format = /^image\/(.+)$/.exec(promised ?? '')?.[1]
-  if (format === undefined) return
-  const shown = `-o ${JSON.stringify(output)}`
-  const hint = 'Change the extension; with {ext} in its place the name gets that of the image.'
+  if (promised === undefined) return
+  const refusal = (problem: string) =>
+    new UsageError(`-o ${JSON.stringify(output)} names ${promised}${problem}`, {
+      code: 'invalid_request',
+      hint: 'Change the extension; with {ext} in its place the name gets that of the image.',
+    })
+  const mediaType = (format: unknown) => `image/${String(format)}`
   const given = body['output_format'] ?? undefined
   if (given !== undefined) {
-    if (given === format || !validate) return
-    throw new UsageError(
-      `${shown} is the name of a ${format}, but --output-format asks for ${String(given)}.`,
-      {
-        code: 'invalid_request',
-        hint,
-      },
-    )
+    if (mediaType(given) === promised || !validate) return
+    throw refusal(`, but --output-format asks for ${String(given)}.`)
   }
   const limits = model?.family?.endpoints[endpoint.name!]?.['output_format']
   if (model === undefined || limits === undefined) return
   const taken = limits === false ? [] : (limits.values ?? [])
-  if (taken.includes(format)) body['output_format'] = format
-  const delivered = taken.length > 0 ? taken : [endpoint.fields['output_format']!.default]
-  if (!validate || delivered.includes(format)) return
-  const formats = delivered.join(', ')
-  throw new UsageError(`${shown} is the name of a ${format}; ${subjectOf(model)} delivers only ${formats}.`, {
-    code: 'invalid_request',
-    hint,
-  })
+  const format = taken.find((value) => mediaType(value) === promised)
+  if (format !== undefined) body['output_format'] = format
+  const delivered = (taken.length > 0 ? taken : [endpoint.fields['output_format']!.default]).map(mediaType)
+  if (!validate || delivered.includes(promised)) return
+  throw refusal(`; ${subjectOf(model)} delivers only ${delivered.join(', ')}.`)
 }
 
 /** An unvalidated body may contain any value here. */

@@ -164,10 +164,11 @@ export function reportFiles(results: ImageResults, last = Infinity): void {
     if (results.reported.has(index) || index > last) continue
     results.reported.add(index)
     results.listener.event({ type: 'image-save', index, count: imageCount(results.request), file })
-    const promised = /^image\/(.+)$/.exec(mediaTypeOfName(file.path) ?? '')?.[1]
-    if (promised !== undefined && promised !== file.format) {
+    const promised = mediaTypeOfName(file.path)
+    if (promised !== undefined && promised !== `image/${file.format}`) {
+      const named = promised.replace(/^image\//, '')
       const content = file.format === 'bin' ? 'an unknown format' : `a ${file.format} image`
-      const message = `${file.path} contains ${content}, although its name says ${promised}.`
+      const message = `${file.path} contains ${content}, although its name says ${named}.`
       if (file.existing) warn(results, message)
       else doubt(results, index, message)
     }

@@ -64,7 +64,8 @@ export async function makeImages(
     throwRescued(results)
     checkCount(results)
     if (failures.length > 0) return someFailed(results)
-    return plan.strict ? doubtful(results) : undefined
+    if (plan.strict) refuseDoubts(results)
+    return undefined
   }
   return settle(
     call,
@@ -183,11 +184,13 @@ function someFailed({ failures, request }: ImageResults): ModelgateError {
   return someMissing(message, rescued.length === 0 ? {} : { rescued })
 }
 
-/** The error for images that were kept with a warning; undefined without any. */
-function doubtful({ doubts }: ImageResults): ModelgateError | undefined {
-  const message = `${doubts.size === 1 ? 'An image is' : `${doubts.size} images are`} not known to be what was asked for.`
-  if (doubts.size > 0) return new GenerationError('doubtful_image', message, { billed: 'yes' })
-  return undefined
+/** @throws GenerationError for images that were kept with a warning */
+function refuseDoubts({ doubts }: ImageResults): void {
+  if (doubts.size === 0) return
+  const subject = doubts.size === 1 ? 'An image is' : `${doubts.size} images are`
+  throw new GenerationError('doubtful_image', `${subject} not known to be what was asked for.`, {
+    billed: 'yes',
+  })
 }
 
 function someMissing(message: string, facts: ErrorFacts = {}): ModelgateError {

@@ -215,18 +215,19 @@ describe('the extension of -o', () => {
   test.each([
     [
       ['-m', 'dall-e-2', '-o', 'a.webp'],
-      /^-o "a\.webp" is the name of a webp; dall-e-2.* delivers only png\.$/,
+      /^-o "a\.webp" names image\/webp; dall-e-2.* delivers only image\/png\.$/,
     ],
-    [['-m', 'dall-e-3', '-o', 'a-{index}.jpg'], /is the name of a jpeg; dall-e-3.* delivers only png\.$/],
+    [['-m', 'dall-e-3', '-o', 'a-{index}.jpg'], /names image\/jpeg; dall-e-3.* delivers only image\/png\.$/],
     [
       ['-m', 'gpt-image-1', '-o', 'a.gif'],
-      /is the name of a gif; gpt-image-1.* delivers only png, jpeg, webp\.$/,
+      /names image\/gif; gpt-image-1.* delivers only image\/png, image\/jpeg, image\/webp\.$/,
     ],
     [
       ['-m', 'gpt-image-1', '-o', 'a.webp', '--output-format', 'png'],
-      /^-o "a\.webp" is the name of a webp, but --output-format asks for png\.$/,
+      /^-o "a\.webp" names image\/webp, but --output-format asks for png\.$/,
     ],
     [['-m', 'my-own', '-o', 'a.webp', '--output-format', 'png'], /but --output-format asks for png\.$/],
+    [['-m', 'gpt-image-2', '-o', 'a.mp4'], /^-o "a\.mp4" names video\/mp4; gpt-image-2 delivers only /],
     [['-o', 'a.png', '--body', '{"output_format":"webp"}'], /but --output-format asks for webp\.$/],
   ])('is refused where it cannot be: %j', async (argv, message) => {
     const { exit, lines, hint } = await imageRefusal(['create', ...argv, 'A kite'], { cwd })

@@ -58,13 +58,15 @@ test.each([
   expect(err).not.toContain('warning')
 })
 
-test('what an unknown model sends is kept under the name that was asked for, with a warning', async () => {
+test.each([
+  ['kept.webp', 'webp'],
+  ['kept.mp4', 'video/mp4'],
+])('what an unknown model sends is kept as %s, with a warning', async (name, named) => {
   const workspace = workspaceAt(await runningSandbox())
-  const words = ['create', '-m', 'my-own', '-o', 'kept.webp', 'A red kite']
-  const { code, out, err } = await workspace.run(words)
-  expect([code, out]).toEqual([0, 'kept.webp\n'])
-  expect(workspace.info('kept.webp')?.format).toBe('png')
-  expect(err).toContain('warning: kept.webp contains a png image, although its name says webp.\n')
+  const { code, out, err } = await workspace.run(['create', '-m', 'my-own', '-o', name, 'A red kite'])
+  expect([code, out]).toEqual([0, `${name}\n`])
+  expect(workspace.info(name)?.format).toBe('png')
+  expect(err).toContain(`warning: ${name} contains a png image, although its name says ${named}.\n`)
 })
 
 test.each([
@@ -183,7 +185,7 @@ test('--usage tells the tokens, where the gateway does', async () => {
   const workspace = workspaceAt(await runningSandbox())
   const usage = async (...words: string[]) =>
     (await workspace.run(['create', ...words, '--usage', '-q', 'A red kite'])).err
-  expect(await usage(...quick)).toMatch(/^tokens: \d+ in, 272 out, \d+ total\n$/)
+  expect(await usage(...quick)).toMatch(/^tokens: (\d+) in \(0 image, \1 text\), 272 out, \d+ total\n$/)
   expect(await usage(...quickUrl)).toBe('tokens: not reported\n')
 })
 

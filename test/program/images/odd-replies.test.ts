@@ -203,13 +203,19 @@ test.each([
   ['of another type than its name', red],
   ['that cannot be verified', Buffer.from('ff0a'.padEnd(1200, 'b7'), 'hex')],
 ])('--strict makes a failure of an image %s', async (_, bytes) => {
-  const server = await localServer([images(bytes), images(bytes)])
+  const server = await localServer([images(bytes), images(bytes), images(bytes)])
   const words = ['create', '-m', 'm', '-o', 'x.webp', 'A kite']
   const lenient = await workspaceAt(server).run(words)
   expect([lenient.code, lenient.out]).toEqual([0, 'x.webp\n'])
   const strict = await workspaceAt(server).run([...words, '--strict'])
   expect([strict.code, strict.out]).toEqual([9, 'x.webp\n'])
   expect(strict.err).toMatch(/^modelgate: An image is not known to be what was asked for\.$/m)
+  const asJson = await workspaceAt(server).run([...words, '--strict', '--json'])
+  expect([asJson.code, asJson.out]).toEqual([9, ''])
+  expect(JSON.parse(asJson.err.split('\n').at(-2)!)).toMatchObject({
+    error: { code: 'doubtful_image', billed: 'yes' },
+    partial: { files: [{ path: 'x.webp' }] },
+  })
 })
 
 test('--raw of a request that is refused leaves standard output empty', async () => {
