@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { checkBody } from '../../src/contract/field.ts'
@@ -89,6 +90,17 @@ describe('a configuration', () => {
     const { families } = await resolveSettings(configPlace({ user }).context, { profile: 'work' })
     expect([families.value['fast']?.id, families.value['flux-dev']?.id]).toEqual(['image-model-b', 'flux'])
   })
+})
+
+test('the example of the documentation is right', async () => {
+  const page = readFileSync(new URL('../../docs/models.md', import.meta.url), 'utf8')
+  const user = /```yaml\n([^]*?)```/.exec(page)![1]!
+  const { families } = await resolveSettings(configPlace({ user }).context)
+  expect(Object.keys(families.value).toSorted()).toEqual(['dall-e-3', 'fast-images', 'flux', 'flux-dev'])
+  expect(await problems(user, 'flux-dev', { size: '1536x1568', style: 'vivid' })).toEqual([
+    'size must have edges of at most 1536 and 65,536 to 2,359,296 pixels for flux-dev (flux), not "1536x1568"',
+    'style is not for flux-dev (flux)',
+  ])
 })
 
 const failure = async (user: string) => {
