@@ -7,6 +7,7 @@ import { pngBytes } from '../support/image-bytes.ts'
 import { localServer } from '../support/local-server.ts'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
+import { fakeClock } from '../support/fake-clock.ts'
 import { json, text } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
@@ -18,7 +19,12 @@ test.each(lengths)('every command that sends works with a key of %i characters',
   const cwd = temporaryFolder()
   writeFiles(cwd, { 'key.txt': keyOf(length) })
   const run = (words: string) =>
-    runMain([...words.split(' '), '--base-url', url, '--api-key-file', 'key.txt'], { cwd, home: cwd })
+    runMain([...words.split(' '), '--base-url', url, '--api-key-file', 'key.txt'], {
+      cwd,
+      home: cwd,
+      // Each call has an idempotency key of its own.
+      clock: fakeClock({ random: Math.random }),
+    })
   expect(await run('generate -m sandbox-text hello')).toMatchObject({ code: 0, err: '' })
   expect(await run('respond -m sandbox-text --json --debug hello')).toMatchObject({ code: 0 })
   expect(await run('image create -m gpt-image-2 --quality low --sidecar -o x.png boat')).toMatchObject({
