@@ -5,6 +5,7 @@ import { createJsonOutput, createJsonLinesOutput } from './json-output.ts'
 import { createNotices } from './notices.ts'
 import { createTextOutput, outputToFile, rescueText, type TextRescue } from './text-output.ts'
 import { createJobOutput, createPathsOutput } from './files-output.ts'
+import type { OutputDocument } from '../events/documents.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
 import { createScreen, type Screen } from './screen.ts'
@@ -22,6 +23,8 @@ export interface OutputOptions {
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
   /** The command that resumes waiting for a job. */
   readonly resume?: (id: string) => string
+  /** The command that answers what a reply asks for; undefined for a reply that asks for nothing. */
+  readonly answer?: ((document: OutputDocument) => string | undefined) | undefined
   /** Only errors on standard error. */
   readonly quiet: boolean
   /** Print the token counts on standard error at the end, even when quiet. */
@@ -61,7 +64,7 @@ function keepText(
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, resume }: OutputOptions,
+  { quiet, usage, result, resume, answer }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -74,7 +77,7 @@ function createRenderer(
     progress ??= createJobProgress({ screen, clock, clean, log: mode !== 'jsonl' })
     progress(event)
   }
-  const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, showProgress })
+  const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, answer, showProgress })
   const parts = { screen, notices, stdout, stderr, gate }
   switch (mode) {
     case 'json':

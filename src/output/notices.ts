@@ -27,6 +27,8 @@ interface NoticeOptions {
   readonly warningsOnly: boolean
   /** The command that resumes waiting for a job. */
   readonly resume: ((id: string) => string) | undefined
+  /** The command that answers what a reply asks for. */
+  readonly answer: ((document: OutputDocument) => string | undefined) | undefined
   readonly showProgress: (event: ProgressEvent) => void
 }
 
@@ -76,6 +78,8 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     },
     end(document) {
       printRefusal()
+      const answer = options.quiet || options.warningsOnly ? undefined : options.answer?.(document)
+      if (answer !== undefined) screen.line(`answer with: ${answer}`, 'plain', errorLimit)
       if (options.usage) screen.line(usageText(usageOf(document)), 'plain')
     },
     error(error, partial) {

@@ -17,7 +17,7 @@ import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
 import { ofFlag, parseJsonFileFlag, setField, underFlag } from './request-body.ts'
 import { allInputs } from '../../problems.ts'
-import { resumeResponse } from './resume-command.ts'
+import { answerCommand, resumeResponse } from './resume-command.ts'
 import { runOperation } from './run-operation.ts'
 import { readStandardInputBytes } from './standard-input.ts'
 
@@ -106,6 +106,7 @@ export async function sendText(
       file: await openOutputFile(context, options),
       rescue: { folder: rescueFolder(context), name: `${command}.txt` },
       resume: plan.resume,
+      answer: answerCommand(context, options),
     }),
     operation: (call) =>
       start === undefined ? generateText(call, request, plan) : start.run(call, request, plan),
