@@ -45,6 +45,11 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
     else if (value['object'] === 'response' || Array.isArray(value['output'])) end(value, { isLookUp: true })
   }
 
+  /** Parts are paragraphs, of a summary or of the reasoning itself. */
+  const beginReasoning = (item: ReturnType<typeof itemAt>) => {
+    if (item.reasoning > 0) transcript.addReasoning(item, '\n\n')
+  }
+
   /** Events that only repeat or announce others are ignored. */
   const event = (type: string, value: JsonObject) => {
     understood = true
@@ -62,9 +67,11 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
       case 'response.reasoning_summary_text.delta':
         return transcript.addReasoning(itemAt(value), delta)
       case 'response.reasoning_summary_part.added':
-        // Parts are paragraphs of one summary.
-        if (itemAt(value).reasoning > 0) transcript.addReasoning(itemAt(value), '\n\n')
-        return
+        return beginReasoning(itemAt(value))
+      case 'response.content_part.added':
+        return stringOf(objectOf(value['part'])['type']) === 'reasoning_text'
+          ? beginReasoning(itemAt(value))
+          : undefined
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
       case 'response.mcp_call_arguments.delta': {

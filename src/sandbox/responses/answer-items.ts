@@ -49,7 +49,9 @@ function reasoningItem(
     id,
     type: 'reasoning',
     summary: typeof summary === 'string' || showsReasoning ? [{ type: 'summary_text', text }] : [],
-    ...(showsReasoning && { content: [{ type: 'reasoning_text', text }] }),
+    ...(showsReasoning && {
+      content: [{ type: 'reasoning_text', text: text.replace('The plan is to', 'So I will') }],
+    }),
     ...(listOf(body['include']).includes('reasoning.encrypted_content') && {
       encrypted_content: opaque(`reasoning ${id}`),
     }),

@@ -216,6 +216,24 @@ test('a refusal beside a text leaves the text a result', () => {
   expect(decode([delta('a'), { type: 'response.refusal.delta', delta: 'b' }, completed()]).verdict).toBe('ok')
 })
 
+test('shows a summary and the reasoning itself as paragraphs', () => {
+  const item = {
+    type: 'reasoning',
+    summary: [{ type: 'summary_text', text: 'Short' }],
+    content: [{ type: 'reasoning_text', text: 'Long' }],
+  }
+  const streamed = decode([
+    { type: 'response.reasoning_summary_part.added' },
+    { type: 'response.reasoning_summary_text.delta', delta: 'Short' },
+    { type: 'response.content_part.added', part: { type: 'reasoning_text', text: '' } },
+    { type: 'response.reasoning_text.delta', delta: 'Long' },
+    itemDone(item),
+    completed(),
+  ])
+  expect(streamed.result.reasoning).toBe('Short\n\nLong')
+  expect(decode([whole({ output: [item] })]).result.reasoning).toBe('Short\n\nLong')
+})
+
 test('shows reasoning with its paragraphs, once', () => {
   const summary = (text: string) => ({ type: 'response.reasoning_summary_text.delta', delta: text })
   const part = { type: 'response.reasoning_summary_part.added' }
