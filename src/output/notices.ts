@@ -85,7 +85,7 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     error(error, partial) {
       printRefusal()
       if (!(error instanceof OutputClosed)) {
-        const { problems, notes } = errorLines(error)
+        const { problems, notes } = errorLines(error, partial)
         for (const problem of problems) screen.line(problem, 'error', errorLimit)
         for (const note of notes) screen.line(note, 'plain', errorLimit)
       }
@@ -241,7 +241,10 @@ function oneDecimal(value: number): number {
 }
 
 /** Formats an error for a person: one line for each problem, then hints and ids. */
-function errorLines(error: ModelgateError): { problems: string[]; notes: string[] } {
+function errorLines(
+  error: ModelgateError,
+  partial: OutputDocument | undefined,
+): { problems: string[]; notes: string[] } {
   const { hint, requestId, remoteId } = error.facts
   return {
     problems: error.message
@@ -252,7 +255,7 @@ function errorLines(error: ModelgateError): { problems: string[]; notes: string[
       ...(hint === undefined ? [] : hint.split('\n').map((line) => `  hint: ${line}`)),
       ...(requestId === undefined ? [] : [`  request id: ${requestId}`]),
       ...(remoteId === undefined ? [] : [`  remote id: ${remoteId}`]),
-      ...billedNote(error),
+      ...(deniesCharge(partial) ? [] : billedNote(error)),
     ],
   }
 }
@@ -260,11 +263,20 @@ function errorLines(error: ModelgateError): { problems: string[]; notes: string[
 /** A note whether the call may have cost money, derived from the exit code if the error does not say. */
 export function billedOf(error: ModelgateError): Billed {
   const { billed, phase } = error.facts
-  // The gateway's own word, in the message that is shown beside ours.
-  if (/\b(?:not|never) (?:be |been )?(?:charged|billed)\b/i.test(error.message)) return 'no'
+  if (saysNotCharged(error)) return 'no'
   if (billed !== undefined) return billed
   if (phase === 'input' || phase === 'config' || phase === 'connect') return 'no'
   return unbilledExits.has(error.exit) ? 'no' : 'maybe'
+}
+
+/** Whether the gateway itself says so, in a message that would be shown beside ours. */
+function saysNotCharged({ message }: { readonly message: string }): boolean {
+  return /\b(?:not|never) (?:be |been )?(?:charged|billed)\b/i.test(message)
+}
+
+/** The same of one of several items: then only the gateway's words are shown. */
+function deniesCharge(document: OutputDocument | undefined): boolean {
+  return document !== undefined && 'failures' in document && document.failures.some(saysNotCharged)
 }
 
 /** An interrupt without facts came before any request. */

@@ -179,6 +179,20 @@ test.each([
   expect((await workspaceAt(server).run(call)).code).toBe(exit)
 })
 
+test('what the gateway says of the charge for one of several is not contradicted', async () => {
+  const free = { error: { message: 'Blocked. You have not been charged for it.' } }
+  const server = await localServer([images(red, free), images(red, free)])
+  const words = ['create', '-m', 'm', '-n', '2', '-o', 'x.png', 'A kite']
+  for (const more of [[], ['-q']]) {
+    const { code, err } = await workspaceAt(server).run([...words, ...more])
+    expect([code, err.includes('You have not been charged'), err.includes('billed')]).toEqual([
+      12,
+      true,
+      false,
+    ])
+  }
+})
+
 test('addresses that are not fetched are counted, too', async () => {
   const server = await localServer([images({ url: '/a' }, { url: '/b' })])
   const words = ['create', '-m', 'm', '-n', '3', '--no-download', 'A kite']
