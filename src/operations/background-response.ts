@@ -158,6 +158,7 @@ export function waitOptions(
         elapsed_s,
         remaining_s: null,
       })
+      run.saw(state)
       void keepRecord(run, followed, changeOf(report))
     },
     onFailedLookUp: ({ attempt, waitS, httpStatus, reason }) =>

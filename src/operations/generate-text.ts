@@ -1,3 +1,4 @@
+import type { ResponseState } from '../contract/response-state.ts'
 import { ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'
@@ -59,6 +60,8 @@ export interface TextRun {
   /** Reports that the command begins. */
   begin(): void
   warn(message: string): void
+  /** The response was seen in this state, while there is no answer that tells it. */
+  saw(state: ResponseState): void
   /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
   finish(): Promise<void>
   /** What has come so far. */
@@ -92,6 +95,7 @@ export function beginAnswer(
   const warnings: string[] = []
   let requestId: string | null = null
   let hasReplied = false
+  let seen: ResponseState | null = null
   const warn = (message: string) => {
     warnings.push(message)
     listener.event({ type: 'warning-add', message })
@@ -140,6 +144,7 @@ export function beginAnswer(
       files,
       warnings,
       id: id ?? facts.id ?? null,
+      state: result.state ?? seen,
     }
   }
   return {
@@ -160,6 +165,7 @@ export function beginAnswer(
       for (const message of facts.warnings) warn(message)
     },
     warn,
+    saw: (state) => void (seen = state),
     async finish() {
       await images?.saved()
       checkFinish(decoder, strict, warn)

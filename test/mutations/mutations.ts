@@ -11,6 +11,27 @@ export interface Mutation {
 
 export const mutations: readonly Mutation[] = [
   {
+    name: 'background-sent-twice',
+    file: 'src/operations/generate-text.ts',
+    before: `body['background'] === true ? 'create' : 'text'`,
+    after: `'text'`,
+    tests: ['test/program/responses/background.test.ts'],
+  },
+  {
+    name: 'event-shown-twice',
+    file: 'src/gateway/responses/follow-response.ts',
+    before: `(number as number) <= place.after`,
+    after: `(number as number) < place.after`,
+    tests: ['test/gateway/responses/follow-response.test.ts'],
+  },
+  {
+    name: 'background-joins-at-once',
+    file: 'src/sandbox/responses/response-store.ts',
+    before: `if (status === 'queued' || status === 'in_progress') continue`,
+    after: `if (status === 'queued') continue`,
+    tests: ['test/sandbox/responses-store.test.ts'],
+  },
+  {
     name: 'idempotency-digits-alike',
     file: 'src/gateway/url.ts',
     before: `Array.from({ length: digits }, () => Math.floor(clock.random() * 16).toString(16)).join('')`,

@@ -20,7 +20,7 @@ export async function printRequest(
   const { method, url, headers } = wireRequest(gateway, request)
   const { stdout } = context
   if (options.curl) {
-    const command = gate.text(curlCommand(url, headers, shellKey, bodyOf(content)))
+    const command = gate.text(curlCommand(method, url, headers, shellKey, bodyOf(content)))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
     const shownRequest = { method, url: url.href, headers: hidden(headers), ...fieldsOf(content) }
@@ -70,6 +70,7 @@ export async function keyForShell({ keyLocation }: Settings): Promise<string> {
 
 /** For a POSIX shell. The key is never in the text. */
 function curlCommand(
+  method: string,
   url: URL,
   headers: Readonly<Record<string, string>>,
   shellKey: string,
@@ -84,7 +85,9 @@ function curlCommand(
         ? `-H "authorization: Bearer ${shellKey}"`
         : `-H ${quoted(`${name}: ${value}`)}`,
     )
-  const start = `curl --no-buffer ${quoted(url.href)}`
+  // curl sends a POST by itself where there is a body.
+  const verb = body === undefined && method !== 'GET' ? ` -X ${method}` : ''
+  const start = `curl --no-buffer${verb} ${quoted(url.href)}`
   if (body === undefined) return [start, ...headerLines].join(' \\\n  ')
   if (isParts) return [start, ...headerLines, ...body.map(formLine)].join(' \\\n  ')
   // printf is a shell builtin, which has no such limit.

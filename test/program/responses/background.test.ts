@@ -177,6 +177,18 @@ test('a deadline ends the wait with 11 and the command that goes on, which goes 
   expect(await recordsOf(workspace)).toMatchObject([{ state: 'completed' }])
 })
 
+test('the document of a wait that was over too early has the id and the last state', async () => {
+  const running = json(response('in_progress'))
+  const { code, err } = await workspaceOf(await localServer([running, running])).run([
+    ...['response', 'wait', 'resp_1', '--timeout', '3', '--json'],
+  ])
+  expect(code).toBe(11)
+  expect(JSON.parse(err.slice(err.indexOf('{')))).toMatchObject({
+    error: { exit_code: 11, remote_id: 'resp_1' },
+    partial: { id: 'resp_1', state: 'in_progress' },
+  })
+})
+
 test('the record knows the gateway: nothing else has to say it', async () => {
   const workspace = workspaceOf(await localServer([json(response('queued')), json(completed)]))
   await workspace.run(start)
@@ -225,6 +237,15 @@ test.each([
   ])
   expect([code, out]).toEqual([0, expect.stringContaining('state     completed\n')])
   expect(err).toContain('had ended before it could be cancelled')
+})
+
+test('the curl line of cancel is a POST, those of the others are none', async () => {
+  const workspace = workspaceOf({ url: 'http://127.0.0.1:8080' })
+  const curl = async (command: string) =>
+    (await workspace.run(['response', command, 'resp_1', '--curl'])).out.split('\n', 1)[0]
+  const address = 'http://127.0.0.1:8080/v1/responses/resp_1'
+  expect(await curl('cancel')).toBe(`curl --no-buffer -X POST '${address}/cancel' \\`)
+  expect(await curl('status')).toBe(`curl --no-buffer '${address}' \\`)
 })
 
 test('cancel waits for a gateway that takes its time', async () => {
