@@ -246,6 +246,17 @@ test('a call that fails is told, is not cited and has no results', async () => {
   }
 })
 
+test('scenarios of tools go with those of the answer, and come in a header, too', async () => {
+  const cut = await create({ input: 'Rivers sandbox:web_search sandbox:length' })
+  expect([cut.status, typesOf(cut)]).toEqual(['incomplete', ['web_search_call', 'message']])
+  expect(annotationsOf(cut)).toEqual([])
+  const refused = await create({ input: 'sandbox:web_search sandbox:refusal' })
+  expect(typesOf(refused)).toEqual(['message'])
+  const headers = { 'x-sandbox-scenario': 'web_search:failed' }
+  const failed = await (await clientOf()).responses.create({ input: 'Rivers' }, { headers })
+  expect(itemOf(failed, 'web_search_call').status).toBe('failed')
+})
+
 test('a remote server: listed once, approved, called under the id of the request', async () => {
   const client = await clientOf()
   const tools = [{ ...server, allowed_tools: ['read_file', 'write_file'] }]
