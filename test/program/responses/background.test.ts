@@ -179,9 +179,8 @@ test('a deadline ends the wait with 11 and the command that goes on, which goes 
 
 test('the document of a wait that was over too early has the id and the last state', async () => {
   const running = json(response('in_progress'))
-  const { code, err } = await workspaceOf(await localServer([running, running])).run([
-    ...['response', 'wait', 'resp_1', '--timeout', '3', '--json'],
-  ])
+  const workspace = workspaceOf(await localServer([running, running]))
+  const { code, err } = await workspace.run(['response', 'wait', 'resp_1', '--timeout', '3', '--json'])
   expect(code).toBe(11)
   expect(JSON.parse(err.slice(err.indexOf('{')))).toMatchObject({
     error: { exit_code: 11, remote_id: 'resp_1' },
