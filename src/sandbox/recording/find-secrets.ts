@@ -61,11 +61,19 @@ export function createSecretSearch(known: readonly string[]): SecretSearch {
   const ends = new Map<string, string>()
   let found: string | undefined
 
+  const inPlain = (text: string): string | undefined =>
+    matcher.find(text).length > 0 ? 'the key in use' : keyFormIn(text)
   const search = (text: string): string | undefined => {
-    if (matcher.find(text).length > 0) return 'the key in use'
     const plain = withoutEscapes(text)
-    if (plain !== text && matcher.find(plain).length > 0) return 'the key in use'
-    return keyFormIn(plain) ?? encodedKeyIn(plain)
+    const what = inPlain(text) ?? (plain === text ? undefined : inPlain(plain))
+    if (what !== undefined) return what
+    for (const run of encodedRuns(plain)) {
+      for (let offset = 0; offset < 4; offset++) {
+        const inside = inPlain(Buffer.from(run.slice(offset), 'base64').toString('latin1'))
+        if (inside !== undefined) return `${inside} in base64`
+      }
+    }
+    return undefined
   }
   const look = (piece: string, channel = '') => {
     if (found !== undefined || piece === '') return
@@ -93,17 +101,6 @@ export function createSecretSearch(known: readonly string[]): SecretSearch {
 function keyFormIn(text: string): string | undefined {
   const isIn = ({ marks, form }: KeyForm) => marks.some((mark) => text.includes(mark)) && form.test(text)
   return keyForms.find(isIn)?.what
-}
-
-/** A key of a usual form in base64, at any offset. */
-function encodedKeyIn(text: string): string | undefined {
-  for (const run of encodedRuns(text)) {
-    for (let offset = 0; offset < 4; offset++) {
-      const what = keyFormIn(Buffer.from(run.slice(offset), 'base64').toString('latin1'))
-      if (what !== undefined) return `${what} in base64`
-    }
-  }
-  return undefined
 }
 
 /** The shortest base64 that could hold a key of a usual form. */

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSecretSearch } from '../../../src/sandbox/recording/find-secrets.ts'
 
@@ -81,4 +82,47 @@ test.for([
   ['beginnings of keys', 'eyJ'.repeat(500_000)],
 ] as const)('megabytes of %s are no match, and no problem', ([, text]) => {
   expect(found(text)).toBeUndefined()
+})
+
+const anyKey = fc.string({
+  minLength: 12,
+  maxLength: 60,
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+})
+const cuts = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 10 })
+
+/** Events that carry pieces of a text, in the forms that gateways use. */
+const forms: Readonly<Record<string, (delta: string) => object>> = {
+  response: (delta) => ({
+    type: 'response.output_text.delta',
+    item_id: 'm',
+    output_index: 0,
+    sequence_number: 1,
+    delta,
+  }),
+  content: (text) => ({ candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0 }] }),
+  arguments: (delta) => ({
+    type: 'response.function_call_arguments.delta',
+    item_id: 'c',
+    output_index: 1,
+    delta,
+  }),
+}
+
+test.each(Object.keys(forms))('finds any key, however it is split over events (%s)', (form) => {
+  const property = fc.property(anyKey, cuts, fc.boolean(), (secret, sizes, isEncoded) => {
+    const inner = form === 'arguments' ? JSON.stringify({ token: secret }) : `it is ${secret} there`
+    const text = isEncoded ? `x ${base64(inner)} y` : inner
+    const search = createSecretSearch([secret])
+    for (let at = 0, turn = 0; at < text.length; turn++) {
+      const size = sizes[turn % sizes.length]!
+      search.lookAtEvent(`data: ${JSON.stringify(forms[form]!(text.slice(at, at + size)))}\n\n`)
+      search.lookAtEvent(
+        'data: {"type":"response.other.delta","item_id":"o","output_index":2,"delta":"and"}\n\n',
+      )
+      at += size
+    }
+    expect(search.found).toMatch(/^the key in use/)
+  })
+  fc.assert(property, { numRuns: 300 })
 })
