@@ -1,5 +1,6 @@
 import { ContractError, GenerationError, ModelgateError } from '../errors.ts'
 import { isObject, objectOf, type JsonObject } from '../json.ts'
+import { changeContent, isContentRefusal } from './content-refusal.ts'
 
 /** An error in a reply, whatever its envelope. */
 export interface ErrorBody {
@@ -145,9 +146,11 @@ export function errorCode(code: string | undefined): string | undefined {
  * @param value the object that holds it
  */
 export function replyError(value: unknown): GenerationError {
-  const { message, code } = readErrorValue(value)
+  const body = readErrorValue(value)
+  const { message, code } = body
   const text = `The gateway reported an error: ${message ?? code ?? 'no reason given'}`
-  return new GenerationError(errorCode(code) ?? 'error_in_reply', text, { phase: 'stream' })
+  const hint = isContentRefusal(body) ? changeContent : undefined
+  return new GenerationError(errorCode(code) ?? 'error_in_reply', text, { phase: 'stream', hint })
 }
 
 /** Relays write a failure as `data: plain text` (quirk 9). */

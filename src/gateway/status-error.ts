@@ -1,5 +1,6 @@
 import { ContractError, ModelgateError, type ErrorFacts, type ExitName } from '../errors.ts'
 import { checkUsage, errorCode, readErrorBody, type ErrorBody } from './reply-errors.ts'
+import { changeContent, isContentRefusal } from './content-refusal.ts'
 import { requestIdOf, type ReplyHeaders } from './exchange.ts'
 import { failedStatus, refusedStatus, type RequestKind } from './retry.ts'
 
@@ -21,34 +22,6 @@ const spentQuotaWords = new Set([
   'quota_exceeded',
 ])
 
-/** Error codes for a prompt, a picture or an answer that was refused for its content. */
-const refusedContentWords = new Set([
-  'blocklist',
-  'content_blocked',
-  'content_filter',
-  'content_filtered',
-  'content_moderation',
-  'content_policy',
-  'content_policy_violation',
-  'data_inspection_failed',
-  'datainspectionfailed',
-  'image_content_policy_violation',
-  'image_prohibited_content',
-  'image_safety',
-  'jailbreak',
-  'model_armor',
-  'moderation_blocked',
-  'policy_violation',
-  'prohibited_content',
-  'prompt_blocked',
-  'responsibleaipolicyviolation',
-  'safety',
-  'sensitive_words_detected',
-  'spii',
-])
-/** The same in words, for gateways that give no code of their own. */
-const refusedContentMessage =
-  /\b(safety (system|reasons)|content (management |filtering |safety )?polic(y|ies)|usage (guidelines|polic(y|ies))|responsible ai|prohibited (content|use policy)|(blocked|rejected|refused) by [^.]{0,40}(safety|moderation|content filter)|sensitive words?\b|flagged (as|by|for))/i
 const refusedContentStatus: ReadonlySet<number> = new Set([400, 403, 422, 451])
 
 /** Turns an HTTP error into the error with the right exit code. Never called for 2xx. */
@@ -79,7 +52,7 @@ export function statusError(
 
 function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
   const words = body.words.map((word) => word.toLowerCase())
-  if (kind !== 'read' && isRefusedContent(status, body, words)) return 'failed'
+  if (kind !== 'read' && isRefusedContent(status, body)) return 'failed'
   if (words.some((word) => spentQuotaWords.has(word)) || status === 402) return 'rejected'
   if (status === 401 || status === 403) return 'key'
   if (
@@ -97,7 +70,7 @@ function exitOf(status: number, body: ErrorBody, kind: RequestKind): ExitName {
 
 function codeOf(exit: ExitName, { code, words }: ErrorBody): string | undefined {
   if (exit === 'failed') {
-    return errorCode(words.find((word) => refusedContentWords.has(word.toLowerCase()))) ?? 'content_refused'
+    return errorCode(words.find((word) => isContentRefusal({ words: [word] }))) ?? 'content_refused'
   }
   return errorCode(code) ?? (exit === 'key' ? 'key_refused' : undefined)
 }
@@ -106,11 +79,8 @@ function codeOf(exit: ExitName, { code, words }: ErrorBody): string | undefined 
  * Whether the content was refused, whichever status tells it. A code says so with any status, since relays change them;
  * the message only with those that are in use for it.
  */
-function isRefusedContent(status: number, { message = '' }: ErrorBody, words: readonly string[]): boolean {
-  return (
-    words.some((word) => refusedContentWords.has(word)) ||
-    (refusedContentStatus.has(status) && refusedContentMessage.test(message))
-  )
+function isRefusedContent(status: number, { message, words }: ErrorBody): boolean {
+  return isContentRefusal({ message: refusedContentStatus.has(status) ? message : undefined, words })
 }
 
 function headline(exit: ExitName, kind: RequestKind): string {
@@ -137,8 +107,7 @@ function hintFor(
   if (exit === 'later')
     return `Run it again ${retryAfterS === undefined ? 'later' : `in ${Math.ceil(retryAfterS)} s`}.`
   if (exit === 'unknown') return `${checkUsage}.`
-  if (exit === 'failed')
-    return 'Change the prompt, or what is attached to it: the same again would be refused again.'
+  if (exit === 'failed') return changeContent
   if (status === 413) return 'Send less: a shorter prompt or smaller attachments.'
   if (status !== 404) return undefined
   const missing = fieldNotFound(body)

@@ -4,6 +4,7 @@ import { outputVersion } from '../events/output-schema.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'
 import type { StoredJob } from '../files/jobs/job-store.ts'
+import { changeContent, isContentRefusal } from '../gateway/content-refusal.ts'
 import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
@@ -173,9 +174,11 @@ export function doubtful(run: VideoRun): ModelgateError | undefined {
 export function jobFailed({ id, failure, requestId }: JobReport): GenerationError {
   const { code, message } = failure ?? { code: null, message: 'no reason given' }
   const reason = code === null || message.includes(code) ? message : `${message} (${code})`
+  const isRefusal = code === 'filtered' || isContentRefusal({ message, words: [code ?? ''] })
   return new GenerationError('job_failed', `The job ${id} failed: ${reason}`, {
     remoteId: id,
     ...(requestId === null ? {} : { requestId }),
+    ...(isRefusal ? { hint: changeContent } : {}),
   })
 }
 

@@ -1,8 +1,18 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readErrorBody, type ErrorBody } from '../../src/gateway/reply-errors.ts'
+import { readErrorBody, replyError, type ErrorBody } from '../../src/gateway/reply-errors.ts'
 import { prototypes } from './hostile-values.ts'
 import { anyText } from '../support/any-text.ts'
+
+test.for([
+  [{ error: { message: 'No.', code: 'moderation_blocked' } }, true],
+  [{ type: 'error', code: 'content_policy_violation', message: 'No.' }, true],
+  [{ error: { message: 'It was rejected by the safety system.' } }, true],
+  [{ error: { message: 'No.', code: 'server_error' } }, false],
+] as const)('refused content in a reply asks for another prompt: %j', ([value, isRefused]) => {
+  const { exitCode, facts } = replyError(value)
+  expect([exitCode, facts.hint?.startsWith('Change the prompt') === true]).toEqual([9, isRefused])
+})
 
 const gemini429 = {
   error: {

@@ -53,7 +53,7 @@ test.each([
 
 test.each([
   ['failure', 9, /video_generation_failed|could not be generated/],
-  ['filtered', 9, /withheld/],
+  ['filtered', 9, /withheld[^]*hint: Change the prompt/],
   ['backwards', 0, /completed/],
   ['unknown', 0, /warning: .*unknown job state, "warming_up"/],
   ['spelling', 0, /completed/],
