@@ -148,7 +148,15 @@ export function textOfParts(parts: unknown): string {
 const tokenLength = 10
 /** Code points that may belong to the character before or behind them: marks, joiners, parts of flags and syllables. */
 const joining = /[\p{M}\p{Cf}\p{Emoji_Modifier}\p{RI}\u1100-\u11ff]/u
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+/** Takes tens of milliseconds to create, and few texts need it. */
+let segmenter: Intl.Segmenter | undefined
+
+/** The characters of a text, as a reader counts them. */
+function charactersOf(text: string): readonly string[] {
+  if (!joining.test(text)) return [...text]
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  return [...segmenter.segment(text)].map(({ segment }) => segment)
+}
 
 /**
  * Splits text into tokens, which the sandbox streams one by one; joined, they are the text again. What a reader sees as
@@ -163,10 +171,10 @@ export function tokensOf(text: string): string[] {
 
 function splitAtGraphemes(word: string): string[] {
   const tokens: string[] = []
-  for (const { segment } of graphemes.segment(word)) {
+  for (const character of charactersOf(word)) {
     const last = tokens.at(-1)
-    if (last === undefined || (last + segment).trimStart().length > tokenLength) tokens.push(segment)
-    else tokens[tokens.length - 1] = last + segment
+    if (last === undefined || (last + character).trimStart().length > tokenLength) tokens.push(character)
+    else tokens[tokens.length - 1] = last + character
   }
   return tokens
 }
@@ -177,9 +185,9 @@ const unitsOfCharacter = 12
 /** The first characters of a text, as a reader counts them. */
 export function firstCharacters(text: string, count: number): string {
   const start = text.slice(0, count * unitsOfCharacter)
-  const segments = [...graphemes.segment(start)].map(({ segment }) => segment)
+  const characters = charactersOf(start)
   // The last one may continue behind what was searched.
-  const whole = start.length < text.length ? segments.slice(0, -1) : segments
+  const whole = start.length < text.length ? characters.slice(0, -1) : characters
   return whole.slice(0, count).join('')
 }
 
