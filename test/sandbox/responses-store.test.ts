@@ -111,6 +111,18 @@ test('a background response is found by a later sandbox with the same folder, an
   expect(await readdir(join(folder, 'responses'))).toEqual([`${other.id}.json`])
 })
 
+test('what its request included is known to a later sandbox, too', async () => {
+  const [clock, folder] = [fakeClock(), join(temporaryFolder(), 'sandbox')]
+  const first = await runningSandbox({ clock, folder })
+  const image_url = 'https://example.com/a.png'
+  const input = [{ role: 'user', content: [{ type: 'input_image', image_url }] }]
+  const include = ['message.input_image.image_url']
+  const { id } = (await respond(first, input, { background: true, include })).json
+  await first.close()
+  const { json } = await call(await runningSandbox({ clock, folder }), `/v1/responses/${id}/input_items`)
+  expect(json.data).toMatchObject([{ content: [{ image_url }] }])
+})
+
 test('after a day a background response is removed from the folder', async () => {
   const [clock, folder] = [fakeClock(), join(temporaryFolder(), 'sandbox')]
   const sandbox = await runningSandbox({ clock, folder })

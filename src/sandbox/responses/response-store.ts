@@ -113,8 +113,8 @@ export function createResponseStore(clock: Clock, folder: string | undefined): R
     const { plan, context, size, timing } = stored
     if (onDisk === undefined || timing === null || size > maxBytesOnDisk) return keepInMemory(stored)
     const { id, begun, final, items, breaksOff } = plan
-    const { background, stream_options, conversation } = plan.body
-    const body = { background, stream_options, conversation }
+    // The context has the input.
+    const body = { ...plan.body, input: undefined }
     const entry = { id, plan: { body, begun, final, items, breaksOff }, context, size, timing }
     await onDisk.write(entry as unknown as Entry).catch(() => keepInMemory(stored))
   }
