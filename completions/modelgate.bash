@@ -104,7 +104,7 @@ _modelgate() {
       'video generate') flags="$flags --image --last-frame --reference --video --instances --parameters --aspect-ratio --duration-seconds --sample-count --resolution --negative-prompt --person-generation --enhance-prompt --generate-audio --seed --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --wait --no-wait --poll-interval --allow-private-urls" ;;
       'video remix') flags="$flags --last --no-check --wait --no-wait --poll-interval --allow-private-urls" ;;
       'video status') flags="$flags --last --wait --exit-status --poll-interval --allow-private-urls" ;;
-      'video wait') flags="$flags --last --poll-interval --allow-private-urls" ;;
+      'video wait') flags="$flags --last --all --poll-interval --allow-private-urls" ;;
       'video list') flags="$flags --limit --state --refresh --prune" ;;
       'sandbox') flags="--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help" ;;
       'models') flags="$flags --remote" ;;
@@ -134,7 +134,7 @@ _modelgate() {
     'video list') : ;;
     'sandbox') : ;;
     'models') : ;;
-    'schema') words='output images videos jobs models events error' ;;
+    'schema') words='output images videos waits jobs models events error' ;;
     'completion') words='bash zsh fish powershell' ;;
     'help') words='generate respond response image video sandbox models schema completion help exit-codes environment' ;;
   esac

@@ -260,6 +260,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         }
         'video wait' = [ordered]@{
             '--last' = 'the job that was started last on this machine'
+            '--all' = 'every job on record that has not ended'
             '--poll-interval' = 'the first wait between two look-ups (2)'
             '--allow-private-urls' = 'fetch results from private addresses, too'
         }
@@ -338,7 +339,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --compression-quality' = @('optimized', 'lossless')
         'video generate --resize-mode' = @('pad', 'crop')
         'sandbox --pace' = @('fast', 'real')
-        'schema' = @('output', 'images', 'videos', 'jobs', 'models', 'events', 'error')
+        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('generate', 'respond', 'response', 'image', 'video', 'sandbox', 'models', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }

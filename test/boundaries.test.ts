@@ -65,6 +65,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/video-look-up.ts',
     'commands/video-generate.ts',
     'commands/video-list.ts',
+    'commands/video-wait.ts',
     'files/stream-media.ts',
     'program.ts',
   ])

@@ -22,7 +22,7 @@ import {
 } from './output-schema.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
 import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
-import { jobListDocument, videoDefinitions, videoDocument, videoEvents } from './video.ts'
+import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
 
 /** Events of every operation and of the request core. */
 const commandEvents = {
@@ -48,9 +48,16 @@ const events = { ...commandEvents, ...textEvents, ...imageEvents, ...videoEvents
 /** The `type` of every event that a command may emit between `start` and the last line. */
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
 
-/** Distinguished by their `command`. */
+/** Distinguished by their `command`; that of several jobs has `videos`. */
 export type OutputDocument = Infer<(typeof documents)[number]>
-const documents = [textDocument, imageDocument, videoDocument, jobListDocument, modelsDocument] as const
+const documents = [
+  textDocument,
+  imageDocument,
+  videoDocument,
+  videosDocument,
+  jobListDocument,
+  modelsDocument,
+] as const
 
 /** The error object of `--json` and `--jsonl`. */
 export interface ErrorDocument {
@@ -114,6 +121,7 @@ export const outputSchemas = {
     'The document of --json of the commands that start a video or look one up',
     videoDocument,
   ),
+  waits: published('waits', 'The document of --json of a wait for several jobs', videosDocument),
   jobs: published('jobs', 'The document of --json of the list of jobs', jobListDocument),
   models: published('models', 'The document of --json of the list of models', modelsDocument),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),

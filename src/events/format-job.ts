@@ -1,5 +1,6 @@
 import type { JobSummary } from './video.ts'
 import { normaliseState } from '../contract/video-state.ts'
+import { lastSegment } from '../contract/videos.ts'
 
 const maxLength = 60
 
@@ -45,4 +46,19 @@ export function isoTime(seconds: number): string {
 /** Whether the result of a job can no longer be fetched. @param now Unix seconds */
 export function isExpired({ expires_at }: Pick<JobSummary, 'expires_at'>, now: number): boolean {
   return expires_at !== null && expires_at <= now
+}
+
+const minShortId = 12
+const maxShortId = 40
+
+/**
+ * The shortest beginning of each id, or of the last part of an operation's name, that none of the others has: commands
+ * accept it in place of the id.
+ */
+export function shortIds(ids: readonly string[]): string[] {
+  const names = [...new Set(ids)].map(lastSegment)
+  let length = minShortId
+  while (length < maxShortId && new Set(names.map((name) => name.slice(0, length))).size < names.length)
+    length++
+  return ids.map((id) => lastSegment(id).slice(0, length))
 }

@@ -11,6 +11,7 @@ import {
   numberOrNull,
   object,
   oneOf,
+  orNull,
   seconds,
   secondsOrNull,
   text,
@@ -31,8 +32,14 @@ const state = oneOf(videoStates, 'state of the job')
 /** The same of events, which a background response has, too. */
 const jobId = text('id of the video or the response, or name of the operation')
 const jobState = oneOf([...new Set([...videoStates, ...responseStates])], 'state of the job')
+const knownState = oneOf([...videoStates, 'unknown'], 'last known state')
+const reason = {
+  code: text('a stable word for the reason'),
+  message: text('the reason'),
+}
 const status = textOrNull("the gateway's own word for the state")
 const progress = numberOrNull('progress in percent, 0 to 100')
+const completedAt = countOrNull('when it ended, or when that was first seen, in Unix seconds')
 const expiresAt = countOrNull('until when the result is kept, in Unix seconds')
 
 /** A video that was saved and checked. */
@@ -60,7 +67,7 @@ const job = define(
   object({
     id: textOrNull("id of the video or name of the operation; null when the gateway's reply never arrived"),
     kind,
-    state: oneOf([...videoStates, 'unknown'], 'last known state'),
+    state: knownState,
     status,
     progress,
     model: text('the requested model'),
@@ -70,13 +77,11 @@ const job = define(
     idempotency_key: text('idempotency key of the request'),
     created_at: count('when it was requested, in Unix seconds'),
     checked_at: countOrNull('when it was last looked up, in Unix seconds'),
-    completed_at: countOrNull('when it ended, or when that was first seen, in Unix seconds'),
+    completed_at: completedAt,
     expires_at: expiresAt,
     files: texts('where its videos were saved'),
   }),
 )
-
-export const videoDefinitions = [video, videoFailure, job] as const
 
 /** Events while a job runs and its result is saved. Videos of a job are numbered from 1. */
 export type VideoEvent = EventsOf<typeof videoEvents>
@@ -106,27 +111,30 @@ export const videoEvents = {
     reason: text('why'),
   },
   'download-progress': {
+    id,
     index: count('number of the video'),
     received: count('bytes that have arrived'),
     total: countOrNull('bytes in all, where the server says'),
   },
-  'video-save': { index: count('number of the video'), file: video.reference },
-  'video-fail': { failure: videoFailure.reference },
+  'video-save': { id, index: count('number of the video'), file: video.reference },
+  'video-fail': { id, failure: videoFailure.reference },
+  /** One of several jobs that came to nothing, or not to all of its videos. */
+  'job-fail': { id, ...reason },
   /** A job of `video list`. */
   'job-list': { job: job.reference },
 }
 
-/** The document of `video generate`, `remix`, `status` and `wait`. */
-export type VideoDocument = Infer<typeof videoDocument>
-export const videoDocument = object({
-  version,
-  command: text<'video generate' | 'video remix' | 'video status' | 'video wait'>('the command that ran'),
+const outcomeFields = {
   model: textOrNull('the requested model, if known'),
   id,
   kind,
-  state,
   status,
   progress,
+  seconds: textOrNull('how long the video plays, as the gateway says'),
+  size: textOrNull('width and height, as the gateway says'),
+  remixed_from_video_id: textOrNull('id of the video that a remix started from'),
+  created_at: countOrNull('when the job was created, in Unix seconds'),
+  completed_at: completedAt,
   expires_at: expiresAt,
   video: anything("the gateway's own object of a video, as received; null for an operation"),
   operation: anything("the gateway's own object of an operation, as received; null for a video"),
@@ -134,7 +142,38 @@ export const videoDocument = object({
   failures: list(videoFailure.reference, 'videos that could not be saved'),
   request_id: textOrNull('id of the request'),
   warnings,
+}
+
+/** The document of `video generate`, `remix`, `status` and `wait`. */
+export type VideoDocument = Infer<typeof videoDocument>
+export const videoDocument = object({
+  version,
+  command: text<'video generate' | 'video remix' | 'video status' | 'video wait'>('the command that ran'),
+  ...outcomeFields,
+  state,
 })
+
+/** One of several jobs that were waited for. */
+export type AwaitedVideo = Infer<typeof awaitedVideo.schema>
+const awaitedVideo = define(
+  'awaited_video',
+  object({
+    ...outcomeFields,
+    state: knownState,
+    error: orNull(object(reason), 'why it came to nothing, or not to all of its videos'),
+  }),
+)
+
+/** The document of `video wait` for several jobs. */
+export type VideosDocument = Infer<typeof videosDocument>
+export const videosDocument = object({
+  version,
+  command: text<'video wait'>('the command that ran'),
+  videos: list(awaitedVideo.reference, 'the jobs, in the order in which they were given'),
+  warnings,
+})
+
+export const videoDefinitions = [video, videoFailure, job, awaitedVideo] as const
 
 /** The document of `video list`. */
 export type JobListDocument = Infer<typeof jobListDocument>

@@ -47,7 +47,7 @@ export async function lookUpVideo(
       return reportsState ? failure : undefined
     }
     if (found.state === 'completed' || !reportsState) return undefined
-    return new ModelgateError('running', 'still_running', `The job ${id} is ${formatState(found)}.`, {
+    return new ModelgateError('running', 'still_running', `The job is ${formatState(found)}.`, {
       phase: 'wait',
       remoteId: id,
       hint: `To wait for it: ${resume(id)}`,

@@ -77,7 +77,7 @@ export async function settle<Document extends OutputDocument>(
 
 /** The id of the request that a document came from. */
 export function requestIdOf(document: OutputDocument): string | undefined {
-  return document.command === 'video list' ? undefined : (document.request_id ?? undefined)
+  return 'request_id' in document ? (document.request_id ?? undefined) : undefined
 }
 
 /** Appends entries to a list in a body. A value that is not a list is kept, for the contract check to report. */

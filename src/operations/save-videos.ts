@@ -156,7 +156,7 @@ export async function saveVideos(
     ? new Map<number, SavedVideo>()
     : await savedBefore(context, run.stored?.record, plan.output, { id, count })
   for (const [index, file] of before) reportSaved(run, index, file)
-  const meter = createDownloadMeter(call)
+  const meter = createDownloadMeter(call, completed.id)
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, job), {
     allowPrivate: plan.allowPrivateUrls,
     onProgress: meter.onProgress,
@@ -291,7 +291,7 @@ function withResume(error: ModelgateError, id: string, resume: string): Modelgat
 const pauseMs = 500
 
 /** Reports the progress of downloads: at the start of each video, then every half second, and at its end. */
-function createDownloadMeter({ context: { clock }, listener }: Call) {
+function createDownloadMeter({ context: { clock }, listener }: Call, id: string) {
   let current = 0
   let reportedAt = -Infinity
   return {
@@ -304,7 +304,7 @@ function createDownloadMeter({ context: { clock }, listener }: Call) {
       const now = clock.monotonic()
       if (now - reportedAt < pauseMs && received !== total) return
       reportedAt = now
-      listener.event({ type: 'download-progress', index: current, received, total })
+      listener.event({ type: 'download-progress', id, index: current, received, total })
     },
   }
 }

@@ -20,6 +20,8 @@ export interface StartPlan extends WaitPlan {
   readonly profile: string
   /** The parameters that `output` was planned with, so that a later command can plan it again. */
   readonly location: VideoLocation
+  /** Called with the id of a job once that is on record. */
+  onRecorded(id: string): Promise<void>
   /** Whether the job is waited for and its videos are saved. */
   readonly waits: boolean
   /** The video that a remix starts from. */
@@ -46,6 +48,7 @@ export async function startVideo(
     const { id, kind } = started
     await keepRecord(run, { id, ...changeOf(started) })
     run.job = started
+    if (run.stored?.record.id === id) await plan.onRecorded(id)
     listener.event({ type: 'job-create', id, kind })
     if (started.isCut) {
       warn(run, "The gateway's reply was cut short after the id of the job; the rest of it is missing.")

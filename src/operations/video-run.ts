@@ -7,14 +7,24 @@ import type { StoredJob } from '../files/jobs/job-store.ts'
 import { changeContent, isContentRefusal } from '../gateway/content-refusal.ts'
 import { filteredOf, filteredSentence, jobObject, type JobReport } from '../gateway/videos/job-fields.ts'
 import { modelInName } from '../gateway/videos/read-job.ts'
-import { isObject, objectOf, stringOf } from '../json.ts'
+import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
 import { settle, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
 type KnownJob = Pick<
   JobReport,
-  'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt' | 'requestId' | 'text'
+  | 'id'
+  | 'kind'
+  | 'model'
+  | 'state'
+  | 'status'
+  | 'progress'
+  | 'createdAt'
+  | 'completedAt'
+  | 'expiresAt'
+  | 'requestId'
+  | 'text'
 > & { readonly value: JobReport['value'] | null }
 
 /** The state of an operation on one job, and what it has reported so far. */
@@ -66,9 +76,12 @@ export function reportRaw({ listener, job }: VideoRun): void {
 
 /** Undefined while nothing is known of the job. */
 export function documentOf(run: VideoRun): VideoDocument | undefined {
-  const { command, model, job, failures, warnings } = run
+  const { command, model, job, stored, failures, warnings } = run
   if (job === undefined) return undefined
-  const { id, kind, state, status, progress, expiresAt, value } = job
+  const { id, kind, state, status, progress, createdAt, completedAt, expiresAt, value } = job
+  const sent = jobObject(objectOf(value))
+  // Relays count in milliseconds; the document counts whole seconds.
+  const whole = (time: number | null | undefined) => (typeof time === 'number' ? Math.floor(time) : null)
   return {
     version: outputVersion,
     command,
@@ -78,8 +91,12 @@ export function documentOf(run: VideoRun): VideoDocument | undefined {
     state,
     status,
     progress,
-    // Relays count in milliseconds; the document counts whole seconds.
-    expires_at: expiresAt === null ? null : Math.floor(expiresAt),
+    seconds: wordOf(sent['seconds']),
+    size: wordOf(sent['size']),
+    remixed_from_video_id: sourceIn(sent),
+    created_at: whole(createdAt ?? stored?.record.created_at),
+    completed_at: hasEnded(state) ? whole(completedAt ?? stored?.record.completed_at) : null,
+    expires_at: whole(expiresAt),
     video: kind === 'video' ? value : null,
     operation: kind === 'video' ? null : value,
     files: savedFiles(run),
@@ -87,6 +104,17 @@ export function documentOf(run: VideoRun): VideoDocument | undefined {
     request_id: job.requestId,
     warnings,
   }
+}
+
+/** A text; relays send numbers as well. */
+function wordOf(value: unknown): string | null {
+  return stringOf(value) ?? (typeof value === 'number' ? String(value) : null)
+}
+
+/** The video that a remix started from; relays put the address of the result there (quirk 22). */
+function sourceIn(sent: JsonObject): string | null {
+  const source = stringOf(sent['remixed_from_video_id'])
+  return source === undefined || source === '' || /^[a-z]+:/i.test(source) ? null : source
 }
 
 /** The videos that have been saved, in the order of their numbers. */
@@ -102,17 +130,22 @@ export function warn({ warnings, listener }: VideoRun, message: string): void {
 }
 
 /** Reports a video that is saved, by its number from 1. */
-export function reportSaved({ files, listener }: VideoRun, index: number, file: SavedVideo): void {
-  files.set(index, file)
-  listener.event({ type: 'video-save', index, file })
+export function reportSaved(run: VideoRun, index: number, file: SavedVideo): void {
+  run.files.set(index, file)
+  run.listener.event({ type: 'video-save', id: idOf(run), index, file })
 }
 
 /** Reports a video that could not be fetched. */
-export function reportFailure({ failures, listener }: VideoRun, index: number, error: ModelgateError): void {
+export function reportFailure(run: VideoRun, index: number, error: ModelgateError): void {
   const { code, message, facts } = error
   const failure = { index, code, message, rescued: facts.rescued?.[0] ?? null }
-  failures.push(failure)
-  listener.event({ type: 'video-fail', failure })
+  run.failures.push(failure)
+  run.listener.event({ type: 'video-fail', id: idOf(run), failure })
+}
+
+/** A job has an id by the time that there is something to report of its videos. */
+function idOf({ job, stored }: VideoRun): string {
+  return job?.id ?? stored?.record.id ?? ''
 }
 
 /**
@@ -206,7 +239,7 @@ export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] 
 
 /** Converts a record to a report. */
 export function recordedJob(kind: JobKind, record: JobRecord): Omit<KnownJob, 'id' | 'state'> {
-  const { status, progress, expires_at, request_id, result } = record
+  const { status, progress, created_at, completed_at, expires_at, request_id, result } = record
   const value = isObject(result?.reply) ? result.reply : null
   const model =
     kind === 'operation' ? modelInName(record.id ?? '') : stringOf(jobObject(objectOf(value))['model'])
@@ -215,6 +248,8 @@ export function recordedJob(kind: JobKind, record: JobRecord): Omit<KnownJob, 'i
     model: model ?? null,
     status,
     progress,
+    createdAt: created_at,
+    completedAt: completed_at ?? null,
     expiresAt: expires_at,
     requestId: request_id,
     value,

@@ -29,6 +29,8 @@ export interface WaitPlan extends SavePlan {
   readonly pollIntervalS: number | undefined
   /** When the wait ends, on the monotonic clock, in milliseconds; undefined when it does not. */
   readonly deadlineMs: number | undefined
+  /** Runs the saving of the videos when it is its turn, if several jobs are waited for; by default at once. */
+  readonly takeTurn?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 /** Waits for a job that was started earlier, and saves its videos. */
@@ -75,7 +77,7 @@ export async function waitAndSave(
     deadlineMs,
     first,
     isUnverified: stored === undefined && first === undefined,
-    resumeHint: `The job is still running; to wait for it again: ${plan.resume(job.id)}`,
+    resumeHint: `To go on waiting: ${plan.resume(job.id)}`,
     onReport(found, { elapsedMs }) {
       const { state, status, progress } = found
       run.job = found
@@ -103,7 +105,8 @@ export async function waitAndSave(
   }).finally(() => writing)
   if (ended.state === 'failed') throw jobFailed(ended)
   const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
-  const missing = await saveVideos({ ...call, gateway: inTime }, run, plan, job, ended)
+  const { takeTurn = (work) => work() } = plan
+  const missing = await takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
   const fewer = checkCount(run, ended, videoSources(ended).length)
   return missing ?? fewer ?? (plan.strict ? doubtful(run) : undefined)
 }

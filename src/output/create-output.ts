@@ -8,7 +8,7 @@ import { createJobOutput, createPathsOutput } from './files-output.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
-import { createScreen, type Screen } from './screen.ts'
+import { createScreen, loadResultStyles, type Screen } from './screen.ts'
 import { createWordWrap } from './word-wrap.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
@@ -25,6 +25,8 @@ export interface OutputOptions {
   readonly resume?: (id: string) => string
   /** The command that answers what a reply asks for; undefined for a reply that asks for nothing. */
   readonly answer?: ((document: OutputDocument) => string | undefined) | undefined
+  /** The jobs that are waited for, if they are several. */
+  readonly jobs?: readonly string[]
   /** Only errors on standard error. */
   readonly quiet: boolean
   /** Print the token counts on standard error at the end, even when quiet. */
@@ -64,7 +66,7 @@ function keepText(
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, resume, answer }: OutputOptions,
+  { quiet, usage, result, resume, answer, jobs }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -74,7 +76,7 @@ function createRenderer(
   const clean = (text: string) => gate.line(text, maxIdLength)
   let progress: ((event: ProgressEvent) => void) | undefined
   const showProgress = (event: ProgressEvent) => {
-    progress ??= createJobProgress({ screen, clock, clean, log: mode !== 'jsonl' })
+    progress ??= createJobProgress({ screen, clock, clean, log: mode !== 'jsonl', jobs })
     progress(event)
   }
   const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, answer, showProgress })
@@ -94,7 +96,15 @@ function createRenderer(
       const show = (text: string) => showOwn(gate.text(text))
       if (result === 'files') return createPathsOutput({ screen, notices, show })
       if (result === 'job' || result === 'job-id') {
-        return createJobOutput({ screen, notices, show, clock, what: result === 'job' ? 'report' : 'id' })
+        const styles = loadResultStyles(context)
+        return createJobOutput({
+          screen,
+          notices,
+          show,
+          clock,
+          styles,
+          what: result === 'job' ? 'report' : 'id',
+        })
       }
       const wrap = mode === 'terminal' ? createWordWrap(() => columnsOf(context)) : undefined
       return createTextOutput({ screen, notices, show: showOwn, wrap, showReasoning })

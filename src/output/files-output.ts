@@ -3,7 +3,7 @@ import type { TextDocument } from '../events/text.ts'
 import { objectOf, stringOf } from '../json.ts'
 import type { Notices } from './notices.ts'
 import { isTextDocument, type Output } from './output.ts'
-import type { Screen } from './screen.ts'
+import { stateTone, type Screen, type StyleLoader, type Tone } from './screen.ts'
 import type { Clock } from '../context.ts'
 import type { VideoDocument } from '../events/video.ts'
 import { formatState, isoTime } from '../events/format-job.ts'
@@ -51,27 +51,34 @@ interface JobOutputParts {
   readonly clock: Clock
   /** Print everything about the job, or only its id, for a script that will look it up. */
   readonly what: 'report' | 'id'
+  /** Colours for standard output. */
+  readonly styles: StyleLoader
 }
 
 /** Commands that do not wait for a job: its state when the command ends. */
-export function createJobOutput({ screen, notices, show, clock, what }: JobOutputParts): Output {
-  const print = (lines: readonly string[]) => {
-    screen.text(lines.map((line) => `${oneLine(show(line))}\n`).join(''))
+export function createJobOutput({ screen, notices, show, clock, what, styles }: JobOutputParts): Output {
+  const print = (text: string) => oneLine(show(text))
+  const report = async (document: VideoDocument | TextDocument) => {
+    await styles.ready
+    const now = clock.now() / 1000
+    const facts = isTextDocument(document) ? responseRows(document, now) : videoRows(document, now)
+    const rows = facts.map(([name, value, tone]) => {
+      return `${name.padEnd(nameWidth)} ${styles.current![tone ?? 'plain'](print(value))}\n`
+    })
+    screen.text(rows.join(''))
   }
-  const report = (document: VideoDocument | TextDocument) =>
-    print(isTextDocument(document) ? responseLines(document) : reportLines(document, clock.now() / 1000))
   return {
     event: (event) => notices.event(event),
     raw() {},
     flush: () => screen.settle(),
     async end(document) {
-      if (isJob(document) && what === 'id') print([document.id ?? ''])
-      else if (isJob(document)) report(document)
+      if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
+      else if (isJob(document)) await report(document)
       await screen.close()
     },
     async error(error, partial) {
       // Looking up a failed job is a success, so its state is printed.
-      if (partial !== undefined && isJob(partial) && what === 'report') report(partial)
+      if (partial !== undefined && isJob(partial) && what === 'report') await report(partial)
       notices.error(error)
       await screen.closeAfterError()
     },
@@ -79,48 +86,58 @@ export function createJobOutput({ screen, notices, show, clock, what }: JobOutpu
 }
 
 function isJob(document: OutputDocument): document is VideoDocument | TextDocument {
-  return /^(?:video|response) (?!list)/.test(document.command)
+  return /^(?:video|response) (?!list)/.test(document.command) && 'state' in document
 }
 
-/** A response object, for people and for scripts: a name and a value on each line. */
-function responseLines({ id, model, state, response }: TextDocument): string[] {
+const nameWidth = 'completed'.length
+
+type Row = readonly [name: string, value: string, tone?: Tone]
+
+/** A response object: a name and a value for each line, for people and for scripts. */
+function responseRows({ id, model, state, response }: TextDocument, now: number): Row[] {
   const { status, created_at, completed_at, error, incomplete_details } = objectOf(response)
-  const time = (seconds: unknown) => (typeof seconds === 'number' ? isoTime(Math.floor(seconds)) : undefined)
+  const time = (name: string, at: unknown): Row[] =>
+    typeof at === 'number' ? [[name, timeText(Math.floor(at), now)]] : []
+  const fact = (name: string, value: string | null | undefined): Row[] =>
+    value === null || value === undefined ? [] : [[name, value]]
   const reason = objectOf(error)['message'] ?? objectOf(incomplete_details)['reason']
-  const rows = {
-    id: id ?? undefined,
-    model: model ?? undefined,
-    state: state === null ? undefined : sanitise(formatState({ state, status: stringOf(status) ?? null })),
-    created: time(created_at),
-    completed: time(completed_at),
-    reason: stringOf(reason),
-  }
-  return Object.entries(rows).flatMap(([name, value]) => (value === undefined ? [] : [row(name, value)]))
-}
-
-/** A name and a value on each line, for people and for scripts. Times are in Unix seconds. */
-function reportLines(document: VideoDocument, now: number): string[] {
-  const { id, model, state, status, progress, expires_at, files, failures } = document
+  const word = state === null ? null : sanitise(formatState({ state, status: stringOf(status) ?? null }))
   return [
-    row('id', id),
-    ...(model === null ? [] : [row('model', model)]),
-    // Always sanitised: no script needs the gateway's own name of a state unchanged.
-    row('state', sanitise(formatState({ state, status }))),
-    ...(progress === null ? [] : [row('progress', `${progress}%`)]),
-    ...(expires_at === null ? [] : [row('expires', expiryText(expires_at, now))]),
-    ...files.map(({ path }) => row('file', path)),
-    ...failures.map(({ message }) => row('reason', message)),
+    ...fact('id', id),
+    ...fact('model', model),
+    ...(word === null ? [] : [['state', word, stateTone(state!)] as const]),
+    ...time('created', created_at),
+    ...time('completed', completed_at),
+    ...fact('reason', stringOf(reason)),
   ]
 }
 
-function row(name: string, value: string): string {
-  return `${name.padEnd(9)} ${value}`
+/** The same of a video or an operation. */
+function videoRows(document: VideoDocument, now: number): Row[] {
+  const { id, model, state, status, progress, seconds, size, files, failures } = document
+  const { created_at, completed_at, expires_at, remixed_from_video_id: source } = document
+  const fact = (name: string, value: string | null): Row[] => (value === null ? [] : [[name, value]])
+  const time = (name: string, at: number | null) => fact(name, at === null ? null : timeText(at, now))
+  return [
+    ['id', id],
+    ...fact('model', model),
+    // Always sanitised: no script needs the gateway's own name of a state unchanged.
+    ['state', sanitise(formatState({ state, status })), stateTone(state)],
+    ...fact('progress', progress === null ? null : `${progress}%`),
+    ...fact('seconds', seconds),
+    ...fact('size', size),
+    ...fact('remix of', source),
+    ...time('created', created_at),
+    ...time(state === 'failed' ? 'failed' : 'completed', completed_at),
+    ...time('expires', expires_at),
+    ...files.map(({ path }): Row => ['file', path]),
+    ...failures.map(({ message }): Row => ['reason', message]),
+  ]
 }
 
-function expiryText(expiresAt: number, now: number): string {
-  const left = expiresAt - now
-  const away = left > 0 ? `in ${roundedDuration(left)}` : `${roundedDuration(-left)} ago`
-  return `${isoTime(expiresAt)} (${away})`
+function timeText(at: number, now: number): string {
+  const left = at - now
+  return `${isoTime(at)} (${left > 0 ? `in ${roundedDuration(left)}` : `${roundedDuration(-left)} ago`})`
 }
 
 function oneLine(text: string): string {

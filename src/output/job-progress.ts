@@ -1,8 +1,9 @@
 import type { Clock } from '../context.ts'
 import { responseStateOf } from '../contract/response-state.ts'
 import { videoStateOf } from '../contract/video-state.ts'
-import { formatState } from '../events/format-job.ts'
-import type { LiveLine, Screen, Styles } from './screen.ts'
+import { formatState, shortIds } from '../events/format-job.ts'
+import { isFinal } from '../files/jobs/job-record.ts'
+import { stateTone, type LiveLine, type Screen, type Styles, type Tone } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
 
 type JobProgress = Extract<VideoEvent, { type: 'job-progress' }>
@@ -16,6 +17,8 @@ interface JobProgressParts {
   readonly clean: (text: string) => string
   /** Whether to write lines to a log; not if standard output has the same events. */
   readonly log: boolean
+  /** The jobs of a board with a line for each; undefined for a single job. */
+  readonly jobs: readonly string[] | undefined
 }
 
 /** Milliseconds after which a log gets a line even if nothing has changed. */
@@ -24,49 +27,73 @@ const logInterval = 60_000
 /** Milliseconds between two animation steps of a bar without percentage. */
 const stepTime = 200
 
-/**
- * Shows the progress of a job and its downloads: on one line that is redrawn, or in a log with a line for each change.
- */
-export function createJobProgress({ screen, clock, clean, log }: JobProgressParts) {
-  let job: JobView | undefined
-  let download: DownloadView | undefined
-  let hasReportedUnknown = false
-  let lastLineAt = -Infinity
+/** What is known of a job and its download; neither before its first look-up. */
+interface Progress {
+  job?: JobView
+  download?: DownloadView | undefined
+  /** When a log got its last line about it. */
+  loggedAt: number
+}
 
-  const live: LiveLine = (width, styles) => {
+/**
+ * Shows the progress of jobs and their downloads: on a line for each that is redrawn, or in a log with a line for each
+ * change.
+ */
+export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgressParts) {
+  const name = (id: string) => asciiOf(clean(id))
+  const ids = jobs?.map(name)
+  const views = new Map<string, Progress>(ids?.map((id) => [id, { loggedAt: -Infinity }]))
+  const labels = ids && new Map(shortIds(ids).map((label, at) => [ids[at]!, label]))
+  let latest: Progress | undefined
+  let hasReportedUnknown = false
+
+  const live: LiveLine = (width, styles, height) => {
     const now = clock.monotonic()
-    const parts = download === undefined ? jobParts(job!, now) : downloadParts(download, now)
-    return drawLine(parts, Math.floor(now / stepTime), width, styles)
+    const step = Math.floor(now / stepTime)
+    if (labels === undefined) return drawLine(partsOf(latest!, now), step, width, styles)
+    const rows = [...views].map(([id, view]) => ({ label: labels.get(id) ?? id, parts: partsOf(view, now) }))
+    return drawBoard(rows, step, { width, height, styles })
   }
-  const show = (isChange: boolean, text: () => string) => {
+  const show = (view: Progress, isChange: boolean, text: () => string) => {
+    latest = view
     if (screen.isLive) return screen.wait(live)
     const now = clock.monotonic()
-    if (!log || !(isChange || now - lastLineAt >= logInterval)) return
-    lastLineAt = now
+    if (!log || !(isChange || now - view.loggedAt >= logInterval)) return
+    view.loggedAt = now
     screen.line(text(), 'plain')
   }
   return (event: ProgressEvent): void => {
     const now = clock.monotonic()
+    const id = name(event.id)
+    const view = views.get(id) ?? { loggedAt: -Infinity }
+    views.set(id, view)
+    const label = labels && (labels.get(id) ?? id)
     if (event.type === 'download-progress') {
-      const before = download?.index === event.index ? download : undefined
-      const next = (download = downloadOf(event, before, now))
-      show(before === undefined, () => downloadText(next))
+      const before = view.download?.index === event.index ? view.download : undefined
+      const next = (view.download = downloadOf(event, before, now))
+      const of = label === undefined ? '' : ` of ${label}`
+      show(view, before === undefined, () => `video ${event.index}${of}: ${downloadText(next)}`)
       return
     }
-    const id = asciiOf(clean(event.id))
-    const before = job?.id === id ? job : undefined
-    const next = (job = viewOf({ ...event, id }, before, now))
-    download = undefined
+    const before = view.job
+    const next = (view.job = viewOf(event, before, now))
+    view.download = undefined
     if (!hasReportedUnknown && event.status !== null && !isKnown(event.status)) {
       hasReportedUnknown = true
       screen.line(unknownText(event.status), 'warning')
     }
-    show(before?.state !== next.state, () => jobText(next, now))
+    const subject = label === undefined ? 'job' : `job ${label}`
+    show(view, before?.state !== next.state, () => `${subject}: ${jobText(next, now)}`)
   }
 }
 
 function isKnown(status: string): boolean {
   return videoStateOf(status) !== undefined || responseStateOf(status) !== undefined
+}
+
+function partsOf({ job, download }: Progress, now: number): LineParts {
+  if (download !== undefined) return downloadParts(download, now)
+  return job === undefined ? { percent: null, label: 'looking up', details: [] } : jobParts(job, now)
 }
 
 function unknownText(status: string): string {
@@ -80,7 +107,6 @@ function asciiOf(text: string): string {
 
 /** The state of a job, also between two look-ups. Times are milliseconds of a monotonic clock. */
 interface JobView {
-  readonly id: string
   readonly state: JobProgress['state']
   /** The gateway's own name of the state, as received. */
   readonly status: string | null
@@ -92,12 +118,11 @@ interface JobView {
 
 /** The job after a look-up; `before` is its previous state. */
 function viewOf(event: JobProgress, before: JobView | undefined, now: number): JobView {
-  const { id, state, status, progress, elapsed_s, remaining_s } = event
+  const { state, status, progress, elapsed_s, remaining_s } = event
   const known = [before?.percent, state === 'completed' ? 100 : progress].filter(
     (value) => typeof value === 'number' && Number.isFinite(value),
   ) as number[]
   return {
-    id,
     state,
     status,
     percent: known.length === 0 ? null : Math.min(100, Math.max(0, Math.floor(Math.max(...known)))),
@@ -106,13 +131,13 @@ function viewOf(event: JobProgress, before: JobView | undefined, now: number): J
   }
 }
 
-function jobParts({ id, state, percent, startedAt, endsAt }: JobView, now: number): LineParts {
-  const left = endsAt === null || state === 'completed' || state === 'failed' ? 0 : (endsAt - now) / 1000
+function jobParts({ state, percent, startedAt, endsAt }: JobView, now: number): LineParts {
+  const left = endsAt === null || isFinal(state) ? 0 : (endsAt - now) / 1000
   return {
     percent,
     label: formatState({ state }),
     details: [clockTime((now - startedAt) / 1000), ...leftText(left)],
-    id,
+    ...(isFinal(state) && { tone: stateTone(state) }),
   }
 }
 
@@ -123,10 +148,10 @@ function leftText(seconds: number): string[] {
 
 /** The same for a log. */
 function jobText(view: JobView, now: number): string {
-  const { id, state, status, percent } = view
+  const { state, status, percent } = view
   const [elapsed, ...left] = jobParts(view, now).details
   const done = percent === null || state === 'completed' ? [] : [`${percent}%`]
-  return `job ${id}: ${[formatState({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')}`
+  return [formatState({ state, status }), ...done, `after ${elapsed}`, ...left].join(', ')
 }
 
 interface Sample {
@@ -174,16 +199,15 @@ function downloadParts(view: DownloadView, now: number): LineParts {
       ...(rate === 0 ? [] : [`${byteText(rate)}/s`]),
       ...leftText(left),
     ],
-    id: '',
   }
 }
 
 /** The same for a log. */
 function downloadText(view: DownloadView): string {
-  const { index, received, total } = view
+  const { received, total } = view
   const percent = percentOf(view)
   const done = percent === null ? byteText(received) : `${percent}% of ${byteText(total!)}`
-  return `video ${index}: downloading, ${done}`
+  return `downloading, ${done}`
 }
 
 function percentOf({ received, total }: DownloadView): number | null {
@@ -204,15 +228,13 @@ export interface LineParts {
   readonly label: string
   /** Most important first; the last are dropped first if there is too little space. */
   readonly details: readonly string[]
-  /** May be shortened; empty if there is none. */
-  readonly id: string
+  /** The tone of the label of a job that has ended, which needs no bar. */
+  readonly tone?: Tone
 }
 
 const gap = '  '
 const minBar = 6
 const maxBar = 30
-const minId = 12
-const maxId = 28
 /** Length of the moving part of a bar without a percentage. */
 const movingLength = 3
 
@@ -221,30 +243,55 @@ const movingLength = 3
  * @param step counts up, to animate the bar
  */
 export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
-  const { percent, label, details, id } = parts
-  const head = percent === null ? label : `${String(percent).padStart(3)}%`
+  const { percent, label, details, tone } = parts
+  const isDone = tone !== undefined
+  const head = percent === null || isDone ? label : `${String(percent).padStart(3)}%`
   let room = width - head.length
   const take = (length: number) => {
     const fits = room >= length + gap.length
     if (fits) room -= length + gap.length
     return fits
   }
-  const hasBar = take(minBar)
+  const hasBar = !isDone && take(minBar)
   const left = details.findIndex((detail) => !take(detail.length))
   const visible = left === -1 ? details : details.slice(0, left)
   // The percentage already shows activity.
-  const hasLabel = percent !== null && take(label.length)
-  const idLength = Math.min(id.length, maxId, Math.max(minId, room - gap.length))
-  const isWhole = left === -1 && (hasLabel || percent === null)
-  const hasId = id !== '' && isWhole && take(idLength)
+  const hasLabel = head !== label && take(label.length)
   const barLength = Math.min(maxBar, minBar + Math.max(0, room))
   return [
     ...(hasBar ? [bar(percent, barLength, step, styles)] : []),
-    head.slice(0, Math.max(0, width)),
+    styles[tone ?? 'plain'](head.slice(0, Math.max(0, width))),
     ...(hasLabel ? [label] : []),
     ...visible,
-    ...(hasId ? [styles.dim(shortened(id, idLength))] : []),
   ].join(gap)
+}
+
+/** A line of a board. */
+interface BoardRow {
+  /** Tells the job from the others. */
+  readonly label: string
+  readonly parts: LineParts
+}
+
+interface BoardView {
+  readonly width: number
+  readonly height: number
+  readonly styles: Styles
+}
+
+/** A line for each job, as many as fit: those that have ended are the first to give way. */
+function drawBoard(rows: readonly BoardRow[], step: number, { width, height, styles }: BoardView): string {
+  const running = rows.filter(({ parts }) => parts.tone === undefined)
+  const fitting = rows.length <= height ? rows : running.slice(0, height - 1)
+  const labelWidth = Math.min(Math.floor(width / 2), Math.max(...rows.map(({ label }) => label.length)))
+  const lines = fitting.map(({ label, parts }) => {
+    const name = shortened(label, labelWidth).padEnd(labelWidth)
+    return `${styles.dim(name)}${gap}${drawLine(parts, step, width - labelWidth - gap.length, styles)}`
+  })
+  const hidden = rows.length - fitting.length
+  const ended = rows.length - running.length
+  const more = hidden === 0 ? [] : [`${hidden} more, ${ended} ended`.slice(0, width)]
+  return [...lines, ...more].join('\n')
 }
 
 function bar(percent: number | null, length: number, step: number, styles: Styles): string {

@@ -1,5 +1,5 @@
 import type { JobSummary } from '../events/video.ts'
-import { isExpired, gatewayState, formatState, isoTime } from '../events/format-job.ts'
+import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
 import { roundedDuration } from './job-progress.ts'
 import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
 
@@ -54,14 +54,15 @@ interface Column {
 }
 
 function terminalLines(jobs: readonly JobSummary[], now: number, columns: number): string[] {
-  const ids = shortIds(jobs)
+  const known = jobs.flatMap(({ id }) => id ?? [])
+  const short = new Map(shortIds(known).map((id, at) => [known[at], id]))
   const words = jobs.map(({ state, status }) => oneLine(gatewayState(state, status) ?? ''))
   const column = (heading: string, cell: (job: JobSummary, at: number) => string): Column => ({
     heading,
     cells: jobs.map((job, at) => oneLine(cell(job, at))),
   })
   const all = [
-    column('ID', (_, at) => ids[at]!),
+    column('ID', ({ id }) => (id === null ? '-' : short.get(id)!)),
     column('STATE', ({ state }) => formatState({ state })),
     ...(words.some(Boolean) ? [column('GATEWAY SAYS', (_, at) => shortened(words[at]!, 24))] : []),
     column('DONE', ({ progress, state }) =>
@@ -102,18 +103,6 @@ function resultText(job: JobSummary, now: number): string {
 function resultLabel(job: JobSummary, now: number): string {
   if (job.files.length > 0) return 'saved'
   return job.state !== 'failed' && isExpired(job, now) ? 'expired' : ''
-}
-
-const minId = 12
-const maxId = 40
-
-/** The shortest prefix of each id, or of the last part of an operation's name, that is unique; commands accept it as an id. */
-function shortIds(jobs: readonly JobSummary[]): string[] {
-  const known = [...new Set(jobs.flatMap(({ id }) => (id === null ? [] : [id])))]
-  const names = known.map((id) => id.slice(id.lastIndexOf('/') + 1))
-  let length = minId
-  while (length < maxId && new Set(names.map((name) => name.slice(0, length))).size < names.length) length++
-  return jobs.map(({ id }) => (id === null ? '-' : id.slice(id.lastIndexOf('/') + 1).slice(0, length)))
 }
 
 function widthOf(columns: readonly Column[]): number {

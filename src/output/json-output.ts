@@ -52,6 +52,7 @@ const resultFields: ReadonlySet<string> = new Set([
   'links',
   'id',
   'jobs',
+  'videos',
 ])
 
 /** Whether anything worth keeping has arrived. */
@@ -200,7 +201,7 @@ function tooDeep(): ContractError {
 }
 
 /** The fields of documents whose shape the gateway decides, beside the arguments of tool calls. */
-const openFields: ReadonlySet<string> = new Set(['response', 'video', 'operation'])
+const openFields: ReadonlySet<string> = new Set(['response', 'video', 'operation', 'videos'])
 
 /** The parts of a document whose shape is defined by the gateway. */
 function openParts(document: OutputDocument): unknown[] {

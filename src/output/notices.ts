@@ -1,4 +1,5 @@
 import { outputItemKinds } from '../contract/output-item-kinds.ts'
+import { lastSegment } from '../contract/videos.ts'
 import { createGrowingText } from '../growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
 import type { Citation, Usage } from '../events/text.ts'
@@ -43,17 +44,13 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     }
     refusal = createGrowingText(errorLimit)
   }
-  const reportJob = (event: Extract<VideoEvent, { type: 'job-create' }>) => {
-    // With --quiet and --json, standard error is for JSON only.
-    if (options.quiet && options.warningsOnly) screen.json(JSON.stringify(event))
-    else {
-      const how = options.resume === undefined ? '' : `; resume with: ${options.resume(event.id)}`
-      screen.line(
-        `${event.kind === 'response' ? 'response' : 'job'} ${event.id} started${how}`,
-        'plain',
-        errorLimit,
-      )
-    }
+  const reportJob = ({ id, kind }: Extract<VideoEvent, { type: 'job-create' }>) => {
+    if (options.quiet) return
+    const noun = kind === 'response' ? 'response' : 'job'
+    const command = options.resume?.(id)
+    // Told once: in the command, or alone where there is none.
+    const text = command === undefined ? `${noun} ${id} started` : `${noun} started; resume with: ${command}`
+    screen.line(text, 'plain', errorLimit)
   }
   return {
     event(event) {
@@ -65,7 +62,6 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         refusal.add(event.text)
         return
       }
-      // A job costs money, so its id is printed even with --quiet.
       if (event.type === 'job-create') return reportJob(event)
       if (options.quiet) return
       if (event.type === 'job-progress' || event.type === 'download-progress') {
@@ -149,6 +145,8 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
       return information(savedVideoText(event.index, event.file))
     case 'video-fail':
       return { level: 'warning', text: `video ${event.failure.index} failed: ${event.failure.message}` }
+    case 'job-fail':
+      return { level: 'warning', text: failedJobText(event) }
     case 'image-data':
       return event.partial ? undefined : information(`image (${event.mime_type})`)
     default:
@@ -208,6 +206,10 @@ function shortJson(value: unknown): string {
   return isDeeperThan(value, maxJsonDepth) ? '…' : (JSON.stringify(value) ?? '')
 }
 
+function failedJobText({ id, message }: Extract<VideoEvent, { type: 'job-fail' }>): string {
+  return message.includes(id) ? message : `job ${id}: ${message}`
+}
+
 function savedText(event: Extract<OutputEvent, { type: 'image-save' }>): string {
   const { width, height, format, bytes, existing } = event.file
   const size = width === null ? '' : `${width}x${height} `
@@ -254,11 +256,20 @@ function errorLines(
     notes: [
       ...(hint === undefined ? [] : hint.split('\n').map((line) => `  hint: ${line}`)),
       ...(requestId === undefined ? [] : [`  request id: ${requestId}`]),
-      ...(remoteId === undefined ? [] : [`  remote id: ${remoteId}`]),
+      ...(remoteId === undefined || names(error, remoteId) ? [] : [`  remote id: ${remoteId}`]),
       ...(deniesCharge(partial) ? [] : billedNote(error)),
     ],
   }
 }
+
+/** Whether a message or a hint names a job already, in full or by the beginning of its id, as in a command. */
+function names({ message, facts: { hint = '' } }: ModelgateError, id: string): boolean {
+  const short = lastSegment(id).slice(0, shortestName)
+  return message.includes(id) || (short.length === shortestName ? hint.includes(short) : hint.includes(id))
+}
+
+/** No command has a shorter beginning of an id. */
+const shortestName = 12
 
 /** A note whether the call may have cost money, derived from the exit code if the error does not say. */
 export function billedOf(error: ModelgateError): Billed {

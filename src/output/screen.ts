@@ -151,13 +151,23 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
   }
 }
 
-/** The current content of a line, at most `width` characters wide. */
-export type LiveLine = (width: number, styles: Styles) => string
+/** The current content of one or more lines, each at most `width` characters wide, and at most `height` of them. */
+export type LiveLine = (width: number, styles: Styles, height: number) => string
 
 /** Milliseconds after which a live line is drawn again. */
 const redrawInterval = 200
 /** Minimum milliseconds between two redraws. */
 const minRedrawInterval = 100
+
+/** Rows of a terminal that does not say how many it has. */
+const usualRows = 24
+
+/** Each line is drawn over the old one before the rest of that is erased, so that nothing flickers. */
+function drawing(text: string): string {
+  const lines = text.split('\n')
+  const back = lines.length === 1 ? '' : `\u001b[${lines.length - 1}A`
+  return `\r${lines.join('\u001b[K\r\n')}\u001b[J\r${back}`
+}
 
 interface LiveLineDrawer {
   /** Draws the line in place, again as it changes, until `stop`. */
@@ -182,8 +192,9 @@ function createLiveLine({ stderr, clock }: Context, styles: StyleLoader): LiveLi
     timer = clock.timer(redrawInterval, draw)
     // Skip a frame while the terminal is busy: it would be outdated when shown.
     if (current === undefined || stderr.needsDrain) return
-    const text = current(stderr.columns - 1, styles.current!)
-    if (text !== drawn) stderr.write(`\r${text}\u001b[J\r`)
+    const height = Math.max(1, (stderr.stream?.rows ?? usualRows) - 1)
+    const text = current(stderr.columns - 1, styles.current!, height)
+    if (text !== drawn) stderr.write(drawing(text))
     drawn = text
     drawnAt = clock.monotonic()
   }
@@ -275,7 +286,7 @@ function createProgress(context: Context, styles: StyleLoader): Progress | undef
   }
 }
 
-export type Tone = 'plain' | 'dim' | 'accent' | 'warning' | 'error'
+export type Tone = 'plain' | 'dim' | 'accent' | 'success' | 'warning' | 'error'
 export type Styles = Readonly<Record<Tone, (text: string) => string>>
 
 const unstyled = (text: string) => text
@@ -283,19 +294,38 @@ const noStyles: Styles = {
   plain: unstyled,
   dim: unstyled,
   accent: unstyled,
+  success: unstyled,
   warning: unstyled,
   error: unstyled,
 }
 
-/** Colours for standard error; `undefined` until the colour library has been loaded. */
-interface StyleLoader {
+/** The tone of a job's state. */
+export function stateTone(state: string): Tone {
+  if (state === 'completed') return 'success'
+  if (state === 'in_progress') return 'accent'
+  return ['pending', 'queued', 'unknown'].includes(state) ? 'dim' : 'error'
+}
+
+/** Colours for a stream; `undefined` until the colour library has been loaded. */
+export interface StyleLoader {
   readonly current: Styles | undefined
   readonly ready: Promise<unknown>
 }
 
-/** Loads the colour library only if colours are used. */
+/** Loads the colours for standard error, only if they are used. */
 export function loadStyles(context: Context): StyleLoader {
-  if (!wantsColour(context)) return { current: noStyles, ready: Promise.resolve() }
+  return wantsColour(context, context.stderr) ? loadColours() : plainStyles
+}
+
+/** The same for standard output, which has colours on a terminal only, whatever is set: scripts read it. */
+export function loadResultStyles(context: Context): StyleLoader {
+  const { stdout } = context
+  return stdout.isTerminal && wantsColour(context, stdout) ? loadColours() : plainStyles
+}
+
+const plainStyles: StyleLoader = { current: noStyles, ready: Promise.resolve() }
+
+function loadColours(): StyleLoader {
   let current: Styles | undefined
   const ready = import('chalk').then(({ Chalk }) => {
     // Without auto-detection: `wantsColour` has already decided.
@@ -304,6 +334,7 @@ export function loadStyles(context: Context): StyleLoader {
       plain: unstyled,
       dim: chalk.dim,
       accent: chalk.cyan,
+      success: chalk.green,
       warning: chalk.yellow,
       error: chalk.red,
     }
@@ -317,8 +348,8 @@ export function loadStyles(context: Context): StyleLoader {
 }
 
 /** `FORCE_COLOR` decides, then `NO_COLOR` (no-color.org: set and not empty), then the terminal. */
-function wantsColour({ env, stderr }: Context): boolean {
+function wantsColour({ env }: Context, { isTerminal }: Context['stdout']): boolean {
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
   if (env.NO_COLOR) return false
-  return Boolean(stderr.isTerminal) && env.TERM !== 'dumb'
+  return Boolean(isTerminal) && env.TERM !== 'dumb'
 }

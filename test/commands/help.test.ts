@@ -71,7 +71,7 @@ test.each([
   ['completion', 'the shell to complete in (choices: "bash", "zsh", "fish", "powershell")'],
   [
     'schema',
-    '(choices: "output", "images", "videos", "jobs", "models", "events", "error", default: "output")',
+    '(choices: "output", "images", "videos", "waits", "jobs", "models", "events", "error", default: "output")',
   ],
 ])('%s --help tells the words that its argument may be', async (name, about) => {
   const { out } = await runMain([name, '--help'])
@@ -109,7 +109,7 @@ test.each([
   [['help'], 'modelgate [options] [command]'],
   [['video'], 'modelgate video [options] [command]'],
   [['image'], 'modelgate image [options] [command]'],
-  [['video', 'help', 'wait'], 'modelgate video wait [options] [id]'],
+  [['video', 'help', 'wait'], 'modelgate video wait [options] [id...]'],
 ])('%j tells the usage of that command alone', async (argv, usage) => {
   const { code, out, err } = await runMain(argv)
   expect([code, err]).toEqual([0, ''])

@@ -15,6 +15,7 @@ import {
   sampleJobList,
   sampleModels,
   sampleVideoDocument,
+  sampleVideosDocument,
   textDelta,
 } from '../support/output-samples.ts'
 import { testContext } from '../support/test-context.ts'
@@ -65,6 +66,7 @@ test.each(['end', 'error'] as const)(
 test.each([
   ['output', textDocument],
   ['videos', sampleVideoDocument],
+  ['waits', sampleVideosDocument],
   ['jobs', sampleJobList],
   ['models', sampleModels],
 ] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {

@@ -52,6 +52,7 @@ async function worker(replies: readonly ServerReply[]) {
     store,
     isSandbox: false,
     profile: 'default',
+    onRecorded: async () => {},
     location,
     output: planVideos(context, location, { ...request, now: clock.now() }),
     force: false,

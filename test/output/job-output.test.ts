@@ -21,11 +21,16 @@ async function printed(
 }
 
 test('a job is reported line by line: its id, its state, how long its result is kept', async () => {
-  expect(await printed({ expires_at: now + 3_120 })).toEqual([
+  expect(await printed({ created_at: now - 600, completed_at: now - 540, expires_at: now + 3_120 })).toEqual([
     'id        video_1',
     'model     video-model',
     'state     completed',
     'progress  100%',
+    'seconds   4',
+    'size      1280x720',
+    'remix of  video_0',
+    'created   2025-12-31T23:50:00Z (10 min ago)',
+    'completed 2025-12-31T23:51:00Z (9 min ago)',
     'expires   2026-01-01T00:52:00Z (in 52 min)',
     'file      a.mp4',
     'reason    It was filtered.',
@@ -57,8 +62,37 @@ test('a job whose state is the failure of the command is reported all the same',
   expect(context.stderr.text).toContain('too dark')
 })
 
+test.each([
+  ['completed', '32'],
+  ['in_progress', '36'],
+  ['pending', '2'],
+  ['failed', '31'],
+] as const)('on a terminal the state %s has a colour, and NO_COLOR takes it away', async (state, code) => {
+  const rowOf = async (terminal: boolean, env: Readonly<Record<string, string>>) => {
+    const context = testContext({ terminal, env })
+    const output = createOutput(context, { quiet: false, usage: false, result: 'job' })
+    await output.end({ ...sampleVideoDocument, state, status: state })
+    return context.stdout.text.split('\n').find((line) => line.startsWith('state'))
+  }
+  expect(await rowOf(true, {})).toContain(`state     \u001b[${code}m${state}\u001b[`)
+  expect(await rowOf(true, { NO_COLOR: '1' })).toBe(`state     ${state}`)
+  expect(await rowOf(false, { FORCE_COLOR: '1' })).toBe(`state     ${state}`)
+})
+
 test('what is not known is left out', async () => {
-  const unknown = { model: null, status: null, progress: null, expires_at: null, files: [], failures: [] }
+  const unknown = {
+    model: null,
+    status: null,
+    progress: null,
+    seconds: null,
+    size: null,
+    remixed_from_video_id: null,
+    created_at: null,
+    completed_at: null,
+    expires_at: null,
+    files: [],
+    failures: [],
+  }
   expect(await printed({ ...unknown, state: 'pending' })).toEqual([
     'id        video_1',
     'state     pending',
@@ -144,7 +178,11 @@ test('--jsonl writes what precedes a wait at once, without secrets', () => {
     output.event({ ...sampleEvents[type], ...(type === 'poll-fail' ? { reason: `no ${secret}` } : {}) })
     expect(context.stdout.text.slice(before)).toContain(`{"type":"${type}"`)
   }
-  output.event({ type: 'video-fail', failure: { index: 2, code: 'odd', message: secret, rescued: null } })
+  output.event({
+    type: 'video-fail',
+    id: 'video_1',
+    failure: { index: 2, code: 'odd', message: secret, rescued: null },
+  })
   expect(context.stdout.text).toContain('"message":"[hidden]"')
   expect(context.stdout.text).not.toContain(secret)
 })

@@ -8,7 +8,13 @@ import { runOnScreen, type ScreenOptions } from '../support/screen.ts'
 const player = fileURLToPath(new URL('../support/play-output.ts', import.meta.url))
 
 const key: Step = { type: 'key' }
-const downloading: VideoEvent = { type: 'download-progress', index: 1, received: 500_000, total: 1_000_000 }
+const downloading: VideoEvent = {
+  type: 'download-progress',
+  id: 'video_1',
+  index: 1,
+  received: 500_000,
+  total: 1_000_000,
+}
 const steps: readonly Step[] = [
   sampleEvents.start,
   sampleEvents['job-create'],
@@ -39,16 +45,16 @@ test('at 80 columns the line is below the notices, and is gone at the end', asyn
   expect(await play({ columns: 80 })).toMatchInlineSnapshot(`
     [
       [
-        "job video_1 started; resume with: modelgate video wait video_1",
-        "████████████░░░░░░░░░░░░░░░░░░   40%  in_progress  m:ss  ~m:ss left  video_1",
+        "job started; resume with: modelgate video wait video_1",
+        "████████████░░░░░░░░░░░░░░░░░░   40%  in_progress  m:ss  ~m:ss left",
       ],
       [
-        "job video_1 started; resume with: modelgate video wait video_1",
+        "job started; resume with: modelgate video wait video_1",
         "look-up failed, next in 3 s: bad gateway (HTTP 502)",
         "███████████████░░░░░░░░░░░░░░░   50%  downloading  500 kB of 1.0 MB",
       ],
       [
-        "job video_1 started; resume with: modelgate video wait video_1",
+        "job started; resume with: modelgate video wait video_1",
         "look-up failed, next in 3 s: bad gateway (HTTP 502)",
         "video 1: 1280x720 mp4, 4 s, 8 bytes",
         "a.mp4",
@@ -61,20 +67,20 @@ test('at 40 columns the line keeps what matters most', async () => {
   expect(await play({ columns: 40 })).toMatchInlineSnapshot(`
     [
       [
-        "job video_1 started; resume with: modelg",
-        "ate video wait video_1",
+        "job started; resume with: modelgate vide",
+        "o wait video_1",
         "██████░░░░░░░░░   40%  m:ss  ~m:ss left",
       ],
       [
-        "job video_1 started; resume with: modelg",
-        "ate video wait video_1",
+        "job started; resume with: modelgate vide",
+        "o wait video_1",
         "look-up failed, next in 3 s: bad gateway",
         " (HTTP 502)",
         "███████░░░░░░░░   50%  500 kB of 1.0 MB",
       ],
       [
-        "job video_1 started; resume with: modelg",
-        "ate video wait video_1",
+        "job started; resume with: modelgate vide",
+        "o wait video_1",
         "look-up failed, next in 3 s: bad gateway",
         " (HTTP 502)",
         "video 1: 1280x720 mp4, 4 s, 8 bytes",
@@ -88,27 +94,24 @@ test('at 20 columns there is still a line', async () => {
   expect(await play({ columns: 20 })).toMatchInlineSnapshot(`
     [
       [
-        "job video_1 started;",
-        " resume with: modelg",
-        "ate video wait video",
-        "_1",
+        "job started; resume ",
+        "with: modelgate vide",
+        "o wait video_1",
         "██░░░░░   40%  m:ss",
       ],
       [
-        "job video_1 started;",
-        " resume with: modelg",
-        "ate video wait video",
-        "_1",
+        "job started; resume ",
+        "with: modelgate vide",
+        "o wait video_1",
         "look-up failed, next",
         " in 3 s: bad gateway",
         " (HTTP 502)",
         "██████░░░░░░░   50%",
       ],
       [
-        "job video_1 started;",
-        " resume with: modelg",
-        "ate video wait video",
-        "_1",
+        "job started; resume ",
+        "with: modelgate vide",
+        "o wait video_1",
         "look-up failed, next",
         " in 3 s: bad gateway",
         " (HTTP 502)",
@@ -143,7 +146,7 @@ test.each([{ CI: 'true' }, { TERM: 'dumb' }])('a log has no control characters (
   const text = bytes.replaceAll('\r\n', '\n')
   // oxlint-disable-next-line no-control-regex -- these are what must not be there
   expect(text).not.toMatch(/[\0-\t\u000b-\u001f\u007f]/)
-  expect(text).toContain('job video_1: in_progress (gateway says "running"), 40%')
+  expect(text).toContain('job: in_progress (gateway says "running"), 40%')
 })
 
 test('Ctrl-C leaves nothing of the line, nor of the mark that the terminal makes of it', async () => {
@@ -151,4 +154,115 @@ test('Ctrl-C leaves nothing of the line, nor of the mark that the terminal makes
   const waiting: readonly Step[] = [sampleEvents['job-progress'], { type: 'interrupt' }]
   const { lines } = await runOnScreen(player, [JSON.stringify(waiting), 'files'], { type })
   expect(lines).toEqual(['modelgate: Stopped.'])
+})
+
+/** Three jobs, as `video wait` shows them: the last line is that of the download, whose progress is waited for. */
+const boardIds = ['video_zzzz', 'video_1234567890abcdef', 'models/veo/operations/aaaabbbbcccc1']
+const last = { id: boardIds[2]! }
+const board: readonly Step[] = [
+  { ...sampleEvents.start, command: 'video wait' },
+  { ...sampleEvents['job-progress'], ...last, state: 'completed', progress: null },
+  { ...sampleEvents['job-progress'], id: 'video_1234567890abcdef' },
+  { ...downloading, ...last },
+  key,
+  { ...sampleEvents['video-save'], id: 'video_1234567890abcdef' },
+  { ...sampleEvents['job-progress'], id: 'video_1234567890abcdef', state: 'completed', progress: 100 },
+  { ...sampleEvents['job-progress'], id: 'video_zzzz', state: 'failed', status: 'failed', progress: null },
+  { ...sampleEvents['job-fail'], id: 'video_zzzz' },
+  { ...downloading, ...last, received: 950_000 },
+  key,
+  { type: 'end' },
+]
+
+async function playBoard(options: ScreenOptions, whens: readonly string[] = ['50%', '95%']) {
+  const type = whens.map((when) => ({ when, keys: ' ' }))
+  const args = [JSON.stringify(board), 'files', JSON.stringify(boardIds)]
+  const result = await runOnScreen(player, args, { type, ...options, env: { NO_COLOR: '1' } })
+  expect(result.exitCode).toBe(0)
+  // The bar of a job that was not looked up yet moves, and speeds depend on the machine.
+  const still = (line: string) =>
+    line.replace(/[█░]+(?=.*(looking up|\/s))/, '(bar)').replace(/(?<=of 1\.0 MB).*/, '')
+  return [...result.screens, result.lines].map((lines) => timeless(lines).map(still))
+}
+
+test('several jobs have a line each, at 80 columns', async () => {
+  expect(await playBoard({ columns: 80 })).toMatchInlineSnapshot(`
+    [
+      [
+        "video_zzzz    (bar)  looking up",
+        "video_123456  ███████████░░░░░░░░░░░░░░░░░   40%  in_progress  m:ss  ~m:ss left",
+        "aaaabbbbcccc  ██████████████░░░░░░░░░░░░░░   50%  downloading  500 kB of 1.0 MB",
+      ],
+      [
+        "video 1: 1280x720 mp4, 4 s, 8 bytes",
+        "a.mp4",
+        "job video_zzzz: It was filtered.",
+        "video_zzzz    failed  m:ss",
+        "video_123456  completed  m:ss",
+        "aaaabbbbcccc  (bar)   95%  downloading  950 kB of 1.0 MB",
+      ],
+      [
+        "video 1: 1280x720 mp4, 4 s, 8 bytes",
+        "a.mp4",
+        "job video_zzzz: It was filtered.",
+      ],
+    ]
+  `)
+})
+
+test('several jobs have a line each, at 40 columns', async () => {
+  expect(await playBoard({ columns: 40 })).toMatchInlineSnapshot(`
+    [
+      [
+        "video_zzzz    (bar)  looking up",
+        "video_123456  █████░░░░░░░░   40%  m:ss",
+        "aaaabbbbcccc  ███░░░   50%  downloading",
+      ],
+      [
+        "video 1: 1280x720 mp4, 4 s, 8 bytes",
+        "a.mp4",
+        "job video_zzzz: It was filtered.",
+        "video_zzzz    failed  m:ss",
+        "video_123456  completed  m:ss",
+        "aaaabbbbcccc  █████░   95%  downloading",
+      ],
+      [
+        "video 1: 1280x720 mp4, 4 s, 8 bytes",
+        "a.mp4",
+        "job video_zzzz: It was filtered.",
+      ],
+    ]
+  `)
+})
+
+test('of more jobs than the terminal has rows those that run are shown', async () => {
+  expect(await playBoard({ columns: 80, rows: 3 }, ['0 ended', '2 ended'])).toMatchInlineSnapshot(`
+    [
+      [
+        "video_zzzz    (bar)  looking up",
+        "2 more, 0 ended",
+      ],
+      [
+        "video 1: 1280x720 mp4, 4 s, 8 bytes",
+        "a.mp4",
+        "job video_zzzz: It was filtered.",
+        "aaaabbbbcccc  ██████████████░░░░░░░░░░░░░░   50%  downloading  500 kB of 1.0 MB",
+        "2 more, 2 ended",
+      ],
+      [
+        "video 1: 1280x720 mp4, 4 s, 8 bytes",
+        "a.mp4",
+        "job video_zzzz: It was filtered.",
+      ],
+    ]
+  `)
+})
+
+test('what is drawn again is drawn over, not erased first', async () => {
+  const args = [JSON.stringify(board.filter((step) => step !== key)), 'files', JSON.stringify(boardIds)]
+  const { bytes } = await runOnScreen(player, args, { env: { NO_COLOR: '1' } })
+  const drawings = bytes.split('\r').filter((part) => part.includes('░'))
+  expect(drawings.length).toBeGreaterThan(0)
+  // Erasing only ever follows what has been drawn on the line.
+  for (const drawing of drawings) expect(drawing).toMatch(/^\n?[^\u001b]+\u001b\[[JK]$/)
 })

@@ -1,4 +1,4 @@
-import type { JobListDocument, JobSummary, VideoDocument } from '../../src/events/video.ts'
+import type { JobListDocument, JobSummary, VideoDocument, VideosDocument } from '../../src/events/video.ts'
 import type { ModelEntry, ModelsDocument } from '../../src/events/model.ts'
 import type { TextDocument } from '../../src/events/text.ts'
 import type { OutputEvent } from '../../src/events/documents.ts'
@@ -146,9 +146,10 @@ export const sampleEvents = {
     http_status: 502,
     reason: 'bad gateway (HTTP 502)',
   },
-  'download-progress': { type: 'download-progress', index: 1, received: 5, total: 10 },
+  'download-progress': { type: 'download-progress', id: 'video_1', index: 1, received: 5, total: 10 },
   'video-save': {
     type: 'video-save',
+    id: 'video_1',
     index: 1,
     file: {
       path: 'a.mp4',
@@ -164,8 +165,10 @@ export const sampleEvents = {
   },
   'video-fail': {
     type: 'video-fail',
+    id: 'video_1',
     failure: { index: 2, code: 'filtered', message: 'It was filtered.', rescued: null },
   },
+  'job-fail': { type: 'job-fail', id: 'video_1', code: 'filtered', message: 'It was filtered.' },
   'job-list': { type: 'job-list', job: sampleJob },
   'model-list': { type: 'model-list', model: sampleModel },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
@@ -200,6 +203,11 @@ export const sampleVideoDocument: VideoDocument = {
   state: 'completed',
   status: 'completed',
   progress: 100,
+  seconds: '4',
+  size: '1280x720',
+  remixed_from_video_id: 'video_0',
+  created_at: 1_700_000_000,
+  completed_at: 1_700_000_060,
   expires_at: 1_800_000_000,
   video: { id: 'video_1', object: 'video', status: 'completed', unheard_of: { of: [1, null] } },
   operation: null,
@@ -216,6 +224,26 @@ export const sampleModels: ModelsDocument = {
   models: [sampleModel],
   request_id: 'req_1',
   warnings: [],
+}
+
+const { version: _, command: __, ...sampleOutcome } = sampleVideoDocument
+
+/** One job that came to its end, and one of which nothing was heard. */
+export const sampleVideosDocument: VideosDocument = {
+  version: 1,
+  command: 'video wait',
+  videos: [
+    { ...sampleOutcome, error: null },
+    {
+      ...sampleOutcome,
+      id: 'video_2',
+      state: 'unknown',
+      video: null,
+      files: [],
+      error: { code: 'no_such_video', message: 'The gateway knows no video video_2.' },
+    },
+  ],
+  warnings: ['video_1: odd'],
 }
 
 export const sampleJobList: JobListDocument = {

@@ -1,6 +1,7 @@
 /**
  * Plays events through the output of the real process, for tests in a pseudo-terminal.
- * The argument is a JSON array of steps, see `Step`; a second one says what the command makes.
+ * The argument is a JSON array of steps, see `Step`; a second one says what the command makes, a third
+ * one lists the jobs of a board.
  */
 import { once } from 'node:events'
 import { systemContext } from '../../src/context.ts'
@@ -22,7 +23,8 @@ export type Step =
 const context = systemContext()
 const result = (process.argv[3] ?? 'text') as NonNullable<OutputOptions['result']>
 const resume = (id: string) => `modelgate video wait ${id}`
-const output = createOutput(context, { quiet: false, usage: result === 'text', result, resume })
+const jobs = process.argv[4] === undefined ? {} : { jobs: JSON.parse(process.argv[4]) as string[] }
+const output = createOutput(context, { quiet: false, usage: result === 'text', result, resume, ...jobs })
 const steps = JSON.parse(process.argv[2]!) as Step[]
 const usesKeys = steps.some((step) => step.type === 'key')
 let pressed = 0

@@ -1,35 +1,80 @@
 import type { Context } from '../../context.ts'
-import { shellWord } from '../../files/file-error.ts'
 import type { OutputDocument } from '../../events/documents.ts'
+import { shortIds } from '../../events/format-job.ts'
+import { shellWord } from '../../files/file-error.ts'
+import type { JobStore } from '../../files/jobs/job-store.ts'
 import { objectOf, objectsOf } from '../../json.ts'
 import type { CommonOptions } from './common-options.ts'
 
+/** What jobs on record are called in commands, by their ids. */
+export type JobNames = Map<string, string>
+
 /**
- * The command that resumes waiting for a job, ready to paste, with the flags that it needs to find the same gateway.
- * @param group the commands for such jobs
+ * Finds out what a job on record is called: on a terminal an unambiguous beginning of its id, in a log the whole, which
+ * may be all that is left of this machine.
  */
-export function resumeCommand(
-  { program }: Pick<Context, 'program'>,
-  options: GatewayOptions,
-  group: 'video' | 'response' = 'video',
-) {
-  const flags = gatewayFlags(options)
-  /** @param after the number of the event behind which the stream of a response goes on */
-  return (id: string, after?: number): string => {
-    const place = after === undefined ? [] : ['--stream', '--starting-after', String(after)]
-    const operands = id.startsWith('-') ? ['--', id] : [id]
-    return [program, ...[group, 'wait', ...place, ...flags, ...operands].map(shellWord)].join(' ')
-  }
+export async function learnName(
+  { stderr }: Pick<Context, 'stderr'>,
+  store: JobStore,
+  names: JobNames,
+  id: string,
+): Promise<void> {
+  if (!stderr.isTerminal) return void names.set(id, id)
+  const { jobs } = await store.list()
+  const others = jobs.flatMap(({ record }) => (record.id === null || record.id === id ? [] : [record.id]))
+  names.set(id, shortIds([id, ...others])[0]!)
 }
 
-type GatewayOptions = Pick<CommonOptions, 'sandbox' | 'profile' | 'baseUrl'>
+type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true }
 
-function gatewayFlags({ sandbox, profile, baseUrl }: GatewayOptions): string[] {
+/** The flags that lead to the same gateway. A job on record knows that it is in the sandbox. */
+function gatewayFlags(
+  { sandbox, profile, baseUrl, apiKeyFile, caFile, allowHttp }: ResumeOptions,
+  isRecorded: boolean,
+): string[] {
+  if (sandbox) return isRecorded ? [] : ['--sandbox']
+  const value = (flag: string, given: string | undefined) => (given === undefined ? [] : [flag, given])
   return [
-    ...(sandbox ? ['--sandbox'] : []),
-    ...(profile === undefined ? [] : ['--profile', profile]),
-    ...(baseUrl === undefined || sandbox ? [] : ['--base-url', baseUrl]),
+    ...value('--profile', profile),
+    ...value('--base-url', baseUrl),
+    ...value('--api-key-file', apiKeyFile),
+    ...value('--ca-file', caFile),
+    ...(allowHttp ? ['--allow-http'] : []),
   ]
+}
+
+function commandOf({ program }: Pick<Context, 'program'>, words: readonly string[], ids: readonly string[]) {
+  const operands = ids.some((id) => id.startsWith('-')) ? ['--', ...ids] : ids
+  return [program, ...[...words, ...operands].map(shellWord)].join(' ')
+}
+
+/**
+ * The command that goes on waiting for videos, ready to paste, with the flags that it needs to do the same. A job on
+ * record knows where its videos go, if this command started it.
+ * @param jobs the names of those on record, and whether this command starts the job
+ */
+export function resumeCommand(
+  context: Pick<Context, 'program'>,
+  options: ResumeOptions,
+  { names, isStart = false }: { readonly names: ReadonlyMap<string, string>; readonly isStart?: boolean },
+) {
+  const { output, force, allowPrivateUrls } = options
+  return (...ids: readonly string[]): string => {
+    const isRecorded = ids.every((id) => names.has(id))
+    const place = [...(output === undefined ? [] : ['-o', output]), ...(force ? ['--force'] : [])]
+    const words = [
+      'video',
+      'wait',
+      ...gatewayFlags(options, isRecorded),
+      ...(isStart && isRecorded ? [] : place),
+      ...(allowPrivateUrls ? ['--allow-private-urls'] : []),
+    ]
+    return commandOf(
+      context,
+      words,
+      ids.map((id) => names.get(id) ?? id),
+    )
+  }
 }
 
 /**
@@ -51,7 +96,14 @@ export function answerCommand({ program }: Pick<Context, 'program'>, options: Co
     const answers = [...calls, ...approvals].flat()
     if (answers.length === 0) return undefined
     const model = options.model === undefined ? [] : ['-m', options.model]
-    const words = ['respond', ...gatewayFlags(options), ...model, '--previous-response-id', id, ...answers]
+    const words = [
+      'respond',
+      ...gatewayFlags(options, false),
+      ...model,
+      '--previous-response-id',
+      id,
+      ...answers,
+    ]
     return [program, ...words.map(quoted)].join(' ')
   }
 }
@@ -64,7 +116,11 @@ const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord
  * useful whole: in a file, or as one document.
  */
 export function resumeResponse(context: Pick<Context, 'program'>, options: CommonOptions) {
-  const command = resumeCommand(context, options, 'response')
   const isWhole = options.json === true || (options.output !== undefined && options.output !== '-')
-  return (id: string, after?: number): string => command(id, isWhole ? undefined : after)
+  const flags = gatewayFlags(options, false)
+  /** @param after the number of the event behind which the stream of a response goes on */
+  return (id: string, after?: number): string => {
+    const place = isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]
+    return commandOf(context, ['response', 'wait', ...place, ...flags], [id])
+  }
 }

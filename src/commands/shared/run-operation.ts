@@ -54,7 +54,7 @@ export async function openGateway(
   options: CommonOptions,
   settings: Settings,
   streamed: boolean,
-  currentOutput: () => Output | undefined,
+  currentOutput: () => Pick<Output, 'event'> | undefined,
   gate: Gate = createGate(context),
 ): Promise<OpenGateway> {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)

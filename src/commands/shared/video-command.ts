@@ -17,7 +17,7 @@ import {
 } from '../../operations/video-request.ts'
 import type { WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
-import { resumeCommand } from './resume-command.ts'
+import { learnName, resumeCommand, type JobNames } from './resume-command.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
 import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from './common-options.ts'
 import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from './named-job.ts'
@@ -141,6 +141,8 @@ export async function startJob(
     })
   }
   const waits = isWaitedFor(context, options)
+  const names: JobNames = new Map()
+  const resume = resumeCommand(context, options, { names, isStart: true })
   await runOperation(context, options, settings, {
     streamed: false,
     gate,
@@ -148,10 +150,11 @@ export async function startJob(
       request: videoGatewayRequest(gateway, request, remixed),
       content: { body: request.body },
     }),
-    output: () => ({ result: waits ? 'files' : 'job-id', resume: resumeCommand(context, options) }),
+    output: () => ({ result: waits ? 'files' : 'job-id', resume }),
     operation: (call) =>
       startVideo(call, request, {
-        ...waitPlan(context, options, settings),
+        ...waitPlan(context, options, settings, resume),
+        onRecorded: (id) => learnName(context, store, names, id),
         output,
         force: location.force,
         store,
@@ -206,6 +209,7 @@ export function waitPlan(
   context: Context,
   options: VideoOptions,
   { timeout, pollInterval }: Settings,
+  resume: WaitPlan['resume'],
 ): Omit<WaitPlan, 'output' | 'force'> {
   const { clock } = context
   return {
@@ -215,6 +219,6 @@ export function waitPlan(
     strict: options.strict === true,
     pollIntervalS: pollInterval.value,
     deadlineMs: timeout.value === undefined ? undefined : clock.monotonic() + timeout.value * 1000,
-    resume: resumeCommand(context, options),
+    resume,
   }
 }

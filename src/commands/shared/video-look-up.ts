@@ -12,7 +12,7 @@ import { planVideos, videoCount } from '../../operations/video-request.ts'
 import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
-import { resumeCommand } from './resume-command.ts'
+import { learnName, resumeCommand, type JobNames } from './resume-command.ts'
 import { throwProblems } from '../../problems.ts'
 import { findVideo, refuseCombinations, waitPlan, type VideoOptions } from './video-command.ts'
 
@@ -31,9 +31,11 @@ export async function lookUpJob(
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const { named, options, settings } = await findVideo(context, store, given, text)
-  const resume = resumeCommand(context, options)
+  const names: JobNames = new Map()
+  if (named.stored !== undefined) await learnName(context, store, names, named.id)
+  const resume = resumeCommand(context, options, { names })
   const waits = command === 'video wait' || options.wait === true
-  const wait = waits ? await planWait(context, options, settings, named) : undefined
+  const wait = waits ? await planWait(context, options, settings, named, resume) : undefined
   const saved =
     wait === undefined || wait.refetch || isDryRun(options)
       ? undefined
@@ -63,11 +65,12 @@ export async function lookUpJob(
  * @throws UsageError, FileError for a location that cannot be written to. An existing file is not a problem: the video
  *   gets the next free name
  */
-async function planWait(
+export async function planWait(
   context: Context,
   options: VideoOptions,
   settings: Settings,
   { id, stored }: NamedJob,
+  resume: WaitPlan['resume'],
 ): Promise<WaitPlan> {
   refuseCombinations(context, options, true)
   const record = stored?.record
@@ -87,7 +90,7 @@ async function planWait(
   const output: OutputPlan = planVideos(context, location, job, before?.cwd)
   throwProblems(await output.check())
   const force = options.force === true || before?.force === true
-  return { ...waitPlan(context, options, settings), output, force }
+  return { ...waitPlan(context, options, settings, resume), output, force }
 }
 
 /** Tells the user that no request was made. */

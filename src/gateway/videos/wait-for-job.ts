@@ -210,15 +210,15 @@ function neverBack<Report extends PolledReport>(report: Report, before: Report |
 }
 
 function runningError(
-  { id, noun }: Pick<PolledJob<PolledReport>, 'id' | 'noun'>,
+  { noun }: Pick<PolledJob<PolledReport>, 'noun'>,
   latest: PolledReport | undefined,
   elapsedMs: number,
 ): ModelgateError {
   const seconds = Math.round(elapsedMs / 1000)
   const message =
     latest === undefined
-      ? `The ${noun} ${id} may still be running; no look-up worked within ${seconds} s.`
-      : `The ${noun} ${id} is still ${formatState(latest)} after ${seconds} s.`
+      ? `The ${noun} may still be running; no look-up worked within ${seconds} s.`
+      : `The ${noun} is still ${formatState(latest)} after ${seconds} s.`
   return new ModelgateError('running', 'still_running', message, { phase: 'wait' })
 }
 

@@ -4,12 +4,41 @@ import type { VideoOptions } from '../../../src/commands/shared/video-command.ts
 
 const common = { validate: true, input: true, stdin: true } as const
 
+const command = (options: Partial<VideoOptions>, names: Record<string, string>, isStart: boolean) =>
+  resumeCommand(
+    { program: 'modelgate' },
+    { ...common, ...options },
+    { names: new Map(Object.entries(names)), isStart },
+  )
+
 test.each<[string, Partial<VideoOptions>, string]>([
   ['video_1', {}, 'modelgate video wait video_1'],
   ['models/m/operations/1', { sandbox: true }, 'modelgate video wait --sandbox models/m/operations/1'],
   ["it's; rm -rf", { profile: 'at work' }, "modelgate video wait --profile 'at work' 'it'\\''s; rm -rf'"],
   ['video_1', { baseUrl: 'http://a/' }, 'modelgate video wait --base-url http://a/ video_1'],
+  [
+    'video_1',
+    { apiKeyFile: 'key', caFile: 'ca.pem', allowHttp: true },
+    'modelgate video wait --api-key-file key --ca-file ca.pem --allow-http video_1',
+  ],
+  [
+    'video_1',
+    { output: 'a b.mp4', force: true, allowPrivateUrls: true },
+    "modelgate video wait -o 'a b.mp4' --force --allow-private-urls video_1",
+  ],
   ['-abc', {}, 'modelgate video wait -- -abc'],
-])('the command that resumes %s', (id, options, command) => {
-  expect(resumeCommand({ program: 'modelgate' }, { ...common, ...options })(id)).toBe(command)
+])('the command that resumes %s', (id, options, expected) => {
+  expect(command(options, {}, false)(id)).toBe(expected)
+})
+
+test('a job on record knows more, and several go on together', () => {
+  const names = { 'models/m/operations/abc': 'abc', video_123456789: 'video_1234' }
+  const options = { sandbox: true, output: 'x.mp4', force: true } as const
+  expect(command(options, names, true)('models/m/operations/abc')).toBe('modelgate video wait abc')
+  expect(command(options, names, false)(...Object.keys(names))).toBe(
+    'modelgate video wait -o x.mp4 --force abc video_1234',
+  )
+  expect(command(options, names, true)('video_123456789', 'video_other')).toBe(
+    'modelgate video wait --sandbox -o x.mp4 --force video_1234 video_other',
+  )
 })

@@ -325,7 +325,7 @@ describe('at its deadline, the wait ends and the job goes on', () => {
     expect(outcome).toMatchObject({
       exitCode: 11,
       code: 'still_running',
-      message: `The job ${id} is still in_progress (20%) after 4 s.`,
+      message: 'The job is still in_progress (20%) after 4 s.',
       facts: { remoteId: id, billed: 'yes', hint: resumeHint },
     })
     expect(waits).toEqual([2, 2])

@@ -15,6 +15,7 @@ const progress = (changes: Partial<JobProgress> = {}): JobProgress => ({
 })
 const download = (received: number, index = 1, total: number | null = 10_000_000): VideoEvent => ({
   type: 'download-progress',
+  id: 'video_1',
   index,
   received,
   total,
@@ -46,11 +47,11 @@ test('a log gets a line for each change of state, and one a minute as a sign of 
   for (let part = 0; part <= 10; part++) output.event(download(part * 1_000_000))
   output.event(download(0, 2, null))
   expect(stderr.text.split('\n')).toEqual([
-    'job video_1: pending, after 0:00',
-    'job video_1: in_progress, 10%, after 0:20',
-    'job video_1: in_progress, 40%, after 1:20',
-    'job video_1: in_progress, 70%, after 2:20',
-    'job video_1: completed, after 2:40',
+    'job: pending, after 0:00',
+    'job: in_progress, 10%, after 0:20',
+    'job: in_progress, 40%, after 1:20',
+    'job: in_progress, 70%, after 2:20',
+    'job: completed, after 2:40',
     'video 1: downloading, 0% of 10.0 MB',
     'video 2: downloading, 0 B',
     '',
@@ -85,8 +86,8 @@ test("a log has the gateway's own name beside the state", () => {
   output.event(progress({ status: 'queued', state: 'pending', progress: null, remaining_s: null }))
   output.event(progress({ status: 'rendering', remaining_s: null }))
   expect(stderr.text.split('\n')).toEqual([
-    'job video_1: pending (gateway says "queued"), after 0:20',
-    'job video_1: in_progress (gateway says "rendering"), 40%, after 0:20',
+    'job: pending (gateway says "queued"), after 0:20',
+    'job: in_progress (gateway says "rendering"), 40%, after 0:20',
     '',
   ])
 })
@@ -106,16 +107,12 @@ test.each([
 test('the line goes on between two look-ups, never back', async () => {
   const { clock, stderr, output } = play({ live: true })
   output.event(progress({ elapsed_s: 60, remaining_s: 30 }))
-  expect(await screenOf(stderr)).toEqual([
-    expect.stringContaining(' 40%  in_progress  1:00  ~0:30 left  video_1'),
-  ])
+  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:00  ~0:30 left')])
   await clock.advance(5_000)
-  expect(await screenOf(stderr)).toEqual([
-    expect.stringContaining(' 40%  in_progress  1:05  ~0:25 left  video_1'),
-  ])
+  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:05  ~0:25 left')])
   output.event(progress({ progress: 12, elapsed_s: 65, remaining_s: null }))
   await clock.advance(200)
-  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:05  video_1')])
+  expect(await screenOf(stderr)).toEqual([expect.stringContaining(' 40%  in_progress  1:05')])
   output.event(progress({ progress: 1e9, elapsed_s: 66 }))
   await clock.advance(200)
   expect(await screenOf(stderr)).toEqual([expect.stringContaining('100%  in_progress')])
@@ -126,7 +123,7 @@ test('a notice is above the line, a path replaces it', async () => {
   output.event(progress())
   output.event(sampleEvents['poll-fail'])
   const failed = 'look-up failed, next in 3 s: bad gateway (HTTP 502)'
-  expect(await screenOf(stderr)).toEqual([failed, expect.stringContaining('video_1')])
+  expect(await screenOf(stderr)).toEqual([failed, expect.stringContaining('40%  in_progress')])
   output.event(download(1_000_000))
   await clock.advance(1_000)
   output.event(download(3_000_000))

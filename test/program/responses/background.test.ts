@@ -37,7 +37,7 @@ test('the id alone is printed, exit 0, and the response is on record', async () 
   const workspace = workspaceOf(server)
   const { code, out, err } = await workspace.run(start)
   expect([code, out]).toEqual([0, 'resp_1\n'])
-  expect(err).toBe('response resp_1 started; resume with: modelgate response wait resp_1\n')
+  expect(err).toBe('response started; resume with: modelgate response wait resp_1\n')
   const body = JSON.parse(server.requests[0]!.body.toString()) as object
   expect(body).toEqual({ model: 'm', background: true, stream: false, input: 'Say hello.' })
   expect(await recordsOf(workspace)).toMatchObject([
@@ -324,5 +324,5 @@ test('a stream that ends without the end of the answer is taken up again', async
   const server = await localServer([cut, sse([delta(2, 'lo.'), completedEvent])])
   const { code, out, err } = await workspaceOf(server).run([...start, '--stream'])
   expect([code, out]).toEqual([0, 'Hello.\n'])
-  expect(err).toContain('response resp_1 started')
+  expect(err).toContain('response started')
 })

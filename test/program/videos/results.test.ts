@@ -406,6 +406,7 @@ test('--jsonl tells of the download as it goes', async () => {
   expect(events.at(-1)!.type).toBe('end')
   expect(events).toContainEqual({
     type: 'download-progress',
+    id: operation,
     index: 1,
     received: clip.length,
     total: clip.length,
@@ -420,7 +421,7 @@ test('a paid video whose server cannot be reached is to be fetched later, not to
   expect(code).toBe(5)
   const document = JSON.parse(err.slice(err.indexOf('{"error"'))) as object
   expect(document).toMatchObject({ error: { exit_code: 5, billed: 'yes', phase: 'result' } })
-  expect(err).toContain(`to fetch it again: modelgate video wait ${operation}`)
+  expect(err).toContain(`to fetch it again: modelgate video wait --allow-private-urls ${operation}`)
   expect(err).not.toMatch(/nothing was sent/i)
 })
 

@@ -82,7 +82,7 @@ test('a job that never ends is left to itself after --timeout', async () => {
   const workspace = videoWorkspace(nowhere)
   const { code, err } = await remix(workspace, '--timeout', '60', 'Make it night sandbox:stuck')
   expect(code).toBe(11)
-  expect(err).toContain('to wait for it again: modelgate video wait --sandbox video_')
+  expect(err).toContain('To go on waiting: modelgate video wait video_')
 })
 
 test('a job on record knows that it is in the sandbox; only a new one has to be told', async () => {
