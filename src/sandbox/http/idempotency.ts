@@ -52,7 +52,7 @@ export function createFirstAnswers(): FirstAnswers {
 /** A first answer once more, marked as public services mark it. */
 function repeatOf(first: Reply): Reply {
   const headers = { ...first.headers, 'idempotent-replayed': 'true' }
-  return { ...first, headers, creates: false, repeats: true }
+  return { ...first, headers, repeats: true }
 }
 
 function keyReused(): RequestProblem {
