@@ -95,8 +95,8 @@ async function showRemote(
 
 /** Prints the table or the report, unless JSON is printed instead. */
 function print(
-  { stdout }: Context,
-  { json, jsonl, raw }: ModelsOptions,
+  { stdout, stderr }: Context,
+  { json, jsonl, raw, quiet }: ModelsOptions,
   gate: Gate,
   { id }: ModelsRequest,
   { models }: ModelsDocument,
@@ -108,4 +108,6 @@ function print(
       ? modelTable(models, columns)
       : models.map((model) => modelReport(model, columns)).join('')
   stdout.write(gate.text(text))
+  const hasMore = id === undefined && models.length > 0
+  if (hasMore && stdout.isTerminal && !quiet) stderr.write('All limits of one: modelgate models ID\n')
 }

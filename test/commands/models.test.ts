@@ -116,6 +116,13 @@ describe('on a terminal', () => {
     expect(table).toMatch(/^gpt-image-1-mini .* 2026-12-01 +built-in$/m)
   })
 
+  test('the table is followed by the way to all limits of a model, unless it is to be quiet', async () => {
+    const { err } = await runMain(['models'], { terminal: true })
+    expect(err).toBe('All limits of one: modelgate models ID\n')
+    expect((await runMain(['models', '-q'], { terminal: true })).err).toBe('')
+    expect((await runMain(['models', 'gpt-image-2'], { terminal: true })).err).toBe('')
+  })
+
   test.each([40, 80])('one model is told in lines of %i columns, cut at words', async (columns) => {
     const text = await onTerminal(columns, 'gpt-image-2')
     expect(text.split('\n').every((line) => line.length <= columns)).toBe(true)
