@@ -167,6 +167,12 @@ test.each<[string, Shape, Uint8Array, boolean]>([
     Buffer.of(0, 1, 2, 3, 4, 5, 6),
     true,
   ],
+  [
+    'a neighbour above that is as near as the corner (Paeth)',
+    { width: 2, height: 2, depth: 8, colourType: 4 },
+    Buffer.of(0, 0, 10, 0, 6, 4, 0, 2, 0, 250),
+    true,
+  ],
   ['no alpha at all', { width: 1, height: 1, depth: 8, colourType: 2 }, Buffer.of(0, 0, 0, 0), false],
 ])('%s', async (_, shape, rows, expected) => {
   expect(await hasTransparentPixel(png(shape, rows))).toBe(expected)
