@@ -1,15 +1,13 @@
 import { resolve } from 'node:path'
 import { normaliseBaseUrl } from '../../config/base-url.ts'
-import { locateKey } from '../../config/key.ts'
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath } from '../../files/file-error.ts'
-import { createGate, type Gate } from '../../output/gate.ts'
+import type { Gate } from '../../output/gate.ts'
 import { isLoopback } from '../../loopback.ts'
 import type { ProblemList } from '../../problems.ts'
 import type { Sandbox, SandboxOptions } from '../../sandbox/start-sandbox.ts'
 import type { CommonOptions } from './common-options.ts'
-import { networkOptions, readSettings } from './run-operation.ts'
 
 /** The flags of `modelgate sandbox` that are about recordings. */
 export interface RecordingFlags extends CommonOptions {
@@ -99,6 +97,8 @@ export async function openRecordings(
   settings: RecordingSettings,
   print: (line: string) => void,
 ): Promise<OpenRecordings> {
+  // None of this is needed for the sandbox's own answers.
+  const { createGate } = await import('../../output/gate.ts')
   if ('replay' in settings) {
     const { replay, pace } = settings
     const folder = resolve(context.cwd, replay)
@@ -112,6 +112,8 @@ export async function openRecordings(
     }
   }
   const { record, upstream: address, options } = settings
+  const { networkOptions, readSettings } = await import('./run-operation.ts')
+  const { locateKey } = await import('../../config/key.ts')
   const configuration = await readSettings(context, options)
   const { allowHttp, connectTimeout, baseUrl: configured } = configuration
   const baseUrl =
