@@ -70,7 +70,7 @@ async function showKnown(
   const output = openOutput(context, options, settings, gate, { result: 'job' })
   output.event({ type: 'start', version: outputVersion, command: 'models', model: request.id ?? null })
   for (const model of document.models) output.event({ type: 'model-list', model })
-  print(context, options, gate, request, document)
+  print(context, options, settings, gate, request, document)
   await output.end(document)
 }
 
@@ -87,7 +87,7 @@ async function showRemote(
     async operation(call, gate) {
       const outcome = await listModels(call, request)
       if (outcome.kind === 'ended' && !isDryRun(options))
-        print(context, options, gate, request, outcome.document)
+        print(context, options, settings, gate, request, outcome.document)
       return outcome
     },
   })
@@ -96,7 +96,8 @@ async function showRemote(
 /** Prints the table or the report, unless JSON is printed instead. */
 function print(
   { stdout, stderr }: Context,
-  { json, jsonl, raw, quiet }: ModelsOptions,
+  { json, jsonl, raw }: ModelsOptions,
+  { quiet }: Settings,
   gate: Gate,
   { id }: ModelsRequest,
   { models }: ModelsDocument,
@@ -109,5 +110,5 @@ function print(
       : models.map((model) => modelReport(model, columns)).join('')
   stdout.write(gate.text(text))
   const hasMore = id === undefined && models.length > 0
-  if (hasMore && stdout.isTerminal && !quiet) stderr.write('All limits of one: modelgate models ID\n')
+  if (hasMore && stdout.isTerminal && !quiet.value) stderr.write('All limits of one: modelgate models ID\n')
 }
