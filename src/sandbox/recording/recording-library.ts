@@ -104,11 +104,16 @@ function libraryOf(entries: readonly LibraryEntry[]): Library {
     nearest(request) {
       const pathOf = ({ path }: RecordedRequest) => path.split('?')[0]!
       const own = entries.filter((entry) => pathOf(entry.request) === pathOf(request))
+      const body = JSON.stringify(request.body ?? null)
       const [nearest] = own
         .slice(0, maxCompared)
-        .map(({ name, request: recorded }) => ({ name, differs: differences(request, recorded) }))
-        .sort((one, other) => one.differs.length - other.differs.length)
-      if (nearest !== undefined) return { ...nearest, path: undefined }
+        .map(({ name, request: recorded }) => ({
+          name,
+          differs: differences(request, recorded),
+          likeness: commonStart(JSON.stringify(recorded.body ?? null), body),
+        }))
+        .sort((one, other) => one.differs.length - other.differs.length || other.likeness - one.likeness)
+      if (nearest !== undefined) return { name: nearest.name, differs: nearest.differs, path: undefined }
       const likeness = (entry: LibraryEntry) =>
         commonStart(entry.request.path, request.path) + (entry.request.method === request.method ? 0.5 : 0)
       const [other] = entries.toSorted((one, two) => likeness(two) - likeness(one))

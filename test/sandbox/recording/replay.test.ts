@@ -63,6 +63,16 @@ test('a request without a recording is 404 with the nearest named, and goes nowh
   expect(replaying.recordings()).toMatchObject({ missed: 3, used: 0, unused: [first, second] })
 })
 
+test('of several recordings that differ in one field the one that begins alike is named', async () => {
+  const withInput = (input: string) =>
+    recording({ request: { method: 'POST', path: responses, body: { json: { input } } } })
+  const replaying = await replayer(
+    folderOf(withInput('Name a river'), withInput('Name a lake'), withInput('Draw')),
+  )
+  const { json } = await call(replaying, responses, { input: 'Name a lamp' })
+  expect(json.error.message).toContain('The nearest is 2.json, which differs in: input.')
+})
+
 test('the statistics tell what was used, and what was not', async () => {
   const replaying = await replayer(
     folderOf(recording(), recording({ request: { method: 'GET', path: '/v1/x' } })),
