@@ -53,6 +53,21 @@ test('openai: a raw stream and the accumulating stream agree', async () => {
   expect(final.output.map(({ type }) => type)).toEqual(['reasoning', 'message'])
 })
 
+test('openai: an idempotency key creates one response', async () => {
+  const { client, sandbox } = await openaiClient()
+  // The client's own option for it sends nothing.
+  const ask = (key: string, input = 'Name a river') =>
+    client.responses.create({ model: 'sandbox-text', input }, { headers: { 'Idempotency-Key': key } })
+  const first = await ask('key-1')
+  expect((await ask('key-1')).id).toBe(first.id)
+  expect((await ask('key-2')).output_text).not.toBe(first.output_text)
+  await expect(ask('key-1', 'Name a lake')).rejects.toMatchObject({
+    status: 400,
+    code: 'idempotency_key_reused',
+  })
+  expect(sandbox.created()).toBe(2)
+})
+
 test('openai: structured output is parsed, whole and streamed', async () => {
   const { client } = await openaiClient()
   const text = { format: { type: 'json_schema' as const, name: 'place', schema: parameters, strict: true } }
