@@ -74,6 +74,42 @@ export const mutations: readonly Mutation[] = [
     tests: ['test/gateway/generate-content/decoder.test.ts'],
   },
   {
+    name: 'word-wrap-to-the-edge',
+    file: 'src/output/word-wrap.ts',
+    before: `spaces + wordWidth < left`,
+    after: `spaces + wordWidth <= left`,
+    tests: ['test/output/word-wrap.test.ts'],
+  },
+  {
+    name: 'word-wrap-loses-spaces',
+    file: 'src/output/word-wrap.ts',
+    before: ` && spaces <= left`,
+    after: ``,
+    tests: ['test/output/word-wrap.test.ts'],
+  },
+  {
+    name: 'unspecified-reason-stays',
+    file: 'src/gateway/generate-content/decoder.ts',
+    before: `    state.isUnspecified = false
+`,
+    after: ``,
+    tests: ['test/program/scenarios.test.ts'],
+  },
+  {
+    name: 'refused-content-sent-again',
+    file: 'src/gateway/retry.ts',
+    before: ` || error.exit === 'failed'`,
+    after: ``,
+    tests: ['test/program/scenarios.test.ts'],
+  },
+  {
+    name: 'call-answered-by-name-first',
+    file: 'src/operations/tool-outputs.ts',
+    before: `open.find(({ id }) => id === call) ?? `,
+    after: ``,
+    tests: ['test/commands/tool-outputs.test.ts'],
+  },
+  {
     name: 'background-sent-twice',
     file: 'src/operations/generate-text.ts',
     before: `body['background'] === true ? 'create' : 'text'`,
@@ -208,7 +244,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'redact-base64url',
-    file: 'src/output/gate.ts',
+    file: 'src/redact/forms.ts',
     before: `, bytes.toString('base64url').slice(start, end)]`,
     after: `]`,
     tests: ['test/output/redact.test.ts', 'test/output/redact-hostile.test.ts'],

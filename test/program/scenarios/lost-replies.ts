@@ -58,6 +58,18 @@ const signsOfLife = (first: string): ServerReply => [
 /** Exit code 7: the request was handed over, and nobody knows what became of it. Never asked again by itself. */
 export const lostReplies: readonly Scenario[] = [
   {
+    name: 'an answer that goes on after an unspecified finish reason, and has no end',
+    only: 'generate',
+    replies: ({ delta }) => {
+      const candidate = { content: { parts: [{ text: 'Hel' }] }, finishReason: 'FINISH_REASON_UNSPECIFIED' }
+      return [sse([`data: ${JSON.stringify({ candidates: [candidate] })}\n\n`, delta('lo')])]
+    },
+    exit: 7,
+    stdout: 'Hello\n',
+    says: /before the answer was complete/,
+    error: { billed: 'maybe' },
+  },
+  {
     name: 'a connection that breaks after an unspecified finish reason',
     only: 'generate',
     replies: () => {
