@@ -153,7 +153,8 @@ interface NamedFormat {
 }
 
 /**
- * Makes `-o NAME.webp` ask for a WebP: sets `output_format` where the model's family takes it.
+ * Makes `-o NAME.webp` ask for a WebP: sets `output_format` where the model's family takes it, or the gateway chooses
+ * the model.
  * @throws UsageError for a format that the family cannot deliver, or that is not the one of the body
  */
 export function askForNamedFormat(
@@ -173,12 +174,19 @@ export function askForNamedFormat(
     if (mediaType(given) === promised || !validate) return
     throw refusal(`, but --output-format asks for ${String(given)}.`)
   }
-  const limits = model?.family?.endpoints[endpoint.name!]?.['output_format']
-  if (model === undefined || limits === undefined) return
+  const { known = [], default: usual } = endpoint.fields['output_format']!
+  if (model === undefined) {
+    // The gateway chooses a model for the fields that are there.
+    const format = known.find((value) => mediaType(value) === promised && value !== usual)
+    if (format !== undefined) body['output_format'] = format
+    return
+  }
+  const limits = model.family?.endpoints[endpoint.name!]?.['output_format']
+  if (limits === undefined) return
   const taken = limits === false ? [] : (limits.values ?? [])
   const format = taken.find((value) => mediaType(value) === promised)
   if (format !== undefined) body['output_format'] = format
-  const delivered = (taken.length > 0 ? taken : [endpoint.fields['output_format']!.default]).map(mediaType)
+  const delivered = (taken.length > 0 ? taken : [usual]).map(mediaType)
   if (!validate || delivered.includes(promised)) return
   throw refusal(`; ${subjectOf(model)} delivers only ${delivered.join(', ')}.`)
 }

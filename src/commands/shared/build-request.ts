@@ -128,6 +128,7 @@ export async function buildRequest(
   }
   const known = model === undefined ? undefined : modelCalled(model, settings?.families.value)
   await check(() => parts.setDefaults?.(body, known))
+  if (model === undefined) warnings.push(...(modelPart.whenLeftOut?.(body) ?? []))
   if (known !== undefined) {
     const kind = kinds[modelPart.kind].family
     warnings.push(
@@ -148,10 +149,7 @@ export async function buildRequest(
     const named =
       (location === 'body' ? modelOfBody(body, options) : undefined) ??
       configuredModel(kind, options, settings)
-    if (named === undefined && whenLeftOut !== undefined) {
-      warnings.push(...whenLeftOut(body))
-      return undefined
-    }
+    if (named === undefined && whenLeftOut !== undefined) return undefined
     const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))
     // A model of another type stays in the body, where the check finds it.
     const isSetWrong = isSet(options, 'model') && typeof body['model'] !== 'string'

@@ -201,7 +201,17 @@ describe('the extension of -o', () => {
     for (const model of ['gpt-image-1', 'image-model-a-mini']) {
       expect(await format('-m', model, '-o', name)).toBe(expected)
     }
-    for (const more of [[], ['-m', 'my-own']]) expect(await format(...more, '-o', name)).toBe(undefined)
+    expect(await format('-m', 'my-own', '-o', name)).toBe(undefined)
+    // PNG is the default of the field: it need not decide which model is chosen.
+    expect(await format('-o', name)).toBe(expected === 'png' ? undefined : expected)
+  })
+
+  test('tells of the model that an edit without one is expected to get', async () => {
+    writeFiles(cwd, { 'room.png': pngBytes() })
+    const { request } = await imageCall(['edit', '--image', 'room.png', '-o', 'a.webp', 'A kite'], { cwd })
+    expect(request.warnings).toEqual([
+      'No model was given: the gateway is expected to take image-model-a, because of --output-format. Give one with -m.',
+    ])
   })
 
   test('satisfies what depends on the format', async () => {
