@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --limit --state --port --faults --latency --record --upstream --replay --pace --max-age
+            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age
                 set skip yes
             case '-*'
             case '*'
@@ -42,6 +42,8 @@ function __modelgate_path
                         set path 'response wait'
                     case 'response/cancel'
                         set path 'response cancel'
+                    case 'response/list'
+                        set path 'response list'
                     case 'image/create'
                         set path 'image create'
                     case 'image/edit'
@@ -209,6 +211,7 @@ complete -c modelgate -n '__modelgate_is respond' -a '(__modelgate_at_files)'
 complete -c modelgate -n '__modelgate_is response' -a status -d 'Look up a background response'
 complete -c modelgate -n '__modelgate_is response' -a wait -d 'Wait for a background response and print its answer'
 complete -c modelgate -n '__modelgate_is response' -a cancel -d 'Stop a background response'
+complete -c modelgate -n '__modelgate_is response' -a list -d 'The background responses that this machine has started'
 complete -c modelgate -n '__modelgate_is response status' -l last -d 'the response that was started last on this machine'
 complete -c modelgate -n '__modelgate_is response status' -l wait -d 'wait for the answer, as "response wait" does'
 complete -c modelgate -n '__modelgate_is response status' -l exit-status -d 'exit by the state: completed 0, failed or cancelled 9, still running 11'
@@ -222,6 +225,10 @@ complete -c modelgate -n '__modelgate_is response wait' -l poll-interval -r -f -
 complete -c modelgate -n '__modelgate_is response wait'
 complete -c modelgate -n '__modelgate_is response cancel' -l last -d 'the response that was started last on this machine'
 complete -c modelgate -n '__modelgate_is response cancel'
+complete -c modelgate -n '__modelgate_is response list' -l limit -r -f -d 'show only the newest so many'
+complete -c modelgate -n '__modelgate_is response list' -l state -r -f -d 'show only jobs in this state: queued, in_progress, completed, incomplete, failed, cancelled, unknown'
+complete -c modelgate -n '__modelgate_is response list' -l refresh -d 'look up every job that has not ended'
+complete -c modelgate -n '__modelgate_is response list' -l prune -d 'forget responses that have ended, or were not heard of for 7 days'
 complete -c modelgate -n '__modelgate_is image' -a create -d 'Draw images from a prompt, into files'
 complete -c modelgate -n '__modelgate_is image' -a edit -d 'Change images by a prompt, into new files'
 complete -c modelgate -n '__modelgate_is image create' -l background -r -f -a 'transparent opaque auto' -d 'background of the image (transparent, opaque, auto; default auto)'

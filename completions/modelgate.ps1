@@ -20,6 +20,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'status' = 'Look up a background response'
             'wait' = 'Wait for a background response and print its answer'
             'cancel' = 'Stop a background response'
+            'list' = 'The background responses that this machine has started'
         }
         'image' = [ordered]@{
             'create' = 'Draw images from a prompt, into files'
@@ -169,6 +170,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         }
         'response cancel' = [ordered]@{
             '--last' = 'the response that was started last on this machine'
+        }
+        'response list' = [ordered]@{
+            '--limit' = 'show only the newest so many'
+            '--state' = 'show only jobs in this state: queued, in_progress, completed, incomplete, failed, cancelled, unknown'
+            '--refresh' = 'look up every job that has not ended'
+            '--prune' = 'forget responses that have ended, or were not heard of for 7 days'
         }
         'image' = [ordered]@{
 
@@ -343,7 +350,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('generate', 'respond', 'response', 'image', 'video', 'sandbox', 'models', 'schema', 'completion', 'help', 'exit-codes', 'environment')
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--limit', '--state', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age')
     $withoutCommon = @('sandbox', 'schema', 'completion', 'help')
 
     $path = ''

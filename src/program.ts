@@ -57,6 +57,11 @@ export const commandEntries: readonly CommandEntry[] = [
         about: 'Stop a background response',
         load: async () => (await import('./commands/response-cancel.ts')).registerResponseCancel,
       },
+      {
+        name: 'list',
+        about: 'The background responses that this machine has started',
+        load: async () => (await import('./commands/response-list.ts')).registerResponseList,
+      },
     ],
   },
   {

@@ -1,36 +1,12 @@
-import { Option, type Command } from 'commander'
+import type { Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
-import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { videoStates } from '../contract/videos.ts'
-import { UsageError } from '../errors.ts'
-import { outputVersion } from '../events/output-schema.ts'
-import type { JobSummary } from '../events/video.ts'
-import { summaryOf } from '../files/jobs/job-record.ts'
-import type { StoredJob } from '../files/jobs/job-store.ts'
-import { isPrunable, unknownJobDays, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
-import { createGate, type Gate } from '../output/gate.ts'
-import { jobTable } from '../output/job-table.ts'
-import { refuseOptions } from './shared/common-options.ts'
+import { lookUpJob } from '../gateway/videos/look-up-job.ts'
+import { isPrunable, openJobs, unknownJobDays } from '../operations/jobs.ts'
+import { changeOf } from '../operations/video-run.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { openGateway, readSettings, openOutput } from './shared/run-operation.ts'
-import { createProblemList } from '../problems.ts'
-import { addJobOptions, optionsForJob } from './shared/named-job.ts'
-import type { VideoOptions } from './shared/video-command.ts'
-
-interface ListOptions extends VideoOptions {
-  limit?: string
-  state?: string
-  refresh?: true
-  prune?: true
-}
-
-const listedStates: readonly string[] = [...videoStates, 'unknown']
-
-/** The common options that do not apply to this command. */
-const refused: ReadonlySet<string> = new Set(
-  'model output force raw usage strict body set validate curl stdinTimeout'.split(' '),
-)
+import { registerJobList } from './shared/job-list.ts'
 
 const videoListExamples: readonly Example[] = [
   ['modelgate video list'],
@@ -42,120 +18,13 @@ const videoListExamples: readonly Example[] = [
 /** `modelgate video list`: the jobs recorded on this machine. */
 export function registerVideoList(command: Command, context: Context): void {
   addExamples(command, context, videoListExamples)
-  const pruned = `jobs that failed, expired or are saved, or were not heard of for ${unknownJobDays} days`
-  addJobOptions(command, [
-    new Option('--limit <number>', 'show only the newest so many'),
-    new Option('--state <state>', `show only jobs in this state: ${listedStates.join(', ')}`),
-    new Option('--refresh', 'look up every job that has not ended'),
-    new Option('--prune', `forget ${pruned}`),
-  ])
-  refuseOptions(command, refused)
-  command.action(async (_: unknown, self: Command) => listJobs(context, self.optsWithGlobals<ListOptions>()))
-}
-
-/** @throws UsageError; what `refreshJobs` throws */
-async function listJobs(context: Context, options: ListOptions): Promise<void> {
-  const problems = createProblemList()
-  const settings = await problems.check(() => readSettings(context, options))
-  const limit = await problems.check(() => parseLimit(options.limit))
-  await problems.check(() => checkState(options.state))
-  problems.throwIfAny()
-  const gate = createGate(context)
-  const store = openJobs(context, stateFolder(context), gate)
-  const { jobs, warnings: damaged } = await store.list()
-  const isRefreshed = options.refresh === true && !options.dryRun
-  const failed = isRefreshed ? await refresh(context, options, settings!, gate, jobs) : []
-  const now = context.clock.now() / 1000
-  const chosen = jobs
-    .filter(({ record }) => options.state === undefined || record.state === options.state)
-    .filter(({ record }) => !options.prune || isPrunable(record, now))
-    .slice(0, limit)
-  if (options.prune && !options.dryRun) await store.forget(chosen)
-  const summaries = chosen.map(({ record }) => summaryOf(record))
-  await show(context, options, settings!, gate, { jobs: summaries, warnings: [...damaged, ...failed], now })
-}
-
-/** Opens a gateway only when there is a job to look up on it. @returns warnings */
-async function refresh(
-  context: Context,
-  options: ListOptions,
-  settings: Settings,
-  gate: Gate,
-  all: readonly StoredJob[],
-): Promise<string[]> {
-  const warnings: string[] = []
-  /** By profile: without a configured address the key belongs to one gateway alone, that of the newest job. */
-  const own = new Map<string, URL>()
-  for (const [first, ...others] of jobsToRefresh(all)) {
-    const jobs = [first, ...others]
-    const { record } = first
-    const skip = (reason: string) => warnings.push(`${counted(jobs)} ${reason}`)
-    if (options.sandbox && !record.is_sandbox) {
-      skip('not in the sandbox, and not looked up with --sandbox.')
-      continue
-    }
-    const itsOptions = await optionsForJob(context, options, settings, record)
-    const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
-    const { baseUrl, profile } = itsSettings
-    const here = own.get(profile.value) ?? baseUrl.value
-    if (!record.is_sandbox && here !== undefined) {
-      const there = URL.parse(record.base_url)?.origin
-      if (there !== here.origin) {
-        skip(`at ${there ?? 'an unknown address'}, and not looked up at ${here.origin}.`)
-        continue
-      }
-      own.set(profile.value, here)
-    }
-    const opened = await openGateway(context, itsOptions, itsSettings, false, () => undefined, gate)
-    warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
-  }
-  return warnings
-}
-
-function counted({ length }: readonly StoredJob[]): string {
-  return length === 1 ? '1 job is' : `${length} jobs are`
-}
-
-interface Listing {
-  readonly jobs: readonly JobSummary[]
-  readonly warnings: readonly string[]
-  /** Unix seconds. */
-  readonly now: number
-}
-
-async function show(
-  context: Context,
-  options: ListOptions,
-  settings: Settings,
-  gate: Gate,
-  { jobs, warnings, now }: Listing,
-): Promise<void> {
-  const { stdout } = context
-  const output = openOutput(context, options, settings, gate, { result: 'job' })
-  output.event({ type: 'start', version: outputVersion, command: 'video list', model: null })
-  for (const job of jobs) output.event({ type: 'job-list', job })
-  for (const message of warnings) output.event({ type: 'warning-add', message })
-  if (!options.json && !options.jsonl) {
-    stdout.write(gate.text(jobTable(jobs, { now, columns: stdout.isTerminal ? stdout.columns : undefined })))
-    if (!settings.quiet.value) reportCount(context, options, jobs.length)
-  }
-  await output.end({ version: outputVersion, command: 'video list', jobs, warnings })
-}
-
-/** Prints what the rows do not show: that jobs were forgotten, or that there are none. */
-function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count: number): void {
-  const jobs = count === 1 ? '1 job' : `${count} jobs`
-  if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
-  else if (count === 0) stderr.write('No jobs are on record.\n')
-}
-
-function parseLimit(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new UsageError(`--limit must be a whole number from 1, not ${JSON.stringify(text)}.`)
-}
-
-function checkState(state: string | undefined): void {
-  if (state === undefined || listedStates.includes(state)) return
-  throw new UsageError(`--state must be one of ${listedStates.join(', ')}, not ${JSON.stringify(state)}.`)
+  registerJobList(command, context, {
+    command: 'video list',
+    states: videoStates,
+    pruned: `jobs that failed, expired or are saved, or were not heard of for ${unknownJobDays} days`,
+    open: (redactor) => openJobs(context, stateFolder(context), redactor),
+    isPrunable,
+    lookUp: async (gateway, { record: { id, kind } }) =>
+      changeOf(await lookUpJob(gateway, { id: id!, kind })),
+  })
 }

@@ -31,7 +31,9 @@ const id = text('id of the video or name of the operation')
 const state = oneOf(videoStates, 'state of the job')
 /** The same of events, which a background response has, too. */
 const jobId = text('id of the video or the response, or name of the operation')
-const jobState = oneOf([...new Set([...videoStates, ...responseStates])], 'state of the job')
+const jobKind = oneOf(['video', 'operation', 'response'], 'what the job is on the gateway')
+const jobStates = [...new Set([...videoStates, ...responseStates])]
+const jobState = oneOf(jobStates, 'state of the job')
 const knownState = oneOf([...videoStates, 'unknown'], 'last known state')
 const reason = {
   code: text('a stable word for the reason'),
@@ -60,14 +62,16 @@ const video = define(
 export type VideoFailure = Infer<typeof videoFailure.schema>
 const videoFailure = define('video_failure', object(failureFields('video')))
 
-/** What is recorded of a job that this machine started; the lines of `video list`. */
+/** What is recorded of a job that this machine started; the lines of `video list` and `response list`. */
 export type JobSummary = Infer<typeof job.schema>
 const job = define(
   'job',
   object({
-    id: textOrNull("id of the video or name of the operation; null when the gateway's reply never arrived"),
-    kind,
-    state: knownState,
+    id: textOrNull(
+      "id of the video or the response, or name of the operation; null when the gateway's reply never arrived",
+    ),
+    kind: jobKind,
+    state: oneOf([...jobStates, 'unknown'], 'last known state'),
     status,
     progress,
     model: text('the requested model'),
@@ -89,7 +93,7 @@ export const videoEvents = {
   /** The gateway has accepted the job, and it is recorded on this machine. */
   'job-create': {
     id: jobId,
-    kind: oneOf(['video', 'operation', 'response'], 'what the job is on the gateway'),
+    kind: jobKind,
   },
   /** A look-up, even if nothing has changed. */
   'job-progress': {
@@ -179,7 +183,7 @@ export const videoDefinitions = [video, videoFailure, job, awaitedVideo] as cons
 export type JobListDocument = Infer<typeof jobListDocument>
 export const jobListDocument = object({
   version,
-  command: text<'video list'>('the command that ran'),
+  command: text<'video list' | 'response list'>('the command that ran'),
   jobs: list(job.reference, 'jobs that this machine has started'),
   warnings,
 })

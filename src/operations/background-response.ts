@@ -11,7 +11,7 @@ import {
 } from '../gateway/responses/background.ts'
 import { followResponse, type StreamPlace } from '../gateway/responses/follow-response.ts'
 import type { WaitOptions } from '../gateway/videos/wait-for-job.ts'
-import { objectOf, objectsOf, stringOf } from '../json.ts'
+import { numberOf, objectOf, objectsOf, stringOf } from '../json.ts'
 import {
   beginAnswer,
   textGatewayRequest,
@@ -259,8 +259,10 @@ export async function keepRecord(run: TextRun, { stored }: FollowedResponse, cha
 }
 
 /** The fields of a report that are recorded. */
-export function changeOf({ state, status, requestId }: ResponseReport): Change {
-  return { state, status, request_id: requestId }
+export function changeOf({ state, status, requestId, value }: ResponseReport): Change {
+  const completedAt = numberOf(value['completed_at'])
+  const times = completedAt === null ? {} : { completed_at: Math.floor(completedAt) }
+  return { state, status, request_id: requestId, ...times }
 }
 
 /** The same of a stream. */

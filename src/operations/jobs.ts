@@ -8,11 +8,9 @@ import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { responseInBeginning } from '../gateway/responses/background.ts'
 import { jobInBeginning } from '../gateway/videos/start-job.ts'
-import { lookUpJob } from '../gateway/videos/look-up-job.ts'
 import { operationPath } from '../gateway/videos/read-job.ts'
 import type { Redactor } from './operation.ts'
 import { videoCount } from './video-request.ts'
-import { changeOf } from './video-run.ts'
 
 /** A job by its id on the gateway, with its record on this machine. */
 export interface NamedJob {
@@ -120,9 +118,9 @@ export function isPrunable(record: JobRecord, now: number): boolean {
 }
 
 /** The jobs that have not ended, by their gateway and the profile of its settings; the newest first. */
-export function jobsToRefresh(
-  jobs: readonly StoredJob[],
-): readonly (readonly [StoredJob, ...(readonly StoredJob[])])[] {
+export function jobsToRefresh<Family extends JobFamily>(
+  jobs: readonly StoredJob<Family>[],
+): readonly (readonly [StoredJob<Family>, ...(readonly StoredJob<Family>[])])[] {
   const open = jobs.filter(({ record: { id, state } }) => id !== null && !isFinal(state))
   const groups = Map.groupBy(open, ({ record }) =>
     record.is_sandbox ? '' : JSON.stringify([record.profile, URL.parse(record.base_url)?.origin]),
@@ -138,13 +136,17 @@ const atOnce = 4
  * @returns a warning for each look-up that failed
  * @throws the reason of the signal
  */
-export async function refreshJobs(gateway: Gateway, jobs: readonly StoredJob[]): Promise<string[]> {
+export async function refreshJobs<Family extends JobFamily>(
+  gateway: Gateway,
+  jobs: readonly StoredJob<Family>[],
+  lookUp: (gateway: Gateway, job: StoredJob<Family>) => Promise<Parameters<StoredJob<Family>['update']>[0]>,
+): Promise<string[]> {
   const warnings: string[] = []
   const rest = jobs.values()
-  const refresh = async (job: StoredJob) => {
-    const { id, kind } = job.record
+  const refresh = async (job: StoredJob<Family>) => {
+    const { id } = job.record
     try {
-      await job.update(changeOf(await lookUpJob(gateway, { id: id!, kind })))
+      await job.update(await lookUp(gateway, job))
     } catch (error) {
       if (gateway.signal.aborted) throw error
       warnings.push(`${id}: ${asModelgateError(error, gateway.trace !== undefined).message}`)

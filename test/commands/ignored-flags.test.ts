@@ -22,6 +22,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'response status': [[], ['--wait', '-o', 'a.txt'], ['--wait'], ['--exit-status']],
   'response wait': [[], ['-o', 'a.txt'], ['--stream'], ['--starting-after', '3'], ['--schema', '{}']],
   'response cancel': [[]],
+  'response list': [['--refresh'], ['--prune']],
   'image create': [
     ['A hill sandbox:fewer', '-n', '2'],
     [],
@@ -52,6 +53,7 @@ const forbidding: Readonly<Record<string, readonly string[]>> = {
   'response status': ['input', 'stdin'],
   'response wait': ['input', 'stdin'],
   'response cancel': ['input', 'stdin'],
+  'response list': ['input', 'stdin'],
   'video status': ['input', 'stdin'],
   'video wait': ['input', 'stdin'],
   'video list': ['input', 'stdin'],
@@ -125,7 +127,7 @@ async function ignoredBy(words: string): Promise<string[]> {
     const context = testContext({ cwd, env })
     const program = createProgram(context)
     const sends = !['sandbox', 'schema', 'completion', 'help'].includes(words)
-    const job = startsResponse ? ['--last'] : []
+    const job = startsResponse && words !== 'response list' ? ['--last'] : []
     const argv = [...words.split(' '), ...call, ...job, ...(sends ? ['--sandbox'] : [])]
     for (const name of await flagsRead(program, argv, context.clock)) read.add(name)
     const command = leaves(program).find(([name]) => name === words)![1]

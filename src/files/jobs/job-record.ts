@@ -23,6 +23,8 @@ export const responseJobs: ResponseJobs = {
   kinds: ['response'],
   states: responseStates,
 }
+/** The families that there are. */
+export type AnyJobs = VideoJobs | ResponseJobs
 type KindOf<Family extends JobFamily> = Family['kinds'][number]
 type StateOf<Family extends JobFamily> = Family['states'][number]
 
@@ -158,7 +160,7 @@ export function mergeRecords<Family extends JobFamily>(
 }
 
 /** The fields for output. */
-export function summaryOf(record: JobRecord): JobSummary {
+export function summaryOf<Family extends AnyJobs>(record: JobRecord<Family>): JobSummary {
   const { id, kind, state, status, progress, model, prompt, base_url, is_sandbox } = record
   const { idempotency_key, created_at, checked_at, completed_at = null, expires_at, files } = record
   return {

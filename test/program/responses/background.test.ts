@@ -263,6 +263,30 @@ test.each([['status'], ['wait'], ['cancel']])('%s of an unknown id is 4, without
   expect((await workspace.run(['response', command, '--last'])).code).toBe(2)
 })
 
+test('the list has every response of this machine, looked up on demand, and forgets what is over', async () => {
+  const server = await localServer([
+    json(response('queued')),
+    json({ ...response('queued'), id: 'resp_2' }),
+    json({ ...response('in_progress'), id: 'resp_2' }),
+    json(completed),
+  ])
+  const workspace = workspaceOf(server)
+  await workspace.run(start)
+  await workspace.run(start)
+  const listed = async (...words: readonly string[]) => {
+    const { out } = await workspace.run(['response', 'list', '--json', ...words])
+    const { jobs } = JSON.parse(out) as { jobs: { id: string; state: string; kind: string }[] }
+    return jobs.map(({ id, state, kind }) => `${kind} ${id} ${state}`)
+  }
+  expect(await listed()).toEqual(['response resp_2 queued', 'response resp_1 queued'])
+  expect(await listed('--refresh')).toEqual(['response resp_2 in_progress', 'response resp_1 completed'])
+  expect(await listed('--state', 'completed')).toEqual(['response resp_1 completed'])
+  expect(await listed('--prune')).toEqual(['response resp_1 completed'])
+  expect(await listed()).toEqual(['response resp_2 in_progress'])
+  expect((await workspace.run(['video', 'list'])).out).toBe('')
+  expect((await workspace.run(['response', 'list', '--state', 'pending'])).code).toBe(2)
+})
+
 const event = (sequence_number: number, value: object) =>
   `data: ${JSON.stringify({ ...value, sequence_number })}\n\n`
 const queuedEvent = event(0, { type: 'response.queued', response: response('queued') })

@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { stateFolder } from '../config/paths.ts'
+import type { Context } from '../context.ts'
+import { responseStates } from '../contract/response-state.ts'
+import { isFinal } from '../files/jobs/job-record.ts'
+import { lookUpResponse } from '../gateway/responses/background.ts'
+import { changeOf } from '../operations/background-response.ts'
+import { openResponses, unknownJobDays } from '../operations/jobs.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { registerJobList } from './shared/job-list.ts'
+
+const responseListExamples: readonly Example[] = [
+  ['modelgate response list'],
+  ['modelgate response list --refresh --state completed'],
+  ['modelgate response list --json | jq -r ".jobs[].id"'],
+  ['modelgate response list --prune', 'forget what is over'],
+]
+
+/** `modelgate response list`: the background responses recorded on this machine. */
+export function registerResponseList(command: Command, context: Context): void {
+  addExamples(command, context, responseListExamples)
+  registerJobList(command, context, {
+    command: 'response list',
+    states: responseStates,
+    pruned: `responses that have ended, or were not heard of for ${unknownJobDays} days`,
+    open: (redactor) => openResponses(context, stateFolder(context), redactor),
+    isPrunable: ({ state, checked_at, created_at }, now) =>
+      isFinal(state) || now - (checked_at ?? created_at) > unknownJobDays * 86_400,
+    lookUp: async (gateway, { record }) => changeOf(await lookUpResponse(gateway, record.id!)),
+  })
+}
