@@ -92,12 +92,6 @@ function unanswered(message: string): RequestProblem {
   return new RequestProblem(400, message, { param: 'input' })
 }
 
-/** What is left out of the listed items unless `include` asks for it (specification, `include`). */
-const imageUrls = [
-  { extra: 'message.input_image.image_url', type: 'message', list: 'content' },
-  { extra: 'computer_call_output.output.image_url', type: 'computer_call_output', list: 'output' },
-] as const
-
 /** The items that a stored response read, with an id each, newest first or in their order. */
 export function listInputItems({ plan, context }: StoredResponse, query: URLSearchParams): JsonObject {
   const { include } = plan.body
@@ -106,7 +100,7 @@ export function listInputItems({ plan, context }: StoredResponse, query: URLSear
     const type = textOf(item['type']) || 'message'
     const id =
       item['id'] ?? `${type === 'message' ? 'msg' : 'item'}_${seededHex(48, plan.id, 'input', index)}`
-    return { id, type, ...withoutImages({ ...item, type }, extras) }
+    return { id, type, ...listed({ ...item, type }, extras) }
   })
   const ordered: readonly JsonObject[] = query.get('order') === 'asc' ? items : items.toReversed()
   const after = ordered.findIndex((item) => item['id'] === query.get('after'))
@@ -121,11 +115,19 @@ export function listInputItems({ plan, context }: StoredResponse, query: URLSear
   }
 }
 
-function withoutImages(item: JsonObject, extras: readonly string[]): JsonObject {
-  const rule = imageUrls.find(({ type }) => type === item['type'])
-  if (rule === undefined || extras.includes(rule.extra)) return item
-  const { content, output } = item
+/** An item as it is listed: texts as parts, URLs of pictures only if `include` asks for them (specification). */
+function listed(item: JsonObject, extras: readonly string[]): JsonObject {
+  const { type, role, content, output } = item
   const hide = (part: JsonObject) => ('image_url' in part ? { ...part, image_url: null } : part)
-  if (rule.list === 'output') return { ...item, output: hide(objectOf(output)) }
-  return Array.isArray(content) ? { ...item, content: objectsOf(content).map(hide) } : item
+  if (type === 'computer_call_output') {
+    const isAsked = extras.includes('computer_call_output.output.image_url')
+    return isAsked ? item : { ...item, output: hide(objectOf(output)) }
+  }
+  if (type !== 'message') return item
+  if (typeof content === 'string') {
+    const part = { type: role === 'assistant' ? 'output_text' : 'input_text', text: content }
+    return { ...item, content: [part] }
+  }
+  const isAsked = extras.includes('message.input_image.image_url')
+  return isAsked ? item : { ...item, content: objectsOf(content).map(hide) }
 }

@@ -159,6 +159,20 @@ test('the input of a response is listed, its pictures on request only', async ()
   expect((await call(sandbox, '/v1/responses/resp_never/input_items')).status).toBe(404)
 })
 
+test('a text in the input is listed as a part', async () => {
+  const sandbox = await runningSandbox()
+  const input = [
+    { role: 'assistant', content: 'Which?' },
+    { role: 'user', content: 'The Danube' },
+  ]
+  const { json } = await respond(sandbox, input)
+  const listed = await call(sandbox, `/v1/responses/${json.id}/input_items?order=asc`)
+  expect(listed.json.data).toMatchObject([
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Which?' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'The Danube' }] },
+  ])
+})
+
 test('the documented fields of an error event are there, besides the recorded ones', async () => {
   const events = eventsOf(await respond(await runningSandbox(), 'sandbox:error', { stream: true }))
   const problem = { code: 'server_error', message: expect.any(String), param: null }
