@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander'
+import { resolveSettings } from '../config/settings.ts'
 import { sandboxFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
 import type { LatencyProfile } from '../sandbox/start-sandbox.ts'
@@ -119,6 +120,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
   const { stdout, stderr, signal, clock } = context
   const { recording, port, seed, latency, isQuiet } = settings
   const faults = settings.faults === undefined ? [] : await readFaults(context, settings.faults)
+  const { families } = await resolveSettings(context, { sandbox: true })
   let gate: Gate | undefined
   const warn = (line: string) => stderr.write(`${gate?.line(line, maxLineLength) ?? line}\n`)
   const print = (line: string) => void (isQuiet || warn(line))
@@ -134,6 +136,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     latency,
     faults,
     folder,
+    families: families.value,
     clock,
     recordings,
     onRequest: print,

@@ -7,7 +7,7 @@ import { Interrupted } from '../../src/errors.ts'
 import { errorDocument } from '../../src/output/json-output.ts'
 import { testContext } from '../support/test-context.ts'
 import { until } from '../support/running-sandbox.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
 const plain: SandboxSettings = { port: 0, seed: 1, latency: 'none', faults: undefined, isQuiet: false }
 
@@ -77,6 +77,25 @@ test('says nothing on standard error when quiet', async () => {
   context.abort(new Interrupted('terminate'))
   expect(await ended).toMatchObject({ exitCode: 143 })
   expect(context.stderr.text).toBe('')
+})
+
+test('has the families of the configuration', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { '.git/HEAD': '', '.modelgaterc.yaml': 'families: { fast: image-model-b }\n' })
+  const context = testContext({ cwd })
+  const ended = endOf(runSandbox(context, plain))
+  await until(() => context.stdout.text !== '')
+  const reply = await fetch(`${context.stdout.text.trim()}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer x' },
+    body: '{"model":"fast","prompt":"a dot","size":"640x480"}',
+  })
+  expect([reply.status, await reply.text()]).toEqual([
+    400,
+    expect.stringContaining('for fast (image-model-b)'),
+  ])
+  context.abort(new Interrupted('terminate'))
+  await ended
 })
 
 test('keeps video jobs in the state folder', async () => {
