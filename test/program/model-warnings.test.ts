@@ -33,6 +33,7 @@ test.each([
   const { code, err } = await run([...words, model])
   expect(code).toBe(0)
   expect(err.split('\n')).toContain(`warning: ${warning}`)
+  expect((await run([...words, model, '--dry-run'])).err).toContain(`warning: ${warning}\n`)
   const { out } = await run([...words, model, '--json'])
   expect(JSON.parse(out)).toMatchObject({ model, warnings: [warning] })
 })

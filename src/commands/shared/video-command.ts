@@ -146,6 +146,7 @@ export async function startJob(
   await runOperation(context, options, settings, {
     streamed: false,
     gate,
+    warnings: request.warnings,
     describeRequest: (gateway) => ({
       request: videoGatewayRequest(gateway, request, remixed),
       content: { body: request.body },
