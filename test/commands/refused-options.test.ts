@@ -10,9 +10,9 @@ test('the sandbox says of each option of requests that it means nothing there', 
   expect([code, out]).toEqual([2, ''])
   const { error } = JSON.parse(err) as { error: { message: string; hint: string; billed: string } }
   expect(error.message.split('\n')).toEqual([
-    '--model does not apply to sandbox, which sends no request.',
-    '--json does not apply to sandbox, which sends no request.',
-    '--dry-run does not apply to sandbox, which sends no request.',
+    '--model does not apply to sandbox.',
+    '--json does not apply to sandbox.',
+    '--dry-run does not apply to sandbox.',
   ])
   expect([error.hint, error.billed]).toEqual(['See modelgate sandbox --help.', 'no'])
 })
