@@ -51,7 +51,10 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
     const now = clock.monotonic()
     const step = Math.floor(now / stepTime)
     if (labels === undefined) return drawLine(partsOf(latest!, now), step, width, styles)
-    const rows = [...views].map(([id, view]) => ({ label: labels.get(id) ?? id, parts: partsOf(view, now) }))
+    const rows = [...views].map(([id, view]) => ({
+      label: labels.get(id) ?? id,
+      parts: partsOf(isWhole(view.download) ? { ...view, download: undefined } : view, now),
+    }))
     return drawBoard(rows, step, { width, height, styles })
   }
   const show = (view: Progress, isChange: boolean, text: () => string) => {
@@ -89,6 +92,11 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
 
 function isKnown(status: string): boolean {
   return videoStateOf(status) !== undefined || responseStateOf(status) !== undefined
+}
+
+/** A video that has arrived is not being downloaded any more. */
+function isWhole(download: DownloadView | undefined): boolean {
+  return download !== undefined && download.received === download.total
 }
 
 function partsOf({ job, download }: Progress, now: number): LineParts {

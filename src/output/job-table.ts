@@ -1,6 +1,8 @@
 import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
+import { isFinal } from '../files/jobs/job-record.ts'
 import { roundedDuration } from './job-progress.ts'
+import { stateTone, type Styles } from './screen.ts'
 import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
 
 export interface TableView {
@@ -8,15 +10,17 @@ export interface TableView {
   readonly now: number
   /** The width of the terminal; undefined for scripts, which get all fields, separated by tabs. */
   readonly columns: number | undefined
+  /** Colours for the states; only on a terminal. */
+  readonly styles?: Styles | undefined
 }
 
 /** Formats jobs as rows, each with a newline; empty if there are none. Safe for a terminal. */
-export function jobTable(jobs: readonly JobSummary[], { now, columns }: TableView): string {
+export function jobTable(jobs: readonly JobSummary[], { now, columns, styles }: TableView): string {
   if (jobs.length === 0) return ''
   const lines =
     columns === undefined
       ? jobs.map((job) => fieldsOf(job, now).join('\t'))
-      : terminalLines(jobs, now, columns)
+      : terminalLines(jobs, { now, columns, styles })
   return lines.map((line) => `${line}\n`).join('')
 }
 
@@ -48,12 +52,18 @@ const optionalColumns = [
   ['GATEWAY SAYS', 8],
 ] as const
 
+/** The states are in the second column. */
+const stateColumn = 1
+
 interface Column {
   readonly heading: string
   readonly cells: readonly string[]
 }
 
-function terminalLines(jobs: readonly JobSummary[], now: number, columns: number): string[] {
+function terminalLines(
+  jobs: readonly JobSummary[],
+  { now, columns, styles }: TableView & { readonly columns: number },
+): string[] {
   const known = jobs.flatMap(({ id }) => id ?? [])
   const short = new Map(shortIds(known).map((id, at) => [known[at], id]))
   const words = jobs.map(({ state, status }) => oneLine(gatewayState(state, status) ?? ''))
@@ -65,9 +75,7 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     column('ID', ({ id }) => (id === null ? '-' : short.get(id)!)),
     column('STATE', ({ state }) => formatState({ state })),
     ...(words.some(Boolean) ? [column('GATEWAY SAYS', (_, at) => shortened(words[at]!, 24))] : []),
-    column('DONE', ({ progress, state }) =>
-      progress === null || state === 'completed' ? '' : `${progress}%`,
-    ),
+    column('DONE', (job) => doneText(job, now)),
     column('AGE', ({ created_at }) => roundedDuration(Math.max(0, now - created_at))),
     column('RESULT', (job) => resultText(job, now)),
     column('MODEL', ({ model }) => shortened(model, 24)),
@@ -84,13 +92,26 @@ function terminalLines(jobs: readonly JobSummary[], now: number, columns: number
     )
     const room = columns - widthOf(visible)
     const words = room >= minPrompt ? [shortened(prompt, room)] : []
-    const line = shortened([...cells, ...words].join(gap).trimEnd(), columns)
+    const plain = [...cells, ...words].join(gap).trimEnd()
     const job = jobs[row - 1]
+    const isWhole = textWidth(plain) <= columns
+    const line =
+      styles === undefined || job === undefined || !isWhole
+        ? shortened(plain, columns)
+        : [...cells.with(stateColumn, styles[stateTone(job.state)](cells[stateColumn]!)), ...words]
+            .join(gap)
+            .trimEnd()
     // Without an id only the key identifies the job, so it is shown in full.
     return job !== undefined && job.id === null
       ? [line, `${gap}no reply received; idempotency key:`, `${gap}${oneLine(job.idempotency_key)}`]
       : [line]
   })
+}
+
+/** How far a job is, or when it ended. */
+function doneText({ state, progress, completed_at }: JobSummary, now: number): string {
+  if (!isFinal(state)) return progress === null ? '' : `${progress}%`
+  return completed_at === null ? '' : `${roundedDuration(Math.max(0, now - completed_at))} ago`
 }
 
 function resultText(job: JobSummary, now: number): string {

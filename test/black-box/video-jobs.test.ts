@@ -50,7 +50,7 @@ test('several commands that wait for the same job all end well, and its record i
 
 /** The command that a stopped program has told, as words. */
 function resumeIn(stderr: string): string[] {
-  const [, words = ''] = /again: \S+ video (wait [^\n]*)\n/.exec(stderr) ?? []
+  const [, words = ''] = /(?:again|waiting): \S+ video (wait [^\n]*)\n/.exec(stderr) ?? []
   return words.split(' ')
 }
 

@@ -46,7 +46,7 @@ test.skipIf(!canMount).each([
     writeFileSync(join(state, 'ballast'), Buffer.alloc(64 * 1024 - left))
     const { exit, stdout, stderr } = await workspace.run(generate('x.mp4'))
     expect([exit, stdout]).toEqual([0, 'x.mp4\n'])
-    expect(stderr).toContain('job models/veo/operations/op0 started')
+    expect(stderr).toMatch(/^job started; resume with: .* models\/veo\/operations\/op0$/m)
     expect(stderr).toContain(`warning: ${warning}`)
     expect(stderr).toContain('no space left')
   },

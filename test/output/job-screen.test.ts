@@ -235,6 +235,22 @@ test('several jobs have a line each, at 40 columns', async () => {
   `)
 })
 
+test('a job whose video has arrived is completed', async () => {
+  const steps: readonly Step[] = [
+    { ...sampleEvents['job-progress'], ...last, state: 'completed', progress: null },
+    { ...downloading, ...last, received: 1_000_000 },
+    { ...sampleEvents['video-save'], ...last },
+    { ...sampleEvents['job-progress'], id: 'video_zzzz', progress: 70 },
+    { ...sampleEvents['job-progress'], id: 'video_1234567890abcdef', progress: 80 },
+    key,
+    { type: 'end' },
+  ]
+  const args = [JSON.stringify(steps), 'files', JSON.stringify(boardIds)]
+  const type = [{ when: 'completed', keys: ' ' }]
+  const { screens } = await runOnScreen(player, args, { type, env: { NO_COLOR: '1' } })
+  expect(timeless(screens[0]!).at(-1)).toBe('aaaabbbbcccc  completed  m:ss')
+})
+
 test('of more jobs than the terminal has rows those that run are shown', async () => {
   expect(await playBoard({ columns: 80, rows: 3 }, ['0 ended', '2 ended'])).toMatchInlineSnapshot(`
     [

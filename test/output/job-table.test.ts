@@ -39,6 +39,7 @@ const jobs = [
     id: 'models/veo/operations/op_9f3c',
     kind: 'operation',
     state: 'completed',
+    completed_at: now - 65,
     progress: 100,
     expires_at: now - 1,
   }),
@@ -52,14 +53,14 @@ const shown = (columns: number | undefined) => `\n${jobTable(jobs, { now, column
 test('at 100 columns', () => {
   expect(shown(100)).toMatchInlineSnapshot(`
     "
-    ID               STATE        DONE  AGE    RESULT      MODEL        PROMPT
-    video_68d4a1b2c  in_progress  40%   2 min  for 50 min  video-model  a paper boat on a pond at dusk
-    op_9f3c          completed          2 min  expired     video-model  a paper boat
-    -                unknown            2 min              video-model  a paper boat
+    ID               STATE        DONE      AGE    RESULT      MODEL        PROMPT
+    video_68d4a1b2c  in_progress  40%       2 min  for 50 min  video-model  a paper boat on a pond at …
+    op_9f3c          completed    65 s ago  2 min  expired     video-model  a paper boat
+    -                unknown                2 min              video-model  a paper boat
       no reply received; idempotency key:
       0198c2aa-0000-7000-8000-000000000000
-    video_68d4a1b2f  completed          2 min  saved       video-model  a paper boat
-    video_failed     failed             2 min              video-model  ␛[31m紙の船
+    video_68d4a1b2f  completed              2 min  saved       video-model  a paper boat
+    video_failed     failed                 2 min              video-model  ␛[31m紙の船
     "
   `)
 })
@@ -119,6 +120,28 @@ test("the gateway's own word has a column where it is another, and is harmless",
     .slice(1, -1)
     .map((line) => line.split('\t').at(-1))
   expect(words).toEqual(['rendering', '', 'dream␛[2J ing'])
+})
+
+test('a state has its colour, and nothing else', () => {
+  const mark = (name: string) => (text: string) => `<${name}>${text}</>`
+  const names = ['plain', 'dim', 'accent', 'success', 'warning', 'error'] as const
+  const styles = Object.fromEntries(names.map((name) => [name, mark(name)])) as Parameters<
+    typeof jobTable
+  >[1]['styles']
+  const lines = jobTable(jobs, { now, columns: 100, styles }).split('\n')
+  const plain = jobTable(jobs, { now, columns: 100 })
+  expect(lines.map((line) => /<.*<\/>/.exec(line)?.[0].trim() ?? '')).toEqual([
+    '',
+    '<accent>in_progress</>',
+    '<success>completed  </>',
+    '<dim>unknown    </>',
+    '',
+    '',
+    '<success>completed  </>',
+    '<error>failed     </>',
+    '',
+  ])
+  expect(lines.join('\n').replaceAll(/<.*?>/g, '')).toBe(plain)
 })
 
 test('nothing for no jobs', () => {

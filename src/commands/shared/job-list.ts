@@ -4,12 +4,14 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { JobListDocument, JobSummary } from '../../events/video.ts'
-import { summaryOf, type AnyJobs, type JobRecord } from '../../files/jobs/job-record.ts'
+import { isFinal, summaryOf, type AnyJobs, type JobRecord } from '../../files/jobs/job-record.ts'
 import type { JobStore, StoredJob } from '../../files/jobs/job-store.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { jobsToRefresh, refreshJobs } from '../../operations/jobs.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
+import { roundedDuration } from '../../output/job-progress.ts'
 import { jobTable } from '../../output/job-table.ts'
+import { loadResultStyles } from '../../output/screen.ts'
 import { refuseOptions, type CommonOptions } from './common-options.ts'
 import { openGateway, readSettings, openOutput } from './run-operation.ts'
 import { createProblemList } from '../../problems.ts'
@@ -149,8 +151,14 @@ async function show(
   for (const job of jobs) output.event({ type: 'job-list', job })
   for (const message of warnings) output.event({ type: 'warning-add', message })
   if (!options.json && !options.jsonl) {
-    stdout.write(gate.text(jobTable(jobs, { now, columns: stdout.isTerminal ? stdout.columns : undefined })))
-    if (!settings.quiet.value) reportCount(context, options, jobs.length)
+    const colours = loadResultStyles(context)
+    await colours.ready
+    const columns = stdout.isTerminal ? stdout.columns : undefined
+    stdout.write(gate.text(jobTable(jobs, { now, columns, styles: colours.current })))
+    if (!settings.quiet.value) {
+      reportCount(context, options, jobs.length)
+      if (stdout.isTerminal && !options.prune) reportAge(context, jobs, now)
+    }
   }
   await output.end({ version: outputVersion, command, jobs, warnings })
 }
@@ -160,6 +168,18 @@ function reportCount({ stderr }: Context, { prune, dryRun }: ListOptions, count:
   const jobs = count === 1 ? '1 job' : `${count} jobs`
   if (prune) stderr.write(dryRun ? `${jobs} would be forgotten.\n` : `${jobs} forgotten.\n`)
   else if (count === 0) stderr.write('No jobs are on record.\n')
+}
+
+/** A state that is younger than this, in seconds, is news. */
+const freshSeconds = 10
+
+/** Tells how old the states of the jobs are that go on without this machine, and how to see newer ones. */
+function reportAge({ stderr }: Context, jobs: readonly JobSummary[], now: number): void {
+  const running = jobs.filter(({ id, state }) => id !== null && !isFinal(state))
+  const age = Math.max(...running.map(({ checked_at, created_at }) => now - (checked_at ?? created_at)))
+  if (!(age >= freshSeconds)) return
+  const which = running.length === 1 ? 'The running job is' : 'Running jobs are'
+  stderr.write(`${which} shown as last seen, ${roundedDuration(age)} ago; --refresh looks again.\n`)
 }
 
 function parseLimit(text: string | undefined): number | undefined {
