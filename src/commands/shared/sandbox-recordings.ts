@@ -30,9 +30,16 @@ export type RecordingSettings =
       readonly isStrict: boolean
     }
 
-/** Settings that mean something only where a gateway is reached. */
-const recordOnly = { apiKeyFile: '--api-key-file', profile: '--profile', caFile: '--ca-file' } as const
-const alsoRecordOnly = { allowHttp: '--allow-http', connectTimeout: '--connect-timeout' } as const
+/** Flags that mean something only where a gateway is recorded, and only where recordings are played. */
+const recordFlags = {
+  upstream: '--upstream',
+  apiKeyFile: '--api-key-file',
+  profile: '--profile',
+  caFile: '--ca-file',
+  allowHttp: '--allow-http',
+  connectTimeout: '--connect-timeout',
+} as const
+const replayFlags = { pace: '--pace', maxAge: '--max-age', strict: '--strict' } as const
 
 /** Reads the flags, and adds what is wrong with them to the problems. Undefined without `--record` and `--replay`. */
 export async function parseRecording(
@@ -43,19 +50,14 @@ export async function parseRecording(
   const refuse = (message: string) => problems.add(new UsageError(message))
   if (record !== undefined && replay !== undefined) refuse('--record and --replay exclude each other.')
   if (record === '' || replay === '') refuse('The folder of recordings must have a name.')
-  if (record === undefined) {
-    if (upstream !== undefined) refuse('--upstream only means something with --record.')
-    for (const [name, flag] of Object.entries({ ...recordOnly, ...alsoRecordOnly })) {
+  const refuseAll = (names: Readonly<Record<string, string>>, where: string) => {
+    for (const [name, flag] of Object.entries(names)) {
       if (flags[name as keyof RecordingFlags] !== undefined)
-        refuse(`${flag} only means something with --record.`)
+        refuse(`${flag} only means something with ${where}.`)
     }
   }
-  if (replay === undefined) {
-    for (const name of ['pace', 'maxAge', 'strict'] as const) {
-      const flag = name === 'maxAge' ? '--max-age' : `--${name}`
-      if (flags[name] !== undefined) refuse(`${flag} only means something with --replay.`)
-    }
-  }
+  if (record === undefined) refuseAll(recordFlags, '--record')
+  if (replay === undefined) refuseAll(replayFlags, '--replay')
   const maxAgeDays = await problems.check(() => parseMaxAge(flags.maxAge))
   if (pace !== 'fast' && pace !== 'real') return void refuse(`--pace must be fast or real, not "${pace}".`)
   if (pace === 'real' && flags.latency !== undefined) {
