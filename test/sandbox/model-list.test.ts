@@ -1,46 +1,7 @@
-import { GoogleGenAI } from '@google/genai'
-import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { familyCalled } from '../../src/contract/families.ts'
 import { create } from '../support/image-calls.ts'
 import { call, runningSandbox } from '../support/running-sandbox.ts'
-
-const openaiAt = (url: string) => new OpenAI({ apiKey: 'any', baseURL: `${url}/v1` })
-const googleAt = (url: string) => new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: url } })
-
-test('the client of OpenAI lists the models and retrieves each', async () => {
-  const client = openaiAt((await runningSandbox()).url)
-  const ids: string[] = []
-  for await (const model of client.models.list()) ids.push(model.id)
-  const some = [
-    'sandbox-text',
-    'sandbox-video',
-    'image-model-a',
-    'video-model-remix',
-    'gpt-image-2',
-    'dall-e-2',
-  ]
-  expect(ids).toEqual(expect.arrayContaining(some))
-  expect(new Set(ids).size).toBe(ids.length)
-  for (const id of ids) expect(await client.models.retrieve(id)).toMatchObject({ id, object: 'model' })
-  await expect(client.models.retrieve('gpt-image-9')).rejects.toMatchObject({
-    status: 404,
-    code: 'model_not_found',
-  })
-})
-
-test('the client of Google lists the models page by page and gets each', async () => {
-  const sandbox = await runningSandbox()
-  const client = googleAt(sandbox.url)
-  const names: string[] = []
-  for await (const model of await client.models.list({ config: { pageSize: 4 } })) names.push(model.name!)
-  expect(names).toEqual(expect.arrayContaining(['models/sandbox-text', 'models/sandbox-video']))
-  expect(new Set(names).size).toBe(names.length)
-  expect(sandbox.requests()).toHaveLength(Math.ceil(names.length / 4))
-  const small = await client.models.get({ model: 'sandbox-small' })
-  expect(small).toMatchObject({ name: 'models/sandbox-small', inputTokenLimit: 1024 })
-  await expect(client.models.get({ model: 'gemini-0' })).rejects.toMatchObject({ status: 404 })
-})
 
 test.each(['pageToken=x', 'pageSize=-1', 'pageSize=many'])('%s is refused', async (query) => {
   const { status, text } = await call(await runningSandbox(), `/v1beta/models?${query}`)

@@ -1,11 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { GenerateVideosOperation, GoogleGenAI, type GeneratedVideo } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { fakeClock, type FakeClock } from '../../support/fake-clock.ts'
-import { call, runningSandbox } from '../../support/running-sandbox.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
 import { testImages } from '../../support/test-images.ts'
 
 async function openaiClient() {
@@ -31,7 +27,7 @@ async function ended(
   }
 }
 
-test('openai: a video is made, looked up, downloaded, listed and deleted', async () => {
+test('create, retrieve, download, list, delete', async () => {
   const { client, clock, sandbox } = await openaiClient()
   const { png } = await testImages(32)
   const made = await client.videos.create({
@@ -60,7 +56,7 @@ test('openai: a video is made, looked up, downloaded, listed and deleted', async
   expect(sandbox.created('video-create')).toBe(1)
 })
 
-test('openai: the built-in video is remixed', async () => {
+test('remix', async () => {
   const { client, clock, sandbox } = await openaiClient()
   const wishes = { model: 'sora-2', prompt: 'make it night' }
   const remix = await client.videos.remix('video_sandbox_source', wishes)
@@ -74,7 +70,7 @@ test('openai: the built-in video is remixed', async () => {
   expect(sandbox.created('video-remix')).toBe(1)
 })
 
-test('openai: a failed video has its error', async () => {
+test('failure', async () => {
   const { client, clock } = await openaiClient()
   const { id } = await client.videos.create({ prompt: 'a boat sandbox:failure' })
   expect(await ended({ client, clock }, id)).toMatchObject({
@@ -82,36 +78,3 @@ test('openai: a failed video has its error', async () => {
     error: { code: 'video_generation_failed', message: expect.any(String) },
   })
 })
-
-test.each(['v1', 'v1beta'])(
-  'google: an operation is polled and its video downloaded (%s)',
-  async (apiVersion) => {
-    const clock = fakeClock()
-    const sandbox = await runningSandbox({ clock })
-    const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url, apiVersion } })
-    const { json } = await call(sandbox, `/${apiVersion}/models/sandbox-video:predictLongRunning`, {
-      instances: [{ prompt: 'a paper boat' }],
-      parameters: { aspectRatio: '9:16', durationSeconds: 4, sampleCount: 2 },
-    })
-    expect(json).toEqual({ name: expect.stringMatching(/^models\/sandbox-video\/operations\/[\da-f]{20}$/) })
-    // The client itself creates videos at Vertex only.
-    let operation = Object.assign(new GenerateVideosOperation(), json)
-    while (operation.done !== true) {
-      operation = await client.operations.getVideosOperation({ operation })
-      await clock.advance(1_000)
-    }
-    const videos = operation.response!.generatedVideos!
-    expect(videos).toHaveLength(2)
-    const folder = await mkdtemp(join(tmpdir(), 'sandbox-video-'))
-    onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    const [first, second] = videos as [GeneratedVideo, GeneratedVideo]
-    const name = /files\/[\da-z]+/.exec(second.video!.uri!)![0]
-    for (const file of [first, second.video!, second.video!.uri!, { name }, name, name.slice(6)]) {
-      const downloadPath = join(folder, 'clip.mp4')
-      await client.files.download({ file, downloadPath })
-      expect((await readFile(downloadPath)).toString('latin1', 4, 8)).toBe('ftyp')
-      await rm(downloadPath)
-    }
-    expect(sandbox.created('video-operations')).toBe(1)
-  },
-)

@@ -23,7 +23,7 @@ async function sizeOf(base64: string | undefined): Promise<string> {
   return `${width}x${height}`
 }
 
-test('creates images in base64, with usage', async () => {
+test('generate, in base64', async () => {
   const { client } = await openaiClient()
   const { data, usage, size } = await client.images.generate({
     model: 'gpt-image-2',
@@ -37,7 +37,7 @@ test('creates images in base64, with usage', async () => {
   expect(await sizeOf(data![1]!.b64_json)).toBe('1536x1024')
 })
 
-test('creates an image behind an address that needs no key', async () => {
+test('generate, behind a URL', async () => {
   const { client } = await openaiClient()
   const { data } = await client.images.generate({
     model: 'dall-e-3',
@@ -49,7 +49,7 @@ test('creates an image behind an address that needs no key', async () => {
   expect(await sizeOf(Buffer.from(await image.arrayBuffer()).toString('base64'))).toBe('1024x1024')
 })
 
-test('edits one image with a mask, and several', async () => {
+test('edit, with a mask and with several images', async () => {
   const { client, sandbox } = await openaiClient()
   const one = await client.images.edit({
     model: 'gpt-image-2',
@@ -72,7 +72,7 @@ test('edits one image with a mask, and several', async () => {
   expect(sandbox.created('image-edits')).toBe(2)
 })
 
-test('streams both', async () => {
+test('streams of both', async () => {
   const { client } = await openaiClient()
   const wishes = {
     model: 'gpt-image-2',
@@ -100,7 +100,7 @@ test('streams both', async () => {
   ])
 })
 
-test('errors have their class, code and parameter, before and in a stream', async () => {
+test('errors, before and in a stream', async () => {
   const { client } = await openaiClient()
   const refused = client.images.generate({ model: 'gpt-image-2', prompt: 'sandbox:refusal' })
   await expect(refused).rejects.toBeInstanceOf(BadRequestError)

@@ -1,0 +1,94 @@
+import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai'
+import { expect, test } from 'vitest'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { all } from './all.ts'
+
+const parameters = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+}
+
+async function googleClient(options = {}) {
+  const sandbox = await runningSandbox(options)
+  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url } })
+  return { sandbox, client }
+}
+
+test.for(['v1', 'v1beta'])('text and stream below /%s', async (apiVersion) => {
+  const sandbox = await runningSandbox()
+  const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url, apiVersion } })
+  const request = { model: 'sandbox-text', contents: 'Name a river' }
+  const whole = await client.models.generateContent(request)
+  expect(whole.text).toContain('“Name a river”')
+  const chunks = await all(await client.models.generateContentStream(request))
+  expect(chunks.map((chunk) => chunk.text ?? '').join('')).toBe(whole.text)
+  expect(chunks.at(-1)!.candidates![0]!.finishReason).toBe('STOP')
+  expect(chunks.at(-1)!.usageMetadata).toEqual(whole.usageMetadata)
+})
+
+test('structured output, thoughts, system instruction', async () => {
+  const { client } = await googleClient()
+  const reply = await client.models.generateContent({
+    model: 'sandbox-text',
+    contents: 'Invent',
+    config: {
+      systemInstruction: 'Be brief',
+      thinkingConfig: { includeThoughts: true },
+      responseMimeType: 'application/json',
+      responseSchema: { type: Type.OBJECT, properties: { age: { type: Type.INTEGER } }, required: ['age'] },
+    },
+  })
+  expect(JSON.parse(reply.text!).age).toBeTypeOf('number')
+  expect(reply.candidates![0]!.content!.parts![0]!.thought).toBe(true)
+})
+
+test('function calls, whole and streamed', async () => {
+  const { client } = await googleClient()
+  const request = {
+    model: 'sandbox-text',
+    contents: 'Hello',
+    config: {
+      tools: [{ functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: parameters }] }],
+      toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } },
+    },
+  }
+  const whole = await client.models.generateContent(request)
+  expect(whole.functionCalls![0]).toMatchObject({ name: 'get_weather', args: { city: expect.any(String) } })
+  const chunks = await all(await client.models.generateContentStream(request))
+  expect(chunks.flatMap((chunk) => chunk.functionCalls ?? [])).toEqual(whole.functionCalls)
+})
+
+test('chats', async () => {
+  const { client } = await googleClient()
+  const chat = client.chats.create({ model: 'sandbox-text' })
+  await chat.sendMessage({ message: 'First' })
+  const second = await chat.sendMessage({ message: 'Second' })
+  expect(second.text).toContain('“Second”')
+  expect(second.usageMetadata!.promptTokenCount).toBeGreaterThan(20)
+})
+
+test('errors, before and in a stream', async () => {
+  // That client recognises an error in a stream only when it arrives by itself, as it does from the real service.
+  const { client, sandbox } = await googleClient({ latency: 2 })
+  const invalid = client.models.generateContent({ model: 'm', contents: 'hi', config: { topP: 7 } })
+  await expect(invalid).rejects.toMatchObject({ name: 'ApiError', status: 400 })
+  const stranger = new GoogleGenAI({ apiKey: 'invalid', httpOptions: { baseUrl: sandbox.url } })
+  const refused = stranger.models.generateContentStream({ model: 'm', contents: 'hi' })
+  await expect(refused).rejects.toMatchObject({ status: 401 })
+  const broken = await client.models.generateContentStream({ model: 'sandbox-error', contents: 'hi' })
+  await expect(all(broken)).rejects.toBeInstanceOf(ApiError)
+})
+
+test('models, page by page and one', async () => {
+  const { client, sandbox } = await googleClient()
+  const names: string[] = []
+  for await (const model of await client.models.list({ config: { pageSize: 4 } })) names.push(model.name!)
+  expect(names).toEqual(expect.arrayContaining(['models/sandbox-text', 'models/sandbox-video']))
+  expect(new Set(names).size).toBe(names.length)
+  expect(sandbox.requests()).toHaveLength(Math.ceil(names.length / 4))
+  const small = await client.models.get({ model: 'sandbox-small' })
+  expect(small).toMatchObject({ name: 'models/sandbox-small', inputTokenLimit: 1024 })
+  await expect(client.models.get({ model: 'gemini-0' })).rejects.toMatchObject({ status: 404 })
+})
