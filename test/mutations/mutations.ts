@@ -119,8 +119,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'event-shown-twice',
     file: 'src/gateway/responses/follow-response.ts',
-    before: `(number as number) <= place.after`,
-    after: `(number as number) < place.after`,
+    before: `number <= behind`,
+    after: `number < behind`,
     tests: ['test/gateway/responses/follow-response.test.ts'],
   },
   {

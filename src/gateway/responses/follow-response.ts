@@ -1,6 +1,6 @@
 import { responseHasEnded, responseStateOf } from '../../contract/response-state.ts'
 import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
-import { isObject, objectOf, stringOf } from '../../json.ts'
+import { countOf, isObject, objectOf, stringOf } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { pauseBeforeRetry, waitBefore } from '../retry.ts'
 import { sendRequest } from '../send-request.ts'
@@ -135,6 +135,8 @@ function createNumberedEvents(place: StreamPlace, receiver: ResponseReceiver) {
   let hasMoved = false
   let isDocument = false
   let areNumbered = true
+  /** The number of the last event of earlier replies. */
+  let behind = place.after
   let known: Promise<void> | void = undefined
   const accepts = (value: unknown): boolean => {
     if (!isObject(value)) return true
@@ -150,14 +152,13 @@ function createNumberedEvents(place: StreamPlace, receiver: ResponseReceiver) {
       isDocument = true
       return status === undefined || responseHasEnded(responseStateOf(status) ?? 'in_progress')
     }
-    const number = value['sequence_number']
-    if (!Number.isSafeInteger(number)) {
-      areNumbered = false
-      return true
-    }
-    if ((number as number) <= place.after) return false
-    place.after = number as number
-    return (hasMoved = true)
+    const number = countOf(value['sequence_number']) ?? -1
+    if (number >= 0 && number <= behind) return false
+    hasMoved = true
+    // Without numbers that rise there is no place to go on from.
+    if (number <= place.after) areNumbered = false
+    place.after = areNumbered ? number : -1
+    return true
   }
   return {
     receiver: {
@@ -172,6 +173,7 @@ function createNumberedEvents(place: StreamPlace, receiver: ResponseReceiver) {
     begin() {
       hasMoved = false
       isDocument = false
+      behind = place.after
     },
     /** Whether the reply had a new event. */
     get hasMoved() {

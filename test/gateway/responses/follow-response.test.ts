@@ -37,6 +37,8 @@ interface GatewayOptions {
   readonly cuts?: readonly number[]
   /** Whether the events have numbers. */
   readonly isNumbered?: boolean
+  /** Whether every event has the number 0. */
+  readonly isZero?: boolean
   /** Whether a stream begins where the request says, or always at its first event. */
   readonly resumes?: boolean
   /** The status of requests for the rest of a stream. */
@@ -47,7 +49,7 @@ interface GatewayOptions {
 
 /** A gateway with one response, which remembers what it was asked for. */
 async function responseGateway(options: GatewayOptions = {}) {
-  const { isNumbered = true, resumes = true, status = 200, found = completed } = options
+  const { isNumbered = true, isZero = false, resumes = true, status = 200, found = completed } = options
   const cuts = [...(options.cuts ?? [])]
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -59,7 +61,9 @@ async function responseGateway(options: GatewayOptions = {}) {
     const after = resumes ? Number(url.searchParams.get('starting_after') ?? -1) : -1
     const body = events
       .filter(({ sequence_number }) => sequence_number > after)
-      .map(({ sequence_number, ...event }) => (isNumbered ? { ...event, sequence_number } : event))
+      .map(({ sequence_number, ...event }) =>
+        isNumbered ? { ...event, sequence_number: isZero ? 0 : sequence_number } : event,
+      )
       .map((event) => `data: ${JSON.stringify(event)}\n\n`)
       .join('')
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -145,6 +149,7 @@ test('a gateway that begins every stream from the start does not make anything c
 
 test.each<[string, GatewayOptions]>([
   ['whose events have no numbers', { isNumbered: false }],
+  ['whose events all have the same number', { isZero: true }],
   ['that refuses to stream a response', { status: 400 }],
 ])('from a gateway %s the rest is fetched when the response has ended', async (_, options) => {
   const { url, asked } = await responseGateway({ ...options, cuts: [1000] })
