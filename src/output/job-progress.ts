@@ -121,6 +121,8 @@ interface JobView {
   /** 0 to 100, a whole number that never decreases. */
   readonly percent: number | null
   readonly startedAt: number
+  /** When it was looked up. */
+  readonly seenAt: number
   readonly endsAt: number | null
 }
 
@@ -135,16 +137,17 @@ function viewOf(event: JobProgress, before: JobView | undefined, now: number): J
     status,
     percent: known.length === 0 ? null : Math.min(100, Math.max(0, Math.floor(Math.max(...known)))),
     startedAt: now - elapsed_s * 1000,
+    seenAt: now,
     endsAt: remaining_s === null ? null : now + remaining_s * 1000,
   }
 }
 
-function jobParts({ state, percent, startedAt, endsAt }: JobView, now: number): LineParts {
+function jobParts({ state, percent, startedAt, seenAt, endsAt }: JobView, now: number): LineParts {
   const left = endsAt === null || isFinal(state) ? 0 : (endsAt - now) / 1000
   return {
     percent,
     label: formatState({ state }),
-    details: [clockTime((now - startedAt) / 1000), ...leftText(left)],
+    details: [clockTime(((isFinal(state) ? seenAt : now) - startedAt) / 1000), ...leftText(left)],
     ...(isFinal(state) && { tone: stateTone(state) }),
   }
 }

@@ -184,3 +184,14 @@ test('a terminal that takes nothing is not sent more and more', async () => {
   await clock.advance(200)
   expect(stderr.writes).toBe(before + 1)
 })
+
+test('on a board the time of a job that has ended stands still', async () => {
+  const { clock, stderr, output } = play({ live: true, jobs: ['video_1', 'video_2'] })
+  output.event(progress({ state: 'completed', elapsed_s: 60, remaining_s: null }))
+  output.event(progress({ id: 'video_2', elapsed_s: 60, remaining_s: null }))
+  await clock.advance(5_000)
+  expect(await screenOf(stderr)).toEqual([
+    'video_1  completed  1:00',
+    expect.stringContaining(' 40%  in_progress  1:05'),
+  ])
+})
