@@ -6,7 +6,7 @@ test.each([
   [['gen', 'hi'], "unknown command 'gen' (Did you mean generate?)"],
   [['version'], "unknown command 'version' (Did you mean --version?)"],
   [['-v'], "unknown option '-v' (Did you mean -V, --version?)"],
-  [['ls'], "unknown command 'ls' (Did you mean video list?)"],
+  [['ls'], "unknown command 'ls' (Did you mean video list or response list?)"],
   [['edit', 'x.png'], "unknown command 'edit' (Did you mean image edit?)"],
   [['video', 'ls'], "unknown command 'ls' (Did you mean list?)"],
   [['video', 'version'], "unknown command 'version'"],
@@ -33,3 +33,10 @@ test.each(['--api-key', '--apikey', '--key', '--token', '--auth-token'])(
     }
   },
 )
+
+test('the hint names the help of what was called, not of a later word', async () => {
+  expect((await runMain(['sch', 'models'])).err).toContain('hint: See modelgate --help.')
+  expect((await runMain(['-m', 'x', 'video', 'wiat', 'list'])).err).toContain(
+    'hint: See modelgate video --help.',
+  )
+})

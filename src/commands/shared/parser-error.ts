@@ -44,8 +44,12 @@ function hintFor(error: CommanderError, command: Command): string {
 /** The innermost command that the arguments name: the program, a command, or a subcommand. */
 export function calledCommand(program: Command, argv: readonly string[]): Command {
   let command = program
-  for (const word of argv) {
-    command = command.commands.find((child) => child.name() === word) ?? command
+  for (const [at, word] of argv.entries()) {
+    const child = command.commands.find((one) => one.name() === word)
+    // Further words may be arguments of a word that is no command.
+    const isOption = word.startsWith('-') || (argv[at - 1] ?? '').startsWith('-')
+    if (child === undefined && !isOption) break
+    command = child ?? command
   }
   return command
 }
