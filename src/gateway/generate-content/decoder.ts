@@ -23,6 +23,11 @@ interface CandidateState {
   message: string | undefined
 }
 
+interface Block {
+  readonly reason: string
+  readonly message: string | null
+}
+
 /** Decodes the chunks of streaming content generation (specification, endpoint 1; wire notes, section 1). */
 export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOptions): TextDecoder {
   const candidates = new Map<number, CandidateState>()
@@ -37,7 +42,9 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     | undefined
   const newText = () => createGrowingText(keepText ? Infinity : sampleLength)
   const reasoning = newText()
-  let block: { reason: string; message: string | null } | undefined
+  let block: Block | undefined
+  /** With the reason that is the format's default: a block only where nothing else comes. */
+  let unspecifiedBlock: Block | undefined
   const facts = createReplyFacts()
   let otherOutput = false
   let understood = false
@@ -61,10 +68,16 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
 
   const readFeedback = (feedback: JsonObject) => {
     const reason = stringOf(feedback['blockReason'])
-    if (reason === undefined || /^BLOCK(ED)?_REASON_UNSPECIFIED$/.test(reason)) return
-    block = { reason, message: stringOf(feedback['blockReasonMessage']) ?? null }
+    if (reason === undefined) return
+    const told = { reason, message: stringOf(feedback['blockReasonMessage']) ?? null }
+    if (/^BLOCK(ED)?_REASON_UNSPECIFIED$/.test(reason)) unspecifiedBlock = told
+    else blockFor(told)
+  }
+
+  const blockFor = (told: Block) => {
+    block = told
     understood = true
-    emit({ type: 'prompt-block', ...block })
+    emit({ type: 'prompt-block', ...told })
   }
 
   const candidateAt = (index: number): CandidateState => {
@@ -257,6 +270,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     result,
     verdict(marked) {
       endToolCall()
+      if (!understood && unspecifiedBlock !== undefined) blockFor(unspecifiedBlock)
       const whole = result()
       const anyText = whole.candidates.some(({ text }) => text !== '')
       if (!understood) return notUnderstood()

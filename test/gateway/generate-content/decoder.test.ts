@@ -162,6 +162,12 @@ test.for(['BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED', null, 7])(
   },
 )
 
+test('an unspecified reason is a block where nothing else comes', () => {
+  const decoded = decode([{ promptFeedback: { blockReason: 'BLOCK_REASON_UNSPECIFIED' } }])
+  expect(decoded.verdict).toBe('failed: finish_content_filter')
+  expect(decoded.result.raw_finish_reason).toBe('BLOCK_REASON_UNSPECIFIED')
+})
+
 test('adds thoughts to the output tokens, and keeps the last count', () => {
   const first = { usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1 } }
   const last = {
