@@ -165,7 +165,7 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
     if (failure !== undefined) return 'error'
     if (!ended) return 'unknown'
     if (status === 'cancelled') return 'cancelled'
-    if (status === 'incomplete') return rawReason() === 'content_filter' ? 'content_filter' : 'length'
+    if (status === 'incomplete') return incompleteReason(rawReason() ?? status)
     if (transcript.refusal.length > 0 && text.length === 0) return 'refusal'
     // `complete` was recorded, too.
     if (status !== 'completed' && status !== 'complete' && status !== undefined) return 'unknown'
@@ -225,6 +225,15 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
       return finishError(whole, text.length > 0 || transcript.refusal.length > 0 || transcript.otherOutput)
     },
   }
+}
+
+/**
+ * Why an incomplete response is so. Its reasons are not specified (specification, "Response object"); one without any
+ * has reached its token limit.
+ */
+function incompleteReason(reason: string): FinishReason {
+  if (reason === 'content_filter') return 'content_filter'
+  return /token|length|^incomplete$/.test(reason) ? 'length' : 'unknown'
 }
 
 /** The official client treats an event of any type with an `error` as a failure (wire notes, section 2). */
