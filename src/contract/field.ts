@@ -153,7 +153,9 @@ export function checkBody(
     const value = body[name]
     const limits = narrower?.[name]
     if (limits === false) {
-      if (isGiven(body, name)) violations.push({ path: name, kind: 'family', problem: `is not${forModel}` })
+      // False is what it is anyway without the field.
+      const asksForIt = isGiven(body, name) && body[name] !== false
+      if (asksForIt) violations.push({ path: name, kind: 'family', problem: `is not${forModel}` })
       continue
     }
     const field = limits === undefined ? wide : { ...wide, ...limits }
@@ -234,7 +236,7 @@ function newSchema(field: Field, forModel: string): Schema {
 
 /** Of several allowed types, the one that the value has (else the first), so that the message is about that one. */
 function pick(types: readonly JsonType[], options: readonly Schema[], value: unknown): Schema {
-  const type = Array.isArray(value) ? 'array' : typeof value
+  const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
   const index = types.indexOf(type as JsonType)
   return index === -1
     ? v.custom(() => false, wanted(types.map((t) => nouns[t]).join(' or ')))
@@ -275,7 +277,7 @@ function typedSchema(type: JsonType, field: Field, forModel: string): Schema {
     case 'array':
       return v.pipe(
         v.array(field.items === undefined ? v.unknown() : schemaOf(field.items), wanted(nouns.array)),
-        lengthCheck(field, 'entries', forModel),
+        lengthCheck(field, ['entry', 'entries'], forModel),
       )
     case 'object':
       return objectSchema(field)
@@ -292,7 +294,7 @@ function textSchema(field: Field, forModel: string): Schema {
     )
   }
   return values === undefined
-    ? v.pipe(v.string(wanted(nouns.string)), lengthCheck(field, 'characters', forModel))
+    ? v.pipe(v.string(wanted(nouns.string)), lengthCheck(field, ['character', 'characters'], forModel))
     : v.picklist(values, wanted(`one of ${values.join(', ')}${forModel}`))
 }
 
@@ -317,7 +319,7 @@ function rangeText({ min, max }: Field): string {
 /** Length in characters (code points, as the specification counts) or entries. */
 function lengthCheck<Value extends string | unknown[]>(
   { minLength = 0, maxLength = Infinity }: Field,
-  unit: string,
+  [one, many]: readonly [string, string],
   forModel: string,
 ) {
   return v.check<Value, (issue: v.CheckIssue<Value>) => string>(
@@ -328,9 +330,10 @@ function lengthCheck<Value extends string | unknown[]>(
     },
     ({ input }) => {
       const length = lengthOf(input)
+      const noun = (bound: number) => `${bound} ${bound === 1 ? one : many}`
       return length < minLength
-        ? `must have at least ${minLength} ${unit}, not ${length}`
-        : `must have at most ${maxLength} ${unit}${forModel}, not ${length}`
+        ? `must have at least ${noun(minLength)}, not ${length}`
+        : `must have at most ${noun(maxLength)}${forModel}, not ${length}`
     },
   )
 }

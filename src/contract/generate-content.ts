@@ -86,6 +86,7 @@ const contentFields: Fields = {
   parts: {
     type: 'array',
     required: true,
+    minLength: 1,
     flag: false,
     items: { type: 'object', about: 'a part', fields: { text: { type: 'string', about: 'text' } } },
     about: 'the parts of the message',

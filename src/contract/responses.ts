@@ -85,7 +85,7 @@ export const responseFields: Fields = {
     min: 1,
     about: 'upper bound of visible and reasoning tokens',
   },
-  max_tool_calls: { type: 'integer', nullable: true, min: 1, about: 'built-in tool calls allowed in all' },
+  max_tool_calls: { type: 'integer', nullable: true, min: 0, about: 'built-in tool calls allowed in all' },
   text: {
     type: 'object',
     about: 'text output configuration: plain or structured',

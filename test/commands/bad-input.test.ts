@@ -111,7 +111,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     ['--contents', '[{"role":"user"}]'],
     ['--contents: contents.0.parts is required.'],
   ],
-  ['no message', 'generate', ['--contents', '[]'], ['--contents must have at least 1 entries, not 0.']],
+  ['no message', 'generate', ['--contents', '[]'], ['--contents must have at least 1 entry, not 0.']],
   [
     'a history that is none',
     'generate',
@@ -162,7 +162,7 @@ test.each<[string, TextCommand, readonly string[], readonly string[]]>([
     'a list with an empty text',
     'generate',
     ['--stop-sequences', '', 'hi'],
-    ['--stop-sequences: generationConfig.stopSequences.0 must have at least 1 characters, not 0.'],
+    ['--stop-sequences: generationConfig.stopSequences.0 must have at least 1 character, not 0.'],
   ],
   [
     'a word that is none of the list',

@@ -178,7 +178,7 @@ test.each<[string, TextCommand, readonly string[], string]>([
     'no message at all',
     'generate',
     ['--history', '[]', '--no-stdin'],
-    '--history must have at least 1 entries, not 0.',
+    '--history must have at least 1 entry, not 0.',
   ],
   [
     'an unknown role',
@@ -225,7 +225,7 @@ test.each<[string, TextCommand, readonly string[], string]>([
   [
     'a second system message',
     'generate',
-    ['--history', json(chat), '--system-instruction', '{"parts":[]}', 'x'],
+    ['--history', json(chat), '--system-instruction', '{"parts":[{"text":"be kind"}]}', 'x'],
     '--history has a system message and --system-instruction gives another: use only one of them.',
   ],
   [

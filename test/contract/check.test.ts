@@ -72,16 +72,27 @@ test.each<[string, Omit<Field, 'about'>, readonly unknown[], readonly (readonly 
     [[1], [1, 'b']],
     [
       [{}, 'must be an array, not {}'],
-      [[], 'must have at least 1 entries, not 0'],
+      [[], 'must have at least 1 entry, not 0'],
       [[1, 2, 3], 'must have at most 2 entries, not 3'],
     ],
   ],
-  ['one of two types', { type: ['string', 'array'] }, ['a', []], [[5, 'must be text or an array, not 5']]],
+  [
+    'one of two types',
+    { type: ['string', 'array'] },
+    ['a', []],
+    [
+      [5, 'must be text or an array, not 5'],
+      [null, 'must be text or an array, not null'],
+    ],
+  ],
   [
     'a word or an object',
     { type: ['string', 'object'], values: ['auto'] },
     ['auto', { own: 1 }],
-    [['own', 'must be one of auto, not "own"']],
+    [
+      ['own', 'must be one of auto, not "own"'],
+      [null, 'must be text or an object, not null'],
+    ],
   ],
   [
     'a length in characters, not in units',

@@ -49,7 +49,7 @@ test('the fields of endpoint 2, with what the specification says of each', () =>
     reasoning: 'object',
     background: 'boolean or null = false',
     max_output_tokens: 'integer or null 1 to',
-    max_tool_calls: 'integer or null 1 to',
+    max_tool_calls: 'integer or null 0 to',
     text: 'object',
     tools: 'array',
     tool_choice: 'string or object of none, auto, required',

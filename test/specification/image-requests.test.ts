@@ -20,13 +20,13 @@ const [modelA, miniA, modelB, modelC] = [
 const commonRows: readonly FieldRow[] = [
   { field: 'model', flags: ['-m', modelA], value: modelA, allowed: [modelB, modelC, null], refused: [5] },
   { field: 'n', flags: ['-n', '2'], value: 2, allowed: [1, 10, null], refused: [0, 11, 1.5, '2'] },
-  { field: 'user', flags: ['--user', 'ann'], value: 'ann', refused: [5] },
+  { field: 'user', flags: ['--user', 'ann'], value: 'ann', refused: [5, null] },
   {
     field: 'partial_images',
     flags: ['--partial-images', '2'],
     value: 2,
     allowed: [0, 3],
-    refused: [-1, 4, 1.5],
+    refused: [-1, 4, 1.5, '2', null],
     beside: { model: modelA, stream: true },
   },
 ]
@@ -53,11 +53,20 @@ const generationRows: readonly FamilyRow[] = [
   { field: 'output_compression', value: -1, beside: { output_format: 'webp' }, takenBy: [] },
   { field: 'background', value: 'transparent', beside: { output_format: 'jpeg' }, takenBy: [] },
   { field: 'background', value: 'transparent', beside: { output_format: 'webp' }, takenBy: anyA },
+  { field: 'background', value: 'transparent', beside: { output_format: 'png' }, takenBy: anyA },
+  ...[0, 100].map((value) => {
+    return { field: 'output_compression', value, beside: { output_format: 'webp' }, takenBy: anyA }
+  }),
+  { field: 'output_compression', value: 80, takenBy: [] },
+  { field: 'quality', value: 'auto', takenBy: [modelA, miniA, modelB, modelC] },
   ...['high', 'medium', 'low'].map((value) => ({ field: 'quality', value, takenBy: anyA })),
   { field: 'quality', value: 'hd', takenBy: [modelC] },
   { field: 'quality', value: 'standard', takenBy: [modelB, modelC] },
   ...['url', 'b64_json'].map((value) => ({ field: 'response_format', value, takenBy: [modelB, modelC] })),
   { field: 'stream', value: true, takenBy: anyA },
+  { field: 'stream', value: false, takenBy: [modelA, miniA, modelB, modelC] },
+  { field: 'partial_images', value: 1, takenBy: [] },
+  { field: 'partial_images', value: 0, takenBy: [modelA, miniA, modelB, modelC] },
   ...['vivid', 'natural'].map((value) => ({ field: 'style', value, takenBy: [modelC] })),
   { field: 'size', value: '1024x1024', takenBy: [modelA, miniA, modelB, modelC] },
   ...['1536x1024', '1024x1536', 'auto'].map((value) => ({ field: 'size', value, takenBy: anyA })),
@@ -67,6 +76,7 @@ const generationRows: readonly FamilyRow[] = [
   { field: 'n', value: 1, takenBy: [modelA, miniA, modelB, modelC] },
   { field: 'prompt', value: 'x'.repeat(1000), takenBy: [modelA, miniA, modelB, modelC] },
   { field: 'prompt', value: 'x'.repeat(1001), takenBy: [modelA, miniA, modelC] },
+  { field: 'prompt', value: 'x'.repeat(4000), takenBy: [modelA, miniA, modelC] },
   { field: 'prompt', value: 'x'.repeat(4001), takenBy: anyA },
   { field: 'prompt', value: 'x'.repeat(32_000), takenBy: anyA },
   { field: 'prompt', value: 'x'.repeat(32_001), takenBy: [] },
@@ -123,13 +133,20 @@ describe('endpoint 4, POST /v1/images/generations', () => {
     expect((await requestOf(['image', 'create'])).code).toBe(2)
     const sandbox = await runningSandbox()
     expect((await call(sandbox, path, {})).status).toBe(400)
-    expect((await call(sandbox, path, { prompt: 5 })).status).toBe(400)
+    for (const prompt of [5, null]) {
+      expect((await requestOf(['image', 'create', '--set', `prompt=${prompt}`])).code).toBe(2)
+      expect((await call(sandbox, path, { prompt })).status).toBe(400)
+    }
   })
 
   test('a value outside the lists of the specification is refused for its models', async () => {
     const sandbox = await runningSandbox()
-    for (const field of ['background', 'moderation', 'output_format', 'quality', 'size']) {
-      const fields = { model: modelA, [field]: 'some' }
+    const rows = ['background', 'moderation', 'output_format', 'quality', 'size'].map((field) => [
+      field,
+      modelA,
+    ])
+    for (const [field, model] of [...rows, ['response_format', modelB], ['style', modelC]]) {
+      const fields = { model, [field!]: 'some' }
       expect((await requestOf(['image', 'create', ...setFlags(fields), 'a boat'])).code).toBe(2)
       expect((await call(sandbox, path, { prompt: 'a boat', ...fields })).status).toBe(400)
     }
@@ -170,6 +187,14 @@ const editRows: readonly FamilyRow[] = [
   { field: 'output_compression', value: 80, beside: { output_format: 'png' }, takenBy: [] },
   { field: 'background', value: 'transparent', beside: { output_format: 'jpeg' }, takenBy: [] },
   ...['high', 'medium', 'low'].map((value) => ({ field: 'quality', value, takenBy: anyA })),
+  { field: 'output_compression', value: 100, beside: { output_format: 'jpeg' }, takenBy: anyA },
+  { field: 'output_compression', value: 101, beside: { output_format: 'webp' }, takenBy: [] },
+  { field: 'output_compression', value: 80, takenBy: [] },
+  { field: 'background', value: 'transparent', beside: { output_format: 'webp' }, takenBy: anyA },
+  ...['background', 'output_format', 'quality', 'response_format', 'size', 'input_fidelity'].map((field) => {
+    return { field, value: 'some', takenBy: [] }
+  }),
+  { field: 'quality', value: 'auto', takenBy: [modelA, miniA, modelB] },
   { field: 'quality', value: 'standard', takenBy: [modelB] },
   { field: 'quality', value: 'hd', takenBy: [] },
   ...['url', 'b64_json'].map((value) => ({ field: 'response_format', value, takenBy: [modelB] })),
@@ -179,13 +204,14 @@ const editRows: readonly FamilyRow[] = [
   { field: 'size', value: '1792x1024', takenBy: [] },
   { field: 'n', value: 1, takenBy: [modelA, miniA, modelB] },
   { field: 'n', value: 10, takenBy: [modelA, miniA, modelB] },
-  { field: 'n', value: 11, takenBy: [] },
+  ...[0, 11].map((value) => ({ field: 'n', value, takenBy: [] })),
   { field: 'user', value: 'ann', takenBy: [modelA, miniA, modelB] },
   { field: 'stream', value: true, takenBy: [modelA, miniA, modelB] },
   { field: 'partial_images', value: 3, beside: { stream: true }, takenBy: [modelA, miniA, modelB] },
   { field: 'partial_images', value: 4, beside: { stream: true }, takenBy: [] },
   { field: 'prompt', value: 'x'.repeat(1000), takenBy: [modelA, miniA, modelB] },
   { field: 'prompt', value: 'x'.repeat(1001), takenBy: anyA },
+  { field: 'prompt', value: 'x'.repeat(32_000), takenBy: anyA },
   { field: 'prompt', value: 'x'.repeat(32_001), takenBy: [] },
 ]
 

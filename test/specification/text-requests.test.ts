@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { runMain } from '../support/run-main.ts'
 import { call, runningSandbox } from '../support/running-sandbox.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { differences, requestOf, type FieldRow } from './both-sides.ts'
 
 // Endpoints 1 and 2 of docs/gateway-interface.md, row by row.
@@ -8,27 +10,27 @@ const text = (flag: string, field = flag.replaceAll('-', '_')): FieldRow => ({
   field,
   flags: [`--${flag}`, 'some words'],
   value: 'some words',
-  refused: [5, true],
+  refused: [5, true, null],
 })
 
 const responseRows: readonly FieldRow[] = [
-  { field: 'model', flags: ['-m', 'sandbox-text'], value: 'sandbox-text', refused: [5] },
+  { field: 'model', flags: ['-m', 'sandbox-text'], value: 'sandbox-text', refused: [5, null] },
   {
     field: 'input',
     flags: [],
     value: 'hi',
     allowed: [[{ role: 'user', content: 'hi' }]],
-    refused: [5, { role: 'user' }],
+    refused: [5, { role: 'user' }, null],
   },
-  { ...text('instructions'), allowed: [null] },
+  { ...text('instructions'), allowed: [null], refused: [5, true] },
   { ...text('conversation'), allowed: [{ id: 'conv_1' }] },
-  { field: 'metadata', flags: ['--metadata', '{"a":"b"}'], value: { a: 'b' }, refused: ['a', ['a']] },
+  { field: 'metadata', flags: ['--metadata', '{"a":"b"}'], value: { a: 'b' }, refused: ['a', ['a'], null] },
   {
     field: 'top_logprobs',
     flags: ['--top-logprobs', '20'],
     value: 20,
     allowed: [0],
-    refused: [-1, 21, 1.5, '3'],
+    refused: [-1, 21, 1.5, '3', null],
   },
   {
     field: 'temperature',
@@ -46,35 +48,36 @@ const responseRows: readonly FieldRow[] = [
     flags: ['--service-tier', 'scale'],
     value: 'scale',
     allowed: ['default'],
-    refused: ['fast', 1],
+    refused: ['fast', 1, null],
   },
   {
     field: 'reasoning',
     flags: ['--reasoning', '{"effort":"low"}'],
     value: { effort: 'low' },
-    refused: ['low'],
+    allowed: [{ summary: 'auto' }, { effort: 'high', summary: null }],
+    refused: ['low', null],
   },
   { field: 'background', flags: ['--background'], value: true, allowed: [false, null], refused: ['yes'] },
   {
     field: 'max_output_tokens',
     flags: ['--max-output-tokens', '50'],
     value: 50,
-    allowed: [null],
+    allowed: [1, null],
     refused: [1.5, '9'],
   },
   {
     field: 'max_tool_calls',
     flags: ['--max-tool-calls', '3'],
     value: 3,
-    allowed: [null],
-    refused: [1.5, 'two'],
+    allowed: [0, null],
+    refused: [-1, 1.5, 'two'],
   },
   {
     field: 'text',
     flags: ['--text', '{"format":{"type":"text"}}'],
     value: { format: { type: 'text' } },
     allowed: [{ format: { type: 'json_object' } }],
-    refused: ['plain'],
+    refused: ['plain', null],
   },
   {
     field: 'tools',
@@ -86,14 +89,14 @@ const responseRows: readonly FieldRow[] = [
       [{ type: 'mcp', server_label: 'maps', server_url: 'https://maps.example/mcp' }],
       [{ type: 'mcp', server_label: 'mail', connector_id: 'connector_gmail' }],
     ],
-    refused: ['web_search', { type: 'web_search' }],
+    refused: ['web_search', { type: 'web_search' }, null],
   },
   {
     field: 'tool_choice',
     flags: ['--tool-choice', 'none'],
     value: 'none',
     allowed: ['auto', { type: 'web_search' }, 'required'],
-    refused: ['sometimes', 1],
+    refused: ['sometimes', 1, null],
     beside: { tools: [{ type: 'web_search' }] },
   },
   {
@@ -118,7 +121,7 @@ const responseRows: readonly FieldRow[] = [
       ],
       null,
     ],
-    refused: ['reasoning.encrypted_content', [5]],
+    refused: ['reasoning.encrypted_content', [5], ['some.other']],
   },
   {
     field: 'parallel_tool_calls',
@@ -162,17 +165,21 @@ describe('endpoint 2, POST /v1/responses', () => {
   test('prompt is a prompt text', async () => {
     const { code, request } = await requestOf(['respond', '--prompt', 'some words', 'hi'])
     expect([code, request.body.prompt]).toEqual([0, 'some words'])
-    expect((await requestOf(['respond', '--set', 'prompt=5', 'hi'])).code).toBe(2)
     const sandbox = await runningSandbox()
-    const statusOf = async (prompt: unknown) =>
-      (await call(sandbox, endpoint.path, { input: 'hi', prompt })).status
-    expect([await statusOf('some words'), await statusOf(5)]).toEqual([200, 400])
+    for (const prompt of [5, null]) {
+      expect((await requestOf(['respond', '--set', `prompt=${prompt}`, 'hi'])).code).toBe(2)
+      expect((await call(sandbox, endpoint.path, { input: 'hi', prompt })).status).toBe(400)
+    }
+    expect((await call(sandbox, endpoint.path, { input: 'hi', prompt: 'some words' })).status).toBe(200)
   })
 
   test('all fields are optional, the model among them', async () => {
-    const { code, request } = await requestOf(['respond', '--set', 'input=null', '--no-stream'])
-    expect([code, request?.body]).not.toEqual([0, undefined])
-    expect((await call(await runningSandbox(), '/v1/responses', { input: 'hi' })).status).toBe(200)
+    const { out } = await runMain(['respond', '--dry-run', '--no-stdin', '--no-stream', 'hi'], {
+      env: { MODELGATE_BASE_URL: 'http://127.0.0.1:8080', MODELGATE_API_KEY: 'key' },
+      cwd: temporaryFolder(),
+    })
+    expect(JSON.parse(out).body).toEqual({ input: 'hi', stream: false })
+    expect((await call(await runningSandbox(), '/v1/responses', {})).status).toBe(200)
   })
 
   test('previous_response_id cannot be combined with conversation', async () => {
@@ -256,38 +263,45 @@ const contentRows: readonly FieldRow[] = [
     flags: [],
     value: userText,
     allowed: [[{ parts: [{ text: 'hi' }] }]],
-    refused: ['hi', { parts: [{ text: 'hi' }] }, [5]],
+    refused: [
+      'hi',
+      { parts: [{ text: 'hi' }] },
+      null,
+      [],
+      [5],
+      ...[undefined, null, 'hi', [], [5], [{ text: 5 }], [{ text: null }]].map((parts) => [{ parts }]),
+    ],
   },
   {
     field: 'tools',
     flags: ['--tools', '[{"googleSearch":{}}]'],
     value: [{ googleSearch: {} }],
     allowed: [[{ functionDeclarations: [{ name: 'f' }] }]],
-    refused: [{ googleSearch: {} }, 'googleSearch', [5]],
+    refused: [{ googleSearch: {} }, 'googleSearch', [5], null],
   },
   {
     field: 'toolConfig',
     flags: ['--tool-config', '{"functionCallingConfig":{"mode":"AUTO"}}'],
     value: { functionCallingConfig: { mode: 'AUTO' } },
-    refused: ['AUTO', []],
+    refused: ['AUTO', [], null],
   },
   {
     field: 'safetySettings',
     flags: ['--safety-settings', '[{"category":"HARM_CATEGORY_HARASSMENT","threshold":"BLOCK_NONE"}]'],
     value: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
-    refused: [{ category: 'HARM_CATEGORY_HARASSMENT' }, 'OFF', [5]],
+    refused: [{ category: 'HARM_CATEGORY_HARASSMENT' }, 'OFF', [5], null],
   },
   {
     field: 'systemInstruction',
     flags: ['--system-instruction', '{"parts":[{"text":"be kind"}]}'],
     value: { parts: [{ text: 'be kind' }] },
-    refused: [5, []],
+    refused: [5, [], null],
   },
   {
     field: 'generationConfig',
     flags: ['--generation-config', '{"temperature":1}'],
     value: { temperature: 1 },
-    refused: ['warm', []],
+    refused: ['warm', [], null],
   },
 ]
 

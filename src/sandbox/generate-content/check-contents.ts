@@ -70,7 +70,6 @@ function assertWords({ known, items, fields = {} }: Field, value: unknown, path:
 }
 
 function assertParts(parts: unknown, field: string): void {
-  if (listOf(parts).length === 0) throw invalidField(field, 'must have at least 1 entry')
   for (const [index, part] of objectsOf(parts).entries()) assertPart(part, `${field}[${index}]`)
 }
 

@@ -177,7 +177,7 @@ const refusedFields: readonly (readonly [param: string, body: Json])[] = [
   ['metadata.run', { metadata: { run: 'v'.repeat(513) } }],
   ['conversation.id', { conversation: {} }],
   ['include[0]', { include: ['everything'] }],
-  ['max_tool_calls', { max_tool_calls: 0 }],
+  ['max_tool_calls', { max_tool_calls: -1 }],
 ]
 
 test.for(refusedFields)('%s is refused in %j', async ([param, body]) => {
