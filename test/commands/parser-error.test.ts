@@ -6,7 +6,7 @@ test.each([
   [['gen', 'hi'], "unknown command 'gen' (Did you mean generate?)"],
   [['version'], "unknown command 'version' (Did you mean --version?)"],
   [['-v'], "unknown option '-v' (Did you mean -V, --version?)"],
-  [['ls'], "unknown command 'ls' (Did you mean video list or response list?)"],
+  [['ls'], "unknown command 'ls' (Did you mean response list or video list?)"],
   [['edit', 'x.png'], "unknown command 'edit' (Did you mean image edit?)"],
   [['video', 'ls'], "unknown command 'ls' (Did you mean list?)"],
   [['video', 'version'], "unknown command 'version'"],
