@@ -74,7 +74,11 @@ function decoded(segment: string): string {
 }
 
 function textRoutes(server: ServerContext, folder: string | undefined): Route[] {
-  const store = createResponseStore(server.clock, folder && join(folder, 'responses'))
+  const store = createResponseStore(
+    server.clock,
+    folder && join(folder, 'responses'),
+    server.keepsAllResponses,
+  )
   const { pendingMs, runningMs } = pacingOf(server.latency)
   const cache = createPromptCache()
   const service = { ...server, store, cache, pacing: { pendingMs, runningMs } }

@@ -32,6 +32,8 @@ export interface SandboxOptions {
    * memory.
    */
   readonly folder?: string | undefined
+  /** Whether the folder keeps all stored responses, and not only those in the background: for a sandbox of one command. */
+  readonly keepsAllResponses?: boolean
   /** `flat` serves pictures and videos of one colour, which take no time to create: for tests. `scenes` by default. */
   readonly media?: 'scenes' | 'flat'
   /** The families that a configuration gives to models, besides those that are known. */
@@ -74,6 +76,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     seed,
     clock,
     media: options.media ?? 'scenes',
+    keepsAllResponses: options.keepsAllResponses ?? false,
     families: options.families ?? {},
     latency: options.latency ?? 'none',
     faults: createFaultChooser(options.faults ?? [], seed),

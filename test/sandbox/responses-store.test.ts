@@ -203,3 +203,22 @@ test('input above the context window is 400, or loses its oldest items with trun
   expect(hopeless.status).toBe(400)
   expect(sandbox.created()).toBe(1)
 })
+
+test('the sandbox of one command finds the responses of another', async () => {
+  const folder = temporaryFolder()
+  const brief = () => runningSandbox({ folder, keepsAllResponses: true })
+  const { json: first } = await respond(await brief(), 'hi')
+  const { status, json: second } = await respond(await brief(), 'on', { previous_response_id: first.id })
+  expect([status, second.previous_response_id]).toEqual([200, first.id])
+  const { json: third } = await respond(await brief(), 'on', {
+    previous_response_id: second.id,
+    store: false,
+  })
+  expect(new Set([first.id, second.id, third.id]).size).toBe(3)
+  expect((await readdir(join(folder, 'responses'))).toSorted()).toEqual(
+    [first.id, second.id].map((id) => `${id}.json`).toSorted(),
+  )
+  // A sandbox that goes on running needs no disk for them.
+  await respond(await runningSandbox({ folder }), 'hi')
+  expect(await readdir(join(folder, 'responses'))).toHaveLength(2)
+})

@@ -134,6 +134,7 @@ async function sandboxDestination(
     clock: context.clock,
     latency: 'natural',
     folder: sandboxFolder(context),
+    keepsAllResponses: true,
     families: settings.families.value,
   })
   return { baseUrl: new URL(sandbox.url), key: sandboxKey, close: () => sandbox.close() }

@@ -47,6 +47,8 @@ export interface Router {
 /** The state shared by all requests to a sandbox. */
 export interface ServerContext extends SandboxContext {
   readonly latency: LatencyProfile
+  /** Whether the folder keeps all stored responses, and not only those in the background. */
+  readonly keepsAllResponses: boolean
   readonly faults: FaultChooser
   readonly log: RequestLog
   /** How often each request was answered, so that every answer to a repeated one can be another. */

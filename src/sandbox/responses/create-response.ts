@@ -39,7 +39,7 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
   checkCalls([...earlier, ...input])
   const context = fitContext([...earlier, ...input], body, model.contextWindow)
   const isBackground = body['background'] === true
-  const id = `resp_${seededHex(48, seed, 'responses', request.number, ...(isBackground ? [store.idSalt()] : []))}`
+  const id = `resp_${seededHex(48, seed, 'responses', request.number, ...store.idSalt(isBackground))}`
   const composed = await composeResponse(request, context.items, { model, id, context: service })
   // The reply repeats the request except its input.
   budget.spendOn({ ...body, input: undefined })

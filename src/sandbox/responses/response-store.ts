@@ -42,12 +42,12 @@ export interface Addition {
 }
 
 /**
- * The stored responses and the conversations. They are lost when the sandbox ends; with a folder, background responses
- * are found by all sandboxes that share it.
+ * The stored responses and the conversations. They are lost when the sandbox ends; what a folder keeps is found by all
+ * sandboxes that share it.
  */
 export interface ResponseStore {
-  /** Makes ids differ from those of other sandboxes with the same folder; empty without a folder. */
-  idSalt(): string
+  /** Makes the id of a response differ from those of other sandboxes with the same folder; empty for one in memory. */
+  idSalt(isBackground: boolean): readonly number[]
   keep(stored: StoredResponse): Promise<void>
   find(id: string): Promise<StoredResponse | undefined>
   /** An output item of any response in memory. */
@@ -88,17 +88,30 @@ const entrySchema = v.object({
   }),
   context: v.array(json),
   size: v.number(),
-  timing: v.object({
-    acceptedAt: milliseconds,
-    pendingMs: milliseconds,
-    runningMs: milliseconds,
-    cancelledAt: v.nullable(milliseconds),
-  }),
+  timing: v.nullable(
+    v.object({
+      acceptedAt: milliseconds,
+      pendingMs: milliseconds,
+      runningMs: milliseconds,
+      cancelledAt: v.nullable(milliseconds),
+    }),
+  ),
+  keptAt: milliseconds,
 })
 type Entry = v.InferOutput<typeof entrySchema>
 
-/** @param folder one file for each background response, created with the first one; undefined for memory */
-export function createResponseStore(clock: Clock, folder: string | undefined): ResponseStore {
+/** Reading all files takes time, so only some responses look for old ones. */
+const shareThatRemovesOld = 0.05
+
+/**
+ * @param folder one file for each response that is kept there, created with the first one; undefined for memory
+ * @param keepsAll whether the folder keeps all stored responses, or only those in the background
+ */
+export function createResponseStore(
+  clock: Clock,
+  folder: string | undefined,
+  keepsAll: boolean,
+): ResponseStore {
   const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
   const onDisk =
     folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(entrySchema, value))
@@ -106,16 +119,19 @@ export function createResponseStore(clock: Clock, folder: string | undefined): R
   /** Of background responses that have not ended. */
   const pending = createBoundedMap<Addition & { readonly size: number }>(kept, keptBytes)
 
+  const isShared = (isBackground: boolean) => onDisk !== undefined && (isBackground || keepsAll)
   const keepInMemory = (stored: StoredResponse) => {
     inMemory.set(stored.plan.id, stored, stored.size + stored.context.length * bytesOfItem)
   }
   const keep = async (stored: StoredResponse) => {
     const { plan, context, size, timing } = stored
-    if (onDisk === undefined || timing === null || size > maxBytesOnDisk) return keepInMemory(stored)
+    if (onDisk === undefined || !isShared(timing !== null) || size > maxBytesOnDisk)
+      return keepInMemory(stored)
     const { id, begun, final, items, breaksOff } = plan
     // The context has the input.
     const body = { ...plan.body, input: undefined }
-    const entry = { id, plan: { body, begun, final, items, breaksOff }, context, size, timing }
+    const keptAt = clock.now()
+    const entry = { id, plan: { body, begun, final, items, breaksOff }, context, size, timing, keptAt }
     await onDisk.write(entry as unknown as Entry).catch(() => keepInMemory(stored))
   }
   const find = async (id: string): Promise<StoredResponse | undefined> => {
@@ -124,8 +140,8 @@ export function createResponseStore(clock: Clock, folder: string | undefined): R
   }
   const removeOld = async () => {
     await onDisk?.removeHalfWritten(clock.now())
-    for (const { id, timing } of (await onDisk?.list()) ?? []) {
-      if (clock.now() - timing.acceptedAt > lifetimeMs) await onDisk?.remove(id)
+    for (const { id, keptAt } of (await onDisk?.list()) ?? []) {
+      if (clock.now() - keptAt > lifetimeMs) await onDisk?.remove(id)
     }
   }
   const add = (id: string, items: readonly JsonObject[], added: number) => {
@@ -154,10 +170,10 @@ export function createResponseStore(clock: Clock, folder: string | undefined): R
   }
 
   return {
-    idSalt: () => (onDisk === undefined ? '' : `${clock.now()} ${clock.random()}`),
+    idSalt: (isBackground) => (isShared(isBackground) ? [clock.now(), clock.random()] : []),
     async keep(stored) {
       await keep(stored)
-      if (stored.timing !== null) await removeOld()
+      if (stored.timing !== null || clock.random() < shareThatRemovesOld) await removeOld()
     },
     find,
     findItem(id) {
