@@ -164,11 +164,13 @@ function videoRoutes(server: ServerContext, folder: string | undefined): Route[]
     }
     return [method, path, { endpoint, ...forms, answer: (request) => answer(request, service) }]
   }
+  // Not the public endpoints that are not offered.
+  const video = '/v1/videos/(?!(?:edits|extensions|characters)$){id}'
   return [
     route('POST', '/v1/videos', 'video-create', createVideo, videoCreateEndpoint.fields),
     route('GET', '/v1/videos', 'video-lookup', listVideos),
-    route('GET', '/v1/videos/{id}', 'video-lookup', getVideo),
-    route('DELETE', '/v1/videos/{id}', 'video-lookup', deleteVideo),
+    route('GET', video, 'video-lookup', getVideo),
+    route('DELETE', video, 'video-lookup', deleteVideo),
     route('GET', '/v1/videos/{id}/content', 'video-content', serveContent),
     route('POST', '/v1/videos/{id}/remix', 'video-remix', remixVideo, videoRemixEndpoint.fields),
     // Google's own client asks below `/v1` since its version 3.

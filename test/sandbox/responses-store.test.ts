@@ -65,8 +65,8 @@ test('a streamed background response begins queued, and a stream can be resumed 
   const whole = eventsOf(await inTime(clock, respond(sandbox, 'hi', { background: true, stream: true })))
   expect(whole.map(({ sequence_number }) => sequence_number)).toEqual([...whole.keys()])
   expect(whole.slice(0, 3).map(({ type }) => type)).toEqual([
-    'response.queued',
     'response.created',
+    'response.queued',
     'response.in_progress',
   ])
   const { id } = whole[0].response

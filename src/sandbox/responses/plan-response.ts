@@ -35,7 +35,12 @@ interface PlanFacts {
   readonly cachedTokens: number
 }
 
-const failure = { code: 'server_error', message: '[sandbox] The model could not generate a response.' }
+/** The public service has `code` and `message`; some clients want a `type`, too. */
+const failure = {
+  type: 'server_error',
+  code: 'server_error',
+  message: '[sandbox] The model could not generate a response.',
+}
 
 export function planResponse(body: JsonObject, composed: ComposedResponse, facts: PlanFacts): ResponsePlan {
   const { answer } = composed

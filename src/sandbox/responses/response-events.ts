@@ -14,8 +14,10 @@ const deltasBeforeError = 5
 /** The whole stream of a response (wire notes, section 2, "Event types"). */
 export function* responseEvents(plan: ResponsePlan): Generator<JsonObject> {
   const { body } = plan
-  if (body['background'] === true) yield { type: 'response.queued', response: plan.at('queued') }
-  yield { type: 'response.created', response: plan.at('in_progress') }
+  const isQueued = body['background'] === true
+  // First in either case: the official client begins with it.
+  yield { type: 'response.created', response: plan.at(isQueued ? 'queued' : 'in_progress') }
+  if (isQueued) yield { type: 'response.queued', response: plan.at('queued') }
   yield { type: 'response.in_progress', response: plan.at('in_progress') }
   let deltas = 0
   for (const [index, item] of plan.items.entries()) {
@@ -37,7 +39,8 @@ export function* responseEvents(plan: ResponsePlan): Generator<JsonObject> {
  */
 export function breakOffEvents(plan: ResponsePlan): readonly JsonObject[] {
   const problem = { code: 'server_error', message: '[sandbox] Generation broke off.', param: null }
-  const response = plan.failedWith({ code: problem.code, message: problem.message })
+  const { code, message } = problem
+  const response = plan.failedWith({ type: 'server_error', code, message })
   return [
     { type: 'error', ...problem, error: { type: 'server_error', ...problem } },
     { type: 'response.failed', response },
@@ -99,9 +102,9 @@ export async function* framesInTime(
   for (const [number, frame] of frames.entries()) {
     if (number <= after) continue
     if (await isStopped()) return
-    // The first says that it is queued, the next two that it begins.
+    // The first two say that it is queued, the next that it begins.
     const share = Math.max(0, (number - 2) / Math.max(1, last - 2))
-    const dueAt = acceptedAt + (number === 0 ? 0 : pendingMs + runningMs * share)
+    const dueAt = acceptedAt + (number < 2 ? 0 : pendingMs + runningMs * share)
     yield { ...frame, pause: Math.max(0, dueAt - clock.now()) }
   }
 }

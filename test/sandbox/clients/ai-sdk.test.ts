@@ -131,6 +131,12 @@ describe('@ai-sdk/openai', () => {
     expect([reasoningText, text]).toEqual([expect.any(String), expect.stringMatching(/^\[sandbox\] /)])
   })
 
+  test('a failed response', async () => {
+    const { url } = await runningSandbox()
+    const model = createOpenAI({ baseURL: `${url}/v1`, ...key })('sandbox-failure')
+    await expect(generateText({ model, prompt: 'hi', ...once })).rejects.toThrow('could not generate')
+  })
+
   test('web search', async () => {
     const { url } = await runningSandbox()
     const openai = createOpenAI({ baseURL: `${url}/v1`, ...key })

@@ -92,3 +92,21 @@ test('models, page by page and one', async () => {
   expect(small).toMatchObject({ name: 'models/sandbox-small', inputTokenLimit: 1024 })
   await expect(client.models.get({ model: 'gemini-0' })).rejects.toMatchObject({ status: 404 })
 })
+
+test.each([
+  ['embeddings', (client: GoogleGenAI) => client.models.embedContent({ model: 'm', contents: 'hi' })],
+  [
+    'file upload',
+    (client: GoogleGenAI) => client.files.upload({ file: new Blob(['hi'], { type: 'text/plain' }) }),
+  ],
+  ['lists of files', (client: GoogleGenAI) => client.files.list()],
+  ['caches', (client: GoogleGenAI) => client.caches.create({ model: 'm', config: { contents: 'hi' } })],
+  ['batches', (client: GoogleGenAI) => client.batches.list()],
+  ['interactions', (client: GoogleGenAI) => client.interactions.create({ model: 'm', input: 'hi' })],
+])('%s: not offered', async (_, ask) => {
+  const { client } = await googleClient()
+  await expect(ask(client)).rejects.toMatchObject({
+    status: 404,
+    message: expect.stringContaining('Invalid URL'),
+  })
+})

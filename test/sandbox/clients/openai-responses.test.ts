@@ -97,7 +97,12 @@ test('a background stream, taken up again behind an event', async () => {
   const { client } = await openaiClient()
   const request = { model: 'sandbox-text', input: 'hi', background: true, stream: true } as const
   const whole = await all(await client.responses.create(request))
-  if (whole[0]?.type !== 'response.queued') throw new Error('not queued')
+  expect(whole.slice(0, 3)).toMatchObject([
+    { type: 'response.created', response: { status: 'queued' } },
+    { type: 'response.queued', response: { status: 'queued' } },
+    { type: 'response.in_progress', response: { status: 'in_progress' } },
+  ])
+  if (whole[0]?.type !== 'response.created') throw new Error('not created')
   const { id } = whole[0].response
   const rest = await all(await client.responses.retrieve(id, { stream: true, starting_after: 7 }))
   expect(rest).toEqual(whole.slice(8))
@@ -105,6 +110,14 @@ test('a background stream, taken up again behind an event', async () => {
   const ended = await client.responses.retrieve(id)
   expect(ended.status).toBe('completed')
   expect((await client.responses.cancel(id)).status).toBe('completed')
+})
+
+test('a background stream, accumulated', async () => {
+  const { client } = await openaiClient()
+  const started = await client.responses.create({ model: 'sandbox-text', input: 'hi', background: true })
+  const stream = client.responses.stream({ response_id: started.id, starting_after: 6 })
+  const first = (await all(stream))[0]!
+  expect([first.sequence_number, (await stream.finalResponse()).status]).toEqual([7, 'completed'])
 })
 
 test('errors with class, code and parameter', async () => {
@@ -125,4 +138,17 @@ test('its own retries create once', async () => {
   const client = new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any' })
   expect((await client.responses.create({ model: 'm', input: 'hi' })).status).toBe('completed')
   expect([sandbox.requests().length, sandbox.created()]).toEqual([2, 1])
+})
+
+test.each([
+  ['chat completions', (client: OpenAI) => client.chat.completions.create({ model: 'm', messages: [] })],
+  ['embeddings', (client: OpenAI) => client.embeddings.create({ model: 'm', input: 'hi' })],
+  ['audio', (client: OpenAI) => client.audio.speech.create({ model: 'm', voice: 'alloy', input: 'hi' })],
+  ['files', (client: OpenAI) => client.files.list()],
+  ['vector stores', (client: OpenAI) => client.vectorStores.list()],
+  ['moderations', (client: OpenAI) => client.moderations.create({ input: 'hi' })],
+  ['batches', (client: OpenAI) => client.batches.list()],
+])('%s: not offered', async (_, ask) => {
+  const { client } = await openaiClient()
+  await expect(ask(client)).rejects.toMatchObject({ status: 404, type: 'invalid_request_error' })
 })

@@ -78,3 +78,18 @@ test('failure', async () => {
     error: { code: 'video_generation_failed', message: expect.any(String) },
   })
 })
+
+test.each([
+  ['edits', (client: OpenAI) => client.videos.edit({ prompt: 'at night', video: { id: 'video_1' } })],
+  [
+    'extensions',
+    (client: OpenAI) => client.videos.extend({ prompt: 'x', seconds: '4', video: { id: 'video_1' } }),
+  ],
+  ['characters', (client: OpenAI) => client.videos.getCharacter('char_1')],
+])('%s: not offered', async (_, ask) => {
+  const { client } = await openaiClient()
+  await expect(ask(client)).rejects.toMatchObject({
+    status: 404,
+    message: expect.stringContaining('Invalid URL'),
+  })
+})
