@@ -11,6 +11,17 @@ import { pacingOf } from './job-pacing.ts'
 import { createImageStore, serveImage } from './images/image-store.ts'
 import { readForm } from './http/read-form.ts'
 import { getModel, listModels } from './sandbox-models.ts'
+import { compactContext, countInputTokens } from './responses/context-endpoints.ts'
+import {
+  addConversationItems,
+  createConversation,
+  deleteConversation,
+  deleteConversationItem,
+  getConversation,
+  getConversationItem,
+  listConversationItems,
+  updateConversation,
+} from './responses/conversation-endpoints.ts'
 import {
   createResponse,
   cancelResponse,
@@ -102,24 +113,29 @@ function textRoutes(server: ServerContext, folder: string | undefined): Route[] 
       '/v1(?:beta)?/models/(?<model>[^/:]+)',
       { endpoint: 'models', answer: (request) => getModel(request) },
     ],
-    [
-      'POST',
-      '/v1/responses',
-      { endpoint: 'responses', answer: (request) => createResponse(request, service) },
-    ],
-    ...onResponse('GET', '', getResponse),
-    ...onResponse('GET', '/input_items', getInputItems),
-    ...onResponse('POST', '/cancel', cancelResponse, 'response-cancel'),
-    ...onResponse('DELETE', '', deleteResponse),
+    route('POST', '/v1/responses', 'responses', createResponse),
+    route('POST', '/v1/responses/input_tokens', 'response-lookup', countInputTokens),
+    route('POST', '/v1/responses/compact', 'response-compact', compactContext),
+    route('GET', '/v1/responses/{id}', 'response-lookup', getResponse),
+    route('GET', '/v1/responses/{id}/input_items', 'response-lookup', getInputItems),
+    route('POST', '/v1/responses/{id}/cancel', 'response-cancel', cancelResponse),
+    route('DELETE', '/v1/responses/{id}', 'response-lookup', deleteResponse),
+    route('POST', '/v1/conversations', 'conversations', createConversation),
+    route('GET', '/v1/conversations/{id}', 'conversations', getConversation),
+    route('POST', '/v1/conversations/{id}', 'conversations', updateConversation),
+    route('DELETE', '/v1/conversations/{id}', 'conversations', deleteConversation),
+    route('GET', '/v1/conversations/{id}/items', 'conversations', listConversationItems),
+    route('POST', '/v1/conversations/{id}/items', 'conversations', addConversationItems),
+    route('GET', '/v1/conversations/{id}/items/{item}', 'conversations', getConversationItem),
+    route('DELETE', '/v1/conversations/{id}/items/{item}', 'conversations', deleteConversationItem),
   ]
-  function onResponse(
+  function route(
     method: string,
-    action: string,
-    answer: typeof getResponse,
-    endpoint: Handler['endpoint'] = 'response-lookup',
-  ): Route[] {
-    const handler: Handler = { endpoint, answer: (request) => answer(request, service) }
-    return [[method, `/v1/responses/{id}${action}`, handler]]
+    path: string,
+    endpoint: Handler['endpoint'],
+    answer: typeof createResponse,
+  ): Route {
+    return [method, path, { endpoint, answer: (request) => answer(request, service) }]
   }
 }
 

@@ -8,6 +8,8 @@ export const endpointNames = [
   'responses',
   'response-lookup',
   'response-cancel',
+  'response-compact',
+  'conversations',
   'models',
   'image-generations',
   'image-edits',

@@ -259,8 +259,8 @@ async function readContent(
   if (incoming.method !== 'POST') return { body: {}, files: [], size: 0, digest: '' }
   const other = readBody?.(incoming, acquireLock)
   if (other !== undefined) return other
-  // Look-ups and cancellations may come with an empty body.
-  const mayBeEmpty = endpoint === 'response-lookup' || endpoint === 'response-cancel'
+  // Look-ups, cancellations and new conversations may come with an empty body.
+  const mayBeEmpty = ['response-lookup', 'response-cancel', 'conversations'].includes(endpoint)
   return readJsonBody(incoming, { whenEmpty: mayBeEmpty ? {} : undefined, acquireLock })
 }
 

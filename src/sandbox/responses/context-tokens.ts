@@ -5,9 +5,10 @@ import { type JsonObject, objectsOf, textOf } from '../json-value.ts'
 
 /** What the model reads of an item: its texts, or the whole item as JSON. */
 function textsOfItem(item: JsonObject): readonly string[] {
-  const { content } = item
+  // Items of a conversation are given an id later.
+  const { id: _, content, ...others } = item
   if (typeof content === 'string') return [content]
-  if (!Array.isArray(content)) return [JSON.stringify(item, mediaReplaced)]
+  if (!Array.isArray(content)) return [JSON.stringify({ ...others, content }, mediaReplaced)]
   return objectsOf(content).map(({ type, text, refusal, ...rest }) => {
     if (typeof text === 'string') return text
     if (typeof refusal === 'string') return refusal

@@ -32,12 +32,9 @@ const costOfLogprob = 20
 export async function createResponse(request: SandboxRequest, service: ResponseService): Promise<Reply> {
   const { store, cache, pacing, seed, clock } = service
   const { body, budget } = request
-  checkRequest(body, budget)
-  const model = textModel(textOf(body['model']) || defaultTextModel.id)
-  const earlier = await earlierItems(body, store)
-  const input = resolveReferences(inputItems(body), earlier, { store, budget })
-  checkCalls([...earlier, ...input])
-  const context = fitContext([...earlier, ...input], body, model.contextWindow)
+  const { model, input, items } = await readContext(request, service)
+  checkCalls(items)
+  const context = fitContext(items, body, model.contextWindow)
   const isBackground = body['background'] === true
   const id = `resp_${seededHex(48, seed, 'responses', request.number, ...store.idSalt(isBackground))}`
   const composed = await composeResponse(request, context.items, { model, id, context: service })
@@ -69,6 +66,18 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
     creates: true,
     pause: isBackground ? 'none' : 'first',
   })
+}
+
+/**
+ * What a request reads: the items before its input, and those of the input.
+ * @throws RequestProblem 400, 404
+ */
+export async function readContext({ body, budget }: SandboxRequest, { store }: ResponseService) {
+  checkRequest(body, budget)
+  const model = textModel(textOf(body['model']) || defaultTextModel.id)
+  const earlier = await earlierItems(body, store)
+  const input = resolveReferences(inputItems(body), earlier, { store, budget })
+  return { model, input, items: [...earlier, ...input] }
 }
 
 /** The stream of a response, from its start or after a sequence number. */
@@ -109,7 +118,7 @@ async function earlierItems(body: JsonObject, store: ResponseStore): Promise<rea
     })
   }
   const id = conversationId(body)
-  return id === undefined ? [] : store.conversation(id)
+  return id === undefined ? [] : ((await store.conversations()).find(id)?.items ?? [])
 }
 
 async function storeResponse(

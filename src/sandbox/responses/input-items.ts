@@ -94,14 +94,20 @@ function unanswered(message: string): RequestProblem {
 
 /** The items that a stored response read, with an id each, newest first or in their order. */
 export function listInputItems({ plan, context }: StoredResponse, query: URLSearchParams): JsonObject {
-  const { include } = plan.body
-  const extras = [...textsOf(include), ...query.getAll('include'), ...query.getAll('include[]')]
-  const items = context.map((item, index) => {
-    const type = textOf(item['type']) || 'message'
-    const id =
-      item['id'] ?? `${type === 'message' ? 'msg' : 'item'}_${seededHex(48, plan.id, 'input', index)}`
-    return { id, type, ...listed({ ...item, type }, extras) }
-  })
+  return listItems(context, { seed: plan.id, query, include: textsOf(plan.body['include']) })
+}
+
+/** A page of items: `limit` of them behind the one called `after`, newest first unless `order` is `asc`. */
+export function listItems(
+  all: readonly JsonObject[],
+  {
+    seed,
+    query,
+    include = [],
+  }: { readonly seed: string; readonly query: URLSearchParams; readonly include?: readonly string[] },
+): JsonObject {
+  const extras = [...include, ...query.getAll('include'), ...query.getAll('include[]')]
+  const items = itemsWithIds(all, seed, extras)
   const ordered: readonly JsonObject[] = query.get('order') === 'asc' ? items : items.toReversed()
   const after = ordered.findIndex((item) => item['id'] === query.get('after'))
   const limit = Math.min(100, Math.max(1, Number(query.get('limit') ?? 20) || 20))
@@ -113,6 +119,23 @@ export function listInputItems({ plan, context }: StoredResponse, query: URLSear
     last_id: data.at(-1)?.['id'] ?? null,
     has_more: after + 1 + limit < ordered.length,
   }
+}
+
+/**
+ * Items as they are listed.
+ * @param seed of the ids of those that have none
+ * @param extras as in `include`
+ */
+export function itemsWithIds(
+  items: readonly JsonObject[],
+  seed: string,
+  extras: readonly string[],
+): readonly JsonObject[] {
+  return items.map((item, index) => {
+    const type = textOf(item['type']) || 'message'
+    const id = item['id'] ?? `${type === 'message' ? 'msg' : 'item'}_${seededHex(48, seed, 'input', index)}`
+    return { id, type, ...listed({ ...item, type }, extras) }
+  })
 }
 
 /** An item as it is listed: texts as parts, URLs of pictures only if `include` asks for them (specification). */

@@ -3,13 +3,12 @@ import type { Clock } from '../../context.ts'
 import { createBoundedMap } from '../bounded-map.ts'
 import { createJsonFolder } from '../json-folder.ts'
 import type { JsonObject } from '../json-value.ts'
+import { createConversations, type Conversations } from './conversation-store.ts'
 import { restorePlan, type ResponsePlan } from './plan-response.ts'
 
-/** Maximum number of responses and conversations, and of bytes in their requests; older ones are dropped. */
+/** Maximum number of responses, and of bytes in their requests; older ones are dropped. */
 const kept = 1000
 const keptBytes = 128 * 1024 * 1024
-/** Maximum items per conversation; the earliest are dropped. */
-const keptItems = 10_000
 /** The overhead of an item, whose bytes other responses may share. */
 const bytesOfItem = 100
 /** A larger request is kept in memory only. */
@@ -55,7 +54,8 @@ export interface ResponseStore {
   /** Stops a background response that has not ended yet. */
   cancel(id: string): Promise<void>
   remove(id: string): Promise<void>
-  conversation(id: string): Promise<readonly JsonObject[]>
+  /** The conversations, with what has become complete since. */
+  conversations(): Promise<Conversations>
   /** Adds the items of a response to its conversation as soon as it is complete. */
   append(stored: StoredResponse, addition: Addition): Promise<void>
 }
@@ -115,7 +115,7 @@ export function createResponseStore(
   const inMemory = createBoundedMap<StoredResponse>(kept, keptBytes)
   const onDisk =
     folder === undefined ? undefined : createJsonFolder(folder, (value) => v.parse(entrySchema, value))
-  const conversations = createBoundedMap<Conversation>(kept, keptBytes)
+  const conversations = createConversations(clock)
   /** Of background responses that have not ended. */
   const pending = createBoundedMap<Addition & { readonly size: number }>(kept, keptBytes)
 
@@ -144,13 +144,6 @@ export function createResponseStore(
       if (clock.now() - keptAt > lifetimeMs) await onDisk?.remove(id)
     }
   }
-  const add = (id: string, items: readonly JsonObject[], added: number) => {
-    const before = conversations.get(id) ?? { items: [], size: 0 }
-    // Drop a conversation that becomes too large.
-    const earlier = before.size + added > keptBytes ? { items: [], size: 0 } : before
-    const size = earlier.size + added
-    conversations.set(id, { items: [...earlier.items, ...items].slice(-keptItems), size }, size)
-  }
   /** Adds what has become complete since, in the order of the ends. */
   const settle = async () => {
     const ended: { readonly at: number; readonly id: string }[] = []
@@ -164,7 +157,7 @@ export function createResponseStore(
     }
     for (const { id } of ended.sort((one, other) => one.at - other.at)) {
       const addition = pending.get(id)
-      if (addition !== undefined) add(addition.conversation, addition.items, addition.size)
+      if (addition !== undefined) conversations.add(addition.conversation, addition.items, addition.size)
       pending.delete(id)
     }
   }
@@ -193,19 +186,13 @@ export function createResponseStore(
     async remove(id) {
       if (!inMemory.delete(id)) await onDisk?.remove(id)
     },
-    async conversation(id) {
+    async conversations() {
       await settle()
-      return conversations.get(id)?.items ?? []
+      return conversations
     },
     async append({ plan, size }, addition) {
       pending.set(plan.id, { ...addition, size }, size)
       await settle()
     },
   }
-}
-
-interface Conversation {
-  readonly items: readonly JsonObject[]
-  /** Bytes of all its requests. */
-  readonly size: number
 }

@@ -120,6 +120,71 @@ test('a background stream, accumulated', async () => {
   expect([first.sequence_number, (await stream.finalResponse()).status]).toEqual([7, 'completed'])
 })
 
+test('conversations, with their items', async () => {
+  const { client } = await openaiClient()
+  const { id } = await client.conversations.create({
+    items: [{ role: 'user', content: 'Name a river' }],
+    metadata: { topic: 'rivers' },
+  })
+  expect(id).toMatch(/^conv_/)
+  const { output_text: said } = await client.responses.create({ input: 'And another', conversation: id })
+  const items = await all(client.conversations.items.list(id, { order: 'asc', limit: 2 }))
+  const texts = items.flatMap((item) => (item.type === 'message' ? item.content : []))
+  expect(texts).toMatchObject([
+    { type: 'input_text', text: 'Name a river' },
+    { type: 'input_text', text: 'And another' },
+    { type: 'output_text', text: said },
+  ])
+  const added = await client.conversations.items.create(id, {
+    items: [{ role: 'user', content: 'A third' }],
+  })
+  const last = { conversation_id: id }
+  expect(await client.conversations.items.retrieve(added.last_id, last)).toEqual(added.data[0])
+  await client.conversations.items.delete(added.last_id, last)
+  expect(await all(client.conversations.items.list(id))).toHaveLength(3)
+  await client.conversations.update(id, { metadata: { topic: 'lakes' } })
+  expect(await client.conversations.retrieve(id)).toMatchObject({ id, metadata: { topic: 'lakes' } })
+  expect(await client.conversations.delete(id)).toEqual({ id, object: 'conversation.deleted', deleted: true })
+  await expect(client.conversations.retrieve(id)).rejects.toMatchObject({ status: 404 })
+})
+
+test('a conversation with too many or unknown items is refused', async () => {
+  const { client } = await openaiClient()
+  const items = Array.from({ length: 21 }, () => ({ role: 'user' as const, content: 'hi' }))
+  await expect(client.conversations.create({ items })).rejects.toMatchObject({ status: 400, param: 'items' })
+  const unknown = client.conversations.create({ items: [{ role: 'stranger' as 'user', content: 'hi' }] })
+  await expect(unknown).rejects.toMatchObject({ status: 400, param: 'items[0].role' })
+})
+
+test('input tokens, counted as in the response', async () => {
+  const { client, sandbox } = await openaiClient()
+  const request = { model: 'sandbox-text', input: 'Name a river of Asia', instructions: 'Be brief' }
+  const { input_tokens: count } = await client.responses.inputTokens.count(request)
+  expect([count > 4, sandbox.created()]).toEqual([true, 0])
+  expect((await client.responses.create(request)).usage!.input_tokens).toBe(count)
+})
+
+test('compaction, as the beginning of the next input', async () => {
+  const { client } = await openaiClient()
+  const { id } = await client.responses.create({ model: 'sandbox-text', input: 'Name a river' })
+  const { output, usage } = await client.responses.compact({
+    model: 'gpt-5.2',
+    previous_response_id: id,
+    input: 'And another',
+  })
+  expect(output).toMatchObject([
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Name a river' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'And another' }] },
+    { type: 'compaction', encrypted_content: expect.any(String) },
+  ])
+  expect(usage.total_tokens).toBe(usage.input_tokens + usage.output_tokens)
+  const input = [
+    ...(output as OpenAI.Responses.ResponseInputItem[]),
+    { role: 'user' as const, content: 'Go on' },
+  ]
+  expect((await client.responses.create({ model: 'sandbox-text', input })).output_text).toContain('“Go on”')
+})
+
 test('errors with class, code and parameter', async () => {
   const { client, sandbox } = await openaiClient()
   const invalid = client.responses.create({ model: 'm', input: 'hi', temperature: 3 })
