@@ -97,3 +97,33 @@ export async function documentOf(
 
 /** For a field that is an integer. */
 export const isInteger: unknown = expect.toSatisfy(Number.isInteger)
+
+/** The image models of the specification. */
+export const [modelA, miniA, modelB, modelC] = [
+  'image-model-a',
+  'image-model-a-mini',
+  'image-model-b',
+  'image-model-c',
+]
+export const anyA = [modelA, miniA]
+
+/** A value that only some image models take. */
+export interface FamilyRow {
+  readonly field: string
+  readonly value: unknown
+  readonly beside?: Readonly<Record<string, unknown>>
+  /** The models that take it, of A, its mini variant, B and C. */
+  readonly takenBy: readonly string[]
+}
+
+/** What a row says, as the title of a test. */
+export function titleOf({ field, value, beside = {}, takenBy }: FamilyRow): string {
+  const shown = String(value).length > 20 ? `${String(value).length} characters` : String(value)
+  const besides = Object.entries(beside).map(([name, one]) => ` with ${name} ${String(one)}`)
+  return `${field} ${shown}${besides.join('')}: ${takenBy.length === 0 ? 'no model' : takenBy.join(', ')}`
+}
+
+/** Flags that set fields whatever they hold. */
+export function setFlags(fields: Json): string[] {
+  return Object.entries(fields).flatMap(([name, value]) => ['--set', `${name}=${JSON.stringify(value)}`])
+}

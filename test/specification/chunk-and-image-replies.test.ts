@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { call, eventsOf, generate, runningSandbox } from '../support/running-sandbox.ts'
+import { call, eventsOf, generate, runningSandbox, type Json } from '../support/running-sandbox.ts'
 import { json, sse } from '../support/server-replies.ts'
+import { testImages } from '../support/test-images.ts'
 import { documentOf, isInteger } from './both-sides.ts'
 
 // "Resources and their fields" and "States and transitions" of docs/gateway-interface.md, row by row: what the sandbox
@@ -91,10 +92,69 @@ describe('Content-generation chunk', () => {
     expect((await documentOf(['generate', 'hi'], reply)).code).toBe(9)
   })
 
+  test.each(['BLOCK_REASON_UNSPECIFIED', 'OF_2030'])(
+    'promptFeedback: blockReason %s',
+    async (blockReason) => {
+      const reply = sse([`data: ${JSON.stringify({ promptFeedback: { blockReason } })}\r\n\r\n`])
+      const { code, err } = await documentOf(['generate', 'hi'], reply)
+      expect([code, err]).toEqual([9, expect.stringContaining(blockReason)])
+    },
+  )
+
+  test('promptFeedback: safetyRatings, without a block', async () => {
+    const events = eventsOf(await generate(await runningSandbox(), 'sandbox:block hi'))
+    expect(events[0].promptFeedback.safetyRatings[0]).toEqual({
+      category: expect.any(String),
+      probability: expect.any(String),
+      blocked: true,
+    })
+    const rated = { ...chunk, promptFeedback: { safetyRatings: chunk.candidates[0]!.safetyRatings } }
+    const { code, document } = await documentOf(
+      ['generate', 'hi'],
+      sse([`data: ${JSON.stringify(rated)}\r\n\r\n`]),
+    )
+    expect([code, document.text]).toEqual([0, 'Hello'])
+    expect(document.response.promptFeedback).toEqual(rated.promptFeedback)
+  })
+
+  test('allowed values that are not shown: finishReason, probability', async () => {
+    const [candidate] = chunk.candidates
+    const ratings = ['HARM_PROBABILITY_UNSPECIFIED', 'OF_2030'].map((probability) => {
+      return { category: 'HARM_CATEGORY_HARASSMENT', probability, blocked: false }
+    })
+    const open = { ...candidate, finishReason: 'OF_2030', safetyRatings: ratings }
+    const { code, document, err } = await documentOf(
+      ['generate', 'hi'],
+      sse([`data: ${JSON.stringify({ ...chunk, candidates: [open] })}\r\n\r\n`]),
+    )
+    expect([code, document.text, err]).toEqual([0, 'Hello', expect.stringContaining('OF_2030')])
+    expect(document.response.candidates[0].safetyRatings).toEqual(ratings)
+  })
+
+  test('index and tokenCount, of each candidate', async () => {
+    const more = { generationConfig: { candidateCount: 2 } }
+    const events = eventsOf(await generate(await runningSandbox(), 'hi', more))
+    const ends = events.flatMap(({ candidates }) => candidates.filter((one: Json) => one.finishReason))
+    expect(ends.map(({ index }) => index).toSorted()).toEqual([0, 1])
+    expect(ends.map(({ tokenCount }) => tokenCount)).toEqual([isInteger, isInteger])
+    expect((await shown()).document.response.candidates[0].tokenCount).toBe(1)
+  })
+
+  test.each(['hi', 'sandbox:block hi', 'sandbox:citations hi', 'sandbox:unsafe hi', 'sandbox:failure hi'])(
+    'no field is null: %s',
+    async (prompt) => {
+      expect((await generate(await runningSandbox(), prompt)).text).not.toMatch(/": ?null/)
+    },
+  )
+
   test('usageMetadata: four integers', async () => {
     const events = eventsOf(await generate(await runningSandbox(), 'hi'))
     const { usageMetadata } = events.at(-1)
-    expect(usageMetadata).toMatchObject({ promptTokenCount: isInteger, candidatesTokenCount: isInteger })
+    expect(usageMetadata).toMatchObject({
+      promptTokenCount: isInteger,
+      candidatesTokenCount: isInteger,
+      cachedContentTokenCount: isInteger,
+    })
     expect(usageMetadata.totalTokenCount).toBe(
       usageMetadata.promptTokenCount + usageMetadata.candidatesTokenCount,
     )
@@ -137,6 +197,55 @@ describe('Image result', () => {
     expect(b.json).toEqual(expect.not.objectContaining({ usage: expect.anything() }))
     expect(b.json.data).toEqual([expect.objectContaining({ url: expect.stringMatching(/^http/) })])
     for (const answer of [a, b]) expect(JSON.stringify(answer.json)).not.toContain(':null')
+  })
+
+  test.each<[title: string, fields: Json, expected: Json]>([
+    ['output_format jpeg', { output_format: 'jpeg' }, { output_format: 'jpeg' }],
+    ['output_format webp', { output_format: 'webp' }, { output_format: 'webp' }],
+    ['background transparent', { background: 'transparent' }, { background: 'transparent' }],
+    ['background auto', { background: 'auto' }, { background: 'opaque' }],
+    ['quality auto', { quality: 'auto' }, { quality: expect.stringMatching(/^(low|medium|high)$/) }],
+    ['size auto', { size: 'auto' }, { size: expect.stringMatching(/^(1024x1024|1024x1536|1536x1024)$/) }],
+    ['size 1536x1024', { size: '1536x1024' }, { size: '1536x1024' }],
+  ])('%s', async (_, fields, expected) => {
+    const body = { prompt: 'a boat', model: 'image-model-a', quality: 'low', ...fields }
+    const { json: answer } = await call(await runningSandbox(), '/v1/images/generations', body)
+    expect(answer).toMatchObject(expected)
+  })
+
+  test.each<[model: string, fields: Json]>([
+    ['image-model-b', { size: '256x256', quality: 'standard' }],
+    ['image-model-c', { size: '1792x1024', quality: 'hd' }],
+  ])('%s: no field has a value outside its list', async (model, fields) => {
+    const body = { prompt: 'a boat', model, ...fields }
+    const { json: answer } = await call(await runningSandbox(), '/v1/images/generations', body)
+    expect(Object.keys(answer).toSorted()).toEqual(['created', 'data'])
+  })
+
+  test('url: the image is fetched from there', async () => {
+    const sandbox = await runningSandbox()
+    const body = { prompt: 'a boat', model: 'image-model-b', size: '256x256' }
+    const { json: answer } = await call(sandbox, '/v1/images/generations', body)
+    const { code, document } = await documentOf(['image', 'create', 'a boat'], json(answer))
+    expect([code, document.files[0]]).toEqual([0, expect.objectContaining({ format: 'png', width: 256 })])
+    expect(document.usage).toBeNull()
+  })
+
+  test.each<[title: string, asked: number, order: readonly string[]]>([
+    ['partial_images 0: one image in a single stream event', 0, ['completed']],
+    ['partial images precede the final one', 2, ['partial', 'partial', 'completed']],
+    ['the final image may arrive before all partial images', 2, ['partial', 'completed', 'partial']],
+    ['fewer partial images than asked for', 3, ['completed']],
+  ])('%s', async (_, asked, order) => {
+    const b64_json = Buffer.from((await testImages(32)).png).toString('base64')
+    const events = order.map((kind, index) => {
+      const type = `image_generation.${kind === 'partial' ? 'partial_image' : kind}`
+      return { type, b64_json, ...(kind === 'partial' && { partial_image_index: index }) }
+    })
+    const stream = sse(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+    const argv = ['image', 'create', '--stream', '--partial-images', String(asked), 'a boat']
+    const { code, err, document } = await documentOf(argv, stream)
+    expect([code, err, document.files.length]).toEqual([0, '', 1])
   })
 
   test('the program keeps them all but the base64', async () => {

@@ -1,10 +1,12 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { fakeClock } from '../support/fake-clock.ts'
 import { localServer } from '../support/local-server.ts'
 import { call, eventsOf, generate, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
 import { runMain } from '../support/run-main.ts'
 import { json } from '../support/server-replies.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testImages } from '../support/test-images.ts'
 import { jobMs, makeVideo, operate } from '../support/video-calls.ts'
 import { documentOf, requestOf } from './both-sides.ts'
 
@@ -32,8 +34,11 @@ describe('endpoint 3, POST /v1/videos/{video_id}/remix', () => {
       [good, 200],
       [{ ...good, model: undefined }, 400],
       [{ ...good, model: 5 }, 400],
+      [{ ...good, model: null }, 400],
+      [{ ...good, model: 'image-model-a' }, 400],
       [{ ...good, prompt: undefined }, 400],
       [{ ...good, prompt: 5 }, 400],
+      [{ ...good, prompt: null }, 400],
     ]
     for (const [body, status] of bodies) {
       expect([body, (await call(sandbox, path, body)).status]).toEqual([body, status])
@@ -48,6 +53,7 @@ describe('endpoint 3, POST /v1/videos/{video_id}/remix', () => {
     ])
     expect((await requestOf([...remix, 'make it night'])).code).toBe(2)
     expect((await requestOf([...remix, '-m', 'video-model-remix'])).code).toBe(2)
+    expect((await requestOf([...remix, '-m', 'image-model-a', 'make it night'])).code).toBe(2)
   })
 
   test('the reply is a Video with its remixed_from_video_id', async () => {
@@ -56,6 +62,7 @@ describe('endpoint 3, POST /v1/videos/{video_id}/remix', () => {
     const fields = ['id', 'object', 'created_at', 'model', 'status', 'progress', 'seconds', 'size']
     expect(Object.keys(video)).toEqual(expect.arrayContaining([...fields, 'remixed_from_video_id']))
     expect(video.remixed_from_video_id).toBe(source)
+    expect(JSON.stringify(video)).not.toContain('null')
   })
 })
 
@@ -87,6 +94,16 @@ describe('endpoint 7, POST /v1beta/models/{model}:predictLongRunning', () => {
     expect(await statusOf({ instances })).toBe(400)
     expect(await statusOf({ parameters: {} })).toBe(400)
     expect(await statusOf({ instances: 'a boat', parameters: {} })).toBe(400)
+    for (const wrong of [[], [5], [{ prompt: 5 }], null]) {
+      expect(await statusOf({ instances: wrong, parameters: {} })).toBe(400)
+      const set = ['--set', `instances=${JSON.stringify(wrong)}`]
+      expect((await requestOf([...flags, ...set])).code).toBe(2)
+    }
+    for (const wrong of [[], 'wide', null]) {
+      expect(await statusOf({ instances, parameters: wrong })).toBe(400)
+      const set = ['--set', `parameters=${JSON.stringify(wrong)}`]
+      expect((await requestOf([...flags, ...set, 'a boat'])).code).toBe(2)
+    }
     const { request } = await requestOf([...flags, 'a boat'])
     expect(request.body).toEqual({ instances, parameters: {} })
   })
@@ -112,14 +129,10 @@ describe('endpoint 7, POST /v1beta/models/{model}:predictLongRunning', () => {
 describe('Authentication', () => {
   test.each(endpoints)('endpoint %i requires Authorization', async (_, method, path) => {
     const sandbox = await runningSandbox()
-    for (const authorization of ['', 'Bearer invalid', 'Basic a2V5']) {
-      const { status } = await call(sandbox, path, method === 'GET' ? undefined : {}, {
-        headers: { authorization },
-      })
-      expect([authorization, status]).toEqual([
-        authorization,
-        expect.toSatisfy((code) => code === 401 || code === 400),
-      ])
+    for (const authorization of ['', 'Bearer', 'Bearer invalid', 'Basic a2V5']) {
+      const body = method === 'GET' ? undefined : {}
+      const { status } = await call(sandbox, path, body, { headers: { authorization } })
+      expect([authorization, status]).toEqual([authorization, 401])
     }
   })
 
@@ -127,20 +140,24 @@ describe('Authentication', () => {
     ['generate', '-m', 'm', 'hi'],
     ['respond', 'hi'],
     ['image', 'create', 'a boat'],
+    ['image', 'edit', '--image', 'a.png', 'a boat'],
     ['video', 'generate', '-m', 'm', '--no-wait', 'a boat'],
+    ['video', 'remix', 'video_1', '-m', 'video-model-remix', '--no-wait', 'night'],
     ['video', 'status', 'video_1'],
   ])('%s %s sends Authorization: Bearer, and a refusal is exit 3', async (...argv) => {
     const refusal = {
       error: { message: 'no', type: 'invalid_request_error', param: null, code: 'invalid_api_key' },
     }
     const server = await localServer([json(refusal, { status: 401 })])
+    const cwd = temporaryFolder()
+    writeFiles(cwd, { 'a.png': (await testImages(32)).png })
     const { code } = await runMain([...argv, '--no-stdin'], {
       env: {
         MODELGATE_BASE_URL: server.url,
         MODELGATE_API_KEY: 'key-1234',
         MODELGATE_STATE_DIR: temporaryFolder(),
       },
-      cwd: temporaryFolder(),
+      cwd,
     })
     expect([code, server.requests[0]!.headers['authorization']]).toEqual([3, 'Bearer key-1234'])
   })
@@ -229,6 +246,13 @@ describe('Versioning', () => {
     [['video', 'generate', '-m', 'x', 'hi'], '/v1beta/models/x:predictLongRunning'],
   ])('%j asks below its prefix', async (argv, path) => {
     expect(new URL((await requestOf(argv)).request.url).pathname).toBe(path)
+  })
+
+  test('an edit asks below /v1', async () => {
+    const [cwd, { png }] = [temporaryFolder(), await testImages(32)]
+    writeFiles(cwd, { 'a.png': png })
+    const { request } = await requestOf(['image', 'edit', '--image', join(cwd, 'a.png'), 'a boat'])
+    expect(new URL(request.url).pathname).toBe('/v1/images/edits')
   })
 
   test('a chunk names the version of the model', async () => {

@@ -89,6 +89,26 @@ describe('Video', () => {
     expect(shown.code).toBe(code)
   })
 
+  test.each<[title: string, more: object, state: string]>([
+    ['only its id', { status: undefined, progress: undefined, seconds: undefined }, 'in_progress'],
+    ['a status that is not known', { status: 'of_2030' }, 'in_progress'],
+    ['error, that is no error yet', { error: null }, 'in_progress'],
+    ['seconds of any value', { seconds: '11.5' }, 'in_progress'],
+  ])('%s', async (_, more, state) => {
+    const running = { id: 'video_1', object: 'video', status: 'in_progress', progress: 50, ...more }
+    const { code, document } = await documentOf(['video', 'status', 'video_1'], json(running))
+    expect([code, document.state]).toEqual([0, state])
+    expect(document.video).toEqual(JSON.parse(JSON.stringify(running)))
+  })
+
+  test('created_at, completed_at and expires_at are in seconds, progress 100 when completed', async () => {
+    const { lookedUp, clock } = await completed()
+    const now = clock.now() / 1000
+    const { created_at: created, completed_at: done, expires_at: expires, progress } = lookedUp.json
+    expect([created <= done, done <= now, done > now - 10, progress]).toEqual([true, true, true, 100])
+    expect(expires).toBeGreaterThan(now)
+  })
+
   test('the sandbox moves through pending, in_progress, completed', async () => {
     const clock = fakeClock()
     const sandbox = await runningSandbox({ clock })
@@ -102,10 +122,15 @@ describe('Video', () => {
   })
 
   test('a remix can only be based on a completed video', async () => {
-    const sandbox = await runningSandbox({ clock: fakeClock() })
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
     const { json: begun } = await makeVideo(sandbox)
+    const { json: failed } = await makeVideo(sandbox, { prompt: 'sandbox:failure' })
     expect((await remix(sandbox, begun.id)).status).toBe(400)
+    await clock.advance(jobMs)
+    expect((await remix(sandbox, failed.id)).status).toBe(400)
     expect((await remix(sandbox, 'video_unknown')).status).toBe(404)
+    expect((await remix(sandbox, begun.id)).status).toBe(200)
   })
 })
 

@@ -1,0 +1,282 @@
+import { describe, expect, test } from 'vitest'
+import { fakeClock } from '../support/fake-clock.ts'
+import { call, eventsOf, respond, runningSandbox, type Json } from '../support/running-sandbox.ts'
+import { json, sse } from '../support/server-replies.ts'
+import { jobMs } from '../support/video-calls.ts'
+import { documentOf, requestOf } from './both-sides.ts'
+import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
+
+// What the fields of endpoint 2 do, and "States and transitions" of docs/gateway-interface.md, row by row.
+
+const fruit = { role: 'user', content: 'apple pear plum cherry' }
+
+/** The tokens that the model read, which tell how much of a conversation it got. */
+const inputTokens = (answer: { json: Json }): number => answer.json.usage.input_tokens
+
+describe('conversation', () => {
+  const conversation = 'conv_1'
+  const readAfter = async (sandbox: Sandbox) =>
+    inputTokens(await respond(sandbox, 'and now?', { conversation }))
+  const readAlone = async () => inputTokens(await respond(await runningSandbox(), 'and now?'))
+
+  test('its items are prepended to the input, and input and output are appended after completion', async () => {
+    const sandbox = await runningSandbox()
+    const first = await respond(sandbox, [fruit], { conversation: { id: conversation } })
+    const { input_tokens: input, output_tokens: output } = first.json.usage
+    expect(await readAfter(sandbox)).toBeGreaterThanOrEqual((await readAlone()) + input + output * 0.9)
+  })
+
+  test.each<[status: string, input: string, more: Json]>([
+    ['failed', 'sandbox:failure', {}],
+    ['incomplete', 'hi', { max_output_tokens: 2 }],
+  ])('nothing is appended of a response that is %s', async (status, input, more) => {
+    const sandbox = await runningSandbox()
+    const { json: answer } = await respond(sandbox, input, { conversation, ...more })
+    expect(answer.status).toBe(status)
+    expect(await readAfter(sandbox)).toBe(await readAlone())
+  })
+
+  test('nothing is appended before a background response is complete', async () => {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
+    await respond(sandbox, [fruit], { conversation, background: true })
+    const { json: before } = await respond(sandbox, 'and now?', { conversation: 'conv_1', store: false })
+    expect(before.usage.input_tokens).toBe(await readAlone())
+    await clock.advance(jobMs * 2)
+    expect(await readAfter(sandbox)).toBeGreaterThan(before.usage.total_tokens)
+  })
+})
+
+describe('truncation', () => {
+  const long = 'word '.repeat(600_000)
+
+  test('auto drops items from the start of the conversation', async () => {
+    const input = [long, 'second', 'third'].map((content) => ({ role: 'user', content }))
+    const { json: answer } = await respond(await runningSandbox(), input, { truncation: 'auto' })
+    const rest = await respond(await runningSandbox(), input.slice(1))
+    expect([answer.status, answer.truncation]).toEqual(['completed', 'auto'])
+    expect(answer.usage.input_tokens).toBe(inputTokens(rest))
+  })
+
+  test('disabled, the default, fails the request with 400', async () => {
+    const sandbox = await runningSandbox()
+    for (const more of [{}, { truncation: 'disabled' }, { truncation: null }]) {
+      expect((await respond(sandbox, long, more)).status).toBe(400)
+    }
+  })
+})
+
+describe('store', () => {
+  test.each<[store: boolean | null | undefined, status: number]>([
+    [undefined, 200],
+    [true, 200],
+    [null, 200],
+    [false, 404],
+  ])('%s: a later look-up is %i', async (store, status) => {
+    const sandbox = await runningSandbox()
+    const { json: answer } = await respond(sandbox, 'hi', { store })
+    expect((await call(sandbox, `/v1/responses/${answer.id}`)).status).toBe(status)
+  })
+
+  test('encrypted reasoning is taken back without a stored response', async () => {
+    const sandbox = await runningSandbox()
+    const asked = { store: false, reasoning: { effort: 'low' }, include: ['reasoning.encrypted_content'] }
+    const { json: first } = await respond(sandbox, 'hi', asked)
+    expect(first.output[0]).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) })
+    const input = [{ role: 'user', content: 'hi' }, ...first.output, { role: 'user', content: 'on' }]
+    expect((await respond(sandbox, input, asked)).status).toBe(200)
+  })
+})
+
+describe('include', () => {
+  const search = { type: 'file_search', vector_store_ids: ['vs_1'] }
+  const interpreter = { type: 'code_interpreter', container: { type: 'auto' } }
+  const required = (tool: Json) => ({ tools: [tool], tool_choice: 'required' })
+
+  test.each<[value: string, more: Json, found: (output: Json[]) => unknown]>([
+    ['file_search_call.results', required(search), ([item]) => item.results],
+    ['code_interpreter_call.outputs', required(interpreter), ([item]) => item.outputs],
+    ['web_search_call.action.sources', required({ type: 'web_search' }), ([item]) => item.action.sources],
+    ['reasoning.encrypted_content', { reasoning: { effort: 'low' } }, ([item]) => item.encrypted_content],
+    ['message.output_text.logprobs', {}, (output) => output.at(-1).content[0].logprobs[0]],
+  ])('%s', async (value, more, found) => {
+    const sandbox = await runningSandbox()
+    const without = await respond(sandbox, 'find out', more)
+    const included = await respond(sandbox, 'find out', { ...more, include: [value] })
+    expect([found(without.json.output) ?? null, found(included.json.output)]).toEqual([
+      null,
+      expect.anything(),
+    ])
+    const { request } = await requestOf(['respond', '--include', value, 'hi'])
+    expect(request.body.include).toEqual([value])
+    const { document } = await documentOf(['respond', '--no-stream', 'hi'], json(included.json))
+    expect(found(document.response.output)).toEqual(found(included.json.output))
+  })
+
+  test.each<[value: string, items: Json[]]>([
+    [
+      'message.input_image.image_url',
+      [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://pictures.example/a.png' }] }],
+    ],
+    [
+      'computer_call_output.output.image_url',
+      [
+        {
+          type: 'computer_call',
+          id: 'cu_1',
+          call_id: 'call_1',
+          action: { type: 'screenshot' },
+          pending_safety_checks: [],
+          status: 'completed',
+        },
+        {
+          type: 'computer_call_output',
+          call_id: 'call_1',
+          output: { type: 'computer_screenshot', image_url: 'https://pictures.example/a.png' },
+        },
+      ],
+    ],
+  ])('%s, of the items of the input', async (value, items) => {
+    const sandbox = await runningSandbox()
+    const { json: answer } = await respond(sandbox, items)
+    const path = `/v1/responses/${answer.id}/input_items`
+    expect((await call(sandbox, path)).text).not.toContain('pictures.example')
+    expect((await call(sandbox, `${path}?include[]=${value}`)).text).toContain('pictures.example')
+  })
+})
+
+test('max_tool_calls: the total of all built-in tools, and further attempts are ignored', async () => {
+  const tools = [
+    { type: 'web_search' },
+    { type: 'file_search', vector_store_ids: ['vs_1'] },
+    { type: 'code_interpreter', container: { type: 'auto' } },
+  ]
+  const sandbox = await runningSandbox()
+  const counts: number[] = []
+  for (const most of [0, 1, 2, 3, null]) {
+    const more = { tools, max_tool_calls: most }
+    const { json: answer } = await respond(sandbox, 'web_search, file_search, code_interpreter', more)
+    expect(answer).toMatchObject({ status: 'completed', max_tool_calls: most })
+    counts.push(answer.output.filter(({ type }: Json) => type.endsWith('_call')).length)
+  }
+  expect(counts).toEqual([0, 1, 2, 3, 3])
+})
+
+test('background: queued, in_progress, completed; looked up by its id', async () => {
+  const clock = fakeClock()
+  const sandbox = await runningSandbox({ clock })
+  const { json: begun } = await respond(sandbox, 'hi', { background: true })
+  expect(begun).toMatchObject({ status: 'queued', background: true, output: [] })
+  const states = new Set<string>([begun.status])
+  for (let step = 0; step < 20; step++) {
+    await clock.advance(jobMs / 10)
+    states.add((await call(sandbox, `/v1/responses/${begun.id}`)).json.status)
+  }
+  expect([...states]).toEqual(['queued', 'in_progress', 'completed'])
+})
+
+test('every required field is in every response of a stream, whatever is null in the request', async () => {
+  const required = [
+    ...['id', 'object', 'created_at', 'error', 'incomplete_details', 'instructions', 'metadata', 'model'],
+    ...['output', 'parallel_tool_calls', 'temperature', 'top_p', 'tools', 'tool_choice'],
+  ]
+  const sandbox = await runningSandbox()
+  const given = { parallel_tool_calls: null, background: null, truncation: null, temperature: null }
+  for (const more of [{}, given]) {
+    const events = eventsOf(await respond(sandbox, 'hi', { stream: true, ...more }))
+    const responses = events.flatMap(({ response }) => (response === undefined ? [] : [response]))
+    expect(responses.length).toBeGreaterThan(1)
+    for (const one of responses) {
+      expect(Object.keys(one)).toEqual(expect.arrayContaining(required))
+      expect(one).toMatchObject({ metadata: {}, parallel_tool_calls: true, tools: [], tool_choice: 'auto' })
+    }
+  }
+})
+
+test.each<[field: string, value: unknown, more: Json]>([
+  ['tool_choice', 'none', {}],
+  ['tool_choice', 'auto', {}],
+  ['tool_choice', 'required', { tools: [{ type: 'web_search' }] }],
+  ['service_tier', 'scale', {}],
+  ['truncation', 'auto', {}],
+  ['prompt', 'some words', {}],
+  ['parallel_tool_calls', false, {}],
+  ['instructions', null, {}],
+  ['temperature', 2, {}],
+  ['top_p', 0, {}],
+  ['top_logprobs', 20, {}],
+])('the response repeats %s %j', async (field, value, more) => {
+  const { json: answer } = await respond(await runningSandbox(), 'hi', { ...more, [field]: value })
+  expect(answer[field]).toEqual(value)
+})
+
+test('created_at and created are in seconds', async () => {
+  const clock = fakeClock()
+  const seconds = Math.floor(clock.now() / 1000)
+  const sandbox = await runningSandbox({ clock })
+  expect((await respond(sandbox, 'hi')).json.created_at).toBe(seconds)
+  const image = await call(sandbox, '/v1/images/generations', { prompt: 'a boat' })
+  expect(image.json.created).toBe(seconds)
+})
+
+describe('what the specification leaves open is read', () => {
+  const message = (text: string) => ({
+    type: 'message',
+    id: 'msg_1',
+    status: 'completed',
+    role: 'assistant',
+    content: [{ type: 'output_text', text, annotations: [] }],
+  })
+  const whole = {
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    model: 'm',
+    output: [message('Hello')],
+  }
+  const answered = (more: Json) => documentOf(['respond', '--no-stream', 'hi'], json({ ...whole, ...more }))
+
+  test.each<[what: string, more: Json, text: string]>([
+    ['no status, which is not required', { status: undefined }, 'Hello'],
+    [
+      'a first item that is no assistant message',
+      { output: [{ type: 'reasoning', id: 'rs_1', summary: [] }, message('Hello')] },
+      'Hello',
+    ],
+    ['an item of an unknown kind', { output: [{ type: 'of_2030', id: 'x' }, message('Hello')] }, 'Hello'],
+    [
+      'content of an unknown type',
+      { output: [{ ...message(''), content: [{ type: 'of_2030' }, ...message('Hello').content] }] },
+      'Hello',
+    ],
+    ['the text of several messages', { output: [message('Hel'), message('lo')] }, 'Hello'],
+    ['no usage', { usage: undefined }, 'Hello'],
+  ])('%s', async (_, more, text) => {
+    const { code, document } = await answered(more)
+    expect([code, document.text, document.finish_reason]).toEqual([0, text, 'stop'])
+  })
+
+  test('a reason of incomplete_details that is not known', async () => {
+    const { code, document, err } = await answered({
+      status: 'incomplete',
+      incomplete_details: { reason: 'of_2030' },
+    })
+    expect([code, document.text, err]).toEqual([0, 'Hello', expect.stringContaining('of_2030')])
+  })
+
+  test('an event and an item of unknown kinds in a stream', async () => {
+    const events = [
+      { type: 'response.created', response: { ...whole, status: 'in_progress', output: [] } },
+      { type: 'response.of_2030.delta', delta: 'no text' },
+      { type: 'response.output_item.added', output_index: 0, item: { type: 'of_2030', id: 'x' } },
+      { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Hello' },
+      {
+        type: 'response.completed',
+        response: { ...whole, output: [{ type: 'of_2030', id: 'x' }, message('Hello')] },
+      },
+    ]
+    const stream = sse(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+    const { code, document } = await documentOf(['respond', 'hi'], stream)
+    expect([code, document.text]).toEqual([0, 'Hello'])
+  })
+})
