@@ -1,5 +1,10 @@
 import {
   Agent,
+  computerTool,
+  MemorySession,
+  OpenAIConversationsSession,
+  OpenAIResponsesCompactionSession,
+  shellTool,
   codeInterpreterTool,
   fileSearchTool,
   hostedMcpTool,
@@ -12,12 +17,14 @@ import {
   type HostedTool,
   type JsonSchemaDefinition,
 } from '@openai/agents'
+import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { all } from './all.ts'
+import { all, dot } from './all.ts'
 
-async function runner(): Promise<Runner> {
-  const { url } = await runningSandbox()
+const runner = async () => runnerAt((await runningSandbox()).url)
+
+function runnerAt(url: string): Runner {
   const modelProvider = new OpenAIProvider({ apiKey: 'any', baseURL: `${url}/v1`, useResponses: true })
   return new Runner({ modelProvider, model: 'sandbox-text', tracingDisabled: true })
 }
@@ -53,22 +60,55 @@ test('objects', async () => {
   expect(finalOutput).toEqual({ name: expect.any(String) })
 })
 
+const weatherOptions = {
+  name: 'weather',
+  description: 'the weather in a city',
+  strict: false as const,
+  parameters: {
+    type: 'object' as const,
+    properties: { city: { type: 'string' } },
+    required: ['city'],
+    additionalProperties: true as const,
+  },
+  execute: (input: unknown) => `sunny in ${(input as { city: string }).city}`,
+}
+const weather = tool(weatherOptions)
+
 test('tools', async () => {
-  const weather = tool({
-    name: 'weather',
-    description: 'the weather in a city',
-    strict: false,
-    parameters: {
-      type: 'object',
-      properties: { city: { type: 'string' } },
-      required: ['city'],
-      additionalProperties: true,
-    },
-    execute: (input) => `sunny in ${(input as { city: string }).city}`,
-  })
   const agent = new Agent({ name: 'A', tools: [weather], modelSettings: required })
   const { finalOutput } = await (await runner()).run(agent, 'weather in Rome?', { maxTurns: 3 })
   expect(finalOutput).toMatch(/sunny in ./)
+})
+
+test('tools in a stream', async () => {
+  const agent = new Agent({ name: 'A', tools: [weather] })
+  const stream = await (await runner()).run(agent, 'weather in Rome?', { stream: true })
+  const names = (await all(stream)).flatMap((event) => ('name' in event ? [event.name] : []))
+  expect(names).toEqual(['tool_called', 'tool_output', 'message_output_created'])
+  expect(stream.finalOutput).toMatch(/sunny in ./)
+})
+
+test('approval of functions, in a stream', async () => {
+  const asking = tool({ ...weatherOptions, needsApproval: true })
+  const agent = new Agent({ name: 'A', tools: [asking] })
+  const runs = await runner()
+  const first = await runs.run(agent, 'weather in Rome?', { stream: true })
+  await all(first)
+  expect(first.interruptions).toHaveLength(1)
+  first.state.approve(first.interruptions[0]!)
+  const second = await runs.run(agent, first.state, { stream: true })
+  await all(second)
+  expect(second.finalOutput).toMatch(/sunny/)
+})
+
+test('pictures and files in a prompt', async () => {
+  const content = [
+    { type: 'input_text' as const, text: 'what is this?' },
+    { type: 'input_image' as const, image: dot },
+    { type: 'input_file' as const, file: 'data:application/pdf;base64,JVBERg==', filename: 'a.pdf' },
+  ]
+  const { finalOutput } = await (await runner()).run(new Agent({ name: 'A' }), [{ role: 'user', content }])
+  expect(finalOutput).toContain('“what is this?”')
 })
 
 test('handoffs', async () => {
@@ -83,6 +123,36 @@ test('conversations by previous_response_id', async () => {
   const { lastResponseId } = await runs.run(new Agent({ name: 'A' }), 'hi')
   const again = await runs.run(new Agent({ name: 'A' }), 'again', { previousResponseId: lastResponseId! })
   expect(again.finalOutput).toMatch(/^\[sandbox\] /)
+})
+
+const clientAt = (url: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
+
+test('sessions in a conversation', async () => {
+  const sandbox = await runningSandbox()
+  const runs = runnerAt(sandbox.url)
+  const session = new OpenAIConversationsSession({ client: clientAt(sandbox.url) })
+  const agent = new Agent({ name: 'A', tools: [weather] })
+  await runs.run(agent, 'weather in Rome?', { session })
+  const { finalOutput } = await runs.run(agent, 'And tomorrow?', { session })
+  expect(finalOutput).toContain('“And tomorrow?”')
+  const kinds = (await session.getItems()).map((item) => ('role' in item ? item.role : item.type))
+  expect(kinds).toEqual(['user', 'function_call', 'function_call_result', 'assistant', 'user', 'assistant'])
+  expect(await session.popItem()).toMatchObject({ role: 'assistant' })
+  expect(await session.getItems()).toHaveLength(5)
+  await session.clearSession()
+})
+
+test('sessions with compaction', async () => {
+  const sandbox = await runningSandbox()
+  const session = new OpenAIResponsesCompactionSession({
+    client: clientAt(sandbox.url),
+    underlyingSession: new MemorySession(),
+    model: 'gpt-5.2',
+    shouldTriggerCompaction: () => true,
+  })
+  const { finalOutput } = await runnerAt(sandbox.url).run(new Agent({ name: 'A' }), 'hi', { session })
+  expect(finalOutput).toMatch(/^\[sandbox\] /)
+  expect((await session.getItems()).map(({ type }) => type)).toEqual(['message', 'compaction'])
 })
 
 test('temperature with top_p', async () => {
@@ -110,6 +180,38 @@ test.each(hosted)('%s', async (_, hostedTool, name) => {
   const { newItems, finalOutput } = await (await runner()).run(agent, 'find out')
   expect(toolCalls(newItems)).toContain(name)
   expect(finalOutput).toMatch(/^\[sandbox\] /)
+  const stream = await (await runner()).run(agent, 'find out', { stream: true })
+  const names = (await all(stream)).flatMap((event) => ('name' in event ? [event.name] : []))
+  expect(names).toContain('tool_called')
+  expect(stream.finalOutput).toBe(finalOutput)
+})
+
+const nothing = async () => {}
+const computer = {
+  environment: 'browser' as const,
+  dimensions: [100, 100] as [number, number],
+  screenshot: async () => dot.split(',')[1]!,
+  click: nothing,
+  doubleClick: nothing,
+  scroll: nothing,
+  type: nothing,
+  wait: nothing,
+  move: nothing,
+  keypress: nothing,
+  drag: nothing,
+}
+const printed = { stdout: 'printed', stderr: '', outcome: { type: 'exit' as const, exitCode: 0 } }
+const local = [
+  ['a computer', computerTool({ computer }), 'computer_call', ''],
+  ['a shell', shellTool({ shell: { run: async () => ({ output: [printed] }) } }), 'shell_call', 'printed'],
+] as const
+
+test.each(local)('%s', async (_, localTool, type, output) => {
+  const agent = new Agent({ name: 'A', tools: [localTool], modelSettings: required })
+  const { newItems, finalOutput } = await (await runner()).run(agent, 'find out', { maxTurns: 3 })
+  const calls = newItems.flatMap((item) => (item.type === 'tool_call_item' ? [item.rawItem.type] : []))
+  expect(calls).toEqual([type])
+  expect(finalOutput).toContain(output)
 })
 
 test('approval of remote tools', async () => {
@@ -133,4 +235,14 @@ test('a refused key', async () => {
     'hi',
   )
   await expect(asked).rejects.toMatchObject({ status: 401 })
+})
+
+test('chat completions are not offered', async () => {
+  const { url } = await runningSandbox()
+  const modelProvider = new OpenAIProvider({ apiKey: 'any', baseURL: `${url}/v1`, useResponses: false })
+  const asked = new Runner({ modelProvider, model: 'm', tracingDisabled: true }).run(
+    new Agent({ name: 'A' }),
+    'hi',
+  )
+  await expect(asked).rejects.toMatchObject({ status: 404 })
 })

@@ -1,20 +1,9 @@
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
-import {
-  embed,
-  experimental_generateVideo as generateVideo,
-  generateImage,
-  generateText,
-  jsonSchema,
-  Output,
-  isStepCount,
-  streamText,
-  tool,
-  type LanguageModel,
-} from 'ai'
+import { generateText, jsonSchema, Output, isStepCount, streamText, tool, type LanguageModel } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { all } from './all.ts'
+import { all, dot } from './all.ts'
 
 const key = { apiKey: 'any' }
 const once = { maxRetries: 0 }
@@ -91,6 +80,56 @@ describe.each(providers)('@ai-sdk/%s', (_, modelAt) => {
     expect(text).toMatch(/sunny in ./)
   })
 
+  test('tools in a stream', async () => {
+    const model = modelAt((await runningSandbox()).url)
+    const prompt = 'weather in Rome?'
+    const { fullStream, text } = streamText({
+      model,
+      tools: { weather },
+      stopWhen: isStepCount(3),
+      prompt,
+      ...once,
+    })
+    const types = new Set((await all(fullStream)).map(({ type }) => type))
+    expect([...types]).toEqual(expect.arrayContaining(['tool-call', 'tool-result', 'text-delta', 'finish']))
+    expect(await text).toMatch(/sunny in ./)
+  })
+
+  test('choices and arrays', async () => {
+    const model = modelAt((await runningSandbox()).url)
+    const choice = Output.choice({ options: ['red', 'blue'] })
+    expect(['red', 'blue']).toContain(
+      (await generateText({ model, output: choice, prompt: 'x', ...once })).output,
+    )
+    const element = jsonSchema<string>({ type: 'string' })
+    const { output } = await generateText({ model, output: Output.array({ element }), prompt: 'x', ...once })
+    expect(output[0]).toEqual(expect.any(String))
+  })
+
+  test('pictures and files in a prompt', async () => {
+    const model = modelAt((await runningSandbox()).url)
+    const content = [
+      { type: 'text' as const, text: 'what is this?' },
+      { type: 'file' as const, data: dot.split(',')[1]!, mediaType: 'image/png' },
+      { type: 'file' as const, data: 'JVBERg==', mediaType: 'application/pdf', filename: 'a.pdf' },
+    ]
+    const { text } = await generateText({ model, messages: [{ role: 'user', content }], ...once })
+    expect(text).toContain('“what is this?”')
+  })
+
+  test('an abort', async () => {
+    const model = modelAt((await runningSandbox()).url)
+    const stop = new AbortController()
+    const prompt = 'sandbox:long'
+    const { fullStream } = streamText({ model, prompt, abortSignal: stop.signal, ...once })
+    const types: string[] = []
+    for await (const { type } of fullStream) {
+      types.push(type)
+      if (type === 'text-delta') stop.abort()
+    }
+    expect(types.at(-1)).toBe('abort')
+  })
+
   test('temperature with top_p', async () => {
     const model = modelAt((await runningSandbox()).url)
     const { text } = await generateText({ model, temperature: 0.3, topP: 0.5, prompt: 'hi', ...once })
@@ -109,101 +148,5 @@ describe.each(providers)('@ai-sdk/%s', (_, modelAt) => {
     await expect(asked).rejects.toMatchObject({
       statusCode: expect.toSatisfy((code) => code === 401 || code === 400),
     })
-  })
-})
-
-describe('@ai-sdk/openai', () => {
-  test('images', async () => {
-    const { url } = await runningSandbox()
-    const model = createOpenAI({ baseURL: `${url}/v1`, ...key }).image('gpt-image-2')
-    const { images } = await generateImage({ model, prompt: 'a boat', n: 2, ...once })
-    expect(images.map(({ mediaType }) => mediaType)).toEqual(['image/png', 'image/png'])
-  })
-
-  test('reasoning', async () => {
-    const { url } = await runningSandbox()
-    const { reasoningText, text } = await generateText({
-      model: createOpenAI({ baseURL: `${url}/v1`, ...key })('gpt-5.2'),
-      providerOptions: { openai: { reasoningSummary: 'auto', reasoningEffort: 'low' } },
-      prompt: 'hi',
-      ...once,
-    })
-    expect([reasoningText, text]).toEqual([expect.any(String), expect.stringMatching(/^\[sandbox\] /)])
-  })
-
-  test('a failed response', async () => {
-    const { url } = await runningSandbox()
-    const model = createOpenAI({ baseURL: `${url}/v1`, ...key })('sandbox-failure')
-    await expect(generateText({ model, prompt: 'hi', ...once })).rejects.toThrow('could not generate')
-  })
-
-  test('web search', async () => {
-    const { url } = await runningSandbox()
-    const openai = createOpenAI({ baseURL: `${url}/v1`, ...key })
-    const { sources, toolCalls, text } = await generateText({
-      model: openai('sandbox-text'),
-      tools: { web_search: openai.tools.webSearch({}) },
-      toolChoice: { type: 'tool', toolName: 'web_search' },
-      prompt: 'news',
-      ...once,
-    })
-    expect(toolCalls.map(({ toolName }) => toolName)).toEqual(['web_search'])
-    expect(sources[0]).toMatchObject({ sourceType: 'url', url: expect.stringMatching(/^https:/) })
-    expect(text).toMatch(/^\[sandbox\] /)
-  })
-
-  test('chat completions and embeddings are not offered', async () => {
-    const { url } = await runningSandbox()
-    const openai = createOpenAI({ baseURL: `${url}/v1`, ...key })
-    const chat = generateText({ model: openai.chat('sandbox-text'), prompt: 'hi', ...once })
-    await expect(chat).rejects.toMatchObject({ statusCode: 404 })
-    const vector = embed({ model: openai.embedding('x'), value: 'hi', ...once })
-    await expect(vector).rejects.toMatchObject({ statusCode: 404 })
-  })
-})
-
-describe('@ai-sdk/google', () => {
-  const googleAt = (url: string) => createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, ...key })
-
-  test('pictures in an answer', async () => {
-    const { url } = await runningSandbox()
-    const { files } = await generateText({
-      model: googleAt(url)('sandbox-text'),
-      providerOptions: { google: { responseModalities: ['TEXT', 'IMAGE'] } },
-      prompt: 'a boat',
-      ...once,
-    })
-    expect(files.map(({ mediaType }) => mediaType)).toEqual(['image/png'])
-  })
-
-  test('web search', async () => {
-    const { url } = await runningSandbox()
-    const google = googleAt(url)
-    const { sources } = await generateText({
-      model: google('gemini-3-pro'),
-      tools: { google_search: google.tools.googleSearch({}) },
-      prompt: 'sandbox:googleSearch news',
-      ...once,
-    })
-    expect(sources[0]).toMatchObject({ sourceType: 'url', url: expect.stringMatching(/^https:/) })
-  })
-
-  test('videos', async () => {
-    const { url } = await runningSandbox()
-    const { videos } = await generateVideo({
-      model: googleAt(url).video('veo-3.1-generate-preview'),
-      prompt: 'a boat',
-      providerOptions: { google: { pollIntervalMs: 100 } },
-      // Its own download refuses addresses of this machine.
-      download: async ({ url: file }) => {
-        const reply = await fetch(file)
-        return {
-          data: new Uint8Array(await reply.arrayBuffer()),
-          mediaType: reply.headers.get('content-type') ?? undefined,
-        }
-      },
-      ...once,
-    })
-    expect(videos.map(({ mediaType }) => mediaType)).toEqual(['video/mp4'])
   })
 })

@@ -1,3 +1,7 @@
+/** A picture of one pixel, as a data URL. */
+export const dot =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 /** Everything that a stream yields. */
 export async function all<Item>(stream: AsyncIterable<Item>): Promise<Item[]> {
   const items: Item[] = []
