@@ -1,7 +1,16 @@
-import { ApiError, FunctionCallingConfigMode, GoogleGenAI, Type } from '@google/genai'
+import {
+  ApiError,
+  createPartFromBase64,
+  FunctionCallingConfigMode,
+  GoogleGenAI,
+  Modality,
+  Type,
+  type CallableTool,
+  type Tool,
+} from '@google/genai'
 import { expect, test } from 'vitest'
 import { runningSandbox } from '../../support/running-sandbox.ts'
-import { all } from './all.ts'
+import { all, dot } from './all.ts'
 
 const parameters = {
   type: 'object',
@@ -58,6 +67,59 @@ test('function calls, whole and streamed', async () => {
   expect(whole.functionCalls![0]).toMatchObject({ name: 'get_weather', args: { city: expect.any(String) } })
   const chunks = await all(await client.models.generateContentStream(request))
   expect(chunks.flatMap((chunk) => chunk.functionCalls ?? [])).toEqual(whole.functionCalls)
+})
+
+test('automatic function calling, whole and streamed', async () => {
+  const { client } = await googleClient()
+  const called: unknown[] = []
+  const weather: CallableTool = {
+    tool: async () => ({ functionDeclarations: [{ name: 'get_weather', parametersJsonSchema: parameters }] }),
+    callTool: async (calls) =>
+      calls.map(({ id, name, args }) => {
+        called.push(args)
+        return { functionResponse: { id: id!, name: name!, response: { output: 'clear sky' } } }
+      }),
+  }
+  const request = { model: 'sandbox-text', contents: 'get_weather please', config: { tools: [weather] } }
+  expect((await client.models.generateContent(request)).text).toContain('clear sky')
+  const chunks = await all(await client.models.generateContentStream(request))
+  expect(chunks.map(({ candidates }) => candidates?.[0]?.content?.parts?.[0]?.text ?? '').join('')).toContain(
+    'clear sky',
+  )
+  expect(called).toEqual([{ city: expect.any(String) }, { city: expect.any(String) }])
+})
+
+test('pictures in a prompt and in an answer', async () => {
+  const { client } = await googleClient()
+  const [, data = ''] = dot.split(',')
+  const contents = ['what is this?', createPartFromBase64(data, 'image/png')]
+  const { text } = await client.models.generateContent({ model: 'sandbox-text', contents })
+  expect(text).toContain('“what is this?”')
+  const config = { responseModalities: [Modality.IMAGE] }
+  const drawn = await client.models.generateContent({ model: 'sandbox-text', contents, config })
+  expect(Buffer.from(drawn.data!, 'base64').toString('latin1', 1, 4)).toBe('PNG')
+})
+
+test('countTokens', async () => {
+  const { client } = await googleClient()
+  const request = { model: 'sandbox-text', contents: 'Name a river of Asia' }
+  const { totalTokens } = await client.models.countTokens(request)
+  const { usageMetadata } = await client.models.generateContent(request)
+  expect(totalTokens).toBe(usageMetadata!.promptTokenCount)
+})
+
+test.each<[string, Tool, string]>([
+  ['web search', { googleSearch: {} }, 'groundingMetadata'],
+  ['code execution', { codeExecution: {} }, 'codeExecutionResult'],
+  ['URL context', { urlContext: {} }, 'urlContextMetadata'],
+  ['maps', { googleMaps: {} }, 'groundingMetadata'],
+  ['file search', { fileSearch: { fileSearchStoreNames: ['fileSearchStores/a'] } }, 'groundingMetadata'],
+])('%s', async (_, tool, sign) => {
+  const { client } = await googleClient()
+  const chat = client.chats.create({ model: 'sandbox-text', config: { tools: [tool] } })
+  const chunks = await all(await chat.sendMessageStream({ message: 'find out: https://example.com/a' }))
+  expect(JSON.stringify(chunks)).toContain(sign)
+  expect((await chat.sendMessage({ message: 'And now?' })).text).toContain('“And now?”')
 })
 
 test('chats', async () => {

@@ -72,6 +72,25 @@ test('edit, with a mask and with several images', async () => {
   expect(sandbox.created('image-edits')).toBe(2)
 })
 
+test('every parameter', async () => {
+  const { client } = await openaiClient()
+  const wishes = {
+    model: 'gpt-image-1',
+    prompt: 'a quiet lake',
+    n: 2,
+    background: 'opaque',
+    output_compression: 50,
+    output_format: 'webp',
+    quality: 'low',
+    size: '1024x1536',
+    user: 'user-1',
+  } as const
+  const said = { background: 'opaque', output_format: 'webp', quality: 'low', size: '1024x1536' }
+  expect(await client.images.generate({ ...wishes, moderation: 'auto' })).toMatchObject(said)
+  const image = await asFile(png, 'a.png')
+  expect(await client.images.edit({ ...wishes, image, input_fidelity: 'low' })).toMatchObject(said)
+})
+
 test('streams of both', async () => {
   const { client } = await openaiClient()
   const wishes = {
@@ -120,4 +139,22 @@ test('errors, before and in a stream', async () => {
     })(),
   ).rejects.toThrow('broke off')
   expect(seen).toEqual(['image_generation.partial_image'])
+})
+
+test('variations: not offered', async () => {
+  const { client } = await openaiClient()
+  const image = await asFile(png, 'a.png')
+  await expect(client.images.createVariation({ image })).rejects.toMatchObject({ status: 404 })
+})
+
+test.each([
+  ['response_format of gpt-image models', { model: 'gpt-image-1', response_format: 'b64_json' }],
+  ['partial_images of null', { model: 'gpt-image-1', partial_images: null as unknown as number }],
+] as const)('%s: refused', async (_, more) => {
+  const { client } = await openaiClient()
+  const [, param] = Object.keys(more)
+  await expect(client.images.generate({ prompt: 'a lake', ...more })).rejects.toMatchObject({
+    status: 400,
+    param,
+  })
 })

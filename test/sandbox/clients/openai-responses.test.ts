@@ -206,6 +206,16 @@ test('its own retries create once', async () => {
 })
 
 test.each([
+  ['service tiers but default and scale', { service_tier: 'flex' }, 'service_tier'],
+  ['prompt_cache_retention', { prompt_cache_retention: '24h' }, 'prompt_cache_retention'],
+  ['a conversation of null', { conversation: null }, 'conversation'],
+] as const)('%s: refused', async (_, more, param) => {
+  const { client } = await openaiClient()
+  const asked = client.responses.create({ model: 'sandbox-text', input: 'hi', ...more })
+  await expect(asked).rejects.toMatchObject({ status: 400, param })
+})
+
+test.each([
   ['chat completions', (client: OpenAI) => client.chat.completions.create({ model: 'm', messages: [] })],
   ['embeddings', (client: OpenAI) => client.embeddings.create({ model: 'm', input: 'hi' })],
   ['audio', (client: OpenAI) => client.audio.speech.create({ model: 'm', voice: 'alloy', input: 'hi' })],

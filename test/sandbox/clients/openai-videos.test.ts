@@ -93,3 +93,18 @@ test.each([
     message: expect.stringContaining('Invalid URL'),
   })
 })
+
+test('a remix without a model: refused', async () => {
+  const { client } = await openaiClient()
+  const remix = client.videos.remix('video_sandbox_source', { prompt: 'make it night' })
+  await expect(remix).rejects.toMatchObject({ status: 400, param: 'model' })
+})
+
+test('variants and ranges of the content', async () => {
+  const { client } = await openaiClient()
+  const still = await client.videos.downloadContent('video_sandbox_source', { variant: 'thumbnail' })
+  expect(still.headers.get('content-type')).toMatch(/^image\//)
+  const range = { headers: { range: 'bytes=4-7' } }
+  const part = await client.videos.downloadContent('video_sandbox_source', {}, range)
+  expect([part.status, await part.text()]).toEqual([206, 'ftyp'])
+})
