@@ -1,7 +1,8 @@
+import { videoStates } from '../contract/video-state.ts'
 import type { Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
-import { videoStates } from '../contract/videos.ts'
+
 import { lookUpJob } from '../gateway/videos/look-up-job.ts'
 import { isPrunable, openJobs, unknownJobDays } from '../operations/jobs.ts'
 import { changeOf } from '../operations/video-run.ts'

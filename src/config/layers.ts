@@ -32,7 +32,7 @@ export interface Setting<Value> {
 export type Layer = ReadonlyMap<SettingName, Setting<unknown>>
 
 /** The settings given on the command line. */
-export function flagLayer(context: Context, flags: SettingFlags, problems: ProblemList): Layer {
+export function flagLayer(context: Context, flags: SettingFlags, problems: ProblemList): Promise<Layer> {
   return textLayer(context, 'flag', problems, (name) => {
     const { flag } = settingTable[name]
     return flag === undefined ? undefined : { given: flags[flag], location: flagName(flag) }
@@ -40,26 +40,26 @@ export function flagLayer(context: Context, flags: SettingFlags, problems: Probl
 }
 
 /** The settings given by `MODELGATE_*` variables; an empty variable counts as unset. */
-export function environmentLayer(context: Context, problems: ProblemList): Layer {
+export function environmentLayer(context: Context, problems: ProblemList): Promise<Layer> {
   return textLayer(context, 'environment', problems, (name) => {
     const { env } = settingTable[name]
     return env === undefined ? undefined : { given: context.env[env] || undefined, location: env }
   })
 }
 
-function textLayer(
+async function textLayer(
   context: Context,
   level: Level,
   problems: ProblemList,
   read: (name: SettingName) => { readonly given: unknown; readonly location: string } | undefined,
-): Layer {
+): Promise<Layer> {
   const layer = new Map<SettingName, Setting<unknown>>()
   for (const name of settingNames) {
     const { given, location } = read(name) ?? {}
     if (given === undefined || location === undefined) continue
     const value = typeof given === 'string' ? settingTable[name].kind.fromText(given) : given
     const origin = { source: `${level} ${location}`, level, location: () => location, folder: context.cwd }
-    addValue(context, layer, name, value, origin, problems)
+    await addValue(context, layer, name, value, origin, problems)
   }
   return layer
 }
@@ -74,18 +74,26 @@ export interface FileLayer {
 }
 
 /** The settings of the project file. Settings that could leak the key are rejected. */
-export function projectLayer(context: Context, file: FoundFile, problems: ProblemList): FileLayer {
+export async function projectLayer(
+  context: Context,
+  file: FoundFile,
+  problems: ProblemList,
+): Promise<FileLayer> {
   const source = `project file ${file.path}`
   const section = { context, file, problems, level: 'project', source, path: [], otherKeys: [] } as const
-  return { folder: file.folder, settings: readSection(section, file.content), profiles: new Map() }
+  return { folder: file.folder, settings: await readSection(section, file.content), profiles: new Map() }
 }
 
 /** The settings and profiles of the user's own file. */
-export function userLayer(context: Context, file: FoundFile, problems: ProblemList): FileLayer {
+export async function userLayer(
+  context: Context,
+  file: FoundFile,
+  problems: ProblemList,
+): Promise<FileLayer> {
   const source = `user file ${file.path}`
   const otherKeys = ['profiles']
   const section = { context, file, problems, level: 'user', source, path: [], otherKeys } as const
-  const settings = readSection(section, file.content)
+  const settings = await readSection(section, file.content)
   const profiles = new Map<string, Layer>()
   const written = isObject(file.content) ? file.content['profiles'] : undefined
   if (written !== undefined && !isObject(written)) {
@@ -95,7 +103,7 @@ export function userLayer(context: Context, file: FoundFile, problems: ProblemLi
   for (const [name, content] of isObject(written) ? Object.entries(written) : []) {
     if (problems.isFull) break
     const inner = { source: `${source}, profile ${name}`, path: ['profiles', name], otherKeys: [] }
-    profiles.set(name, readSection({ ...section, ...inner }, content))
+    profiles.set(name, await readSection({ ...section, ...inner }, content))
   }
   return { folder: file.folder, settings, profiles }
 }
@@ -113,7 +121,7 @@ interface Section {
   readonly problems: ProblemList
 }
 
-function readSection(section: Section, content: unknown): Layer {
+async function readSection(section: Section, content: unknown): Promise<Layer> {
   const { context, file, path, level, source, problems } = section
   const layer = new Map<SettingName, Setting<unknown>>()
   if (!isObject(content)) {
@@ -131,7 +139,8 @@ function readSection(section: Section, content: unknown): Layer {
       problems.add(notAllowedInProject(context, location()))
     else if (name === 'profile' && path.length > 0)
       problems.add(new ConfigError(`${location()} cannot be set in a profile.`))
-    else addValue(context, layer, name, value, { source, level, location, folder: file.folder }, problems)
+    else
+      await addValue(context, layer, name, value, { source, level, location, folder: file.folder }, problems)
   }
   return layer
 }
@@ -186,16 +195,16 @@ interface Origin {
 }
 
 /** Validates one value and adds it to the layer, or adds a problem. */
-function addValue(
+async function addValue(
   context: Context,
   layer: Map<SettingName, Setting<unknown>>,
   name: SettingName,
   given: unknown,
   { source, level, location, folder }: Origin,
   problems: ProblemList,
-): void {
+): Promise<void> {
   const kind: Kind<unknown> = settingTable[name].kind
-  const result = parseValue(kind, given)
+  const result = await parseValue(kind, given)
   if ('wrong' in result) {
     for (const { keys, problem } of result.wrong) {
       if (!problems.isFull)

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
-import { modelFamilies } from './model-families.ts'
 
 /** What can be configured. Times are in seconds. */
 export interface SettingValues {
@@ -83,7 +82,7 @@ export interface SettingRow<Value> extends Row<Value> {
 
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
-  readonly schema: v.GenericSchema<unknown, Value>
+  readonly schema: v.GenericSchema<unknown, Value> | (() => Promise<v.GenericSchema<unknown, Value>>)
   readonly fromText: (text: string) => unknown
   /** Relative to the folder of the file that names it; `~/` is the home directory. */
   readonly isPath?: true
@@ -147,7 +146,11 @@ const retryMode: Kind<(typeof retryModes)[number]> = {
   fromText: (value) => value,
 }
 
-const families: Kind<ModelFamilies> = { schema: modelFamilies, fromText: (value) => value }
+const families: Kind<ModelFamilies> = {
+  // Loaded only when a file has the setting: it needs the limits of every endpoint.
+  schema: async () => (await import('./model-families.ts')).modelFamilies,
+  fromText: (value) => value,
+}
 const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
 const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
@@ -232,12 +235,13 @@ interface WrongValue {
 }
 
 /** The converted value, or its problems. */
-export function parseValue<Value>(
-  kind: Kind<Value>,
+export async function parseValue<Value>(
+  { schema }: Kind<Value>,
   input: unknown,
-): { readonly value: Value } | { readonly wrong: readonly WrongValue[] } {
+): Promise<{ readonly value: Value } | { readonly wrong: readonly WrongValue[] }> {
   if (input === null) return { wrong: [{ keys: [], problem: 'has no value' }] }
-  const result = v.safeParse(kind.schema, input, { abortPipeEarly: true })
+  const loaded = typeof schema === 'function' ? await schema() : schema
+  const result = v.safeParse(loaded, input, { abortPipeEarly: true })
   if (result.success) return { value: result.output }
   return {
     wrong: result.issues.map(({ path: keys = [], message, input: wrong }) => {

@@ -48,8 +48,8 @@ const maxProblems = 20
  */
 export async function resolveSettings(context: Context, flags: SettingFlags = {}): Promise<Settings> {
   const problems = createProblemList(maxProblems)
-  const flag = flagLayer(context, flags, problems)
-  const environment = environmentLayer(context, problems)
+  const flag = await flagLayer(context, flags, problems)
+  const environment = await environmentLayer(context, problems)
   const project = await problems.check(async () => {
     const file = await findProjectFile(context)
     return file && projectLayer(context, file, problems)

@@ -1,6 +1,6 @@
 import { nearestName } from '../nearest-name.ts'
-import { familyCalled, type FamilyId } from './families.ts'
-import type { Family } from './field.ts'
+import { families, familyCalled, type FamilyId } from './families.ts'
+import type { Family, FamilyEndpoint } from './field.ts'
 
 /** What is known of a model. */
 export interface Model {
@@ -68,6 +68,11 @@ export function modelCalled(id: string, configured: ModelFamilies = {}): Model {
     return { id, family: configured[name] ?? undefined, retires: found?.retires, source: 'configuration' }
   }
   return { family: undefined, retires: undefined, source: undefined, ...found, id }
+}
+
+/** The names of the built-in families that an endpoint takes. */
+export function familiesOf(endpoint: FamilyEndpoint): string[] {
+  return families.filter(({ endpoints }) => endpoints[endpoint] !== undefined).map(({ id }) => id)
 }
 
 /**

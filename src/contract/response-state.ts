@@ -17,8 +17,3 @@ export function responseStateOf(word: string): ResponseState | undefined {
   const name = word.trim().toLowerCase()
   return responseStates.find((state) => state === name) ?? otherNames[name]
 }
-
-/** Whether the state is final. */
-export function responseHasEnded(state: ResponseState): boolean {
-  return state !== 'queued' && state !== 'in_progress'
-}

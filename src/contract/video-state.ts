@@ -1,4 +1,6 @@
-import type { VideoState } from './videos.ts'
+/** The states of a video (specification, "States and transitions"). */
+export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
+export type VideoState = (typeof videoStates)[number]
 
 /** Names that gateways and relays use for each state, in lower case with underscores (quirk 18). */
 const words: Readonly<Record<VideoState, readonly string[]>> = {
@@ -61,7 +63,18 @@ export function normaliseState(word: string): string {
     .replace(/^.*status_|^.*state_/, '')
 }
 
-/** Whether a job's state is final. */
-export function hasEnded(state: VideoState): boolean {
-  return state === 'completed' || state === 'failed'
+/** The final states of videos, operations and background responses. */
+const finalStates: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'incomplete'])
+
+/** Whether the state of a video, an operation or a background response is final. */
+export function isFinal(state: string): boolean {
+  return finalStates.has(state)
+}
+
+/**
+ * The last part of the name of an operation, which is a path-like string (specification, "Video generation operation"):
+ * it identifies the operation. The id of a video is returned as it is.
+ */
+export function lastSegment(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1)
 }

@@ -1,9 +1,5 @@
 import type { Endpoint, Fields } from './field.ts'
 
-/** The states of a video (specification, "States and transitions"). */
-export const videoStates = ['pending', 'in_progress', 'completed', 'failed'] as const
-export type VideoState = (typeof videoStates)[number]
-
 /** Known from public practice (wire notes, section 7); gateways may take others. The long and the short side, in pixels. */
 export const videoResolutions: Readonly<Record<string, readonly [number, number]>> = {
   '720p': [1280, 720],
@@ -165,12 +161,4 @@ export const videoStatusEndpoint: Endpoint = {
   envelope: 'openai',
   fields: {},
   rules: [],
-}
-
-/**
- * The last part of the name of an operation, which is a path-like string (specification, "Video generation operation"):
- * it identifies the operation. The id of a video is returned as it is.
- */
-export function lastSegment(id: string): string {
-  return id.slice(id.lastIndexOf('/') + 1)
 }

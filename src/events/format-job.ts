@@ -1,6 +1,5 @@
+import { lastSegment, normaliseState } from '../contract/video-state.ts'
 import type { JobSummary } from './video.ts'
-import { normaliseState } from '../contract/video-state.ts'
-import { lastSegment } from '../contract/videos.ts'
 
 const maxLength = 60
 

@@ -1,5 +1,6 @@
+import { videoStates } from '../contract/video-state.ts'
 import { responseStates } from '../contract/response-state.ts'
-import { videoStates } from '../contract/videos.ts'
+
 import {
   anything,
   count,

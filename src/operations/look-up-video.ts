@@ -1,6 +1,7 @@
+import { type VideoState } from '../contract/video-state.ts'
 import { stat } from 'node:fs/promises'
 import { formatState, isoTime } from '../events/format-job.ts'
-import type { VideoState } from '../contract/videos.ts'
+
 import { Interrupted, ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'

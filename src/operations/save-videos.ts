@@ -1,6 +1,7 @@
+import { lastSegment } from '../contract/video-state.ts'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
-import { lastSegment, usualVideoSamples } from '../contract/videos.ts'
+import { usualVideoSamples } from '../contract/videos.ts'
 import type { SavedVideo, VideoDocument } from '../events/video.ts'
 import { extensionOf } from '../files/media-type.ts'
 import type { JobRecord } from '../files/jobs/job-record.ts'

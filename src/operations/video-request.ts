@@ -1,7 +1,8 @@
+import { lastSegment } from '../contract/video-state.ts'
 import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
 import { resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
-import { lastSegment } from '../contract/videos.ts'
+
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { readInputFile } from '../files/input-file.ts'

@@ -1,4 +1,4 @@
-import { hasEnded } from '../contract/video-state.ts'
+import { isFinal } from '../contract/video-state.ts'
 import { GenerationError, ModelgateError, type ErrorFacts } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { JobKind, SavedVideo, VideoDocument, VideoFailure } from '../events/video.ts'
@@ -95,7 +95,7 @@ export function documentOf(run: VideoRun): VideoDocument | undefined {
     size: wordOf(sent['size']),
     remixed_from_video_id: sourceIn(sent),
     created_at: whole(createdAt ?? stored?.record.created_at),
-    completed_at: hasEnded(state) ? whole(completedAt ?? stored?.record.completed_at) : null,
+    completed_at: isFinal(state) ? whole(completedAt ?? stored?.record.completed_at) : null,
     expires_at: whole(expiresAt),
     video: kind === 'video' ? value : null,
     operation: kind === 'video' ? null : value,
@@ -227,7 +227,7 @@ export async function keepRecord(run: VideoRun, change: Parameters<StoredJob['up
 export function changeOf(report: JobReport): Parameters<StoredJob['update']>[0] {
   const { state, status, progress, completedAt, expiresAt, failure, requestId } = report
   return {
-    ...(hasEnded(state) && completedAt !== null ? { completed_at: Math.floor(completedAt) } : {}),
+    ...(isFinal(state) && completedAt !== null ? { completed_at: Math.floor(completedAt) } : {}),
     state,
     status,
     progress,

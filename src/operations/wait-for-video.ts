@@ -1,5 +1,4 @@
-import { hasEnded } from '../contract/video-state.ts'
-import type { VideoState } from '../contract/videos.ts'
+import { type VideoState, isFinal } from '../contract/video-state.ts'
 import type { ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
 import type { JobReport } from '../gateway/videos/job-fields.ts'
@@ -129,7 +128,7 @@ export function createTimeLeft(): (found: LookUp) => number | null {
   let first: { readonly done: number; readonly atMs: number } | undefined
   return ({ state, progress, elapsedMs }) => {
     const done = progress ?? 0
-    if (hasEnded(state) || done >= 100) return 0
+    if (isFinal(state) || done >= 100) return 0
     if (first === undefined && (state === 'in_progress' || done > 0)) first = { done, atMs: elapsedMs }
     if (first === undefined || done <= first.done || elapsedMs <= first.atMs) return null
     const msForEach = (elapsedMs - first.atMs) / (done - first.done)

@@ -1,4 +1,4 @@
-import { lastSegment } from '../contract/videos.ts'
+import { lastSegment } from '../contract/video-state.ts'
 import { ModelgateError, type Billed } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { OutputEvent } from '../events/documents.ts'

@@ -1,8 +1,9 @@
+import { isFinal, videoStateOf } from '../contract/video-state.ts'
 import type { Clock } from '../context.ts'
 import { responseStateOf } from '../contract/response-state.ts'
-import { videoStateOf } from '../contract/video-state.ts'
+
 import { formatState, shortIds } from '../events/format-job.ts'
-import { isFinal } from '../files/jobs/job-record.ts'
+
 import { stateTone, type LiveLine, type Screen, type Styles, type Tone } from './screen.ts'
 import type { VideoEvent } from '../events/video.ts'
 

@@ -1,6 +1,7 @@
+import { isFinal } from '../contract/video-state.ts'
 import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
-import { isFinal } from '../files/jobs/job-record.ts'
+
 import { roundedDuration } from './job-progress.ts'
 import { stateTone, type Styles } from './screen.ts'
 import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'

@@ -1,5 +1,6 @@
+import { lastSegment } from '../contract/video-state.ts'
 import { outputItemKinds } from '../contract/output-item-kinds.ts'
-import { lastSegment } from '../contract/videos.ts'
+
 import { createGrowingText } from '../growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
 import type { Citation, Usage } from '../events/text.ts'

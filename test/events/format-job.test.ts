@@ -1,5 +1,6 @@
+import { type VideoState } from '../../src/contract/video-state.ts'
 import { expect, test } from 'vitest'
-import type { VideoState } from '../../src/contract/videos.ts'
+
 import { gatewayState, formatState } from '../../src/events/format-job.ts'
 
 test.each<[VideoState | 'unknown', string | null, string]>([

@@ -1,5 +1,6 @@
+import { type VideoState } from '../../src/contract/video-state.ts'
 import { expect, test } from 'vitest'
-import type { VideoState } from '../../src/contract/videos.ts'
+
 import { createTimeLeft } from '../../src/operations/wait-for-video.ts'
 
 type Look = readonly [seconds: number, state: VideoState, progress: number | null, left: number | null]

@@ -1,8 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { checkBody, ignoredAdvice, type Endpoint, type Family, type Violation } from '../../contract/field.ts'
-import { families } from '../../contract/families.ts'
-import { modelCalled, modelWarnings, type Model } from '../../contract/known-models.ts'
+import type { Model } from '../../contract/known-models.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { UsageError } from '../../errors.ts'
 import type { Body } from '../../operations/operation.ts'
@@ -126,15 +125,19 @@ export async function buildRequest(
   if (settings !== undefined && problems.has('base_url_missing', 'model_missing')) {
     await addMissingKey(options, settings, problems)
   }
-  const known = model === undefined ? undefined : modelCalled(model, settings?.families.value)
+  const { family: kind } = kinds[modelPart.kind]
+  // Models of text belong to no family, and most calls are theirs.
+  const catalogue = kind === undefined ? undefined : await import('../../contract/known-models.ts')
+  const configured = settings?.families.value
+  const known = model === undefined ? undefined : catalogue?.modelCalled(model, configured)
   await check(() => parts.setDefaults?.(body, known))
   if (model === undefined) warnings.push(...(modelPart.whenLeftOut?.(body) ?? []))
-  if (known !== undefined) {
-    const kind = kinds[modelPart.kind].family
-    warnings.push(
-      ...modelWarnings(known, { kind, configured: settings?.families.value, now: context.clock.now() }),
-    )
-    if (options.validate) await check(() => throwAll(modelProblems(endpoint, known)))
+  if (catalogue !== undefined && known !== undefined) {
+    const { modelWarnings, familiesOf } = catalogue
+    warnings.push(...modelWarnings(known, { kind, configured, now: context.clock.now() }))
+    const { name } = endpoint
+    const isForOthers = name !== undefined && known.family !== undefined && !known.family.endpoints[name]
+    if (options.validate && isForOthers) await check(() => throwAll([otherFamily(known, familiesOf(name))]))
   }
   if (options.validate) {
     await check(() => throwViolations(body, { endpoint, flags }, options, problems.any, known))
@@ -293,11 +296,9 @@ async function chooseModel(
   throw new UsageError(`No model was given: ${ways}.`, { code: 'model_missing', hint: trySandbox })
 }
 
-/** Reports a model of a family that is not for the endpoint. */
-function modelProblems({ name }: Endpoint, { id, family }: Model): string[] {
-  if (name === undefined || family === undefined || family.endpoints[name] !== undefined) return []
-  const served = families.filter(({ endpoints }) => endpoints[name] !== undefined).map((other) => other.id)
-  return [`-m ${JSON.stringify(id)} is of ${family.id}; this command takes models of ${served.join(', ')}.`]
+/** @param served the families that the endpoint takes */
+function otherFamily({ id, family }: Model, served: readonly string[]): string {
+  return `-m ${JSON.stringify(id)} is of ${family?.id}; this command takes models of ${served.join(', ')}.`
 }
 
 /** The model that the body names, unless `-m` names another: `-m` overrides `--body`, and `--set` overrides both. */

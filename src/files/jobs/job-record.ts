@@ -1,6 +1,7 @@
+import { isFinal, type VideoState, videoStates } from '../../contract/video-state.ts'
 import { type ResponseState, responseStates } from '../../contract/response-state.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
-import { type VideoState, videoStates } from '../../contract/videos.ts'
+
 import { isObject } from '../../json.ts'
 import { parseJson } from '../parse-json.ts'
 
@@ -180,14 +181,6 @@ export function summaryOf<Family extends AnyJobs>(record: JobRecord<Family>): Jo
     expires_at,
     files,
   }
-}
-
-/** The states of every family that are final. */
-const endStates: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'incomplete'])
-
-/** Whether a state of any family is final. */
-export function isFinal(state: string): boolean {
-  return endStates.has(state)
 }
 
 function rank({ state }: JobRecord<JobFamily>): number {

@@ -1,3 +1,4 @@
+import { isFinal, lastSegment } from '../../contract/video-state.ts'
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,7 +18,6 @@ import {
   type ReplyLog,
 } from './job-folder.ts'
 import {
-  isFinal,
   mergeRecords,
   newRecord,
   recordedChange,
@@ -30,7 +30,6 @@ import {
   type ResponseJobs,
   type VideoJobs,
 } from './job-record.ts'
-import { lastSegment } from '../../contract/videos.ts'
 
 interface JobList<Family extends JobFamily> {
   /** Newest first. */

@@ -1,4 +1,5 @@
-import { type ResponseState, responseHasEnded, responseStateOf } from '../../contract/response-state.ts'
+import { isFinal } from '../../contract/video-state.ts'
+import { type ResponseState, responseStateOf } from '../../contract/response-state.ts'
 import { responsePath } from '../../contract/responses.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { jobReplyBeginningBytes } from '../../files/jobs/job-folder.ts'
@@ -29,7 +30,7 @@ export interface ResponseReport {
 }
 
 export function hasEnded({ state }: Pick<ResponseReport, 'state'>): boolean {
-  return responseHasEnded(state)
+  return isFinal(state)
 }
 
 /**

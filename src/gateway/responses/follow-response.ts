@@ -1,4 +1,5 @@
-import { responseHasEnded, responseStateOf } from '../../contract/response-state.ts'
+import { isFinal } from '../../contract/video-state.ts'
+import { responseStateOf } from '../../contract/response-state.ts'
 import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import { countOf, isObject, objectOf, stringOf } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
@@ -150,7 +151,7 @@ function createNumberedEvents(place: StreamPlace, receiver: ResponseReceiver) {
     if (isWhole) {
       // A document in place of the stream; one of a running response is no end.
       isDocument = true
-      return status === undefined || responseHasEnded(responseStateOf(status) ?? 'in_progress')
+      return status === undefined || isFinal(responseStateOf(status) ?? 'in_progress')
     }
     const number = countOf(value['sequence_number']) ?? -1
     if (number >= 0 && number <= behind) return false

@@ -1,4 +1,4 @@
-import { lastSegment } from '../../contract/videos.ts'
+import { lastSegment } from '../../contract/video-state.ts'
 import { isObject, stringOf, type JsonObject } from '../../json.ts'
 import { jobObject, videoIdIn, type JobReport } from './job-fields.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'

@@ -1,7 +1,8 @@
+import { type VideoState, videoStateOf } from '../../contract/video-state.ts'
 import type { JobKind } from '../../events/video.ts'
-import type { VideoState } from '../../contract/videos.ts'
+
 import { type JsonObject, isObject, objectOf, stringOf, listOf, numberOf } from '../../json.ts'
-import { videoStateOf } from '../../contract/video-state.ts'
+
 import { readErrorValue } from '../reply-errors.ts'
 
 /** The facts about a job in a reply. */

@@ -1,4 +1,5 @@
-import { videoStatusEndpoint, lastSegment } from '../../contract/videos.ts'
+import { lastSegment } from '../../contract/video-state.ts'
+import { videoStatusEndpoint } from '../../contract/videos.ts'
 import type { JobKind } from '../../events/video.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'

@@ -1,5 +1,6 @@
+import { type VideoState, lastSegment } from '../../contract/video-state.ts'
 import type { JobKind } from '../../events/video.ts'
-import { type VideoState, lastSegment } from '../../contract/videos.ts'
+
 import { ContractError, UsageError } from '../../errors.ts'
 import type { GatewayReply } from '../gateway.ts'
 import { isObject, objectOf, stringOf, type JsonObject } from '../../json.ts'

@@ -1,4 +1,4 @@
-import { hasEnded } from '../../contract/video-state.ts'
+import { isFinal } from '../../contract/video-state.ts'
 import { formatState } from '../../events/format-job.ts'
 import { pollSeconds } from '../../limits.ts'
 import { sleep } from '../../context.ts'
@@ -77,7 +77,7 @@ export function waitForJob(gateway: Gateway, job: Job, options: WaitOptions = {}
     id: job.id,
     noun: 'job',
     lookUp: (one) => (ask ??= createJobLookUp(job))(one),
-    hasEnded: ({ state }) => hasEnded(state),
+    hasEnded: ({ state }) => isFinal(state),
   }
   return waitForEnd(gateway, polled, options)
 }

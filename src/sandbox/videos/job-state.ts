@@ -1,4 +1,5 @@
-import { videoLifetimeMinutes, type VideoState } from '../../contract/videos.ts'
+import { type VideoState } from '../../contract/video-state.ts'
+import { videoLifetimeMinutes } from '../../contract/videos.ts'
 import { type VideoJob, sizeName, sourceVideoId } from './video-job.ts'
 
 /** The state of a job at a given time. */

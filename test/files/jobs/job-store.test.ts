@@ -1,9 +1,10 @@
+import { videoStates } from '../../../src/contract/video-state.ts'
 import process from 'node:process'
 import * as fc from 'fast-check'
 import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { videoStates } from '../../../src/contract/videos.ts'
+
 import { summaryOf, type JobProgress } from '../../../src/files/jobs/job-record.ts'
 import { openJobStore, type JobStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
