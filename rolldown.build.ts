@@ -76,19 +76,20 @@ export const bundle: BuildOptions = {
         { name: 'start', test: /src\/(program|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
-          test: /src\/(commands\/shared\/(build-request|run-operation|contract-flags|text-prompt|choose-model|dry-run)|output\/create-output|gateway\/(text-decoder|events\/message-reader|responses\/usage)|operations\/operation|events\/schema|files\/media-type)\.ts$/,
+          test: /src\/(commands\/shared\/(build-request|run-operation|contract-flags|text-prompt|dry-run)|output\/create-output|gateway\/events\/message-reader|operations\/operation|files\/media-type)\.ts$/,
           priority: 2,
         },
         {
           name: 'text',
-          test: /src\/(commands\/shared\/text-command|operations\/(text|answer-schema)|contract\/(generate-content|responses))\.ts$/,
+          test: /src\/(commands\/shared\/text-command|operations\/(generate-text|answer-schema)|contract\/(generate-content|responses))\.ts$/,
           priority: 1,
         },
         {
           name: 'media',
-          test: /src\/(contract\/image-files|files\/(container-end|image-info|image-inspector|media-inspector|media-file|stream-media|output-plan)|gateway\/download\/download)\.ts$/,
+          test: /src\/(files\/(image-info|media-file|stream-media|output-plan)|gateway\/download\/download)\.ts$/,
           priority: 1,
         },
+        { name: 'responses', test: /src\/gateway\/responses\/(decoder|transcript)\.ts$/, priority: 1 },
         {
           name: 'video',
           test: /src\/(commands\/shared\/video-(command|look-up)|contract\/videos|operations\/jobs)\.ts$/,
