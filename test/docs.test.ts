@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { titlesOfClient } from './support/client-tests.ts'
 import { markdownTable } from './support/markdown-table.ts'
 import { generatedBlocks, replaceBlocks } from './support/generated-blocks.ts'
 import { generatedFiles, projectRoot } from './support/generated-files.ts'
@@ -82,5 +83,47 @@ describe('what is said of the code names what is there', () => {
       return list.filter((name) => !new RegExp(`^export .*\\b${name}\\b`, 'm').test(source))
     })
     expect([imports.length, missing]).toEqual([8, []])
+  })
+})
+
+describe('the table of clients in docs/sandbox.md', () => {
+  const page = readFileSync(new URL('docs/sandbox.md', projectRoot), 'utf8')
+  const table = page.slice(page.indexOf('## Clients'), page.indexOf('## HTTP'))
+  const rows = [...table.matchAll(/^\| (`.*) +\|$/gm)].map(([, row]) =>
+    row!.split('|').map((cell) => cell.trim()),
+  )
+  const clients: Readonly<Record<string, RegExp>> = {
+    openai: /^openai-/,
+    '@google/genai': /^google-genai/,
+    '@ai-sdk/openai': /^ai-sdk(-openai)?\.test/,
+    '@ai-sdk/google': /^ai-sdk(-google)?\.test/,
+    '@langchain/openai': /^langchain/,
+    '@langchain/google-genai': /^langchain/,
+    '@openai/agents': /^agents/,
+  }
+  const packagesOf = (cell: string) => [...cell.matchAll(/`([^`]+)` (\S+)/g)].map(([, ...named]) => named)
+  const entriesOf = (cell: string) => (cell === '' ? [] : cell.split('; '))
+
+  test('has a row for each', () => {
+    expect(rows.map(([cell]) => packagesOf(cell!).at(-1)![0])).toEqual(Object.keys(clients))
+  })
+
+  test('names the versions that are tested', () => {
+    const { devDependencies } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8')) as {
+      devDependencies: Record<string, string>
+    }
+    const named = rows.flatMap(([cell]) => packagesOf(cell!))
+    expect(named).toEqual(named.map(([name]) => [name, devDependencies[name!]]))
+  })
+
+  test.each(rows)('%s', (cell, passes, refused, notOffered) => {
+    const client = packagesOf(cell).at(-1)![0]!
+    const titles = titlesOfClient(client, clients[client]!)
+    const ending = (end: string) =>
+      titles.filter((title) => title.endsWith(end)).map((title) => title.slice(0, -end.length))
+    expect(entriesOf(passes!).length).toBeGreaterThan(9)
+    expect(entriesOf(passes!).filter((entry) => !titles.includes(entry))).toEqual([])
+    expect(entriesOf(refused!).toSorted()).toEqual(ending(': refused').toSorted())
+    expect(entriesOf(notOffered!).toSorted()).toEqual(ending(': not offered').toSorted())
   })
 })

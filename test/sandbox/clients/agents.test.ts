@@ -118,7 +118,7 @@ test('handoffs', async () => {
   expect([lastAgent?.name, finalOutput]).toEqual(['B', expect.stringMatching(/^\[sandbox\] /)])
 })
 
-test('conversations by previous_response_id', async () => {
+test('previousResponseId', async () => {
   const runs = await runner()
   const { lastResponseId } = await runs.run(new Agent({ name: 'A' }), 'hi')
   const again = await runs.run(new Agent({ name: 'A' }), 'again', { previousResponseId: lastResponseId! })
@@ -167,15 +167,13 @@ const toolCalls = (items: readonly RunItem[]) =>
     return type === undefined ? [] : [type]
   })
 
-const hosted: readonly [string, HostedTool, string][] = [
+test.each<[string, HostedTool, type: string]>([
   ['web search', webSearchTool(), 'web_search_call'],
   ['file search', fileSearchTool('vs_1'), 'file_search_call'],
   ['code interpreter', codeInterpreterTool(), 'code_interpreter_call'],
   ['image generation', imageGenerationTool(), 'image_generation_call'],
   ['remote tools', hostedMcpTool({ serverLabel: 'maps', serverUrl: 'https://maps.example/mcp' }), 'mcp_call'],
-]
-
-test.each(hosted)('%s', async (_, hostedTool, name) => {
+])('%s', async (_, hostedTool, name) => {
   const agent = new Agent({ name: 'A', tools: [hostedTool], modelSettings: required })
   const { newItems, finalOutput } = await (await runner()).run(agent, 'find out')
   expect(toolCalls(newItems)).toContain(name)
@@ -201,12 +199,10 @@ const computer = {
   drag: nothing,
 }
 const printed = { stdout: 'printed', stderr: '', outcome: { type: 'exit' as const, exitCode: 0 } }
-const local = [
+test.each([
   ['a computer', computerTool({ computer }), 'computer_call', ''],
   ['a shell', shellTool({ shell: { run: async () => ({ output: [printed] }) } }), 'shell_call', 'printed'],
-] as const
-
-test.each(local)('%s', async (_, localTool, type, output) => {
+] as const)('%s', async (_, localTool, type, output) => {
   const agent = new Agent({ name: 'A', tools: [localTool], modelSettings: required })
   const { newItems, finalOutput } = await (await runner()).run(agent, 'find out', { maxTurns: 3 })
   const calls = newItems.flatMap((item) => (item.type === 'tool_call_item' ? [item.rawItem.type] : []))
@@ -237,7 +233,7 @@ test('a refused key', async () => {
   await expect(asked).rejects.toMatchObject({ status: 401 })
 })
 
-test('chat completions are not offered', async () => {
+test('chat completions: not offered', async () => {
   const { url } = await runningSandbox()
   const modelProvider = new OpenAIProvider({ apiKey: 'any', baseURL: `${url}/v1`, useResponses: false })
   const asked = new Runner({ modelProvider, model: 'm', tracingDisabled: true }).run(

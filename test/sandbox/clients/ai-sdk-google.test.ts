@@ -81,7 +81,14 @@ test('images, also edited', async () => {
   }
 })
 
-test('embeddings are not offered', async () => {
+test('cachedContent: refused', async () => {
+  const model = googleAt((await runningSandbox()).url)('gemini-3-pro')
+  const providerOptions = { google: { cachedContent: 'cachedContents/a' } }
+  const asked = generateText({ model, prompt: 'hi', providerOptions, ...once })
+  await expect(asked).rejects.toMatchObject({ statusCode: 400 })
+})
+
+test('embeddings: not offered', async () => {
   const { url } = await runningSandbox()
   const vector = embed({ model: googleAt(url).embedding('x'), value: 'hi', ...once })
   await expect(vector).rejects.toMatchObject({ statusCode: 404 })

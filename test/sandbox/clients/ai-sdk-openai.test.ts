@@ -119,7 +119,16 @@ test('edits of images', async () => {
   expect((await generateImage({ model, prompt, ...once })).images).toHaveLength(1)
 })
 
-test('chat completions and embeddings are not offered', async () => {
+test.each([
+  ['service tiers but default', { serviceTier: 'flex' }],
+  ['promptCacheRetention', { promptCacheRetention: '24h' }],
+])('%s: refused', async (_, openai) => {
+  const model = createOpenAI({ baseURL: `${(await runningSandbox()).url}/v1`, ...key })('gpt-5.2')
+  const asked = generateText({ model, prompt: 'hi', providerOptions: { openai }, ...once })
+  await expect(asked).rejects.toMatchObject({ statusCode: 400 })
+})
+
+test('chat completions and embeddings: not offered', async () => {
   const { url } = await runningSandbox()
   const openai = createOpenAI({ baseURL: `${url}/v1`, ...key })
   const chat = generateText({ model: openai.chat('sandbox-text'), prompt: 'hi', ...once })

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { call, runningSandbox } from '../../support/running-sandbox.ts'
 
-test.each(['v1', 'v1beta'])('operations and files.download below /%s', async (apiVersion) => {
+test.each(['v1', 'v1beta'])('operations and files.download (%s)', async (apiVersion) => {
   const clock = fakeClock()
   const sandbox = await runningSandbox({ clock })
   const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url, apiVersion } })

@@ -4,6 +4,7 @@ import {
   FunctionCallingConfigMode,
   GoogleGenAI,
   Modality,
+  ServiceTier,
   Type,
   type CallableTool,
   type Tool,
@@ -25,7 +26,7 @@ async function googleClient(options = {}) {
   return { sandbox, client }
 }
 
-test.for(['v1', 'v1beta'])('text and stream below /%s', async (apiVersion) => {
+test.for(['v1', 'v1beta'])('text and streams (%s)', async (apiVersion) => {
   const sandbox = await runningSandbox()
   const client = new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: sandbox.url, apiVersion } })
   const request = { model: 'sandbox-text', contents: 'Name a river' }
@@ -37,7 +38,7 @@ test.for(['v1', 'v1beta'])('text and stream below /%s', async (apiVersion) => {
   expect(chunks.at(-1)!.usageMetadata).toEqual(whole.usageMetadata)
 })
 
-test('structured output, thoughts, system instruction', async () => {
+test('structured output, thoughts, system instructions', async () => {
   const { client } = await googleClient()
   const reply = await client.models.generateContent({
     model: 'sandbox-text',
@@ -143,7 +144,7 @@ test('errors, before and in a stream', async () => {
   await expect(all(broken)).rejects.toBeInstanceOf(ApiError)
 })
 
-test('models, page by page and one', async () => {
+test('models', async () => {
   const { client, sandbox } = await googleClient()
   const names: string[] = []
   for await (const model of await client.models.list({ config: { pageSize: 4 } })) names.push(model.name!)
@@ -153,6 +154,15 @@ test('models, page by page and one', async () => {
   const small = await client.models.get({ model: 'sandbox-small' })
   expect(small).toMatchObject({ name: 'models/sandbox-small', inputTokenLimit: 1024 })
   await expect(client.models.get({ model: 'gemini-0' })).rejects.toMatchObject({ status: 404 })
+})
+
+test.each([
+  ['cachedContent', { cachedContent: 'cachedContents/a' }],
+  ['serviceTier', { serviceTier: ServiceTier.FLEX }],
+])('%s: refused', async (_, config) => {
+  const { client } = await googleClient()
+  const asked = client.models.generateContent({ model: 'sandbox-text', contents: 'hi', config })
+  await expect(asked).rejects.toMatchObject({ status: 400 })
 })
 
 test.each([

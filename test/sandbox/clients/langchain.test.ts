@@ -157,7 +157,7 @@ describe('@langchain/openai', () => {
     expect((await model.invoke([asked, first, new HumanMessage('and?')])).text).toContain('“and?”')
   })
 
-  test('chat completions are not offered', async () => {
+  test('chat completions: not offered', async () => {
     const { url } = await runningSandbox()
     await expect(openaiAt(url, { useResponsesApi: false }).invoke('hi')).rejects.toMatchObject({
       status: 404,
@@ -184,7 +184,7 @@ describe('@langchain/google-genai', () => {
     expect(content).toMatchObject([{ type: 'thinking' }, { type: 'text' }])
   })
 
-  test('embeddings are not offered', async () => {
+  test('embeddings: not offered', async () => {
     const { url } = await runningSandbox()
     const embeddings = new GoogleGenerativeAIEmbeddings({ apiKey: 'any', maxRetries: 0, baseUrl: url })
     await expect(embeddings.embedQuery('hi')).rejects.toMatchObject({ status: 404 })

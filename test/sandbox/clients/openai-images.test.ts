@@ -23,7 +23,7 @@ async function sizeOf(base64: string | undefined): Promise<string> {
   return `${width}x${height}`
 }
 
-test('generate, in base64', async () => {
+test('images in base64', async () => {
   const { client } = await openaiClient()
   const { data, usage, size } = await client.images.generate({
     model: 'gpt-image-2',
@@ -37,7 +37,7 @@ test('generate, in base64', async () => {
   expect(await sizeOf(data![1]!.b64_json)).toBe('1536x1024')
 })
 
-test('generate, behind a URL', async () => {
+test('images behind URLs', async () => {
   const { client } = await openaiClient()
   const { data } = await client.images.generate({
     model: 'dall-e-3',
@@ -49,7 +49,7 @@ test('generate, behind a URL', async () => {
   expect(await sizeOf(Buffer.from(await image.arrayBuffer()).toString('base64'))).toBe('1024x1024')
 })
 
-test('edit, with a mask and with several images', async () => {
+test('image edits, with a mask and with several sources', async () => {
   const { client, sandbox } = await openaiClient()
   const one = await client.images.edit({
     model: 'gpt-image-2',
@@ -72,7 +72,7 @@ test('edit, with a mask and with several images', async () => {
   expect(sandbox.created('image-edits')).toBe(2)
 })
 
-test('every parameter', async () => {
+test('images with every parameter', async () => {
   const { client } = await openaiClient()
   const wishes = {
     model: 'gpt-image-1',
@@ -91,7 +91,7 @@ test('every parameter', async () => {
   expect(await client.images.edit({ ...wishes, image, input_fidelity: 'low' })).toMatchObject(said)
 })
 
-test('streams of both', async () => {
+test('streams of images and edits', async () => {
   const { client } = await openaiClient()
   const wishes = {
     model: 'gpt-image-2',
@@ -119,7 +119,7 @@ test('streams of both', async () => {
   ])
 })
 
-test('errors, before and in a stream', async () => {
+test('errors of images, before and in a stream', async () => {
   const { client } = await openaiClient()
   const refused = client.images.generate({ model: 'gpt-image-2', prompt: 'sandbox:refusal' })
   await expect(refused).rejects.toBeInstanceOf(BadRequestError)
@@ -141,7 +141,7 @@ test('errors, before and in a stream', async () => {
   expect(seen).toEqual(['image_generation.partial_image'])
 })
 
-test('variations: not offered', async () => {
+test('image variations: not offered', async () => {
   const { client } = await openaiClient()
   const image = await asFile(png, 'a.png')
   await expect(client.images.createVariation({ image })).rejects.toMatchObject({ status: 404 })

@@ -23,7 +23,7 @@ test('text', async () => {
   expect(response.usage!.total_tokens).toBeGreaterThan(0)
 })
 
-test('stream, raw and accumulated', async () => {
+test('streams, raw and accumulated', async () => {
   const { client } = await openaiClient()
   const request = {
     model: 'sandbox-text',
@@ -41,7 +41,7 @@ test('stream, raw and accumulated', async () => {
   expect(final.output.map(({ type }) => type)).toEqual(['reasoning', 'message'])
 })
 
-test('an idempotency key', async () => {
+test('idempotency keys', async () => {
   const { client, sandbox } = await openaiClient()
   // The client's own option for it sends nothing.
   const ask = (key: string, input = 'Name a river') =>
@@ -83,7 +83,27 @@ test('function tools', async () => {
   expect(second.output_text).toContain('clear sky')
 })
 
-test('background, retrieve, cancel, delete', async () => {
+test.each([
+  ['web search', 'web_search', 'web_search_call'],
+  ['file search', 'file_search', 'file_search_call'],
+  ['code interpreter', 'code_interpreter', 'code_interpreter_call'],
+  ['image generation', 'image_generation', 'image_generation_call'],
+  ['remote tools', 'mcp', 'mcp_call'],
+  ['approval of remote tools', 'approval', 'mcp_approval_request'],
+  ['a computer', 'computer', 'computer_call'],
+  ['a local shell', 'local_shell', 'local_shell_call'],
+  ['a shell', 'shell', 'shell_call'],
+  ['custom tools', 'custom', 'custom_tool_call'],
+])('%s', async (_, scenario, type) => {
+  const { client } = await openaiClient()
+  const stream = client.responses.stream({ model: 'sandbox-text', input: `sandbox:${scenario}` })
+  const { id, output } = await stream.finalResponse()
+  expect(output.map((item) => item.type)).toContain(type)
+  const stored = await client.responses.retrieve(id)
+  expect(output.map((item) => item.id)).toEqual(stored.output.map((item) => item.id))
+})
+
+test('background responses, retrieved, cancelled, deleted', async () => {
   const { client } = await openaiClient()
   const queued = await client.responses.create({ model: 'sandbox-text', input: 'hi', background: true })
   expect(queued.status).toBe('queued')
@@ -93,7 +113,7 @@ test('background, retrieve, cancel, delete', async () => {
   await expect(client.responses.retrieve(queued.id)).rejects.toBeInstanceOf(NotFoundError)
 })
 
-test('a background stream, taken up again behind an event', async () => {
+test('background streams, taken up again', async () => {
   const { client } = await openaiClient()
   const request = { model: 'sandbox-text', input: 'hi', background: true, stream: true } as const
   const whole = await all(await client.responses.create(request))
@@ -112,7 +132,7 @@ test('a background stream, taken up again behind an event', async () => {
   expect((await client.responses.cancel(id)).status).toBe('completed')
 })
 
-test('a background stream, accumulated', async () => {
+test('background streams, accumulated', async () => {
   const { client } = await openaiClient()
   const started = await client.responses.create({ model: 'sandbox-text', input: 'hi', background: true })
   const stream = client.responses.stream({ response_id: started.id, starting_after: 6 })
@@ -120,7 +140,7 @@ test('a background stream, accumulated', async () => {
   expect([first.sequence_number, (await stream.finalResponse()).status]).toEqual([7, 'completed'])
 })
 
-test('conversations, with their items', async () => {
+test('conversations with their items', async () => {
   const { client } = await openaiClient()
   const { id } = await client.conversations.create({
     items: [{ role: 'user', content: 'Name a river' }],
@@ -156,7 +176,7 @@ test('a conversation with too many or unknown items is refused', async () => {
   await expect(unknown).rejects.toMatchObject({ status: 400, param: 'items[0].role' })
 })
 
-test('input tokens, counted as in the response', async () => {
+test('token counts', async () => {
   const { client, sandbox } = await openaiClient()
   const request = { model: 'sandbox-text', input: 'Name a river of Asia', instructions: 'Be brief' }
   const { input_tokens: count } = await client.responses.inputTokens.count(request)
@@ -164,7 +184,7 @@ test('input tokens, counted as in the response', async () => {
   expect((await client.responses.create(request)).usage!.input_tokens).toBe(count)
 })
 
-test('compaction, as the beginning of the next input', async () => {
+test('compaction', async () => {
   const { client } = await openaiClient()
   const { id } = await client.responses.create({ model: 'sandbox-text', input: 'Name a river' })
   const { output, usage } = await client.responses.compact({
@@ -197,7 +217,7 @@ test('errors with class, code and parameter', async () => {
   await expect(all(broken)).rejects.toThrow('Generation broke off')
 })
 
-test('its own retries create once', async () => {
+test('its own retries', async () => {
   const faults = [{ action: 'status', status: 429, attempt: 1, headers: { 'retry-after-ms': '1' } }] as const
   const { sandbox } = await openaiClient({ faults })
   const client = new OpenAI({ baseURL: `${sandbox.url}/v1`, apiKey: 'any' })

@@ -27,7 +27,7 @@ async function ended(
   }
 }
 
-test('create, retrieve, download, list, delete', async () => {
+test('videos created, retrieved, downloaded, listed, deleted', async () => {
   const { client, clock, sandbox } = await openaiClient()
   const { png } = await testImages(32)
   const made = await client.videos.create({
@@ -56,7 +56,7 @@ test('create, retrieve, download, list, delete', async () => {
   expect(sandbox.created('video-create')).toBe(1)
 })
 
-test('remix', async () => {
+test('video remixes', async () => {
   const { client, clock, sandbox } = await openaiClient()
   const wishes = { model: 'sora-2', prompt: 'make it night' }
   const remix = await client.videos.remix('video_sandbox_source', wishes)
@@ -70,7 +70,7 @@ test('remix', async () => {
   expect(sandbox.created('video-remix')).toBe(1)
 })
 
-test('failure', async () => {
+test('failed videos', async () => {
   const { client, clock } = await openaiClient()
   const { id } = await client.videos.create({ prompt: 'a boat sandbox:failure' })
   expect(await ended({ client, clock }, id)).toMatchObject({
@@ -80,12 +80,12 @@ test('failure', async () => {
 })
 
 test.each([
-  ['edits', (client: OpenAI) => client.videos.edit({ prompt: 'at night', video: { id: 'video_1' } })],
+  ['video edits', (client: OpenAI) => client.videos.edit({ prompt: 'at night', video: { id: 'video_1' } })],
   [
-    'extensions',
+    'video extensions',
     (client: OpenAI) => client.videos.extend({ prompt: 'x', seconds: '4', video: { id: 'video_1' } }),
   ],
-  ['characters', (client: OpenAI) => client.videos.getCharacter('char_1')],
+  ['video characters', (client: OpenAI) => client.videos.getCharacter('char_1')],
 ])('%s: not offered', async (_, ask) => {
   const { client } = await openaiClient()
   await expect(ask(client)).rejects.toMatchObject({
@@ -94,13 +94,13 @@ test.each([
   })
 })
 
-test('a remix without a model: refused', async () => {
+test('video remixes without a model: refused', async () => {
   const { client } = await openaiClient()
   const remix = client.videos.remix('video_sandbox_source', { prompt: 'make it night' })
   await expect(remix).rejects.toMatchObject({ status: 400, param: 'model' })
 })
 
-test('variants and ranges of the content', async () => {
+test('thumbnails and ranges of videos', async () => {
   const { client } = await openaiClient()
   const still = await client.videos.downloadContent('video_sandbox_source', { variant: 'thumbnail' })
   expect(still.headers.get('content-type')).toMatch(/^image\//)
