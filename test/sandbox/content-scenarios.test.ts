@@ -80,7 +80,7 @@ test.for<[word: string, threshold: string | undefined, probability: string, bloc
 ])('sandbox:%s with the threshold %s', async ([word, threshold, probability, blocked]) => {
   const safetySettings = threshold === undefined ? [] : [{ category, threshold }]
   const { candidate } = await ask(`Name a river sandbox:${word}`, { safetySettings } as GenerateContentConfig)
-  expect(candidate!.safetyRatings).toEqual([{ category, probability, ...(blocked && { blocked: true }) }])
+  expect(candidate!.safetyRatings).toEqual([{ category, probability, blocked }])
   expect(candidate!.finishReason).toBe(blocked ? 'SAFETY' : 'STOP')
   expect(candidate!.content!.parts === undefined).toBe(blocked)
 })

@@ -197,7 +197,7 @@ test('safety settings are rated, and a prompt above the context window is 400', 
   const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
   const chunks = eventsOf(await generate(sandbox, 'hi', { safetySettings }))
   expect(candidatesOf(chunks).at(-1).safetyRatings).toEqual([
-    { category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE' },
+    { category: 'HARM_CATEGORY_HARASSMENT', probability: 'NEGLIGIBLE', blocked: false },
   ])
   const long = await generate(sandbox, 'word '.repeat(1000), {}, 'sandbox-small')
   expect(long.status).toBe(400)

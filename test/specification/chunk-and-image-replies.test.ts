@@ -63,7 +63,11 @@ describe('Content-generation chunk', () => {
   test('safetyRatings: category, probability, blocked', async () => {
     const events = eventsOf(await generate(await runningSandbox(), 'sandbox:unsafe:low hi'))
     const ratings = events.flatMap(({ candidates }) => candidates?.[0]?.safetyRatings ?? [])
-    expect(ratings[0]).toMatchObject({ category: expect.any(String), probability: expect.any(String) })
+    expect(ratings[0]).toEqual({
+      category: expect.any(String),
+      probability: expect.any(String),
+      blocked: false,
+    })
     expect((await shown()).document.response.candidates[0].safetyRatings).toEqual(
       chunk.candidates[0]!.safetyRatings,
     )

@@ -41,8 +41,8 @@ export function rateSafety(body: JsonObject, wishes: Wishes, refuses: boolean): 
   if (isUnsafe || refuses) settings.set(unsafeCategory, '')
   const ratings = Array.from(settings.keys(), (category) =>
     category === unsafeCategory
-      ? { category, probability: probabilities[level], ...(isBlocked && { blocked: true }) }
-      : { category, probability: 'NEGLIGIBLE' },
+      ? { category, probability: probabilities[level], blocked: isBlocked }
+      : { category, probability: 'NEGLIGIBLE', blocked: false },
   )
   return { ratings, isBlocked }
 }
