@@ -175,6 +175,16 @@ test('background: queued, in_progress, completed; looked up by its id', async ()
   expect([...states]).toEqual(['queued', 'in_progress', 'completed'])
 })
 
+test('a response that was cancelled has no output that a later one goes on from', async () => {
+  const sandbox = await runningSandbox({ clock: fakeClock() })
+  const { json: begun } = await respond(sandbox, 'hi', { background: true })
+  const { json: ended } = await call(sandbox, `/v1/responses/${begun.id}/cancel`, {})
+  expect(ended).toMatchObject({ status: 'cancelled', output: [] })
+  const next = await respond(sandbox, 'and now?', { previous_response_id: begun.id })
+  const alone = await respond(sandbox, [fruit, { role: 'user', content: 'and now?' }])
+  expect(inputTokens(next)).toBeLessThan(inputTokens(alone))
+})
+
 test('every required field is in every response of a stream, whatever is null in the request', async () => {
   const required =
     'id object created_at error incomplete_details instructions metadata model output ' +

@@ -1,6 +1,6 @@
 import { RequestProblem } from '../http/request-problem.ts'
 import { eventHeaders, jsonReply, streamReply, type Reply } from '../http/reply.ts'
-import { type JsonObject, objectOf, textOf } from '../json-value.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../json-value.ts'
 import { defaultTextModel, textModel } from '../sandbox-models.ts'
 import type { SandboxRequest, SandboxContext } from '../request.ts'
 import { seededHex } from '../seeded-random.ts'
@@ -72,11 +72,11 @@ export async function createResponse(request: SandboxRequest, service: ResponseS
  * What a request reads: the items before its input, and those of the input.
  * @throws RequestProblem 400, 404
  */
-export async function readContext({ body, budget }: SandboxRequest, { store }: ResponseService) {
+export async function readContext({ body, budget }: SandboxRequest, service: ResponseService) {
   checkRequest(body, budget)
   const model = textModel(textOf(body['model']) || defaultTextModel.id)
-  const earlier = await earlierItems(body, store)
-  const input = resolveReferences(inputItems(body), earlier, { store, budget })
+  const earlier = await earlierItems(body, service)
+  const input = resolveReferences(inputItems(body), earlier, { store: service.store, budget })
   return { model, input, items: [...earlier, ...input] }
 }
 
@@ -104,14 +104,19 @@ function requestId({ id }: ResponsePlan): Record<string, string> {
 }
 
 /**
- * The items before the input: the chain of responses, or the conversation.
+ * The items before the input: the chain of responses, or the conversation. A response without output yet adds none.
  * @throws RequestProblem 404 for a response that is not stored
  */
-async function earlierItems(body: JsonObject, store: ResponseStore): Promise<readonly JsonObject[]> {
+async function earlierItems(
+  body: JsonObject,
+  { store, clock }: ResponseService,
+): Promise<readonly JsonObject[]> {
   const previous = body['previous_response_id']
   if (typeof previous === 'string') {
     const stored = await store.find(previous)
-    if (stored !== undefined) return [...stored.context, ...outputOf(stored.plan)]
+    if (stored !== undefined) {
+      return [...stored.context, ...objectsOf(responseAt(stored, clock.now())['output'])]
+    }
     throw new RequestProblem(404, `Previous response with id '${previous}' not found.`, {
       param: 'previous_response_id',
       code: 'previous_response_not_found',
