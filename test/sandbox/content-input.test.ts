@@ -54,6 +54,11 @@ test.for<[field: string, problem: string, body: Json]>([
     { toolConfig: { functionCallingConfig: { mode: 'SOMETIMES' } } },
   ],
   [
+    'toolConfig.functionCallingConfig.mode',
+    'must have a function to call',
+    { tools: [{ googleSearch: {} }], toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
+  ],
+  [
     'safetySettings[0].threshold',
     'must be one of BLOCK_LOW_AND_ABOVE, BLOCK_MEDIUM_AND_ABOVE, BLOCK_ONLY_HIGH, BLOCK_NONE, OFF',
     { safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK' }] },

@@ -5,7 +5,11 @@ import { responsesEndpoint } from '../../src/contract/responses.ts'
 import { call, runningSandbox, type Json } from '../support/running-sandbox.ts'
 
 /** What else a body needs for the field under test to be allowed at all. */
-const companions: Json = { stream_options: { stream: true } }
+const companions: Json = {
+  stream_options: { stream: true },
+  tool_choice: { tools: [{ type: 'web_search' }] },
+  toolConfig: { tools: [{ functionDeclarations: [{ name: 'look' }] }] },
+}
 
 /** Fields whose valid values point at something that must exist. */
 const notFound = new Set(['previous_response_id'])

@@ -115,6 +115,14 @@ const deviations: Readonly<Record<string, () => Promise<void>>> = {
     expect(await ofResponse({ tools: [{}] })).toEqual(refused)
   },
 
+  async 'a call that is required of no tool'() {
+    expect(await ofResponse({ tool_choice: 'required' })).toEqual([0, 400])
+    const toolConfig = { functionCallingConfig: { mode: 'ANY' } }
+    const path = '/v1beta/models/sandbox-text:streamGenerateContent'
+    const body = { contents: [{ parts: [{ text: 'hi' }] }] }
+    expect(await answers('generate', { toolConfig }, { path, body, words: ['hi'] })).toEqual([0, 400])
+  },
+
   async 'an instance without a prompt'() {
     const bytesBase64Encoded = Buffer.from((await testImages(64)).png).toString('base64')
     const image = { bytesBase64Encoded, mimeType: 'image/png' }

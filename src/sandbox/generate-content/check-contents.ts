@@ -45,7 +45,7 @@ export function assertContents(body: JsonObject): void {
   }
   const { systemInstruction } = body
   if (isObject(systemInstruction)) assertParts(systemInstruction['parts'], 'systemInstruction.parts')
-  assertAllowedNames(body)
+  assertCalls(body)
   for (const name of ['toolConfig', 'safetySettings', 'generationConfig'] as const) {
     assertWords(generateContentEndpoint.fields[name]!, body[name], name)
   }
@@ -102,14 +102,20 @@ function missing(field: string): RequestProblem {
   return new RequestProblem(400, message, { ...facts, code: 'missing_required_parameter' })
 }
 
-/** @throws RequestProblem 400 for an allowed function that is not declared */
-function assertAllowedNames(body: JsonObject): void {
-  const { allowedFunctionNames } = objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
+/** Tools that call functions without declaring them in the request. */
+const ownFunctions = ['computerUse', 'mcpServers']
+
+/** @throws RequestProblem 400 for an allowed function that is not declared, and a call that is required of none */
+function assertCalls(body: JsonObject): void {
+  const { allowedFunctionNames, mode } = objectOf(objectOf(body['toolConfig'])['functionCallingConfig'])
+  const tools = objectsOf(body['tools'])
   const declared = new Set(
-    objectsOf(body['tools'])
-      .flatMap((tool) => objectsOf(tool['functionDeclarations']))
-      .map(({ name }) => name),
+    tools.flatMap((tool) => objectsOf(tool['functionDeclarations'])).map(({ name }) => name),
   )
+  const callsOwn = tools.some((tool) => ownFunctions.some((name) => tool[name] !== undefined))
+  if (textOf(mode).toUpperCase() === 'ANY' && declared.size === 0 && !callsOwn) {
+    throw invalidField('toolConfig.functionCallingConfig.mode', 'must have a function to call')
+  }
   const unknown = textsOf(allowedFunctionNames).findIndex((name) => !declared.has(name))
   if (unknown === -1) return
   const field = `toolConfig.functionCallingConfig.allowedFunctionNames[${unknown}]`

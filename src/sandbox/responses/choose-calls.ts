@@ -62,6 +62,11 @@ function choose({ tools, tool_choice: choice }: JsonObject, situation: Situation
   budget.spend(asked.length * allowed.length)
   const asWords = asked.flatMap(({ name, variant }) => askedTool(name, variant === 'failed', allowed))
   if (mode !== 'none' && !hasOutput && asWords.length > 0) return asWords
+  if (mode === 'required' && offered.length === 0) {
+    throw new RequestProblem(400, "Tool choice 'required' must be specified with 'tools' parameter.", {
+      param: 'tool_choice',
+    })
+  }
   const prompt = withoutScenarios(situation.prompt)
   const known = mode === 'none' || mode === 'required' ? mode : 'auto'
   return chooseCalls(known, allowed, { prompt, hasOutput, budget })

@@ -164,6 +164,7 @@ const refusedFields: readonly (readonly [param: string, body: Json])[] = [
   ['tool_choice.name', { tool_choice: { type: 'function' } }],
   ['tool_choice.mode', { tool_choice: { type: 'allowed_tools', tools: [] } }],
   ['tool_choice.server_label', { tool_choice: { type: 'mcp' } }],
+  ['tool_choice', { tool_choice: 'required' }],
   ['text.format.type', { text: { format: { type: 'xml' } } }],
   ['text.format.type', { text: { format: {} } }],
   ['text.format.name', { text: { format: { type: 'json_schema', schema: {} } } }],
