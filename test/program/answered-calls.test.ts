@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { systemClock } from '../../src/context.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { runMain } from '../support/run-main.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const tools = ['--tool', '{"name":"get_weather"}', '--tool', '{"type":"custom","name":"note"}']
 const question = 'Use get_weather and note'
@@ -46,6 +48,19 @@ test('the command that standard error shows approves the call of a remote tool',
   expect(await runMain([...words, ...more], overrides)).toMatchObject({ code: 0 })
   const denied = words.map((word) => word.replace('--approve', '--deny'))
   expect(await runMain([...denied, ...more], overrides)).toMatchObject({ code: 0 })
+})
+
+test('with --sandbox the command works, too, though each has a sandbox of its own', async () => {
+  const overrides = {
+    env: { MODELGATE_STATE_DIR: temporaryFolder() },
+    clock: { ...fakeClock(), ...systemClock },
+  }
+  const asked = await runMain(['respond', '--sandbox', ...tools, question], overrides)
+  const words = answerIn(asked.err) ?? []
+  expect(words.slice(0, 2)).toEqual(['respond', '--sandbox'])
+  const answered = words.map((word) => word.replace('TEXT', '21 degrees'))
+  const { code, out } = await runMain(answered, overrides)
+  expect([code, out]).toEqual([0, expect.stringContaining('21 degrees')])
 })
 
 test.each([

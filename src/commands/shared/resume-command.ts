@@ -79,11 +79,11 @@ export function resumeCommand(
 
 /**
  * The command that answers the calls of a response and goes on with it, with TEXT for each output. Undefined for a
- * response that asks for nothing, or is not kept: by the gateway, or by the sandbox inside of one command.
+ * response that asks for nothing, or is not kept.
  */
 export function answerCommand({ program }: Pick<Context, 'program'>, options: CommonOptions) {
   return (document: OutputDocument): string | undefined => {
-    if (document.command !== 'respond' || options.sandbox) return undefined
+    if (document.command !== 'respond') return undefined
     const { id, store, output } = objectOf(document.response)
     if (typeof id !== 'string' || store === false) return undefined
     const calls = document.tool_calls.map(({ type, id: call }) => [
@@ -114,10 +114,15 @@ const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord
 /**
  * The command that goes on with a response. What has been printed is not printed again, unless the answer is only
  * useful whole: in a file, or as one document.
+ * @param isRecorded whether the response is on record, which knows that it is in the sandbox
  */
-export function resumeResponse(context: Pick<Context, 'program'>, options: CommonOptions) {
+export function resumeResponse(
+  context: Pick<Context, 'program'>,
+  options: CommonOptions,
+  isRecorded = false,
+) {
   const isWhole = options.json === true || (options.output !== undefined && options.output !== '-')
-  const flags = gatewayFlags(options, false)
+  const flags = gatewayFlags(options, isRecorded)
   /** @param after the number of the event behind which the stream of a response goes on */
   return (id: string, after?: number): string => {
     const place = isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]

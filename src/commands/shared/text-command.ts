@@ -90,13 +90,14 @@ export async function sendText(
   request: TextRequest,
 ): Promise<void> {
   const { command, body, streamed, warnings } = request
+  const isBackground = body['background'] === true
   const plan = {
     folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, options),
+    resume: resumeResponse(context, options, isBackground),
   }
-  const start = body['background'] === true ? await prepareBackground(context, options, settings) : undefined
+  const start = isBackground ? await prepareBackground(context, options, settings) : undefined
   await runOperation(context, options, settings, {
     streamed,
     warnings,
