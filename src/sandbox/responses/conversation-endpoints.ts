@@ -28,7 +28,7 @@ export async function createConversation(request: SandboxRequest, service: Respo
   const conversations = await store.conversations()
   conversations.add(id, items, request.size)
   conversations.setMetadata(id, objectOf(request.body['metadata']))
-  return jsonReply(conversationObject(id, conversations.find(id)!))
+  return jsonReply(conversationObject(id, conversations.find(id)!), { creates: true })
 }
 
 /** `GET /v1/conversations/{id}` */
@@ -70,7 +70,7 @@ export async function addConversationItems(
   const { id, conversations } = await knownConversation(request, service)
   const added = conversations.add(id, itemsOf(request), request.size)
   const query = new URLSearchParams({ order: 'asc', limit: String(maxAdded) })
-  return jsonReply(listItems(added, { seed: id, query }))
+  return jsonReply(listItems(added, { seed: id, query }), { creates: true })
 }
 
 /** `GET /v1/conversations/{id}/items/{item}` */

@@ -168,6 +168,17 @@ test('conversations with their items', async () => {
   await expect(client.conversations.retrieve(id)).rejects.toMatchObject({ status: 404 })
 })
 
+test('conversations and their items are created once for an idempotency key', async () => {
+  const { client } = await openaiClient()
+  const options = (key: string) => ({ headers: { 'Idempotency-Key': key } })
+  const { id } = await client.conversations.create({}, options('key-1'))
+  expect((await client.conversations.create({}, options('key-1'))).id).toBe(id)
+  const items = [{ role: 'user' as const, content: 'Name a river' }]
+  await client.conversations.items.create(id, { items }, options('key-2'))
+  await client.conversations.items.create(id, { items }, options('key-2'))
+  expect(await all(client.conversations.items.list(id))).toHaveLength(1)
+})
+
 test('a conversation with too many or unknown items is refused', async () => {
   const { client } = await openaiClient()
   const items = Array.from({ length: 21 }, () => ({ role: 'user' as const, content: 'hi' }))
