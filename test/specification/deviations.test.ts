@@ -7,7 +7,7 @@ import { call, generate, respond, runningSandbox, type Json } from '../support/r
 import { json } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { testImages } from '../support/test-images.ts'
-import { operate } from '../support/video-calls.ts'
+import { makeVideo, operate } from '../support/video-calls.ts'
 import { documentOf, requestOf, setFlags } from './both-sides.ts'
 
 const taken = [0, 200]
@@ -61,6 +61,11 @@ const deviations: Readonly<Record<string, () => Promise<void>>> = {
     expect(await ofImage(fields)).toEqual(taken)
     const { json: answer } = await call(await runningSandbox(), '/v1/images/generations', fields)
     expect(answer.size).toBe('1920x1088')
+  },
+
+  async 'other sizes of a video'() {
+    const sandbox = await runningSandbox()
+    expect((await makeVideo(sandbox, { size: '1792x1024' })).json.size).toBe('1792x1024')
   },
 
   async '`size` of an edit by model A'() {

@@ -162,6 +162,70 @@ test('max_tool_calls: the total of all built-in tools, and further attempts are 
   expect(counts).toEqual([0, 1, 2, 3, 3])
 })
 
+test('max_output_tokens is an upper bound of visible and reasoning tokens', async () => {
+  const sandbox = await runningSandbox()
+  for (const most of [1, 10, 40]) {
+    const { json: answer } = await respond(sandbox, 'hi', {
+      max_output_tokens: most,
+      reasoning: { effort: 'high' },
+    })
+    expect([answer.status, answer.usage.output_tokens <= most]).toEqual(['incomplete', true])
+  }
+})
+
+test('parallel_tool_calls', async () => {
+  const tools = ['look', 'hear'].map((name) => ({ type: 'function', name, parameters: { type: 'object' } }))
+  const sandbox = await runningSandbox()
+  const callsWith = async (more: Json) => {
+    const { json: answer } = await respond(sandbox, 'look and hear', { tools, ...more })
+    return answer.output.filter(({ type }: Json) => type === 'function_call').length
+  }
+  expect([await callsWith({}), await callsWith({ parallel_tool_calls: false })]).toEqual([2, 1])
+})
+
+test('text: plain, or structured JSON output', async () => {
+  const schema = {
+    type: 'object',
+    properties: { count: { type: 'integer', minimum: 3, maximum: 4 } },
+    required: ['count'],
+    additionalProperties: false,
+  }
+  const format = { type: 'json_schema', name: 'answer', schema }
+  const sandbox = await runningSandbox()
+  const structured = await respond(sandbox, 'hi', { text: { format } })
+  const { count, ...others } = JSON.parse(structured.json.output[0].content[0].text) as Json
+  expect([[3, 4].includes(count), others]).toEqual([true, {}])
+  const plain = await respond(sandbox, 'hi', { text: { format: { type: 'text' } } })
+  expect(plain.json.output[0].content[0].text).toMatch(/^\[sandbox\]/)
+})
+
+test('prompt_cache_key groups what is cached', async () => {
+  const sandbox = await runningSandbox()
+  const cachedWith = async (key: string) => {
+    const { json: answer } = await respond(sandbox, 'word '.repeat(1000), { prompt_cache_key: key })
+    return answer.usage.input_tokens_details.cached_tokens
+  }
+  expect(await cachedWith('a')).toBe(0)
+  expect(await cachedWith('b')).toBe(0)
+  expect(await cachedWith('a')).toBeGreaterThan(0)
+})
+
+test('stream_options: obfuscation is left out', async () => {
+  const sandbox = await runningSandbox()
+  const stream_options = { include_obfuscation: false }
+  expect((await respond(sandbox, 'hi', { stream: true })).text).toContain('"obfuscation"')
+  expect((await respond(sandbox, 'hi', { stream: true, stream_options })).text).not.toContain('"obfuscation"')
+})
+
+test('previous_response_id: the input and output before it are read', async () => {
+  const sandbox = await runningSandbox()
+  const { json: first } = await respond(sandbox, [fruit])
+  const next = await respond(sandbox, 'and now?', { previous_response_id: first.id })
+  const alone = inputTokens(await respond(await runningSandbox(), 'and now?'))
+  const { input_tokens: input, output_tokens: output } = first.usage
+  expect(inputTokens(next)).toBeGreaterThanOrEqual(alone + input + output * 0.9)
+})
+
 test('background: queued, in_progress, completed; looked up by its id', async () => {
   const clock = fakeClock()
   const sandbox = await runningSandbox({ clock })
