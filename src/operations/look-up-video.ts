@@ -1,4 +1,4 @@
-import { type VideoState } from '../contract/video-state.ts'
+import type { VideoState } from '../contract/video-state.ts'
 import { stat } from 'node:fs/promises'
 import { formatState, isoTime } from '../events/format-job.ts'
 

@@ -1,4 +1,4 @@
-import { type VideoState } from '../../src/contract/video-state.ts'
+import type { VideoState } from '../../src/contract/video-state.ts'
 import { expect, test } from 'vitest'
 
 import { gatewayState, formatState } from '../../src/events/format-job.ts'

@@ -1,4 +1,4 @@
-import { type VideoState } from '../../src/contract/video-state.ts'
+import type { VideoState } from '../../src/contract/video-state.ts'
 import { expect, test } from 'vitest'
 
 import { createTimeLeft } from '../../src/operations/wait-for-video.ts'

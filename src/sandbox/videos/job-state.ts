@@ -1,4 +1,4 @@
-import { type VideoState } from '../../contract/video-state.ts'
+import type { VideoState } from '../../contract/video-state.ts'
 import { videoLifetimeMinutes } from '../../contract/videos.ts'
 import { type VideoJob, sizeName, sourceVideoId } from './video-job.ts'
 
