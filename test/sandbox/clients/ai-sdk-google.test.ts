@@ -99,7 +99,7 @@ test('videos', async () => {
   const { videos } = await generateVideo({
     model: googleAt(url).video('veo-3.1-generate-preview'),
     prompt: 'a boat',
-    providerOptions: { google: { pollIntervalMs: 100 } },
+    poll: { intervalMs: 100 },
     // Its own download refuses addresses of this machine.
     download: async ({ url: file }) => {
       const reply = await fetch(file)

@@ -152,7 +152,11 @@ test('models', async () => {
   expect(new Set(names).size).toBe(names.length)
   expect(sandbox.requests()).toHaveLength(Math.ceil(names.length / 4))
   const small = await client.models.get({ model: 'sandbox-small' })
-  expect(small).toMatchObject({ name: 'models/sandbox-small', inputTokenLimit: 1024 })
+  expect(small).toMatchObject({
+    name: 'models/sandbox-small',
+    inputTokenLimit: 1024,
+    supportedActions: ['generateContent', 'countTokens'],
+  })
   await expect(client.models.get({ model: 'gemini-0' })).rejects.toMatchObject({ status: 404 })
 })
 
