@@ -44,7 +44,8 @@ export function checkSources(files: readonly UploadedFile[], family: Family | un
     })
   }
   if (uploads.length > limits.maxCount) {
-    throw invalidFile('image', `must be at most ${limits.maxCount} files, not ${uploads.length}`)
+    const most = limits.maxCount === 1 ? '1 file' : `${limits.maxCount} files`
+    throw invalidFile('image', `must be at most ${most}, not ${uploads.length}`)
   }
   if (masks.length > 1) throw invalidFile('mask', 'must be one file')
   const check = (file: UploadedFile, index: number) =>
