@@ -125,7 +125,8 @@ describe('endpoint 4, POST /v1/images/generations', () => {
       field,
       modelA,
     ])
-    for (const [field, model] of [...rows, ['response_format', modelB], ['style', modelC]]) {
+    for (const field of ['quality', 'size', 'response_format']) rows.push([field, modelB], [field, modelC])
+    for (const [field, model] of [...rows, ['style', modelC]]) {
       const fields = { model, [field!]: 'some' }
       expect((await requestOf(['image', 'create', ...setFlags(fields), 'a boat'])).code).toBe(2)
       expect((await call(sandbox, path, { prompt: 'a boat', ...fields })).status).toBe(400)

@@ -29,6 +29,7 @@ describe('conversation', () => {
   test.each<[status: string, input: string, more: Json]>([
     ['failed', 'sandbox:failure', {}],
     ['incomplete', 'hi', { max_output_tokens: 2 }],
+    ['incomplete', 'hi', { max_output_tokens: 2, store: false }],
   ])('nothing is appended of a response that is %s', async (status, input, more) => {
     const sandbox = await runningSandbox()
     const { json: answer } = await respond(sandbox, input, { conversation, ...more })
@@ -36,14 +37,29 @@ describe('conversation', () => {
     expect(await readAfter(sandbox)).toBe(await readAlone())
   })
 
+  test('items are appended of a response that is not stored, too', async () => {
+    const sandbox = await runningSandbox()
+    const { json: first } = await respond(sandbox, [fruit], { conversation, store: false })
+    expect(await readAfter(sandbox)).toBeGreaterThan(first.usage.total_tokens)
+  })
+
+  test('nothing is appended of a background response that is cancelled', async () => {
+    const clock = fakeClock()
+    const sandbox = await runningSandbox({ clock })
+    const { json: begun } = await respond(sandbox, [fruit], { conversation, background: true })
+    await call(sandbox, `/v1/responses/${begun.id}/cancel`, {})
+    await clock.advance(jobMs * 2)
+    expect(await readAfter(sandbox)).toBe(await readAlone())
+  })
+
   test('nothing is appended before a background response is complete', async () => {
     const clock = fakeClock()
     const sandbox = await runningSandbox({ clock })
     await respond(sandbox, [fruit], { conversation, background: true })
-    const { json: before } = await respond(sandbox, 'and now?', { conversation: 'conv_1', store: false })
-    expect(before.usage.input_tokens).toBe(await readAlone())
+    const { json: before } = await respond(sandbox, 'and now?', { conversation, max_output_tokens: 1 })
+    expect([before.status, before.usage.input_tokens]).toEqual(['incomplete', await readAlone()])
     await clock.advance(jobMs * 2)
-    expect(await readAfter(sandbox)).toBeGreaterThan(before.usage.total_tokens)
+    expect(await readAfter(sandbox)).toBeGreaterThan(before.usage.input_tokens + 10)
   })
 })
 

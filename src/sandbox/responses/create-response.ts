@@ -135,8 +135,7 @@ async function storeResponse(
   // A background response can only be looked up, so it is always stored.
   if (plan.body['store'] !== false || timing !== null) await store.keep(stored)
   const conversation = conversationId(plan.body)
-  // Only a complete response joins its conversation (specification, "States and transitions").
-  if (conversation === undefined || plan.final['status'] !== 'completed') return
+  if (conversation === undefined) return
   await store.append(stored, { conversation, items: [...input, ...outputOf(plan)] })
 }
 

@@ -56,7 +56,10 @@ export interface ResponseStore {
   remove(id: string): Promise<void>
   /** The conversations, with what has become complete since. */
   conversations(): Promise<Conversations>
-  /** Adds the items of a response to its conversation as soon as it is complete. */
+  /**
+   * Adds the items of a response to its conversation as soon as it is complete, and only then (specification, "States
+   * and transitions").
+   */
   append(stored: StoredResponse, addition: Addition): Promise<void>
 }
 
@@ -190,9 +193,13 @@ export function createResponseStore(
       await settle()
       return conversations
     },
-    async append({ plan, size }, addition) {
-      pending.set(plan.id, { ...addition, size }, size)
+    async append(stored, { conversation, items }) {
+      const { plan, size, timing } = stored
+      if (timing !== null) pending.set(plan.id, { conversation, items, size }, size)
       await settle()
+      // Nothing tells the end of one that is not stored, and it has ended.
+      const isComplete = timing === null && statusAt(stored, clock.now()) === 'completed'
+      if (isComplete) conversations.add(conversation, items, size)
     },
   }
 }
