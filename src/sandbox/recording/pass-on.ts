@@ -151,7 +151,8 @@ export async function* passEvents({
     if (splitter.open !== '') await take(splitter.open)
     await finish()
   } finally {
-    if (isComplete && !isKept) await finish()
+    // What could not be recorded in any case is not the caller's doing.
+    if (!isKept && (isComplete || problem !== undefined)) await finish()
     else if (!isKept) abandon()
     reply.close()
   }

@@ -104,6 +104,8 @@ export async function createRecorder(
       search.look(bytes.toString('latin1', start, start + searchedAtOnce), 'request')
     }
     const reply = await sent(method, path, bytes, asked)
+    /** Only of one that could not be decoded. */
+    const { 'content-encoding': encoding } = reply.headers
     const kept = Object.entries(reply.headers).filter(
       ([name, value]) => keptHeaders.test(name) && headerValue.test(value),
     )
@@ -118,7 +120,6 @@ export async function createRecorder(
 
     /** Writes what has come; a recording that cannot be written never breaks the reply. */
     const keep = async (body: () => Promise<RecordedBody | undefined>, isBrokenOff: boolean) => {
-      const encoding = reply.headers['content-encoding']
       if (encoding !== undefined) return refused(`the encoding ${encoding.slice(0, 20)} is not known`)
       if (search.found !== undefined) return refused(`it holds ${search.found}`)
       try {
@@ -142,7 +143,10 @@ export async function createRecorder(
     const { origin } = asked
     const facts = {
       status: reply.status,
-      headers: sentHeaders(recordedHeaders, origin),
+      headers: {
+        ...sentHeaders(recordedHeaders, origin),
+        ...(encoding !== undefined && { 'content-encoding': encoding }),
+      },
       creates: createsSomething(method, path, reply.status),
     }
     const isRedirect = reply.status >= 300 && reply.status < 400

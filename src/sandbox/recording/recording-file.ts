@@ -213,8 +213,8 @@ async function openSpill(folder: string, now: number) {
       const name = `${writer.finish().sha256}.${extension}`
       await handle?.sync()
       await handle?.close()
-      handle = undefined
       await rename(temporary, join(folder, name))
+      handle = undefined
       return name
     },
     async discard() {

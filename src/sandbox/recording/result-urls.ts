@@ -31,8 +31,8 @@ export function createResultUrls(baseUrl: URL): ResultUrls {
 
   const recorded = (url: URL, path: string): string => {
     const isOwn = url.origin === baseUrl.origin && url.pathname.startsWith(`${basePath}/`)
-    // The key is sent in a header; other parameters may be a signature.
-    url.searchParams.delete('key')
+    // The gateway gets the key in a header; other parameters, and those of another host, may be a signature.
+    if (url.origin === baseUrl.origin) url.searchParams.delete('key')
     const isPlain = [...url.searchParams.keys()].every((name) => name === 'alt' || name === 'variant')
     if (isOwn && isPlain) return recordedOrigin + url.pathname.slice(basePath.length) + url.search
     const digest = createHash('sha256').update(url.href).digest('hex').slice(0, 32)

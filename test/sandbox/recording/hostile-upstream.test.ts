@@ -97,6 +97,32 @@ test('a caller that leaves stops the gateway, and nothing is recorded', async ()
   expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 0, abandoned: 1 })
 })
 
+test('a stream that could not be recorded is refused, although its caller leaves', async () => {
+  const gateway = await localServer([
+    [
+      readAll,
+      write(head(200, { 'content-type': 'text/event-stream' })),
+      write(delta('x'.repeat(70_000)) + delta('two')),
+      stall,
+    ],
+  ])
+  const recording = await recorder(gateway.url)
+  // Such an event gets a file of its own, for which there is no folder.
+  writeFileSync(`${recording.folder}/bodies`, '')
+  const leaving = new AbortController()
+  const reply = await fetch(recording.url + path, {
+    method: 'POST',
+    headers: key,
+    body: '{}',
+    signal: leaving.signal,
+  })
+  const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
+  for (let seen = ''; !seen.includes('"two"');) seen += (await reader.read()).value
+  leaving.abort()
+  await until(() => recording.requests()[0]!.status === 200)
+  expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 1, abandoned: 0 })
+})
+
 test('a caller that leaves with the last event of a stream is recorded', async () => {
   const gateway = await localServer([
     [
@@ -146,7 +172,9 @@ test('a reply in an unknown encoding is passed on and not recorded', async () =>
   const headers = { 'content-type': 'application/json', 'content-encoding': 'rot13' }
   const { url } = await localServer([text('{"n":1}', { headers })])
   const recording = await recorder(url)
-  expect((await call(recording, path, {})).text).toBe('{"n":1}')
+  const { text: live, headers: received } = await call(recording, path, {})
+  expect(live).toBe('{"n":1}')
+  expect(received.get('content-encoding')).toBe('rot13')
   expect(recording.lines).toEqual(['Not recorded: POST /v1/responses: the encoding rot13 is not known.'])
 })
 
@@ -259,14 +287,14 @@ test('a redirect goes on without its body, which may repeat the request', async 
 
 test('a signed address of another host is neither told nor kept, and gets no key', async () => {
   const results = await localServer([text('the image', { headers: { 'content-type': 'image/png' } })])
-  const signed = `${results.url}/a.png?se=2026&sig=abcdefghijklmnopqrstuvwxyz0123456789`
+  const signed = `${results.url}/a.png?key=own&se=2026&sig=abcdefghijklmnopqrstuvwxyz0123456789`
   const gateway = await localServer([json({ data: [{ url: signed }] })])
   const recording = await recorder(gateway.url)
   const { json: reply, text: live } = await call(recording, '/v1/images/generations', { prompt: 'A hill' })
   expect(live).not.toContain('sig=')
   const image = await fetch(reply.data[0].url as string, { headers: key })
   expect(await image.text()).toBe('the image')
-  expect(results.requests[0]!.line).toContain('sig=abcdefghijklmnopqrstuvwxyz0123456789')
+  expect(results.requests[0]!.line).toContain('?key=own&se=2026&sig=abcdefghijklmnopqrstuvwxyz0123456789')
   expect(results.requests[0]!.headers).not.toHaveProperty('authorization')
   expect(recording.lines).toEqual([])
   expect(textIn(recording.folder)).not.toContain('sig=')
