@@ -76,7 +76,7 @@ function parseFamily(id: string, given: JsonObject, report: Report): Family {
   let sources: SourceLimits | undefined
   for (const [key, value] of Object.entries(given)) {
     const inside: Report = (keys, ...rest) => report([key, ...keys], ...rest)
-    const endpoint = endpoints[key as FamilyEndpoint]
+    const endpoint = Object.hasOwn(endpoints, key) ? endpoints[key as FamilyEndpoint] : undefined
     if (endpoint !== undefined) limits[endpoint.name!] = parseLimits(endpoint, value, inside)
     else if (key === 'about' && typeof value === 'string') about = value
     else if (key === 'about') report([key], 'must be text', value)
@@ -135,6 +135,8 @@ function parseLimit(
   return maxLength === undefined ? bounds : { maxLength }
 }
 
+/** Limits that need not be whole numbers. */
+const fractions = ['min', 'max', 'max_ratio', 'below_mb']
 const sizeKeys = ['multiple_of', 'max_ratio', 'max_edge', 'min_pixels', 'max_pixels']
 
 function parseSize(given: JsonObject, report: Report): FamilyFields[string] | undefined {
@@ -170,7 +172,7 @@ function parseSources(given: unknown, report: Report): SourceLimits | undefined 
   const found = parseNumbers(rest, sourceKeys.slice(0, 2), report, sourceKeys.slice(2))
   return {
     maxCount: found['max_count'] ?? Infinity,
-    below: (found['below_mb'] ?? Infinity) * 1_000_000,
+    below: Math.round((found['below_mb'] ?? Infinity) * 1_000_000),
     mediaTypes: types as readonly string[],
     square: square === true,
   }
@@ -178,7 +180,7 @@ function parseSources(given: unknown, report: Report): SourceLimits | undefined 
 
 const mediaTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
 
-/** Numbers from 0 on, by their names. @param others keys that are allowed beside them, for the nearest one */
+/** Numbers, by their names. @param others keys that are allowed beside them, for the nearest one */
 function parseNumbers(
   given: JsonObject,
   keys: readonly string[],
@@ -188,8 +190,13 @@ function parseNumbers(
   const numbers: Record<string, number> = {}
   for (const [key, value] of Object.entries(given)) {
     if (!keys.includes(key)) report([key], unknownKey('is not a limit', key, [...keys, ...others]))
-    else if (typeof value === 'number' && Number.isFinite(value) && value >= 0) numbers[key] = value
-    else report([key], 'must be a number from 0', value)
+    else {
+      const least = sizeKeys.includes(key) ? 1 : 0
+      const isNumber = typeof value === 'number' && Number.isFinite(value) && value >= least
+      const isFraction = isNumber && !Number.isInteger(value)
+      if (isNumber && (!isFraction || fractions.includes(key))) numbers[key] = value
+      else report([key], `must be a ${isFraction ? 'whole ' : ''}number from ${least}`, value)
+    }
   }
   return numbers
 }

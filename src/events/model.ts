@@ -4,6 +4,7 @@ import {
   define,
   flag,
   list,
+  number,
   numberOrNull,
   object,
   orNull,
@@ -17,7 +18,7 @@ import { warnings } from './text.ts'
 
 const size = object({
   multiple_of: count('both edges are multiples of it'),
-  max_ratio: count('the longer edge is at most so many times the shorter one'),
+  max_ratio: number('the longer edge is at most so many times the shorter one'),
   max_edge: count('longest edge'),
   min_pixels: count('fewest pixels in all'),
   max_pixels: count('most pixels in all'),
@@ -36,8 +37,8 @@ const limit = object({
 })
 
 const sources = object({
-  max_count: count('most pictures'),
-  below_bytes: count('each file must be smaller than so many bytes'),
+  max_count: countOrNull('most pictures; null for any number'),
+  below_bytes: countOrNull('each file must be smaller than so many bytes; null for any size'),
   media_types: texts('types of the files'),
   square: flag('whether they must be square'),
 })

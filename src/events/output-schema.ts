@@ -59,6 +59,10 @@ export function integerOrNull(description: string): Schema<number | null> {
   return { type: ['integer', 'null'], description }
 }
 
+export function number(description: string): Schema<number> {
+  return { type: 'number', description }
+}
+
 export function numberOrNull(description: string): Schema<number | null> {
   return { type: ['number', 'null'], description }
 }

@@ -162,5 +162,6 @@ function sizeOf({ multipleOf, maxRatio, maxEdge, minPixels, maxPixels }: NonNull
 function sourcesOf(family: Family | undefined): ModelEntry['sources'] {
   if (family?.sources === undefined) return null
   const { maxCount, below, mediaTypes, square } = family.sources
-  return { max_count: maxCount, below_bytes: below, media_types: mediaTypes, square }
+  const finite = (limit: number) => (Number.isFinite(limit) ? limit : null)
+  return { max_count: finite(maxCount), below_bytes: finite(below), media_types: mediaTypes, square }
 }

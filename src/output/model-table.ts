@@ -115,9 +115,9 @@ function retirementText({ retires, retired }: ModelEntry): string | null {
 function sourcesText({ sources }: ModelEntry): string {
   if (sources === null) return 'any pictures'
   const { max_count: count, below_bytes: below, media_types: types, square } = sources
-  const number = `${count === 1 ? 'one' : `at most ${count}`}${square ? ' square' : ''}`
-  const files = `${number} ${count === 1 ? 'file' : 'files'} of ${types.join(', ')}`
-  return `${files}, ${count === 1 ? '' : 'each '}under ${below / 1_000_000} MB`
+  const number = count === null ? 'any number of' : count === 1 ? 'one' : `at most ${count}`
+  const files = `${number}${square ? ' square' : ''} ${count === 1 ? 'file' : 'files'} of ${types.join(', ')}`
+  return below === null ? files : `${files}, ${count === 1 ? '' : 'each '}under ${below / 1_000_000} MB`
 }
 
 function textOf(count: number | null | undefined): string | null {

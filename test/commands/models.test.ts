@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ModelsDocument } from '../../src/events/model.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { localServer } from '../support/local-server.ts'
 import { memorySink } from '../support/memory-sink.ts'
@@ -174,6 +175,20 @@ test('models of the configuration come first, with the families they have there'
     ['fast', 'image', 'gpt-image-2', '', 'configuration'],
     ['odd', '', '', '', 'configuration'],
   ])
+})
+
+test('limits that a configured family leaves out are none', async () => {
+  const cwd = temporaryFolder()
+  const sources = '{ media_types: [image/png] }'
+  writeFiles(cwd, {
+    '.git/HEAD': '',
+    '.modelgaterc.yaml': `families: { own: { image edit: {}, sources: ${sources} } }\n`,
+  })
+  const { out } = await runMain(['models', 'own'], { cwd })
+  expect(out).toContain('image edit: image\tany number of files of image/png\n')
+  const { out: json } = await runMain(['models', 'own', '--json'], { cwd })
+  const [model] = (JSON.parse(json) as ModelsDocument).models
+  expect(model!.sources).toMatchObject({ max_count: null, below_bytes: null })
 })
 
 describe('--remote', () => {

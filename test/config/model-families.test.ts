@@ -150,6 +150,17 @@ test.each([
     'a:\n    image create:\n      size: { multiple_of: 16, max_ratio: 3 }',
     [at(4, 'a."image create".size must have max_edge, min_pixels, max_pixels, too.')],
   ],
+  [
+    'a:\n    image create:\n      size: { multiple_of: 0, max_ratio: 1.5, max_edge: 9.5, min_pixels: 1, max_pixels: 9 }',
+    [
+      at(4, 'a."image create".size.multiple_of must be a number from 1, not 0.'),
+      at(4, 'a."image create".size.max_edge must be a whole number from 1, not 9.5.'),
+    ],
+  ],
+  [
+    'a:\n    image edit: {}\n    toString: {}',
+    [expect.stringContaining(at(4, 'a.toString is not a part of a family'))],
+  ],
   ['a:\n    image create: []', [at(3, 'a."image create" must map fields to limits.')]],
   [
     'a:\n    image edit: {}\n    sources: { square: 1, media_types: [png], max_cont: 2 }',

@@ -35,6 +35,17 @@ const textDocument: OutputDocument = {
   warnings: ['odd'],
 }
 
+/** A configured family may leave the limits of its pictures out, and have a ratio that is no whole number. */
+function unlimited(model: (typeof sampleModels.models)[number]) {
+  const size = { multiple_of: 16, max_ratio: 1.5, max_edge: 2048, min_pixels: 1, max_pixels: 4_194_304 }
+  const endpoints = model.endpoints.map((endpoint) => ({
+    ...endpoint,
+    limits: endpoint.limits.map((limit) => ({ ...limit, size })),
+  }))
+  const sources = { max_count: null, below_bytes: null, media_types: ['image/png'], square: false }
+  return { ...model, endpoints, sources }
+}
+
 async function linesOf(
   mode: 'json' | 'jsonl',
   end: 'end' | 'error',
@@ -69,6 +80,7 @@ test.each([
   ['waits', sampleVideosDocument],
   ['jobs', sampleJobList],
   ['models', sampleModels],
+  ['models', { ...sampleModels, models: sampleModels.models.map(unlimited) }],
 ] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {
   for (const [schema, mode, end] of [
     [name, 'json', 'end'],
