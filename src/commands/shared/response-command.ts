@@ -61,7 +61,7 @@ export async function followUp(
     folder: outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, options),
+    resume: resumeResponse(context, given, named.stored !== undefined),
     pollIntervalS: pollInterval.value,
     deadlineMs: timeout.value === undefined ? undefined : context.clock.monotonic() + timeout.value * 1000,
   }

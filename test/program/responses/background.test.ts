@@ -287,6 +287,16 @@ test('the list has every response of this machine, looked up on demand, and forg
   expect((await workspace.run(['response', 'list', '--state', 'pending'])).code).toBe(2)
 })
 
+test('the hint for a response on record names no gateway: the record knows it', async () => {
+  const server = await localServer([json(response('queued')), json(response('in_progress'))])
+  const workspace = workspaceOf(server)
+  const env = { MODELGATE_BASE_URL: '' }
+  await workspace.run([...start, '--base-url', server.url], { env })
+  const { code, err } = await workspace.run(['response', 'status', 'resp_1', '--exit-status'], { env })
+  expect(code).toBe(11)
+  expect(err).toContain('to wait for it: modelgate response wait resp_1\n')
+})
+
 const event = (sequence_number: number, value: object) =>
   `data: ${JSON.stringify({ ...value, sequence_number })}\n\n`
 const queuedEvent = event(0, { type: 'response.queued', response: response('queued') })
