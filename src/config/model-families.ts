@@ -136,7 +136,7 @@ function parseLimit(
 }
 
 /** Limits that need not be whole numbers. */
-const fractions = ['min', 'max', 'max_ratio', 'below_mb']
+const fractions = new Set(['min', 'max', 'max_ratio', 'below_mb'])
 const sizeKeys = ['multiple_of', 'max_ratio', 'max_edge', 'min_pixels', 'max_pixels']
 
 function parseSize(given: JsonObject, report: Report): FamilyFields[string] | undefined {
@@ -194,7 +194,7 @@ function parseNumbers(
       const least = sizeKeys.includes(key) ? 1 : 0
       const isNumber = typeof value === 'number' && Number.isFinite(value) && value >= least
       const isFraction = isNumber && !Number.isInteger(value)
-      if (isNumber && (!isFraction || fractions.includes(key))) numbers[key] = value
+      if (isNumber && (!isFraction || fractions.has(key))) numbers[key] = value
       else report([key], `must be a ${isFraction ? 'whole ' : ''}number from ${least}`, value)
     }
   }
