@@ -173,9 +173,9 @@ test.each(named(limits))('%s is held to its number of entries', async (_, one) =
     expect(at(await bodyOf(one.command, given(one, entries(count))), one.path)).toHaveLength(count)
   }
   for (const count of [minLength - 1, maxLength + 1].filter((n) => n >= 0 && Number.isFinite(n))) {
-    const bound = count < minLength ? `at least ${minLength}` : `at most ${maxLength}`
+    const [words, limit] = count < minLength ? ['at least', minLength] : ['at most', maxLength]
     expect((await refusalOf(one.command, given(one, entries(count)))).lines).toEqual([
-      `${one.flag} must have ${bound} entries, not ${count}.`,
+      `${one.flag} must have ${words} ${limit} ${limit === 1 ? 'entry' : 'entries'}, not ${count}.`,
     ])
   }
 })

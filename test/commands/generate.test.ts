@@ -110,8 +110,8 @@ test.each<[string, readonly string[], unknown]>([
   ['a whole request as the history', ['--history', '@request.json', 'hi'], { contents: [hi, hi] }],
   ['a whole body', ['--body', '@request.json'], { contents: [hi], generationConfig: { topK: 3 } }],
   ['a body and a prompt', ['--body', '@request.json', 'hi'], { contents: [hi, hi] }],
-  ['contents alone', ['--contents', '[{"parts":[]}]'], { contents: [{ parts: [] }] }],
-  ['contents set by path', ['--set', 'contents=[{"parts":[]}]'], { contents: [{ parts: [] }] }],
+  ['contents alone', ['--contents', '[{"parts":[{}]}]'], { contents: [{ parts: [{}] }] }],
+  ['contents set by path', ['--set', 'contents=[{"parts":[{}]}]'], { contents: [{ parts: [{}] }] }],
   [
     'a place in the message set by path',
     ['hi', '--set', 'contents.0.parts.0.text="changed"'],
