@@ -26,6 +26,8 @@ import type { VideoLocation } from './video-request.ts'
 export interface BackgroundPlan extends TextPlan {
   /** The responses recorded on this machine. */
   readonly store: JobStore<ResponseJobs>
+  /** Called when the response cannot be recorded, before its request is sent. */
+  unrecorded(): void
   readonly isSandbox: boolean
   /** The profile that the settings are from. */
   readonly profile: string
@@ -194,7 +196,9 @@ export function withResume(
   if (!goesOn) return error.amend({ remoteId: id, ...error.facts })
   const hint = `The response goes on at the gateway; to wait for it: ${resume(id, after < 0 ? undefined : after)}`
   const phase = error instanceof Interrupted ? 'wait' : undefined
-  const known = error.amend({ remoteId: id, billed: 'yes', hint, phase })
+  // What runs has not been paid for yet.
+  const billed = error.exit === 'running' ? 'maybe' : 'yes'
+  const known = error.amend({ remoteId: id, billed, hint, phase })
   // The response was accepted: this must not look like a call that is safe to repeat.
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
 }
@@ -204,7 +208,7 @@ async function recordResponse(
   { context, gateway }: Call,
   run: TextRun,
   { command, model, body, answerSchema }: TextRequest,
-  { store, isSandbox, profile, location }: BackgroundPlan,
+  { store, unrecorded, isSandbox, profile, location }: BackgroundPlan,
   idempotencyKey: string,
 ): Promise<StoredJob<ResponseJobs> | undefined> {
   try {
@@ -223,6 +227,7 @@ async function recordResponse(
     })
   } catch (error) {
     const { message } = asModelgateError(error, gateway.trace !== undefined)
+    unrecorded()
     run.warn(`The response is not on record on this machine: ${message} Keep its id.`)
     return undefined
   }

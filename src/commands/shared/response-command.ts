@@ -61,7 +61,10 @@ export async function followUp(
     folder: outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, given, named.stored !== undefined),
+    resume: resumeResponse(context, given, {
+      isRecorded: () => named.stored?.record.is_sandbox === true,
+      isStart: false,
+    }),
     pollIntervalS: pollInterval.value,
     deadlineMs: timeout.value === undefined ? undefined : context.clock.monotonic() + timeout.value * 1000,
   }

@@ -43,6 +43,12 @@ function gatewayFlags(
   ]
 }
 
+/** The flags that say where the result goes. */
+const placeFlags = ({ output, force }: CommonOptions) => [
+  ...(output === undefined ? [] : ['-o', output]),
+  ...(force ? ['--force'] : []),
+]
+
 function commandOf({ program }: Pick<Context, 'program'>, words: readonly string[], ids: readonly string[]) {
   const operands = ids.some((id) => id.startsWith('-')) ? ['--', ...ids] : ids
   return [program, ...[...words, ...operands].map(shellWord)].join(' ')
@@ -58,15 +64,14 @@ export function resumeCommand(
   options: ResumeOptions,
   { names, isStart = false }: { readonly names: ReadonlyMap<string, string>; readonly isStart?: boolean },
 ) {
-  const { output, force, allowPrivateUrls } = options
+  const { allowPrivateUrls } = options
   return (...ids: readonly string[]): string => {
     const isRecorded = ids.every((id) => names.has(id))
-    const place = [...(output === undefined ? [] : ['-o', output]), ...(force ? ['--force'] : [])]
     const words = [
       'video',
       'wait',
       ...gatewayFlags(options, isRecorded),
-      ...(isStart && isRecorded ? [] : place),
+      ...(isStart && isRecorded ? [] : placeFlags(options)),
       ...(allowPrivateUrls ? ['--allow-private-urls'] : []),
     ]
     return commandOf(
@@ -114,18 +119,24 @@ const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord
 /**
  * The command that goes on with a response. What has been printed is not printed again, unless the answer is only
  * useful whole: in a file, or as one document.
- * @param isRecorded whether the response is on record, which knows that it is in the sandbox
+ * @param isRecorded whether the response is on record, which knows that it is in the sandbox, and where its answer goes
+ *   if this command starts it
  */
 export function resumeResponse(
   context: Pick<Context, 'program'>,
   options: CommonOptions,
-  isRecorded = false,
+  { isRecorded, isStart }: { isRecorded(): boolean; readonly isStart: boolean },
 ) {
   const isWhole = options.json === true || (options.output !== undefined && options.output !== '-')
-  const flags = gatewayFlags(options, isRecorded)
   /** @param after the number of the event behind which the stream of a response goes on */
   return (id: string, after?: number): string => {
-    const place = isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]
-    return commandOf(context, ['response', 'wait', ...place, ...flags], [id])
+    const words = [
+      'response',
+      'wait',
+      ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
+      ...gatewayFlags(options, isRecorded()),
+      ...(isStart && isRecorded() ? [] : placeFlags(options)),
+    ]
+    return commandOf(context, words, [id])
   }
 }

@@ -91,13 +91,15 @@ export async function sendText(
 ): Promise<void> {
   const { command, body, streamed, warnings } = request
   const isBackground = body['background'] === true
+  let isRecorded = isBackground
   const plan = {
     folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, options, isBackground),
+    resume: resumeResponse(context, options, { isRecorded: () => isRecorded, isStart: true }),
   }
-  const start = isBackground ? await prepareBackground(context, options, settings) : undefined
+  const unrecorded = () => void (isRecorded = false)
+  const start = isBackground ? await prepareBackground(context, options, settings, unrecorded) : undefined
   await runOperation(context, options, settings, {
     streamed,
     warnings,
@@ -115,7 +117,12 @@ export async function sendText(
 }
 
 /** Loaded only for a response that runs in the background, which is recorded on this machine. */
-async function prepareBackground(context: Context, options: CommonOptions, settings: Settings) {
+async function prepareBackground(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  unrecorded: () => void,
+) {
   const [{ startBackground }, { openResponses }, { createGate }] = await Promise.all([
     import('../../operations/background-response.ts'),
     import('../../operations/jobs.ts'),
@@ -125,6 +132,7 @@ async function prepareBackground(context: Context, options: CommonOptions, setti
   const gate = createGate(context)
   const background = {
     store: openResponses(context, stateFolder(context), gate),
+    unrecorded,
     isSandbox: options.sandbox === true,
     profile: profile.value,
     location: { output: options.output ?? null, folder: null, force: options.force === true },
