@@ -66,9 +66,12 @@ export interface TextRun {
   finish(): Promise<void>
   /** What has come so far. */
   document(): TextDocument
-  /** Turns what is thrown into the outcome of the operation. */
+  /**
+   * Turns what is thrown into the outcome of the operation.
+   * @param work gives the failure that the state of the response amounts to, if that is what was asked for
+   */
   settle(
-    work: () => Promise<void>,
+    work: () => Promise<ModelgateError | void>,
     amend?: (error: ModelgateError) => ModelgateError | Promise<ModelgateError>,
   ): Promise<Outcome<TextDocument>>
 }
@@ -177,10 +180,7 @@ export function beginAnswer(
     settle: (work, amend = (error) => error) =>
       settle(
         call,
-        async () => {
-          await work()
-          return undefined
-        },
+        async () => (await work()) ?? undefined,
         document,
         // A failed write does not change that the answer was generated, and billed.
         (error) =>

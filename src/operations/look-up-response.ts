@@ -95,11 +95,11 @@ export async function lookUpState(
   return await reportState(call, 'response status', named, plan, async (run, followed) => {
     const report = await lookUpResponse(call.gateway, named.id)
     await takeState(call, run, followed, report)
-    if (!plan.reportsState) return
-    if (!hasEnded(report)) throw stillRunning(report)
-    const verdict = run.decoder.verdict(false)
-    if (verdict !== undefined) throw verdict
-    await run.finish()
+    if (!plan.reportsState) return undefined
+    // The look-up succeeded whatever the state is: the document is complete.
+    const verdict = hasEnded(report) ? run.decoder.verdict(false) : stillRunning(report)
+    if (verdict === undefined) await run.finish()
+    return verdict && withResume(followed, plan, verdict)
   })
 }
 
@@ -130,14 +130,14 @@ async function reportState(
   command: TextDocument['command'],
   { id, stored }: NamedResponse,
   plan: TextPlan,
-  work: (run: TextRun, followed: FollowedResponse) => Promise<void>,
+  work: (run: TextRun, followed: FollowedResponse) => Promise<ModelgateError | void>,
 ): Promise<Outcome<TextDocument>> {
   const run = beginAnswer(call, { command, id, ...answerFacts(stored), isSilent: true }, plan)
   const followed: FollowedResponse = { place: { id, after: -1 }, stored }
   return run.settle(
     async () => {
       run.begin()
-      await work(run, followed)
+      return await work(run, followed)
     },
     (error) => withResume(followed, plan, error),
   )

@@ -77,8 +77,9 @@ export function createJobOutput({ screen, notices, show, clock, what, styles }: 
       await screen.close()
     },
     async error(error, partial) {
-      // Looking up a failed job is a success, so its state is printed.
-      if (partial !== undefined && isJob(partial) && what === 'report') await report(partial)
+      // Looking up a failed job is a success, so its state is printed, if there is one.
+      if (partial !== undefined && isJob(partial) && partial.state !== null && what === 'report')
+        await report(partial)
       notices.error(error)
       await screen.closeAfterError()
     },

@@ -1,10 +1,14 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { openResponseStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer } from '../../support/local-server.ts'
+import { runMain } from '../../support/run-main.ts'
 import { end, head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { videoWorkspace, type VideoWorkspace } from '../videos/video-run.ts'
 
 const answer = (words: string) => [
@@ -83,6 +87,28 @@ test.each([
   expect([last.code, last.err]).toEqual([2, expect.stringContaining(record!.idempotency_key)])
 })
 
+test('without a record, the command that goes on names the sandbox and the file', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'file'), '')
+  const overrides = {
+    env: { MODELGATE_STATE_DIR: join(folder, 'file') },
+    clock: { ...fakeClock(), ...systemClock },
+  }
+  const words = ['respond', '--sandbox', '--background', '-o', join(folder, 'a.txt'), 'Hello']
+  const { code, out, err } = await runMain(words, overrides)
+  expect([code, err]).toEqual([0, expect.stringContaining('not on record')])
+  expect(err).toContain(`modelgate response wait --sandbox -o ${join(folder, 'a.txt')} ${out}`)
+})
+
+test('the command that goes on with a wait writes to the same file', async () => {
+  const workspace = workspaceOf(await localServer([json(response('queued')), json(completed)]))
+  const words = ['response', 'wait', 'resp_1', '-o', 'a.txt', '--force', '--timeout', '1']
+  const { code, err } = await workspace.run(words)
+  expect(code).toBe(11)
+  expect(await workspace.paste(err)).toMatchObject({ code: 0, out: '' })
+  expect(workspace.read('a.txt').toString()).toBe('Hello.')
+})
+
 test('a request that was rejected leaves nothing on record', async () => {
   const reply = json({ error: { message: 'No such model.' } }, { status: 404 })
   const workspace = workspaceOf(await localServer([reply]))
@@ -139,8 +165,19 @@ test.each(['queued', 'in_progress', 'thinking_hard'])('%s means that it is still
   const judged = await workspace.run(['response', 'status', 'resp_1', '--exit-status'])
   expect(judged.code).toBe(11)
   expect(judged.err).toContain('modelgate response wait resp_1')
+  expect(judged.err).not.toContain('was billed')
   const waited = await workspace.run(['response', 'wait', 'resp_1'])
   expect([waited.code, waited.out]).toEqual([0, 'Hello.\n'])
+})
+
+test.each([
+  ['in_progress', 11],
+  ['failed', 9],
+])('the exit code of %s is %i, and its document is printed all the same', async (state, code) => {
+  const workspace = workspaceOf(await localServer([json(response(state))]))
+  const judged = await workspace.run(['response', 'status', 'resp_1', '--exit-status', '--json'])
+  expect([judged.code, judged.err]).toEqual([code, ''])
+  expect(JSON.parse(judged.out)).toMatchObject({ id: 'resp_1', state })
 })
 
 test('--strict fails for an answer that is cut short', async () => {
@@ -257,8 +294,8 @@ test.each([['status'], ['wait'], ['cancel']])('%s of an unknown id is 4, without
   const missing = json({ error: { message: 'Not found.' } }, { status: 404 })
   const count = command === 'cancel' ? 2 : 1
   const workspace = workspaceOf(await localServer(Array.from({ length: count }, () => missing)))
-  const { code, err } = await workspace.run(['response', command, 'resp_9'])
-  expect([code, err]).toEqual([4, expect.stringContaining('knows no response resp_9')])
+  const { code, out, err } = await workspace.run(['response', command, 'resp_9'])
+  expect([code, out, err]).toEqual([4, '', expect.stringContaining('knows no response resp_9')])
   expect((await workspace.run(['response', command])).code).toBe(2)
   expect((await workspace.run(['response', command, '--last'])).code).toBe(2)
 })
