@@ -175,7 +175,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--limit' = 'show only the newest so many'
             '--state' = 'show only jobs in this state: queued, in_progress, completed, incomplete, failed, cancelled, unknown'
             '--refresh' = 'look up every job that has not ended'
-            '--prune' = 'forget responses that have ended, or were not heard of for 7 days'
+            '--prune' = 'forget responses that have ended, or have not been heard of for 7 days'
         }
         'image' = [ordered]@{
 
@@ -275,7 +275,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--limit' = 'show only the newest so many'
             '--state' = 'show only jobs in this state: pending, in_progress, completed, failed, unknown'
             '--refresh' = 'look up every job that has not ended'
-            '--prune' = 'forget jobs that failed, expired or are saved, or were not heard of for 7 days'
+            '--prune' = 'forget jobs that failed, expired or are saved, or have not been heard of for 7 days'
         }
         'sandbox' = [ordered]@{
             '--port' = 'port on 127.0.0.1 (any free one)'

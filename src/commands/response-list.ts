@@ -23,7 +23,7 @@ export function registerResponseList(command: Command, context: Context): void {
   registerJobList(command, context, {
     command: 'response list',
     states: responseStates,
-    pruned: `responses that have ended, or were not heard of for ${unknownJobDays} days`,
+    pruned: `responses that have ended, or have not been heard of for ${unknownJobDays} days`,
     open: (redactor) => openResponses(context, stateFolder(context), redactor),
     isPrunable: ({ state, checked_at, created_at }, now) =>
       isFinal(state) || now - (checked_at ?? created_at) > unknownJobDays * 86_400,

@@ -22,7 +22,7 @@ export function registerVideoList(command: Command, context: Context): void {
   registerJobList(command, context, {
     command: 'video list',
     states: videoStates,
-    pruned: `jobs that failed, expired or are saved, or were not heard of for ${unknownJobDays} days`,
+    pruned: `jobs that failed, expired or are saved, or have not been heard of for ${unknownJobDays} days`,
     open: (redactor) => openJobs(context, stateFolder(context), redactor),
     isPrunable,
     lookUp: async (gateway, { record: { id, kind } }) =>

@@ -76,7 +76,7 @@ export async function findNamedJob<
   const configured = await readSettings(context, given)
   if (given.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
   if (!given.last && (text === undefined || text.trim() === '')) {
-    throw new UsageError('No job was given.', {
+    throw new UsageError('No id was given.', {
       code: 'id_missing',
       hint: `Give ${toGive}, or --last for the one started last.`,
     })
