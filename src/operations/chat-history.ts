@@ -25,8 +25,9 @@ interface ChatMessage {
 interface ChatCall {
   readonly id: string | undefined
   readonly name: string
-  /** JSON, as text. */
+  /** JSON, as text; of a custom tool any text. */
   readonly arguments: string
+  readonly isCustom: boolean
 }
 
 const systemRoles: ReadonlySet<string> = new Set(['system', 'developer'])
@@ -63,13 +64,14 @@ export function readContents(value: unknown): History {
  * @throws UsageError for anything else, and for a message that has no counterpart
  */
 export function readInputItems(value: unknown): History {
+  const custom = new Set<string>()
   const system: string[] = []
   const messages: unknown[] = []
   for (const entry of entriesOf(value, 'input')) {
     const chat = chatMessage(entry, 'type')
     if (chat === undefined) messages.push(entry.value)
     else if (systemRoles.has(chat.role) && messages.length === 0) system.push(textOf(chat))
-    else messages.push(...itemsOf(chat))
+    else messages.push(...itemsOf(chat, custom))
   }
   return { messages, system: system.length === 0 ? undefined : system.join('\n\n') }
 }
@@ -99,8 +101,12 @@ function chatMessage({ position, value }: Entry, wireField: string): ChatMessage
     role: role === 'model' ? 'assistant' : role,
     content,
     calls: objectsOf(calls).map((call) => {
-      const { name, arguments: text } = objectOf(call['function'])
-      return { id: stringOf(call['id']), name: stringOf(name) ?? '', arguments: stringOf(text) || '{}' }
+      const isCustom = isObject(call['custom'])
+      const { name, arguments: text, input } = objectOf(isCustom ? call['custom'] : call['function'])
+      if (typeof name !== 'string')
+        throw new UsageError(`message ${position} has a tool call without a name.`)
+      const given = isCustom ? (stringOf(input) ?? '') : stringOf(text) || '{}'
+      return { id: stringOf(call['id']), name, arguments: given, isCustom }
     }),
     callId: stringOf(callId),
   }
@@ -139,7 +145,8 @@ function contentOf(
     return { role: 'user', parts: [functionResponse({ id: callId, name }, textOf(message))] }
   }
   if (role !== 'user' && role !== 'assistant') throw unknownRole(message)
-  const callParts = calls.map(({ id, name, arguments: text }) => {
+  const callParts = calls.map(({ id, name, arguments: text, isCustom }) => {
+    if (isCustom) throw noCounterpart(position, 'a call of a custom tool')
     if (id !== undefined) names.set(id, name)
     const { value: args, problem } = parseJson(text)
     if (problem === undefined) return { functionCall: { ...(id === undefined ? {} : { id }), name, args } }
@@ -163,9 +170,11 @@ function contentPart(part: JsonObject, position: number): JsonObject {
     return { inlineData: { mimeType: `audio/${stringOf(format) ?? 'wav'}`, data } }
   const { file_data: fileData } = objectOf(file)
   if (typeof fileData === 'string') return mediaPart(fileData)
-  throw new UsageError(
-    `message ${position}: a part of the type ${JSON.stringify(type ?? null)} has no counterpart in this style.`,
-  )
+  throw noCounterpart(position, `a part of the type ${JSON.stringify(type ?? null)}`)
+}
+
+function noCounterpart(position: number, what: string): UsageError {
+  return new UsageError(`message ${position}: ${what} has no counterpart in this style.`)
 }
 
 /** `inlineData` for a data URL, `fileData` for another. */
@@ -176,25 +185,29 @@ function mediaPart(url: string): JsonObject {
   return { fileData: { ...(guessed === undefined ? {} : { mimeType: guessed }), fileUri: url } }
 }
 
-/** A chat message as input items: a message, the calls that it makes, or the answer to one. */
-function itemsOf(message: ChatMessage): JsonObject[] {
+/**
+ * A chat message as input items: a message, the calls that it makes, or the answer to one.
+ * @param custom collects the ids of calls of custom tools, whose answers have a kind of their own
+ */
+function itemsOf(message: ChatMessage, custom: Set<string>): JsonObject[] {
   const { position, role, content, calls, callId } = message
   if (role === 'tool') {
     if (callId === undefined)
       throw new UsageError(`message ${position} answers no call: it has no tool_call_id.`)
-    return [{ type: 'function_call_output', call_id: callId, output: textOf(message) }]
+    const type = custom.has(callId) ? 'custom_tool_call_output' : 'function_call_output'
+    return [{ type, call_id: callId, output: textOf(message) }]
   }
   if (role !== 'user' && role !== 'assistant' && !systemRoles.has(role)) throw unknownRole(message)
   const parts = partsOf(message)
   const shown = typeof content === 'string' ? content : parts.map((part) => inputPart(part, role))
   return [
     ...(parts.length === 0 ? [] : [{ role, content: shown }]),
-    ...calls.map(({ id, name, arguments: text }) => ({
-      type: 'function_call',
-      call_id: id ?? name,
-      name,
-      arguments: text,
-    })),
+    ...calls.map(({ id, name, arguments: text, isCustom }) => {
+      const call = { call_id: id ?? name, name }
+      if (!isCustom) return { type: 'function_call', ...call, arguments: text }
+      custom.add(call.call_id)
+      return { type: 'custom_tool_call', ...call, input: text }
+    }),
   ]
 }
 

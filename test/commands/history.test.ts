@@ -130,6 +130,22 @@ test('calls of tools and what they returned stay together', async () => {
   ])
 })
 
+const customCall = { id: 'c1', type: 'custom', custom: { name: 'note', input: 'Buy milk' } }
+
+test('a call of a custom tool and its answer are items of their own', async () => {
+  const history = [
+    { role: 'assistant', content: null, tool_calls: [customCall, called('c2', 'Rome')] },
+    { role: 'tool', tool_call_id: 'c1', content: 'noted' },
+    { role: 'tool', tool_call_id: 'c2', content: 'hot' },
+  ]
+  expect((await bodyWith('respond', history))['input']).toEqual([
+    { type: 'custom_tool_call', call_id: 'c1', name: 'note', input: 'Buy milk' },
+    { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{"city":"Rome"}' },
+    { type: 'custom_tool_call_output', call_id: 'c1', output: 'noted' },
+    { type: 'function_call_output', call_id: 'c2', output: 'hot' },
+  ])
+})
+
 test('messages of the style itself pass as they are, also among chat messages', async () => {
   const content = { role: 'model', parts: [{ text: 'a', thoughtSignature: 's' }], own: 1 }
   expect((await bodyWith('generate', [{ role: 'user', content: 'x' }, content]))['contents']).toEqual([
@@ -203,6 +219,18 @@ test.each<[string, TextCommand, readonly string[], string]>([
     'generate',
     ['--history', json([{ role: 'user', content: [{ type: 'x' }] }]), 'x'],
     '--history: message 1: a part of the type "x" has no counterpart in this style.',
+  ],
+  [
+    'a call of a custom tool',
+    'generate',
+    ['--history', json([{ role: 'assistant', tool_calls: [customCall] }]), 'x'],
+    '--history: message 1: a call of a custom tool has no counterpart in this style.',
+  ],
+  [
+    'a call of nothing',
+    'respond',
+    ['--history', json([{ role: 'assistant', tool_calls: [{ id: 'c1', type: 'function' }] }]), 'x'],
+    '--history: message 1 has a tool call without a name.',
   ],
   [
     'an answer to no call',
