@@ -26,8 +26,8 @@ import type { VideoLocation } from './video-request.ts'
 export interface BackgroundPlan extends TextPlan {
   /** The responses recorded on this machine. */
   readonly store: JobStore<ResponseJobs>
-  /** Called when the response cannot be recorded, before its request is sent. */
-  unrecorded(): void
+  /** Called when a response on record has its id, before that is reported. */
+  onRecorded(id: string): Promise<void>
   readonly isSandbox: boolean
   /** The profile that the settings are from. */
   readonly profile: string
@@ -65,9 +65,10 @@ export async function startBackground(
     const log = await followed.stored?.openReplyLog().catch(() => undefined)
     const sent = { ...wire, onReplyBytes: log?.add }
     const created = async (id: string) => {
-      call.listener.event({ type: 'job-create', id, kind: 'response' })
-      log?.close()
       await keepRecord(run, followed, { id })
+      log?.close()
+      if (followed.stored?.record.id === id) await plan.onRecorded(id)
+      call.listener.event({ type: 'job-create', id, kind: 'response' })
     }
     try {
       if (request.streamed) await follow(call, run, followed, { request: sent, isRest: false, created }, plan)
@@ -208,7 +209,7 @@ async function recordResponse(
   { context, gateway }: Call,
   run: TextRun,
   { command, model, body, answerSchema }: TextRequest,
-  { store, unrecorded, isSandbox, profile, location }: BackgroundPlan,
+  { store, isSandbox, profile, location }: BackgroundPlan,
   idempotencyKey: string,
 ): Promise<StoredJob<ResponseJobs> | undefined> {
   try {
@@ -227,7 +228,6 @@ async function recordResponse(
     })
   } catch (error) {
     const { message } = asModelgateError(error, gateway.trace !== undefined)
-    unrecorded()
     run.warn(`The response is not on record on this machine: ${message} Keep its id.`)
     return undefined
   }

@@ -20,7 +20,7 @@ import { createProblemList } from '../../problems.ts'
 import type { CommonOptions } from './common-options.ts'
 import { findNamedJob } from './named-job.ts'
 import { parseJsonFileFlag } from './request-body.ts'
-import { resumeResponse } from './resume-command.ts'
+import { learnName, resumeResponse, type JobNames } from './resume-command.ts'
 import { runOperation } from './run-operation.ts'
 import { openOutputFile } from './text-command.ts'
 
@@ -53,6 +53,8 @@ export async function followUp(
     unrecorded: (id): NamedResponse => ({ id, stored: undefined }),
     toGive: 'the id of a response',
   })
+  const names: JobNames = new Map()
+  if (named.stored !== undefined) await learnName(context, store, names, named.id)
   const waits = command === 'response wait' || options.wait === true
   const wait = waits ? await planWait(context, options, named) : undefined
   const { timeout, pollInterval, outputDir } = settings
@@ -61,10 +63,7 @@ export async function followUp(
     folder: outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, given, {
-      isRecorded: () => named.stored?.record.is_sandbox === true,
-      isStart: false,
-    }),
+    resume: resumeResponse(context, given, { names }),
     pollIntervalS: pollInterval.value,
     deadlineMs: timeout.value === undefined ? undefined : context.clock.monotonic() + timeout.value * 1000,
   }

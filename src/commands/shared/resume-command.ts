@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { shortIds } from '../../events/format-job.ts'
 import { shellWord } from '../../files/file-error.ts'
+import type { JobFamily } from '../../files/jobs/job-record.ts'
 import type { JobStore } from '../../files/jobs/job-store.ts'
 import { objectOf, objectsOf } from '../../json.ts'
 import type { CommonOptions } from './common-options.ts'
@@ -15,7 +16,7 @@ export type JobNames = Map<string, string>
  */
 export async function learnName(
   { stderr }: Pick<Context, 'stderr'>,
-  store: JobStore,
+  store: Pick<JobStore<JobFamily>, 'list'>,
   names: JobNames,
   id: string,
 ): Promise<void> {
@@ -54,6 +55,11 @@ function commandOf({ program }: Pick<Context, 'program'>, words: readonly string
   return [program, ...[...words, ...operands].map(shellWord)].join(' ')
 }
 
+interface Names {
+  readonly names: ReadonlyMap<string, string>
+  readonly isStart?: boolean
+}
+
 /**
  * The command that goes on waiting for videos, ready to paste, with the flags that it needs to do the same. A job on
  * record knows where its videos go, if this command started it.
@@ -62,7 +68,7 @@ function commandOf({ program }: Pick<Context, 'program'>, words: readonly string
 export function resumeCommand(
   context: Pick<Context, 'program'>,
   options: ResumeOptions,
-  { names, isStart = false }: { readonly names: ReadonlyMap<string, string>; readonly isStart?: boolean },
+  { names, isStart = false }: Names,
 ) {
   const { allowPrivateUrls } = options
   return (...ids: readonly string[]): string => {
@@ -119,24 +125,24 @@ const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord
 /**
  * The command that goes on with a response. What has been printed is not printed again, unless the answer is only
  * useful whole: in a file, or as one document.
- * @param isRecorded whether the response is on record, which knows that it is in the sandbox, and where its answer goes
- *   if this command starts it
+ * @param names of those on record, and whether this command starts the response
  */
 export function resumeResponse(
   context: Pick<Context, 'program'>,
   options: CommonOptions,
-  { isRecorded, isStart }: { isRecorded(): boolean; readonly isStart: boolean },
+  { names, isStart = false }: Names,
 ) {
   const isWhole = options.json === true || (options.output !== undefined && options.output !== '-')
   /** @param after the number of the event behind which the stream of a response goes on */
   return (id: string, after?: number): string => {
+    const isRecorded = names.has(id)
     const words = [
       'response',
       'wait',
       ...(isWhole || after === undefined ? [] : ['--stream', '--starting-after', String(after)]),
-      ...gatewayFlags(options, isRecorded()),
-      ...(isStart && isRecorded() ? [] : placeFlags(options)),
+      ...gatewayFlags(options, isRecorded),
+      ...(isStart && isRecorded ? [] : placeFlags(options)),
     ]
-    return commandOf(context, words, [id])
+    return commandOf(context, words, [names.get(id) ?? id])
   }
 }

@@ -17,7 +17,7 @@ import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
 import { ofFlag, parseJsonFileFlag, setField, underFlag } from './request-body.ts'
 import { allInputs } from '../../problems.ts'
-import { answerCommand, resumeResponse } from './resume-command.ts'
+import { answerCommand, learnName, resumeResponse, type JobNames } from './resume-command.ts'
 import { runOperation } from './run-operation.ts'
 import { readStandardInputBytes } from './standard-input.ts'
 
@@ -91,15 +91,14 @@ export async function sendText(
 ): Promise<void> {
   const { command, body, streamed, warnings } = request
   const isBackground = body['background'] === true
-  let isRecorded = isBackground
+  const names: JobNames = new Map()
   const plan = {
     folder: settings.outputDir.value ?? '.',
     keepsResponse: options.json === true || options.jsonl === true,
     strict: options.strict === true,
-    resume: resumeResponse(context, options, { isRecorded: () => isRecorded, isStart: true }),
+    resume: resumeResponse(context, options, { names, isStart: true }),
   }
-  const unrecorded = () => void (isRecorded = false)
-  const start = isBackground ? await prepareBackground(context, options, settings, unrecorded) : undefined
+  const start = isBackground ? await prepareBackground(context, options, settings, names) : undefined
   await runOperation(context, options, settings, {
     streamed,
     warnings,
@@ -121,7 +120,7 @@ async function prepareBackground(
   context: Context,
   options: CommonOptions,
   settings: Settings,
-  unrecorded: () => void,
+  names: JobNames,
 ) {
   const [{ startBackground }, { openResponses }, { createGate }] = await Promise.all([
     import('../../operations/background-response.ts'),
@@ -130,9 +129,10 @@ async function prepareBackground(
   ])
   const { timeout, pollInterval, profile } = settings
   const gate = createGate(context)
+  const store = openResponses(context, stateFolder(context), gate)
   const background = {
-    store: openResponses(context, stateFolder(context), gate),
-    unrecorded,
+    store,
+    onRecorded: (id: string) => learnName(context, store, names, id),
     isSandbox: options.sandbox === true,
     profile: profile.value,
     location: { output: options.output ?? null, folder: null, force: options.force === true },

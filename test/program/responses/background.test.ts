@@ -1,14 +1,10 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { openResponseStore } from '../../../src/files/jobs/job-store.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
 import { localServer } from '../../support/local-server.ts'
-import { runMain } from '../../support/run-main.ts'
 import { end, head, json, readAll, reset, sse, stall, text, write } from '../../support/server-replies.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { videoWorkspace, type VideoWorkspace } from '../videos/video-run.ts'
 
 const answer = (words: string) => [
@@ -85,28 +81,6 @@ test.each([
   expect(err).toContain(record!.idempotency_key)
   const last = await workspace.run(['response', 'wait', '--last'])
   expect([last.code, last.err]).toEqual([2, expect.stringContaining(record!.idempotency_key)])
-})
-
-test('without a record, the command that goes on names the sandbox and the file', async () => {
-  const folder = temporaryFolder()
-  writeFileSync(join(folder, 'file'), '')
-  const overrides = {
-    env: { MODELGATE_STATE_DIR: join(folder, 'file') },
-    clock: { ...fakeClock(), ...systemClock },
-  }
-  const words = ['respond', '--sandbox', '--background', '-o', join(folder, 'a.txt'), 'Hello']
-  const { code, out, err } = await runMain(words, overrides)
-  expect([code, err]).toEqual([0, expect.stringContaining('not on record')])
-  expect(err).toContain(`modelgate response wait --sandbox -o ${join(folder, 'a.txt')} ${out}`)
-})
-
-test('the command that goes on with a wait writes to the same file', async () => {
-  const workspace = workspaceOf(await localServer([json(response('queued')), json(completed)]))
-  const words = ['response', 'wait', 'resp_1', '-o', 'a.txt', '--force', '--timeout', '1']
-  const { code, err } = await workspace.run(words)
-  expect(code).toBe(11)
-  expect(await workspace.paste(err)).toMatchObject({ code: 0, out: '' })
-  expect(workspace.read('a.txt').toString()).toBe('Hello.')
 })
 
 test('a request that was rejected leaves nothing on record', async () => {
