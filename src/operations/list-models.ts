@@ -29,7 +29,7 @@ export function describeModels({ id, configured }: ModelsRequest, now: number): 
   const entries =
     id === undefined
       ? knownModels(configured).map((model) => describe(model, now))
-      : [describeOne(modelCalled(id, configured), configured, now)]
+      : [describeOne({ id, configured }, now)]
   return documentOf(entries, { gateway: null, request_id: null, warnings: [] })
 }
 
@@ -44,18 +44,12 @@ export async function listModels(
     listener.event({ type: 'start', version: outputVersion, command: 'models', model: id ?? null })
     const { models, requestId, isCut } = await fetchModels(gateway, listener.raw)
     const now = context.clock.now()
+    const listed = models.find((model) => model.id === id)
     const entries =
       id === undefined
         ? models.map((model) => describe(modelCalled(model.id, configured), now, model))
-        : [
-            describeOne(
-              modelCalled(id, configured),
-              configured,
-              now,
-              models.find((model) => model.id === id),
-            ),
-          ]
-    const isUnlisted = id !== undefined && entries[0]!.listed === null
+        : [describeOne({ id, configured }, now, listed)]
+    const isUnlisted = id !== undefined && listed === undefined
     const warnings = [
       ...(isCut ? ['The gateway lists more models than are shown.'] : []),
       ...(isUnlisted ? [`The gateway does not list ${JSON.stringify(id)}.`] : []),
@@ -83,7 +77,12 @@ function documentOf(
 }
 
 /** In full: an unknown model with the rules for every model, and the nearest known one. */
-function describeOne(model: Model, configured: ModelFamilies, now: number, listed?: ListedModel): ModelEntry {
+function describeOne(
+  { id, configured }: ModelsRequest & { readonly id: string },
+  now: number,
+  listed?: ListedModel,
+): ModelEntry {
+  const model = modelCalled(id, configured)
   const nearest = nearestModel(model, configured) ?? null
   return { ...describe(model, now, listed), nearest, endpoints: limitsOf(model.family) }
 }
