@@ -1,9 +1,8 @@
-import { isFinal } from '../contract/video-state.ts'
 import type { Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
 import type { Context } from '../context.ts'
+import { isFinal } from '../contract/video-state.ts'
 import { responseStates } from '../contract/response-state.ts'
-
 import { lookUpResponse } from '../gateway/responses/background.ts'
 import { changeOf } from '../operations/background-response.ts'
 import { openResponses, unknownJobDays } from '../operations/jobs.ts'

@@ -1,10 +1,9 @@
-import { isFinal } from '../contract/video-state.ts'
 import { Option, type Command } from 'commander'
 import { stateFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
+import { isFinal } from '../contract/video-state.ts'
 import { UsageError } from '../errors.ts'
-
 import type { JobStore } from '../files/jobs/job-store.ts'
 import type { Call } from '../operations/operation.ts'
 import { openJobs } from '../operations/jobs.ts'

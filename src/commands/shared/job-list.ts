@@ -1,7 +1,7 @@
-import { isFinal } from '../../contract/video-state.ts'
 import { Option, type Command } from 'commander'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
+import { isFinal } from '../../contract/video-state.ts'
 import { UsageError } from '../../errors.ts'
 import { outputVersion } from '../../events/output-schema.ts'
 import type { JobListDocument, JobSummary } from '../../events/video.ts'
