@@ -84,7 +84,7 @@ export function createsSomething(method: string, path: string, status: number): 
 }
 
 /** A path for messages. */
-export function shownPath(path: string): string {
+export function shortPath(path: string): string {
   return path.replace(/[^\x21-\x7e]/g, '?').slice(0, 200)
 }
 

@@ -7,7 +7,7 @@ import type { Match } from '../http/handle-request.ts'
 import { wholeReply, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
 import type { SandboxRequest } from '../request.ts'
-import { callMatch, createsSomething, shownPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
+import { callMatch, createsSomething, shortPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { createSecretSearch } from './find-secrets.ts'
 import { passBytes, passEvents, passRewritten, streamed, type UpstreamReply } from './pass-on.ts'
 import { keyOf, type RecordedRequest } from './recorded-request.ts'
@@ -97,7 +97,7 @@ export async function createRecorder(
     const ownNumber = number++
     const search = createSecretSearch([...secrets, ...keysSent(asked, upstream.key)])
     search.look(request.path, 'path')
-    const shown = search.found === undefined ? shownPath(path) : '[hidden]'
+    const shown = search.found === undefined ? shortPath(path) : '[hidden]'
     const refused = (reason: string) => refuse(method, shown, reason)
     for (let start = 0; start < bytes.length; start += searchedAtOnce) {
       if (start > 0) await yieldToEventLoop()

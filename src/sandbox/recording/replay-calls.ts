@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { Match } from '../http/handle-request.ts'
 import { BrokenOff, wholeReply, type Frame, type Pause, type Reply } from '../http/reply.ts'
 import { RequestProblem } from '../http/request-problem.ts'
-import { callMatch, createsSomething, shownPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
+import { callMatch, createsSomething, shortPath, type ArrivedCall, type CallMatcher } from './call-handler.ts'
 import { writeJson } from './event-stream.ts'
 import { eventFrame, maxEventBytes, streamed } from './pass-on.ts'
 import { openLibrary, type Nearest } from './recording-library.ts'
@@ -72,7 +72,7 @@ export async function createReplayer(
   let missed = 0
 
   const miss = ({ method, path }: ArrivedCall, nearest: Nearest | undefined): RequestProblem => {
-    const shown = shownPath(path)
+    const shown = shortPath(path)
     const { name, differs = [], path: otherPath } = nearest ?? {}
     missed++
     if (misses.length < maxListed)
