@@ -199,9 +199,9 @@ export function summary(
     ...(used < recordings ? [`${counted(recordings - used, 'recording')} not used: ${names}.`] : []),
     ...(damaged.length > 0 ? [`Damaged: ${damaged.join(' ')}`] : []),
   ]
-  const line = [`Answered from ${used} of ${counted(recordings, 'recording')}.`, ...problems].join(' ')
+  const line = `Answered from ${used} of ${counted(recordings, 'recording')}.`
   const isFailed = 'replay' in settings && settings.isStrict && problems.length > 0
-  if (!isFailed) return { line }
+  if (!isFailed) return { line: [line, ...problems].join(' ') }
   const facts = { billed: 'no' } as const
   return { line, failure: new ModelgateError('partial', 'recordings_differ', problems.join(' '), facts) }
 }

@@ -104,7 +104,7 @@ test.for([
   await replaying.ask('/v1/responses', { input })
   const { code, err } = await replaying.end()
   expect(code).toBe(expected)
-  expect(err).toContain(message)
+  expect(err.split(message)).toHaveLength(2)
 })
 
 test('recordings that are too old are refused at the start', async () => {
