@@ -175,8 +175,14 @@ export function finishError(result: TextResult, generated: boolean): ModelgateEr
   return undefined
 }
 
-/** The gateway's own finish reason and message, in parentheses. */
-function givenReason({ raw_finish_reason: word, finish_message: message }: TextResult): string {
+/** The gateway's own finish reason and message, in parentheses, where they say more than the reason. */
+function givenReason({
+  finish_reason: reason,
+  raw_finish_reason,
+  finish_message: message,
+}: TextResult): string {
+  const word =
+    raw_finish_reason === reason || raw_finish_reason === 'completed' ? undefined : raw_finish_reason
   const words = [word?.slice(0, 80), message?.replaceAll(/\s+/g, ' ').trim().slice(0, 400)].filter(Boolean)
   return words.length === 0 ? '' : ` (${words.join(': ')})`
 }

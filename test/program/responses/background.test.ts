@@ -125,6 +125,7 @@ test.each(states)('the state %s: %j', async (state, found, waitCode, statusCode,
   const workspace = workspaceOf(await localServer(replies))
   const waited = await workspace.run(['response', 'wait', 'resp_1'])
   expect([waited.code, waited.out]).toEqual([waitCode, out])
+  expect(waited.err).not.toContain(`${state} (${state})`)
   const plain = await workspace.run(['response', 'status', 'resp_1'])
   expect([plain.code, plain.out]).toEqual([0, expect.stringContaining(`state     ${state}\n`)])
   expect((await workspace.run(['response', 'status', 'resp_1', '--exit-status'])).code).toBe(statusCode)
