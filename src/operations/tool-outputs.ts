@@ -63,7 +63,7 @@ export function approvalItems(
 }
 
 function notAsked(id: string): UsageError {
-  return new UsageError(`${JSON.stringify(id)} is asked for nowhere in the input.`, {
+  return new UsageError(`nothing in the input asks for ${JSON.stringify(id)}.`, {
     code: 'call_not_found',
     hint: 'Name the response that asks for it with --previous-response-id, or give its items with --history.',
   })
@@ -126,8 +126,8 @@ function answeredTwice(call: string): UsageError {
 
 function notCalled(call: string, calls: readonly FunctionCall[]): UsageError {
   const known =
-    calls.length === 0 ? 'it calls no function' : `its last calls are ${calls.map(callName).join(', ')}`
-  return new UsageError(`${JSON.stringify(call)} is called nowhere in the conversation: ${known}.`, {
+    calls.length === 0 ? 'it has no function calls' : `its last calls are ${calls.map(callName).join(', ')}`
+  return new UsageError(`nothing in the conversation calls ${JSON.stringify(call)}; ${known}.`, {
     code: 'call_not_found',
     ...(calls.length === 0
       ? { hint: "Give the conversation, the model's own message included, with --history." }

@@ -72,7 +72,7 @@ test('the calls of a history are answered by their own kind of item', async () =
   expect(contents).toEqual([functionCall, output('c1', 'a')])
 })
 
-const nowhere = (flag: string, id: string) => `${flag}: "${id}" is asked for nowhere in the input.`
+const nowhere = (flag: string, id: string) => `${flag}: nothing in the input asks for "${id}".`
 
 test.each<[readonly string[], string]>([
   [['--tool-output', 'c1=a'], nowhere('--tool-output', 'c1')],
@@ -160,12 +160,12 @@ test.each<[readonly unknown[], readonly string[], string]>([
   [
     [asked, model(call('f', 'i1'), call('g'))],
     ['h=1'],
-    '"h" is called nowhere in the conversation: its last calls are f (i1), g.',
+    'nothing in the conversation calls "h"; its last calls are f (i1), g.',
   ],
   [
     [asked, model({ text: 'no' })],
     ['f=1'],
-    '"f" is called nowhere in the conversation: it calls no function.',
+    'nothing in the conversation calls "f"; it has no function calls.',
   ],
   [[asked, model(call('f', 'i1'))], ['f=1', 'i1=1'], '"i1" is answered twice.'],
 ])('generate %j refuses %j', async (history, outputs, problem) => {
