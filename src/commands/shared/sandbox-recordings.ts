@@ -165,7 +165,7 @@ export function checkStart(context: Context, { settings, upstream }: OpenRecordi
   const { maxAgeDays, replay } = settings
   if (context.clock.now() - Date.parse(stats.oldest) <= maxAgeDays * dayMs) return
   throw new UsageError(
-    `The oldest recording in ${shownPath(replay)} is of ${stats.oldest.slice(0, 10)}, more than ${maxAgeDays} days ago.`,
+    `The oldest recording in ${shownPath(replay)} is from ${stats.oldest.slice(0, 10)}, more than ${maxAgeDays} days ago.`,
     { code: 'recordings_old', hint: 'Record again into an empty folder, or raise --max-age.' },
   )
 }

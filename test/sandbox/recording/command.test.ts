@@ -113,7 +113,7 @@ test('recordings that are too old are refused at the start', async () => {
   const refused = await runMain(['sandbox', '--replay', 'calls', '--max-age', '30d'], { cwd })
   expect(refused.code).toBe(2)
   expect(refused.out).toBe('')
-  expect(refused.err).toContain('is of 1969-11-20, more than 30 days ago')
+  expect(refused.err).toContain('is from 1969-11-20, more than 30 days ago')
   const replaying = await serving(cwd, ['--replay', 'calls', '--max-age', '99999'])
   expect((await replaying.ask('/v1/responses', { input: 'x' })).text).toBe('old')
   await replaying.end()
@@ -178,4 +178,12 @@ test('a command with the base URL of the replay works offline', async () => {
   expect(missed.code).toBe(4)
   expect(missed.err).toContain('differs in: input')
   await replaying.end()
+})
+
+test('a file in the place of the folder is told in words', async () => {
+  const cwd = temporaryFolder()
+  writeFiles(cwd, { calls: '' })
+  const words = ['sandbox', '--record', 'calls', '--upstream', 'http://127.0.0.1:8080']
+  const { code, err } = await runMain(words, { cwd })
+  expect([code, err]).toEqual([10, expect.stringContaining('a file with this name exists already.')])
 })
