@@ -39,6 +39,7 @@ interface UpstreamOptions extends ConnectionOptions {
   readonly connectMs: number | undefined
 }
 
+/** The gateway that a recorder passes requests on to, each on a connection of its own and sent once. */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { baseUrl, key, clock, connectMs, proxies } = options
   const limits = { connect: connectMs, firstByte: undefined, idle: undefined }

@@ -29,6 +29,7 @@ export interface ResponseReport {
   readonly isCut: boolean
 }
 
+/** Whether nothing more will come of a response. */
 export function hasEnded({ state }: Pick<ResponseReport, 'state'>): boolean {
   return isFinal(state)
 }

@@ -63,6 +63,7 @@ const blockReasons = new Set([
   'BLOCK_REASON_UNSPECIFIED',
 ])
 
+/** The reason for which a prompt is blocked: that of `sandbox:block:REASON`, or the usual one. */
 export function blockReasonOf(wishes: Wishes): string {
   const reason = wishes.get('block') ?? ''
   return blockReasons.has(reason) ? reason : 'PROHIBITED_CONTENT'

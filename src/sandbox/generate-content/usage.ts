@@ -37,6 +37,7 @@ function readPart(part: JsonObject): [modality: string, text: string] {
   return [modality, mediaText(Object.values(media))]
 }
 
+/** The counts as `promptTokensDetails` lists them. */
 export function tokenDetails(counts: Counts): JsonObject[] {
   return Array.from(counts, ([modality, tokenCount]) => ({ modality, tokenCount }))
 }

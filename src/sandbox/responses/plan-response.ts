@@ -42,6 +42,7 @@ const failure = {
   message: '[sandbox] The model could not generate a response.',
 }
 
+/** Decides all of a response before any of it is sent, so that every way to get it tells the same. */
 export function planResponse(body: JsonObject, composed: ComposedResponse, facts: PlanFacts): ResponsePlan {
   const { answer } = composed
   const items = outputItems(composed, body, facts.id)
@@ -50,6 +51,7 @@ export function planResponse(body: JsonObject, composed: ComposedResponse, facts
   return restorePlan({ id: facts.id, body, items, begun, final, breaksOff: answer.ending === 'error' })
 }
 
+/** A plan with its functions, from the data of it that is kept on disk. */
 export function restorePlan(planned: PlannedResponse): ResponsePlan {
   const { begun } = planned
   return {
@@ -138,6 +140,7 @@ function responseObject(body: JsonObject, { id, createdAt, model }: PlanFacts): 
   }
 }
 
+/** The conversation that a request names, as an id or as an object with one. */
 export function conversationId({ conversation }: JsonObject): string | undefined {
   const id = isObject(conversation) ? conversation['id'] : conversation
   return typeof id === 'string' ? id : undefined
