@@ -43,6 +43,12 @@ export async function optionsForJob<Options extends CommonOptions>(
   return configured.value === undefined && own.value === profile ? { ...options, baseUrl } : options
 }
 
+/** @throws UsageError for a file that a command would leave unwritten, since it does not wait for the result */
+export function refuseUnwritten({ output }: CommonOptions, waits: boolean): void {
+  if (output === undefined || waits) return
+  throw new UsageError('-o needs --wait; without it only the state is printed.', { code: 'invalid_request' })
+}
+
 /** A job on record, by its id on the gateway. */
 interface RecordedJob<Family extends JobFamily> {
   readonly id: string

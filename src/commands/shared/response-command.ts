@@ -18,7 +18,7 @@ import {
 import { createGate } from '../../output/gate.ts'
 import { createProblemList } from '../../problems.ts'
 import type { CommonOptions } from './common-options.ts'
-import { findNamedJob } from './named-job.ts'
+import { findNamedJob, refuseUnwritten } from './named-job.ts'
 import { parseJsonFileFlag } from './request-body.ts'
 import { learnName, resumeResponse, type JobNames } from './resume-command.ts'
 import { runOperation } from './run-operation.ts'
@@ -47,6 +47,8 @@ export async function followUp(
   text: string | undefined,
   command: ResponseCommand,
 ): Promise<void> {
+  const waits = command === 'response wait' || given.wait === true
+  refuseUnwritten(given, waits)
   const gate = createGate(context)
   const store = openResponses(context, stateFolder(context), gate)
   const { named, options, settings } = await findNamedJob(context, store, given, text, {
@@ -55,7 +57,6 @@ export async function followUp(
   })
   const names: JobNames = new Map()
   if (named.stored !== undefined) await learnName(context, store, names, named.id)
-  const waits = command === 'response wait' || options.wait === true
   const wait = waits ? await planWait(context, options, named) : undefined
   const { timeout, pollInterval, outputDir } = settings
   const warnings: string[] = []

@@ -11,6 +11,7 @@ import { findSavedVideos, reportSavedVideos } from '../../operations/save-videos
 import { planVideos, videoCount } from '../../operations/video-request.ts'
 import { waitForVideo, type WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
+import { refuseUnwritten } from './named-job.ts'
 import { listenerOf, openOutput, reportOutcome, runOperation } from './run-operation.ts'
 import { learnName, resumeCommand, type JobNames } from './resume-command.ts'
 import { throwProblems } from '../../problems.ts'
@@ -28,13 +29,14 @@ export async function lookUpJob(
   text: string | undefined,
   command: 'video status' | 'video wait',
 ): Promise<void> {
+  const waits = command === 'video wait' || given.wait === true
+  refuseUnwritten(given, waits)
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
   const { named, options, settings } = await findVideo(context, store, given, text)
   const names: JobNames = new Map()
   if (named.stored !== undefined) await learnName(context, store, names, named.id)
   const resume = resumeCommand(context, options, { names })
-  const waits = command === 'video wait' || options.wait === true
   const wait = waits ? await planWait(context, options, settings, named, resume) : undefined
   const saved =
     wait === undefined || wait.refetch || isDryRun(options)

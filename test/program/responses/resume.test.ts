@@ -53,3 +53,9 @@ test('the command that goes on with a wait writes to the same file', async () =>
   expect(await workspace.paste(err)).toMatchObject({ code: 0, out: '' })
   expect(workspace.read('a.txt').toString()).toBe('Hello.')
 })
+
+test.each(['response', 'video'])('%s status without --wait refuses -o, and sends nothing', async (group) => {
+  const workspace = await workspaceWith()
+  const { code, err } = await workspace.run([group, 'status', id, '-o', 'a.txt'])
+  expect([code, err]).toEqual([2, 'modelgate: -o needs --wait; without it only the state is printed.\n'])
+})
