@@ -38,7 +38,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   },
   EISDIR: { code: 'is_folder', clause: 'it is a folder', hint: 'Name a file.' },
   ENOTDIR: { code: 'not_a_folder', clause: 'a part of its path is a file, not a folder' },
-  EEXIST: { code: 'file_exists', clause: 'a file with this name exists already' },
+  EEXIST: { code: 'write_failed', clause: 'a file with this name exists already' },
   ENOENT: { code: 'not_found', clause: 'it does not exist' },
   ENAMETOOLONG: { code: 'name_too_long', clause: 'its name is too long', hint: 'Choose a shorter name.' },
   ELOOP: { code: 'link_loop', clause: 'too many levels of symbolic links' },

@@ -55,9 +55,9 @@ const cases = groups
   )
   .map((one, at) => ({ ...one, at }))
 
-/** A look at the last job asks for nothing where none was started, or it got no id. */
+/** A look at the last job asks for nothing where none was started, or it got no id, and it writes no file. */
 const isNothingToLookUp = (command: string, mode: string, failure: Failure) =>
-  command === 'video status --last' && (failure === 'refused' || mode === '--dry-run' || mode === '--curl')
+  command === 'video status --last' && (failure === 'refused' || /^(--dry-run|--curl|-o\b.*)$/.test(mode))
 
 /** Runs one command to its end; every wait passes at once. */
 async function run(argv: readonly string[], home: string, env: Record<string, string>, terminal: boolean) {
