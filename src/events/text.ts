@@ -3,7 +3,7 @@
  * the lines of `--jsonl` and the fields of `--json`; they are never removed.
  */
 
-import { responseStates } from '../contract/response-state.ts'
+import { responseStates } from '../contract/response-object.ts'
 import {
   anything,
   count,

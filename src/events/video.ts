@@ -1,5 +1,5 @@
 import { videoStates } from '../contract/video-state.ts'
-import { responseStates } from '../contract/response-state.ts'
+import { responseStates } from '../contract/response-object.ts'
 
 import {
   anything,

@@ -1,4 +1,4 @@
-import { responseStateOf } from '../contract/response-state.ts'
+import { responseStateOf } from '../contract/response-object.ts'
 import { Interrupted, asModelgateError, type ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'
 import type { ResponseJobs } from '../files/jobs/job-record.ts'

@@ -1,4 +1,4 @@
-import type { ResponseState } from '../contract/response-state.ts'
+import type { ResponseState } from '../contract/response-object.ts'
 import { ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import type { SavedFile, TextDocument, TextEvent } from '../events/text.ts'

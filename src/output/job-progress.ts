@@ -1,6 +1,6 @@
 import { isFinal, videoStateOf } from '../contract/video-state.ts'
 import type { Clock } from '../context.ts'
-import { responseStateOf } from '../contract/response-state.ts'
+import { responseStateOf } from '../contract/response-object.ts'
 
 import { formatState, shortIds } from '../events/format-job.ts'
 

@@ -1,5 +1,5 @@
 import { lastSegment } from '../contract/video-state.ts'
-import { outputItemKinds } from '../contract/output-item-kinds.ts'
+import { outputItemKinds } from '../contract/response-object.ts'
 
 import { createGrowingText } from '../growing-text.ts'
 import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'

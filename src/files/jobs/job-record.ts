@@ -1,5 +1,5 @@
 import { isFinal, type VideoState, videoStates } from '../../contract/video-state.ts'
-import { type ResponseState, responseStates } from '../../contract/response-state.ts'
+import { type ResponseState, responseStates } from '../../contract/response-object.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 
 import { isObject } from '../../json.ts'

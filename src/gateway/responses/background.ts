@@ -1,5 +1,5 @@
 import { isFinal } from '../../contract/video-state.ts'
-import { type ResponseState, responseStateOf } from '../../contract/response-state.ts'
+import { type ResponseState, responseStateOf } from '../../contract/response-object.ts'
 import { responsePath } from '../../contract/responses.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'
 import { jobReplyBeginningBytes } from '../../files/jobs/job-folder.ts'

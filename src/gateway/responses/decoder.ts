@@ -1,4 +1,4 @@
-import { type ResponseState, responseStateOf } from '../../contract/response-state.ts'
+import { type ResponseState, responseStateOf } from '../../contract/response-object.ts'
 import type { ModelgateError } from '../../errors.ts'
 import type { TextResult, FinishReason } from '../../events/text.ts'
 import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'

@@ -1,5 +1,5 @@
 import { isFinal } from '../../contract/video-state.ts'
-import { responseStateOf } from '../../contract/response-state.ts'
+import { responseStateOf } from '../../contract/response-object.ts'
 import { ContractError, Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
 import { countOf, isObject, objectOf, stringOf } from '../../json.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'

@@ -3,7 +3,7 @@ import { maxMessageCharacters } from '../events/message-reader.ts'
 import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
-import { outputItemKinds } from '../../contract/output-item-kinds.ts'
+import { outputItemKinds } from '../../contract/response-object.ts'
 
 /** What has already been emitted of one output item: characters of each kind. */
 interface ItemState {
