@@ -246,7 +246,8 @@ test('a job whose video has arrived is completed', async () => {
     { type: 'end' },
   ]
   const args = [JSON.stringify(steps), 'files', JSON.stringify(boardIds)]
-  const type = [{ when: 'completed', keys: ' ' }]
+  // The last frame, whole: the one with the progress of another job.
+  const type = [{ when: /70%[^]*completed {2}\S+\u001b\[J/, keys: ' ' }]
   const { screens } = await runOnScreen(player, args, { type, env: { NO_COLOR: '1' } })
   expect(timeless(screens[0]!).at(-1)).toBe('aaaabbbbcccc  completed  m:ss')
 })

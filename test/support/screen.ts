@@ -9,7 +9,7 @@ export interface ScreenOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   /** Keys to press once the screen shows a text. */
-  readonly type?: readonly { readonly when: string; readonly keys: string }[]
+  readonly type?: readonly { readonly when: string | RegExp; readonly keys: string }[]
 }
 
 export interface ScreenResult {
@@ -52,7 +52,7 @@ export async function runOnScreen(
     const exit = exitSequence.exec(bytes)
     if (exit !== null) end(Number(exit[1]))
     const next = keystrokes[0]
-    if (next === undefined || !bytes.includes(next.when)) return terminal.write(data)
+    if (next === undefined || !hasCome(bytes, next.when)) return terminal.write(data)
     keystrokes.shift()
     terminal.write(data, () => {
       screens.push(linesOf(terminal))
@@ -62,6 +62,10 @@ export async function runOnScreen(
   const exitCode = await ended
   await new Promise<void>((resolve) => terminal.write('', resolve))
   return { lines: linesOf(terminal), screens, bytes: bytes.replace(exitSequence, ''), exitCode }
+}
+
+function hasCome(bytes: string, when: string | RegExp): boolean {
+  return typeof when === 'string' ? bytes.includes(when) : when.test(bytes)
 }
 
 /** What a person sees, scrolled-off lines included, without blanks at the end. */
