@@ -158,7 +158,9 @@ const failedReasons: Partial<Record<FinishReason, string>> = {
 export function finishError(result: TextResult, generated: boolean): ModelgateError | undefined {
   const reason = result.finish_reason
   const reasonGiven = givenReason(result)
-  const facts = { billed: 'yes', remoteId: result.response_id ?? undefined } as const
+  // What was refused before anything was generated may have cost nothing.
+  const isSpent = generated || (result.usage?.output_tokens ?? 0) > 0
+  const facts = { billed: isSpent ? 'yes' : 'maybe', remoteId: result.response_id ?? undefined } as const
   const failed = failedReasons[reason]
   if (failed !== undefined) {
     const message = `${failed}${reasonGiven}.`
