@@ -11,7 +11,8 @@ import { modelReport, modelTable } from '../output/model-table.ts'
 import { createProblemList } from '../problems.ts'
 import { type CommonOptions, isDryRun, refuseOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
-import { openOutput, readSettings, runOperation } from './shared/run-operation.ts'
+import { readSettings } from './shared/open-gateway.ts'
+import { openOutput, runOperation } from './shared/run-operation.ts'
 
 interface ModelsOptions extends CommonOptions {
   remote?: true

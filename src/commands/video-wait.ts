@@ -16,14 +16,8 @@ import { addExamples, type Example } from './shared/help-layout.ts'
 import { addJobOptions, lastOption } from './shared/named-job.ts'
 import { createProblemList } from '../problems.ts'
 import { learnName, resumeCommand, type JobNames } from './shared/resume-command.ts'
-import {
-  listenerOf,
-  openGateway,
-  openOutput,
-  readSettings,
-  reportOutcome,
-  runOperation,
-} from './shared/run-operation.ts'
+import { openGateway, readSettings } from './shared/open-gateway.ts'
+import { listenerOf, openOutput, reportOutcome, runOperation } from './shared/run-operation.ts'
 import { findVideo, refuseCombinations, waitOptions, type VideoOptions } from './shared/video-command.ts'
 import { lookUpJob, planWait, refusedByLookUps } from './shared/video-look-up.ts'
 

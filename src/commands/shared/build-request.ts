@@ -12,7 +12,7 @@ import {
   type ContractFlag,
   refuseConflicts,
 } from './contract-flags.ts'
-import { addMissingKey, configuredBaseUrl, readSettings, trySandbox } from './run-operation.ts'
+import { addMissingKey, configuredBaseUrl, readSettings, trySandbox } from './open-gateway.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
 import { applySets, isSet, startBody } from './request-body.ts'
 import { checkBeforeAsking, checkTextPrompt, readTextPrompt, askText, canAsk } from './text-prompt.ts'

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { fetchImage, type ImageSource, type SourceInput } from '../../operations/image-sources.ts'
 import type { CommonOptions } from './common-options.ts'
-import { openGateway } from './run-operation.ts'
+import { openGateway } from './open-gateway.ts'
 
 /**
  * Fetches a picture that a flag names by its URL, while the request is being built.

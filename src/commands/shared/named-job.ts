@@ -7,7 +7,7 @@ import type { JobStore, StoredJob } from '../../files/jobs/job-store.ts'
 import { pollSeconds } from '../../limits.ts'
 import { lastJob, namedJob } from '../../operations/jobs.ts'
 import type { CommonOptions } from './common-options.ts'
-import { readSettings } from './run-operation.ts'
+import { readSettings } from './open-gateway.ts'
 
 export const lastOption = (noun = 'job') =>
   new Option('--last', `the ${noun} that was started last on this machine`)

@@ -114,7 +114,7 @@ export async function openRecordings(
     }
   }
   const { record, upstream: address, options } = settings
-  const { networkOptions, readSettings } = await import('./run-operation.ts')
+  const { networkOptions, readSettings } = await import('./open-gateway.ts')
   const { locateKey } = await import('../../config/key.ts')
   const configuration = await readSettings(context, options)
   const { allowHttp, connectTimeout, baseUrl: configured } = configuration

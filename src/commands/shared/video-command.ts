@@ -21,7 +21,8 @@ import { learnName, resumeCommand, type JobNames } from './resume-command.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
 import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from './common-options.ts'
 import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from './named-job.ts'
-import { readSettings, runOperation } from './run-operation.ts'
+import { readSettings } from './open-gateway.ts'
+import { runOperation } from './run-operation.ts'
 import { canAsk } from './text-prompt.ts'
 
 /** The options of commands for a single job, besides the fields of their requests. */
