@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { obeySignals } from './context/signals.ts'
 import { createInput, createSink, isOutputClosed, type Input, type Sink } from './context/standard-streams.ts'
+import { findTerminalId, systemTerminal } from './context/terminal.ts'
 import { FileError } from './errors.ts'
 
 export type { Input, InputKind, Sink } from './context/standard-streams.ts'
@@ -39,6 +40,8 @@ export interface Context {
   readonly signal: AbortSignal
   /** The command that starts this program, for hints to paste. */
   readonly program: string
+  /** Tells the terminal that the command was typed in from every other; undefined without one (`findTerminalId`). */
+  readonly terminalId: string | undefined
 }
 
 /** What working with files takes of it. */
@@ -131,6 +134,9 @@ export function systemContext(): SystemContext {
     clock: systemClock,
     signal: controller.signal,
     program: 'modelgate',
+    get terminalId() {
+      return findTerminalId(systemTerminal(process.env, process.platform))
+    },
     end: (exitCode) => end(exitCode, () => Promise.allSettled([stdout.drain(), stderr.drain()])),
   }
 }

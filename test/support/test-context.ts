@@ -18,6 +18,7 @@ export interface TestOverrides {
   readonly home?: string
   readonly platform?: NodeJS.Platform
   readonly clock?: FakeClock
+  readonly terminalId?: string | undefined
   /** Both output streams are terminals. */
   readonly terminal?: boolean
   readonly columns?: number
@@ -40,6 +41,7 @@ export function testContext(overrides: TestOverrides = {}): TestContext {
     clock: overrides.clock ?? fakeClock(),
     signal: controller.signal,
     program: 'modelgate',
+    terminalId: overrides.terminalId,
     abort: (reason) => controller.abort(reason),
   }
 }
