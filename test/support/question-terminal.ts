@@ -12,6 +12,8 @@ export interface QuestionTerminal {
   /** Waits until the screen shows a text, so that no key is pressed too early. */
   until(text: string): Promise<void>
   press(keys: string): void
+  /** All that was written to the screen so far. */
+  shown(): string
   /** The terminal is closed. */
   hangUp(): void
 }
@@ -29,6 +31,7 @@ export function questionTerminal(): QuestionTerminal {
     },
     until: (text) => until(() => stripVTControlCharacters(shown).includes(text)),
     press: (text) => keys.write(text),
+    shown: () => shown,
     hangUp: () => keys.end(),
   }
 }

@@ -15,7 +15,8 @@ import {
 import { addMissingKey, configuredBaseUrl, readSettings, trySandbox } from './open-gateway.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
 import { applySets, isSet, startBody } from './request-body.ts'
-import { checkBeforeAsking, checkTextPrompt, readTextPrompt, askText, canAsk } from './text-prompt.ts'
+import { askText, canAsk } from './questions.ts'
+import { checkBeforeAsking, checkTextPrompt, readTextPrompt } from './text-prompt.ts'
 
 /** A call of a command, as the parser has read it. */
 export interface CommandCall<Options extends CommonOptions> {

@@ -1,7 +1,8 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { UsageError, Interrupted } from '../../errors.ts'
+import { UsageError } from '../../errors.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
+import { askText, canAsk } from './questions.ts'
 import { readPrompt } from './standard-input.ts'
 import { parseTextFlag } from './request-body.ts'
 
@@ -111,48 +112,6 @@ function missingPrompt(): UsageError {
 
 function emptyPrompt(): UsageError {
   return new UsageError('The prompt is empty.', { code: 'empty_prompt' })
-}
-
-/**
- * Whether the user may be asked for a missing value: there is a terminal, and neither `--no-input` nor a CI runner
- * forbids it. Only the variable `CI` itself counts, not every `CI_…`.
- */
-export function canAsk(context: Context, noInput: boolean): boolean {
-  const { CI = '' } = context.env
-  const isCi = !['', '0', 'false'].includes(CI.toLowerCase())
-  return !noInput && !isCi && context.stdin.kind === 'terminal' && context.stderr.isTerminal
-}
-
-/**
- * Asks for a line of text.
- * @returns the text; empty if the input has ended (Ctrl-D)
- * @throws Interrupted on Ctrl-C
- */
-export async function askText(context: Context, message: string): Promise<string> {
-  const { stdin, stderr, signal } = context
-  const ended = new AbortController()
-  const streams = {
-    ...(stdin.stream === undefined ? {} : { input: stdin.stream }),
-    ...(stderr.stream === undefined ? {} : { output: stderr.stream }),
-    signal: AbortSignal.any([signal, ended.signal]),
-  }
-  // At the end of input the question would never be answered. The line reader then only pauses the stream, as it also
-  // does after an answer, when there is nothing left to abort.
-  const endings = ['pause', 'end', 'close'] as const
-  const onEnd = () => ended.abort()
-  for (const name of endings) stdin.stream?.once(name, onEnd)
-  try {
-    // Large and rarely needed.
-    const { input } = await import('@inquirer/prompts')
-    return await input({ message, required: true }, streams)
-  } catch (error) {
-    if (signal.aborted) throw signal.reason
-    if (error instanceof Error && error.name === 'ExitPromptError') throw new Interrupted('interrupt')
-    if (error instanceof Error && error.name === 'AbortPromptError') return ''
-    throw error
-  } finally {
-    for (const name of endings) stdin.stream?.off(name, onEnd)
-  }
 }
 
 /**

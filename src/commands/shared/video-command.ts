@@ -23,7 +23,7 @@ import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from
 import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from './named-job.ts'
 import { readSettings } from './open-gateway.ts'
 import { runOperation } from './run-operation.ts'
-import { canAsk } from './text-prompt.ts'
+import { canAsk } from './questions.ts'
 
 /** The options of commands for a single job, besides the fields of their requests. */
 export interface VideoOptions extends CommonOptions {
