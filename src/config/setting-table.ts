@@ -60,6 +60,8 @@ export interface SettingFlags {
 }
 
 interface Row<Value> {
+  /** What it is, for help and for the schema of configuration files: one clause. */
+  readonly about: string
   readonly kind: Kind<NonNullable<Value>>
   readonly flag?: keyof SettingFlags
   readonly default: Value
@@ -154,36 +156,105 @@ const families: Kind<ModelFamilies> = {
 const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
 const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
-  baseUrl: { kind: text, flag: 'baseUrl', default: undefined, project: 'only to a trusted origin' },
-  profile: { kind: text, flag: 'profile', default: 'default', project: 'may set' },
-  textModel: { kind: text, flag: 'model', default: undefined, project: 'may set' },
-  imageModel: { kind: text, flag: 'model', default: undefined, project: 'may set' },
-  videoModel: { kind: text, flag: 'model', default: undefined, project: 'may set' },
-  apiKeyFile: { kind: path, flag: 'apiKeyFile', default: undefined, project: 'never' },
-  apiKeyCommand: { kind: text, default: undefined, project: 'never' },
+  baseUrl: {
+    about: 'address of the gateway',
+    kind: text,
+    flag: 'baseUrl',
+    default: undefined,
+    project: 'only to a trusted origin',
+  },
+  profile: {
+    about: 'named profile of the configuration',
+    kind: text,
+    flag: 'profile',
+    default: 'default',
+    project: 'may set',
+  },
+  textModel: {
+    about: 'model of generate and respond',
+    kind: text,
+    flag: 'model',
+    default: undefined,
+    project: 'may set',
+  },
+  imageModel: {
+    about: 'model of the image commands',
+    kind: text,
+    flag: 'model',
+    default: undefined,
+    project: 'may set',
+  },
+  videoModel: {
+    about: 'model of the video commands',
+    kind: text,
+    flag: 'model',
+    default: undefined,
+    project: 'may set',
+  },
+  apiKeyFile: {
+    about: 'file that holds the key',
+    kind: path,
+    flag: 'apiKeyFile',
+    default: undefined,
+    project: 'never',
+  },
+  apiKeyCommand: {
+    about: 'command that prints the key',
+    kind: text,
+    default: undefined,
+    project: 'never',
+  },
   trustedOrigins: {
+    about: 'origins that a project file may name as base URL',
     kind: origins,
     default: [],
     project: 'never',
     join: (lists) => [...new Set(lists.flat())],
   },
   connectTimeout: {
+    about: 'seconds for connecting',
     kind: seconds,
     flag: 'connectTimeout',
     default: defaultSeconds.connect,
     project: 'may set',
   },
-  firstByteTimeout: { kind: seconds, flag: 'firstByteTimeout', default: undefined, project: 'may set' },
-  idleTimeout: { kind: seconds, flag: 'idleTimeout', default: defaultSeconds.idle, project: 'may set' },
+  firstByteTimeout: {
+    about: 'seconds until the first byte of a reply',
+    kind: seconds,
+    flag: 'firstByteTimeout',
+    default: undefined,
+    project: 'may set',
+  },
+  idleTimeout: {
+    about: 'seconds between two bytes',
+    kind: seconds,
+    flag: 'idleTimeout',
+    default: defaultSeconds.idle,
+    project: 'may set',
+  },
   progressTimeout: {
+    about: 'seconds between two events that mean something',
     kind: seconds,
     flag: 'progressTimeout',
     default: defaultSeconds.progress,
     project: 'may set',
   },
-  timeout: { kind: seconds, flag: 'timeout', default: undefined, project: 'may set' },
-  pollInterval: { kind: seconds, flag: 'pollInterval', default: pollSeconds.first, project: 'may set' },
+  timeout: {
+    about: 'seconds for the whole request, or for a wait',
+    kind: seconds,
+    flag: 'timeout',
+    default: undefined,
+    project: 'may set',
+  },
+  pollInterval: {
+    about: 'seconds before the first look-up of a job',
+    kind: seconds,
+    flag: 'pollInterval',
+    default: pollSeconds.first,
+    project: 'may set',
+  },
   maxRetries: {
+    about: 'how often a request is sent again',
     kind: count,
     flag: 'maxRetries',
     default: defaultMaxRetries,
@@ -191,25 +262,62 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     allows: (retries) => retries,
   },
   retry: {
+    about: 'what may be sent again: never, safe or always',
     kind: retryMode,
     flag: 'retry',
     default: 'safe',
     project: 'only to lower it',
     allows: (mode) => retryModes.indexOf(mode),
   },
-  idempotencyHonoured: { kind: boolean, default: false, project: 'never' },
-  caFile: { kind: path, flag: 'caFile', default: undefined, project: 'never' },
-  allowHttp: { kind: boolean, flag: 'allowHttp', default: false, project: 'never' },
-  outputDir: { kind: path, flag: 'outputDir', default: undefined, project: 'may set' },
+  idempotencyHonoured: {
+    about: 'whether the gateway honours Idempotency-Key, so that creating is safe to repeat',
+    kind: boolean,
+    default: false,
+    project: 'never',
+  },
+  caFile: {
+    about: 'certificate authority to trust (PEM file)',
+    kind: path,
+    flag: 'caFile',
+    default: undefined,
+    project: 'never',
+  },
+  allowHttp: {
+    about: 'allow a clear-text base URL on another host',
+    kind: boolean,
+    flag: 'allowHttp',
+    default: false,
+    project: 'never',
+  },
+  outputDir: {
+    about: 'folder for results without -o',
+    kind: path,
+    flag: 'outputDir',
+    default: undefined,
+    project: 'may set',
+  },
   families: {
+    about: 'families of model ids, with their limits',
     kind: families,
     default: noFamilies,
     project: 'may set',
     onlyInFiles: true,
     join: (mappings) => Object.assign(Object.create(null), ...mappings.toReversed()) as ModelFamilies,
   },
-  quiet: { kind: boolean, flag: 'quiet', default: false, project: 'may set' },
-  noStdin: { kind: boolean, flag: 'noStdin', default: false, project: 'may set' },
+  quiet: {
+    about: 'no messages on standard error, except errors',
+    kind: boolean,
+    flag: 'quiet',
+    default: false,
+    project: 'may set',
+  },
+  noStdin: {
+    about: 'do not read standard input',
+    kind: boolean,
+    flag: 'noStdin',
+    default: false,
+    project: 'may set',
+  },
 }
 
 export const settingNames = Object.keys(rows) as SettingName[]
