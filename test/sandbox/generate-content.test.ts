@@ -212,6 +212,17 @@ test('the prompt can ask for a size', async () => {
   expect(await wordsFor('sandbox:300-words')).toBeGreaterThanOrEqual(300)
 })
 
+test('whoever asks for Markdown gets everything that Markdown has', async () => {
+  const sandbox = await runningSandbox()
+  const textFor = async (prompt: string) => textOf(eventsOf(await generate(sandbox, prompt)))
+  const text = await textFor('Explain a gateway, in Markdown')
+  expect(text).toMatch(/^\[sandbox\] You asked: “Explain a gateway, in Markdown”\.\n\n## /)
+  for (const mark of ['\n1. ', '\n   - ', '**', '`code`', '\n| :-', '\n```sh\n', '\n> '])
+    expect(text).toContain(mark)
+  expect(await textFor('Explain a gateway')).not.toContain('\n')
+  expect(await textFor('Markdown, sandbox:short')).not.toContain('\n')
+})
+
 test('a long text has paragraphs, a short one is a line', async () => {
   const sandbox = await runningSandbox()
   const textFor = async (prompt: string) => textOf(eventsOf(await generate(sandbox, prompt)))

@@ -80,7 +80,8 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
         : sampleOf(schema, random, budget),
     )
   }
-  const text = writeText(prompt, random, scenario === 'long' ? longAnswerWords : requestedWords(prompt))
+  const words = scenario === 'long' ? longAnswerWords : requestedWords(prompt)
+  const text = wantsMarkdown(prompt) ? writeMarkdown(prompt, random) : writeText(prompt, random, words)
   budget.spend(text.length)
   if (toolOutputs.length === 0) return [text, ...findings].join(' ')
   const shown = toolOutputs.slice(0, maxOutputs).map((output) => firstCharacters(output, 200))
@@ -164,13 +165,7 @@ const sentencesInParagraph = 6
  * @param words minimum number of words
  */
 function writeText(prompt: string, random: Random, words: number): string {
-  const quote = quoteOf(prompt)
-  const parts = [
-    quote === ''
-      ? '[sandbox] You sent no words.'
-      : `[sandbox] You asked: “${quote}”${/[.!?…]$/.test(quote) ? '' : '.'}`,
-    pick(random, openings),
-  ]
+  const parts = [introduction(prompt), pick(random, openings)]
   let count = wordsIn(parts.join(' '))
   let left = [...sentences]
   while (count < words) {
@@ -184,6 +179,43 @@ function writeText(prompt: string, random: Random, words: number): string {
     const isNext = words >= minWordsForParagraphs && index % sentencesInParagraph === 0
     return `${text}${isNext ? '\n\n' : ' '}${sentence}`
   })
+}
+
+function introduction(prompt: string): string {
+  const quote = quoteOf(prompt)
+  if (quote === '') return '[sandbox] You sent no words.'
+  return `[sandbox] You asked: “${quote}”${/[.!?…]$/.test(quote) ? '' : '.'}`
+}
+
+/** Whether a prompt asks for Markdown in words, and for no number of words. */
+function wantsMarkdown(prompt: string): boolean {
+  return /\bmarkdown\b/i.test(prompt) && !/\bsandbox:/.test(prompt)
+}
+
+/** A short text with what Markdown has: a heading, emphasis, lists, a table, code, a quotation and a link. */
+function writeMarkdown(prompt: string, random: Random): string {
+  return `${introduction(prompt)}
+
+## A stand-in answer
+
+${pick(random, openings)} It has **what Markdown has**:
+
+1. a list with numbers,
+2. *emphasis* and \`code\`,
+   - and a list within a list.
+
+| command | result |
+| :------ | -----: |
+| \`modelgate generate\` | words |
+| \`modelgate image create\` | pictures |
+
+\`\`\`sh
+modelgate image create -o boat.png "A paper boat"
+\`\`\`
+
+> ${pick(random, sentences)}
+
+${pick(random, closings)}`
 }
 
 /** How many words a prompt requests: `sandbox:short`, `sandbox:500-words`; by default a few sentences. */
