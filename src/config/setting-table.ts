@@ -1,6 +1,17 @@
-import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
+import {
+  boolean,
+  count,
+  families,
+  origins,
+  path,
+  retryMode,
+  retryModes,
+  seconds,
+  text,
+  type Kind,
+} from './setting-kinds.ts'
 
 /** What can be configured. Times are in seconds. */
 export interface SettingValues {
@@ -82,77 +93,6 @@ export interface SettingRow<Value> extends Row<Value> {
   readonly env: string | undefined
 }
 
-/** The type of a setting, and how it is parsed from text (environment, command line). */
-export interface Kind<Value> {
-  readonly schema: v.GenericSchema<unknown, Value> | (() => Promise<v.GenericSchema<unknown, Value>>)
-  readonly fromText: (text: string) => unknown
-  /** Relative to the folder of the file that names it; `~/` is the home directory. */
-  readonly isPath?: true
-}
-
-const text: Kind<string> = { schema: oneLine('must be text'), fromText: (value) => value }
-
-const path: Kind<string> = {
-  schema: oneLine('must be the path of a file or folder'),
-  fromText: (value) => value,
-  isPath: true,
-}
-
-const secondsMessage = 'must be a number of seconds greater than 0'
-const seconds: Kind<number> = {
-  schema: v.pipe(
-    v.number(secondsMessage),
-    v.finite(secondsMessage),
-    v.check((value) => value > 0, secondsMessage),
-  ),
-  fromText: numberFrom,
-}
-
-const countMessage = 'must be a whole number from 0 to 100'
-const count: Kind<number> = {
-  schema: v.pipe(
-    v.number(countMessage),
-    v.integer(countMessage),
-    v.minValue(0, countMessage),
-    v.maxValue(100, countMessage),
-  ),
-  fromText: numberFrom,
-}
-
-const booleanWords: ReadonlyMap<string, boolean> = new Map([
-  ...['true', 'yes', 'on', '1'].map((word) => [word, true] as const),
-  ...['false', 'no', 'off', '0'].map((word) => [word, false] as const),
-])
-const boolean: Kind<boolean> = {
-  schema: v.boolean('must be true or false'),
-  fromText: (value) => booleanWords.get(value.toLowerCase()) ?? value,
-}
-
-const originMessage = 'must be an origin such as https://gateway.example'
-const origins: Kind<readonly string[]> = {
-  schema: v.array(
-    v.pipe(
-      v.string(originMessage),
-      v.check((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), originMessage),
-      v.transform((value) => new URL(value).origin),
-    ),
-    'must be a list of origins',
-  ),
-  fromText: (value) => value.split(/[\s,]+/).filter((part) => part !== ''),
-}
-
-/** From fewest to most retries. */
-const retryModes = ['never', 'safe', 'always'] as const
-const retryMode: Kind<(typeof retryModes)[number]> = {
-  schema: v.picklist(retryModes, `must be one of ${retryModes.join(', ')}`),
-  fromText: (value) => value,
-}
-
-const families: Kind<ModelFamilies> = {
-  // Loaded only when a file has the setting: it needs the limits of every endpoint.
-  schema: async () => (await import('./model-families.ts')).modelFamilies,
-  fromText: (value) => value,
-}
 const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
 const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
@@ -334,67 +274,4 @@ export const settingTable = Object.fromEntries(
 /** As the user types it: `baseUrl` is `--base-url`. */
 export function flagName(flag: keyof SettingFlags): string {
   return `--${flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-}
-
-/** A problem of a value: the keys inside the setting that lead to it, and a clause that follows its name. */
-interface WrongValue {
-  readonly keys: readonly string[]
-  readonly problem: string
-}
-
-/** The converted value, or its problems. */
-export async function parseValue<Value>(
-  { schema }: Kind<Value>,
-  input: unknown,
-): Promise<{ readonly value: Value } | { readonly wrong: readonly WrongValue[] }> {
-  if (input === null) return { wrong: [{ keys: [], problem: 'has no value' }] }
-  const loaded = typeof schema === 'function' ? await schema() : schema
-  const result = v.safeParse(loaded, input, { abortPipeEarly: true })
-  if (result.success) return { value: result.output }
-  return {
-    wrong: result.issues.map(({ path: keys = [], message, input: wrong }) => {
-      const item = keys.find(({ key }) => typeof key === 'number')?.key
-      const place = item === undefined ? '' : `(item ${Number(item) + 1}) `
-      const isValue = message.startsWith('must be')
-      return {
-        keys: keys.flatMap(({ key }) => (typeof key === 'string' ? [key] : [])),
-        problem: `${place}${message}${isValue ? `, not ${describeValue(wrong)}` : ''}`,
-      }
-    }),
-  }
-}
-
-/** An invalid value for a message. Long text is not quoted: it may be a misplaced API key. */
-function describeValue(value: unknown): string {
-  if (value === '') return 'empty'
-  if (typeof value === 'string' && value.length <= 16) return quoted(value)
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value)
-}
-
-/** Describes a value without quoting it. */
-export function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing'
-  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
-  return typeof value === 'string' ? 'text' : `a ${typeof value}`
-}
-
-/** A name from a file, safe to print: quoted, shortened, with control and bidirectional characters escaped. */
-export function quoted(name: string): string {
-  const short = name.length > 60 ? `${name.slice(0, 60)}…` : name
-  return JSON.stringify(short).replace(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-}
-
-function oneLine(message: string) {
-  return v.pipe(
-    v.string(message),
-    v.check((value) => value.trim() !== '', message),
-    v.check((value) => !/[\u0000-\u001f\u007f]/.test(value), `${message} in one line`),
-  )
-}
-
-function numberFrom(value: string): unknown {
-  return /^-?\d+(\.\d+)?$/.test(value.trim()) ? Number(value) : value
 }

@@ -14,8 +14,8 @@ import {
   type Setting,
 } from './layers.ts'
 import { homeFolder } from './paths.ts'
+import { quoted } from './setting-kinds.ts'
 import {
-  quoted,
   settingNames,
   settingTable,
   type SettingFlags,
