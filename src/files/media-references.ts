@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { isObject, type JsonObject } from '../json.ts'
+
+/**
+ * Stands in a kept request or reply where media was: in JSON that is kept, nothing is copied. Only in places where the
+ * wire has text, so that it cannot be taken for an object of the gateway.
+ */
+export interface MediaReference {
+  /** Of the bytes, in hexadecimal. */
+  readonly sha256: string
+  readonly bytes: number
+  /** What stands before the base64: `data:image/png;base64,`. */
+  readonly prefix?: string
+  /** The file that has them, absolute; none for what came from standard input. */
+  readonly path?: string
+}
+
+/** The names of the fields that hold media as base64, or as a data URL, in either style and in every endpoint. */
+const mediaFields: ReadonlySet<string> = new Set([
+  'data',
+  'image_url',
+  'file_data',
+  'url',
+  'result',
+  'b64_json',
+  'bytesBase64Encoded',
+])
+
+/** What is shorter is kept as it is. */
+const minLength = 256
+
+/**
+ * A copy of a request or a reply with references in place of its media.
+ * @param paths the files that have them, by the SHA-256 of their bytes
+ */
+export function referToMedia<Value>(value: Value, paths: ReadonlyMap<string, string>): Value {
+  return replaced(value, (text) => {
+    if (typeof text !== 'string' || text.length < minLength) return undefined
+    const [, prefix = '', data = ''] = /^(data:[^,]{0,200};base64,)?([\w+/-]+={0,2})$/.exec(text) ?? []
+    if (data === '') return undefined
+    const content = Buffer.from(data, 'base64')
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    const path = paths.get(sha256)
+    return {
+      sha256,
+      bytes: content.length,
+      ...(prefix === '' ? {} : { prefix }),
+      ...(path === undefined ? {} : { path }),
+    } satisfies MediaReference
+  })
+}
+
+/** The references in what was kept, in their order. */
+export function referencesIn(value: unknown): MediaReference[] {
+  const found: MediaReference[] = []
+  replaced(value, (entry) => {
+    if (isReference(entry)) found.push(entry)
+    return undefined
+  })
+  return found
+}
+
+/** @param contentOf the bytes of a reference, which have been checked */
+export function restoreMedia<Value>(value: Value, contentOf: (reference: MediaReference) => Buffer): Value {
+  return replaced(value, (entry) =>
+    isReference(entry) ? `${entry.prefix ?? ''}${contentOf(entry).toString('base64')}` : undefined,
+  )
+}
+
+function isReference(value: unknown): value is MediaReference {
+  return isObject(value) && typeof value['sha256'] === 'string' && typeof value['bytes'] === 'number'
+}
+
+/** @param change undefined leaves a field of media as it is; all other objects are walked through */
+function replaced<Value>(value: Value, change: (field: unknown) => unknown): Value {
+  if (Array.isArray(value)) return value.map((entry: unknown) => replaced(entry, change)) as Value
+  if (!isObject(value)) return value
+  const copy: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(value as JsonObject)) {
+    const changed = mediaFields.has(name) ? change(field) : undefined
+    const kept = changed === undefined ? replaced(field, change) : changed
+    Object.defineProperty(copy, name, { value: kept, enumerable: true, configurable: true, writable: true })
+  }
+  return copy as Value
+}
