@@ -65,6 +65,12 @@ export const exitCodes = {
     advice: 'see the report',
   },
   schema: { code: 14, meaning: 'the answer does not match `--schema`', advice: '' },
+  limit: {
+    code: 15,
+    meaning:
+      'the limit on what may be created (`--max-creates`), or on its estimated cost (`--max-cost`), is reached; nothing was sent',
+    advice: 'raise it, or stop',
+  },
   hangup: { code: 129, meaning: 'SIGHUP', advice: '' },
   interrupt: { code: 130, meaning: 'SIGINT (Ctrl-C)', advice: '' },
   terminate: { code: 143, meaning: 'SIGTERM', advice: '' },

@@ -1,4 +1,5 @@
 import type { Clock } from '../context.ts'
+import type { Creation } from '../cost/creation.ts'
 import type { ConnectionOptions } from './connection.ts'
 import type { Reply, RequestBody, TimeLimits } from './exchange.ts'
 import type { RequestKind, RetryNotice, RetryPolicy } from './retry.ts'
@@ -18,6 +19,11 @@ export interface Gateway extends ConnectionOptions {
     /** The deadline for everything, on the monotonic clock, in milliseconds. */
     readonly deadline?: number | undefined
   }
+  /**
+   * Called once before a request that creates something, whatever number of attempts it takes: what it throws, nothing is
+   * sent.
+   */
+  readonly admit?: (creation: Creation) => Promise<void>
   /** Called before each request that may cost money. */
   readonly onSend?: () => void
   readonly onRetry: (retry: RetryNotice) => void
@@ -29,6 +35,8 @@ export interface GatewayRequest {
   readonly method: 'GET' | 'POST'
   readonly url: URL
   readonly kind: RequestKind
+  /** What it asks to be created; only a request that reads has nothing. */
+  readonly creation?: Creation
   readonly contentType?: string
   readonly accept: string
   readonly body?: RequestBody

@@ -1,3 +1,4 @@
+import type { Creation } from '../cost/creation.ts'
 import { ExchangeError, phaseOf } from './exchange-error.ts'
 import { requestIdOf, type ExchangeRequest, type Reply, exchange, type RequestBody } from './exchange.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
@@ -79,11 +80,15 @@ function hideQuery(url: URL): string {
   return shown.href
 }
 
+/** Whatever costs money is counted, even if it does not say what it is. */
+const nothingKnown: Creation = { model: null, count: 1, of: 'text' }
+
 /**
  * Sends a request to the gateway, again where that cannot cost twice, and resolves with a reply of status 200 to 299.
  * @throws ModelgateError for everything that can go wrong
  */
 export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
+  if (request.kind !== 'read') await gateway.admit?.(request.creation ?? nothingKnown)
   const { signal, end } = startTotalLimit(gateway)
   try {
     const reply = await sendWithRetries(gateway, request, signal)
@@ -198,6 +203,7 @@ export function wireRequest(
 
 interface JsonPost {
   readonly kind: RequestKind
+  readonly creation?: Creation
   readonly body: unknown
   /** Values for the query of the URL. */
   readonly query?: Readonly<Record<string, string>> | undefined
@@ -210,12 +216,13 @@ interface JsonPost {
 export function jsonRequest(
   { baseUrl }: Pick<Gateway, 'baseUrl'>,
   path: string,
-  { kind, body, query, streamed = false, idempotencyKey }: JsonPost,
+  { kind, creation, body, query, streamed = false, idempotencyKey }: JsonPost,
 ): GatewayRequest {
   return {
     method: 'POST',
     url: endpointUrl(baseUrl, path, query),
     kind,
+    ...(creation === undefined ? {} : { creation }),
     accept: streamed ? 'text/event-stream' : 'application/json',
     contentType: 'application/json',
     body: jsonBody(body),

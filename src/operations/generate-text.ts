@@ -11,6 +11,7 @@ import {
   type TextReceiver,
 } from '../gateway/stream-text.ts'
 import { mintIdempotencyKey } from '../gateway/url.ts'
+import { countOf, objectOf } from '../json.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
 import { createImageSaver, type ImageData, type ImageSaver } from './text-images.ts'
@@ -45,12 +46,20 @@ export interface TextPlan {
 /** The request as it goes over the wire. */
 export function textGatewayRequest(
   gateway: Gateway,
-  { path, query, body, streamed }: TextRequest,
+  { model, path, query, body, streamed }: TextRequest,
 ): GatewayRequest {
   const idempotencyKey = mintIdempotencyKey(gateway.clock)
   // A background response is a job: a second one would go on, and be paid for, unseen.
   const kind = body['background'] === true ? 'create' : 'text'
-  return jsonRequest(gateway, path, { kind, query, body, streamed, idempotencyKey })
+  const creation = { model, count: 1, of: 'text', body, maxOutputTokens: maxTokens(body) } as const
+  return jsonRequest(gateway, path, { kind, creation, query, body, streamed, idempotencyKey })
+}
+
+/** How long all candidates together may get, in tokens; null where that is not limited. */
+function maxTokens(body: Body): number | null {
+  const config = objectOf(body['generationConfig'])
+  const each = countOf(body['max_output_tokens'] ?? config['maxOutputTokens'])
+  return each === null ? null : each * Math.max(1, countOf(config['candidateCount']) ?? 1)
 }
 
 /** An answer that is being received: what has come of it, and what is reported of it. */

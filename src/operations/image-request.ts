@@ -4,6 +4,7 @@ import type { FileContext } from '../context.ts'
 import { subjectOf, type Endpoint, type Family } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import type { Model } from '../contract/known-models.ts'
+import type { Creation } from '../cost/creation.ts'
 import { ContractError, FileError, ModelgateError, UsageError } from '../errors.ts'
 import type { SavedImage } from '../events/image.ts'
 import { imageKind } from '../files/image-info.ts'
@@ -260,6 +261,7 @@ export function imageGatewayRequest(
       method: 'POST',
       url: endpointUrl(baseUrl, endpoints[command].path),
       kind: 'create',
+      creation: creationOf(request),
       accept: streamed ? 'text/event-stream' : 'application/json',
       contentType,
       idempotencyKey: mintIdempotencyKey(clock),
@@ -267,6 +269,16 @@ export function imageGatewayRequest(
     },
     content,
   }
+}
+
+function creationOf({ model, body, wanted }: ImageRequest): Creation {
+  const variant = { size: askedFor(body['size']), quality: askedFor(body['quality']) }
+  return { model, count: wanted.length, of: 'image', variant }
+}
+
+/** With `auto` the model chooses. */
+function askedFor(word: unknown): string | null {
+  return typeof word === 'string' && word !== 'auto' ? word : null
 }
 
 function jsonContent({ body }: ImageRequest) {

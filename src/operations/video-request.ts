@@ -3,6 +3,7 @@ import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-p
 import { resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
 
+import type { Creation } from '../cost/creation.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { readInputFile } from '../files/input-file.ts'
@@ -12,7 +13,7 @@ import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { bareModel, mintIdempotencyKey } from '../gateway/url.ts'
 import type { Job } from '../gateway/videos/look-up-job.ts'
 import { operationRequest, remixRequest } from '../gateway/videos/start-job.ts'
-import { isObject, objectOf } from '../json.ts'
+import { isObject, objectOf, stringOf } from '../json.ts'
 import type { Body } from './operation.ts'
 
 /** A validated request for a video job. */
@@ -72,14 +73,27 @@ export function instancesOf({ instances }: Body): Body[] {
  */
 export function videoGatewayRequest(
   gateway: Gateway,
-  { model, body }: VideoRequest,
+  request: VideoRequest,
   source?: Job,
 ): GatewayRequest & { readonly idempotencyKey: string } {
+  const { model, body } = request
   const idempotencyKey = mintIdempotencyKey(gateway.clock)
-  const keyed = { body, idempotencyKey }
+  const keyed = { body, idempotencyKey, creation: creationOf(request) }
   if (source === undefined) return { ...operationRequest(gateway, model, keyed), idempotencyKey }
   const id = source.kind === 'video' ? source.id : lastSegment(source.id)
   return { ...remixRequest(gateway, id, keyed), idempotencyKey }
+}
+
+function creationOf({ model, body, count }: VideoRequest): Creation {
+  const { resolution, size, durationSeconds, seconds } = { ...body, ...objectOf(body['parameters']) } as Body
+  const time = Number(durationSeconds ?? seconds ?? Number.NaN)
+  return {
+    model: model === '' ? null : model,
+    count,
+    of: 'video',
+    variant: { size: stringOf(resolution ?? size) ?? null, quality: null },
+    seconds: time > 0 && Number.isFinite(time) ? time : null,
+  }
 }
 
 /** A picture or a video by its path, or its bytes. */

@@ -39,6 +39,31 @@ test('the same key and body go out with every attempt', async () => {
   expect(server.requests.map(({ body }) => body.toString())).toEqual(Array(3).fill('{"input":"Hello"}'))
 })
 
+test('what is to be created is asked about once, before all attempts', async () => {
+  const server = await localServer([busy(), ok])
+  const asked: unknown[] = []
+  const admit = async (creation: unknown) => {
+    asked.push([creation, server.requests.length])
+  }
+  const gateway = { ...testGateway(server.url), admit }
+  const creation = { model: 'm', count: 3, of: 'image' } as const
+  expect(await outcomeOf(gateway, textRequest(gateway, { kind: 'create', creation }))).toBe('ok')
+  expect(asked).toEqual([[creation, 0]])
+})
+
+test('what is not admitted is not sent; a request that reads is not asked about', async () => {
+  const server = await localServer([ok])
+  const admit = () => Promise.reject(new ModelgateError('limit', 'limit_reached', 'Enough.'))
+  const gateway = { ...testGateway(server.url), admit }
+  const { url } = textRequest(gateway)
+  for (const kind of ['text', 'create'] as const) {
+    const refused = await outcomeOf(gateway, textRequest(gateway, { kind }))
+    expect(refused).toMatchObject({ code: 'limit_reached', exitCode: 15 })
+  }
+  expect(server.requests).toEqual([])
+  expect(await outcomeOf(gateway, { method: 'GET', url, kind: 'read', accept: '*/*' })).toBe('ok')
+})
+
 test('a read sends neither body nor length', async () => {
   const server = await localServer([ok])
   const gateway = testGateway(server.url)

@@ -16,18 +16,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'sandbox',
     'files',
     'events',
+    'cost',
     'contract',
     'problems',
     'context',
   ],
-  operations: ['gateway', 'files', 'events', 'contract', 'problems', 'context'],
-  gateway: ['files', 'events', 'contract', 'context'],
-  output: ['redact', 'files', 'events', 'contract', 'context'],
-  config: ['files', 'contract', 'problems', 'context'],
+  operations: ['gateway', 'files', 'cost', 'events', 'contract', 'problems', 'context'],
+  gateway: ['files', 'events', 'cost', 'contract', 'context'],
+  output: ['redact', 'files', 'events', 'cost', 'contract', 'context'],
+  config: ['files', 'cost', 'contract', 'problems', 'context'],
   sandbox: ['redact', 'files', 'contract', 'context'],
   files: ['events', 'contract', 'context'],
   events: ['contract'],
   contract: [],
+  cost: ['contract'],
   problems: [],
   redact: [],
   context: [],
@@ -67,7 +69,7 @@ const contextOnly = [
 
 /** Below the commands nothing knows of a command line, its terminal, and how a process ends. */
 const commandLineOnly = ['stdin', 'stderr', 'isTerminal', 'env', 'argv', 'exitCode', 'exitCodes']
-const belowCommands = new Set(['operations', 'gateway', 'files', 'events', 'contract'])
+const belowCommands = new Set(['operations', 'gateway', 'files', 'events', 'cost', 'contract'])
 
 /** Lines of a file, above which it has more than one concern. */
 const maxLines = 400

@@ -2,6 +2,7 @@ import { jsonRequest } from '../send-request.ts'
 import { modelSegment, pathSegment } from '../url.ts'
 import { type JobReport, idsIn, jobObject } from './job-fields.ts'
 import { videoOperationEndpoint, videoRemixEndpoint } from '../../contract/videos.ts'
+import type { Creation } from '../../cost/creation.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
 import { jobReplyBeginningBytes } from '../../files/jobs/job-folder.ts'
@@ -13,6 +14,7 @@ import { readJob, type AskedJob } from './read-job.ts'
 /** The parameters of a request that starts a job. */
 export interface JobRequest {
   readonly body: unknown
+  readonly creation?: Creation
   /** Created once per command. */
   readonly idempotencyKey: string
 }
