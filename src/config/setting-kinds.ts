@@ -67,6 +67,13 @@ export const retryMode: Kind<(typeof retryModes)[number]> = {
   fromText: (value) => value,
 }
 
+/** From least to most that is recorded of a call. */
+export const historyModes = ['off', 'metadata', 'full'] as const
+export const historyMode: Kind<(typeof historyModes)[number]> = {
+  schema: v.picklist(historyModes, `must be one of ${historyModes.join(', ')}`),
+  fromText: (value) => value,
+}
+
 export const families: Kind<ModelFamilies> = {
   // Loaded only when a file has the setting: it needs the limits of every endpoint.
   schema: async () => (await import('./model-families.ts')).modelFamilies,

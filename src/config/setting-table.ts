@@ -4,6 +4,8 @@ import {
   boolean,
   count,
   families,
+  historyMode,
+  historyModes,
   origins,
   path,
   retryMode,
@@ -42,6 +44,8 @@ export interface SettingValues {
   readonly families: ModelFamilies
   readonly quiet: boolean
   readonly noStdin: boolean
+  /** What the log keeps of a call. */
+  readonly history: 'off' | 'metadata' | 'full'
 }
 
 export type SettingName = keyof SettingValues
@@ -80,6 +84,8 @@ interface Row<Value> {
   readonly project: 'may set' | 'only to a trusted origin' | 'only to lower it' | 'never'
   /** Ranks a value by how much it allows; a project file may only lower it. */
   readonly allows?: (value: NonNullable<Value>) => number
+  /** Says of a value that allows more what it would do, before `than` and the other value. */
+  readonly wouldDo?: string
   /** Joins the values of all sources, the strongest first, instead of the first source winning. */
   readonly join?: (values: readonly NonNullable<Value>[]) => NonNullable<Value>
   /** It has no environment variable. */
@@ -200,6 +206,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     default: defaultMaxRetries,
     project: 'only to lower it',
     allows: (retries) => retries,
+    wouldDo: 'send requests more often',
   },
   retry: {
     about: 'what may be sent again: never, safe or always',
@@ -208,6 +215,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     default: 'safe',
     project: 'only to lower it',
     allows: (mode) => retryModes.indexOf(mode),
+    wouldDo: 'send requests more often',
   },
   idempotencyHonoured: {
     about: 'whether the gateway honours Idempotency-Key, so that creating is safe to repeat',
@@ -257,6 +265,14 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     flag: 'noStdin',
     default: false,
     project: 'may set',
+  },
+  history: {
+    about: 'what the log keeps of a call: off, metadata or full (where CI is set, metadata)',
+    kind: historyMode,
+    default: 'full',
+    project: 'only to lower it',
+    allows: (mode) => historyModes.indexOf(mode),
+    wouldDo: 'record more of a call',
   },
 }
 

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import { inCi, type Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { createProblemList, type ProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
@@ -62,7 +62,7 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
 
   const layers = [flag, environment, project?.settings, user?.settings].filter((layer) => layer !== undefined)
   const profile = await chosenProfile(context, firstOf(layers, 'profile'), user, problems)
-  const all = profile === undefined ? layers : withProfile(layers, profile)
+  const all = [...(profile === undefined ? layers : withProfile(layers, profile)), ownDefaults(context)]
   const values = firstValues(all)
   if (project !== undefined) {
     const ownLayers = all.filter((layer) => layer !== project.settings)
@@ -78,6 +78,12 @@ export async function resolveSettings(context: Context, flags: SettingFlags = {}
     apiKey: () => (key ??= findKey(context, values)),
     keyLocation: () => locateKey(context, values),
   }
+}
+
+/** The defaults that depend on where the program runs: what a pipeline generates is not for a log that nobody reads. */
+function ownDefaults({ env }: Context): Layer {
+  const history = { value: 'metadata', source: 'default where CI is set', level: 'default' } as const
+  return new Map<SettingName, Setting<unknown>>(inCi(env) ? [['history', history]] : [])
 }
 
 type Values = { readonly [Name in SettingName]: Setting<SettingValues[Name]> }

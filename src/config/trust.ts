@@ -81,8 +81,8 @@ function linkTarget(path: string): string | undefined {
 }
 
 /**
- * Rejects a setting of a project file that raises what the user allows: a cloned repository must not cause more paid
- * requests than its user wants.
+ * Rejects a setting of a project file that raises what the user allows: a cloned repository must neither cause more paid
+ * requests than its user wants, nor have more of them recorded.
  * @param own what the setting would be without the project file
  * @param userFile where the user may set it
  * @throws ConfigError
@@ -94,12 +94,12 @@ export function checkNotRaised(
   userFile: string,
 ): void {
   // The table checks the function against the type of its own setting.
-  const { file, env, flag, allows } = settingTable[name] as SettingRow<unknown>
+  const { file, env, flag, allows, wouldDo = '' } = settingTable[name] as SettingRow<unknown>
   const allowance = ({ value }: Setting<unknown>) => allows?.(value as NonNullable<unknown>) ?? 0
   if (allowance(chosen) <= allowance(own)) return
   const flagText = flag === undefined ? '' : `, or use ${flagName(flag)}`
   throw new ConfigError(
-    `${file}: ${String(chosen.value)} (${chosen.source}) would send requests more often than ` +
+    `${file}: ${String(chosen.value)} (${chosen.source}) would ${wouldDo} than ` +
       `${String(own.value)} (${own.source}).`,
     {
       hint: `A project file may come from others, so it can only lower ${file}: set it in ${userFile}, or as ${env}${flagText}.`,

@@ -19,6 +19,7 @@ test('without any file, variable or flag every value is the default', async () =
       "connectTimeout": 10,
       "families": {},
       "firstByteTimeout": undefined,
+      "history": "full",
       "idempotencyHonoured": false,
       "idleTimeout": 60,
       "imageModel": undefined,
@@ -96,6 +97,7 @@ test('each setting is read from its own name in files and from its own variable'
     families: ['{ my-model: image-model-a }', '', { 'my-model': familyCalled('image-model-a') }],
     quiet: ['true', 'on', true],
     no_stdin: ['true', '1', true],
+    history: ['off', 'off', 'off'],
   }
   expect(Object.keys(samples)).toEqual(settingNames.map((name) => settingTable[name].file))
   const user = Object.entries(samples).map(([name, [written]]) => `${name}: ${written}`)
@@ -225,4 +227,36 @@ test.each([
   ['a working directory that is gone', { home: '/nowhere', cwd: '/gone/away' }],
 ])('runs without configuration: %s', async (_, overrides) => {
   expect((await resolveSettings(testContext(overrides))).retry.source).toBe('default')
+})
+
+test.each<[string, Record<string, string>, string, string, [string, string]]>([
+  ['nothing is set', {}, '', '', ['full', 'default']],
+  ['CI is set', { CI: 'true' }, '', '', ['metadata', 'default where CI is set']],
+  ['CI is set to nothing', { CI: '' }, '', '', ['full', 'default']],
+  [
+    'a variable is set, too',
+    { CI: '1', MODELGATE_HISTORY: 'full' },
+    '',
+    '',
+    ['full', 'environment MODELGATE_HISTORY'],
+  ],
+  [
+    'the user says so',
+    { CI: '1' },
+    'history: full',
+    '',
+    ['full', 'user file HOME/.config/modelgate/config.yaml'],
+  ],
+  ['a project lowers it', {}, '', 'history: off', ['off', 'project file HOME/project/.modelgaterc']],
+])('what the log keeps where %s', async (_, env, user, project, expected) => {
+  const place = configPlace({ env, user, project })
+  const { history } = await resolveSettings(place.context)
+  expect([history.value, place.scrub(history.source)]).toEqual(expected)
+})
+
+test('a project file cannot have more of a call recorded than without it', async () => {
+  const place = configPlace({ env: { CI: '1' }, project: 'history: full' })
+  expect(place.scrub(await failureOf(() => resolveSettings(place.context)))).toContain(
+    'history: full (project file HOME/project/.modelgaterc) would record more of a call than metadata (default where CI is set).',
+  )
 })
