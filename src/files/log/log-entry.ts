@@ -1,0 +1,198 @@
+import type { Clock } from '../../context.ts'
+import { isObject, type JsonObject } from '../../json.ts'
+
+/** A file that a call wrote. */
+export interface LoggedFile {
+  /** Absolute. */
+  readonly path: string
+  readonly bytes: number
+  /** In hexadecimal. */
+  readonly sha256: string
+  /** `png`, `mp4`, `txt`, …, from its bytes. */
+  readonly format: string
+  readonly width?: number
+  readonly height?: number
+  /** How long a video plays. */
+  readonly seconds?: number
+}
+
+/** Media that a call sent. */
+export interface LoggedInput {
+  /** Absolute; a URL; `-` for standard input; empty where it came inside the JSON of a flag. */
+  readonly path: string
+  readonly bytes: number
+  /** Of the content, in hexadecimal. */
+  readonly sha256: string
+  /** Of an image edit, which sends files beside its body: `image` or `mask`. */
+  readonly field?: 'image' | 'mask'
+}
+
+/** What a call created, as far as prices need it; absent for calls that only look up or wait. */
+export interface LoggedCreation {
+  readonly images?: { readonly count: number; readonly size?: string; readonly quality?: string }
+  /** Of all videos: as they play if they were saved, else as they were asked for; absent if neither is known. */
+  readonly video_seconds?: number
+  /** Id of the video, operation or background response. */
+  readonly job?: string
+}
+
+/** What is recorded of every call, also with `history: metadata`. */
+export interface LogFacts {
+  /** 1; incremented when the meaning of a field changes. Fields are added without that, and never removed. */
+  readonly version: number
+  /** Unique: `log_` and 16 hexadecimal digits. */
+  readonly id: string
+  /** When the call began: ISO 8601, UTC. */
+  readonly time: string
+  readonly duration_ms: number
+  /** `generate`, `image create`, `video wait`, … */
+  readonly command: string
+  /** The working directory. */
+  readonly cwd: string
+  /** Which terminal it came from (`Context.terminalId`); absent without one. */
+  readonly terminal?: string
+  readonly sandbox?: true
+  /** Of the base URL. */
+  readonly origin?: string
+  /** Absent for the default one. */
+  readonly profile?: string
+  /** As asked for, else as the reply names it. */
+  readonly model?: string
+  /** The exit code of the program. */
+  readonly exit_code: number
+  readonly error?: {
+    readonly code: string
+    readonly message: string
+    readonly billed: 'no' | 'maybe' | 'yes'
+  }
+  readonly request_id?: string
+  readonly finish_reason?: string
+  /** As in the document of the command. */
+  readonly usage?: Readonly<Record<string, number | null>>
+  readonly created?: LoggedCreation
+  /** The jobs that it waited for, looked up or cancelled: ids of videos, operations or background responses. */
+  readonly jobs?: readonly string[]
+  /** The id of the entry whose request it sent once more. */
+  readonly repeats?: string
+  readonly files: readonly LoggedFile[]
+  readonly inputs?: readonly LoggedInput[]
+}
+
+/** One call that sent a request. */
+export interface LogEntry extends LogFacts {
+  // Only with `history: full`. In JSON these follow the facts, `arguments` first.
+  /** The command line as typed. */
+  readonly arguments?: readonly string[]
+  readonly prompt?: string
+  /** The words and flags of a command line that repeats the call, together with the request as `--body`. */
+  readonly repeat?: readonly string[]
+  /** The body; media in it are replaced by references (`mediaReference`). */
+  readonly request?: JsonObject
+  /**
+   * What a conversation goes on from. Content generation: `content` of the first candidate, as the gateway would have
+   * sent it without streaming. Responses: `id`, `output`, `model`. Both: `text`, and `is_partial` where the answer broke
+   * off or was too long to be kept.
+   */
+  readonly reply?: JsonObject
+}
+
+/** An id for a new entry. It has to be unique, not secret. */
+export function newEntryId(clock: Clock): string {
+  const digit = () => Math.floor(clock.random() * 16).toString(16)
+  return `log_${Array.from({ length: 16 }, digit).join('')}`
+}
+
+/** In a line, what only `history: full` has begins here; inside a string its quotes would be escaped. */
+const fullPart = ',"arguments":['
+
+/** One line of the log, without its newline: the facts come first, so that they can be read alone. */
+export function encodeEntry(entry: LogEntry): string {
+  const { arguments: words, prompt, repeat, request, reply, ...facts } = entry
+  return JSON.stringify(
+    words === undefined ? facts : { ...facts, arguments: words, prompt, repeat, request, reply },
+  )
+}
+
+/** Only the facts of a line, which is faster than all of it; undefined for a line that is no entry. */
+export function decodeFacts(line: string): LogFacts | undefined {
+  const end = line.indexOf(fullPart)
+  return checkedEntry(parsed(end === -1 ? line : `${line.slice(0, end)}}`))
+}
+
+/**
+ * The entry of a line; undefined for a line that is none. Fields that are not as described are left out: a later version
+ * may have written them.
+ */
+export function decodeEntry(line: string): LogEntry | undefined {
+  return checkedEntry(parsed(line))
+}
+
+/**
+ * The entry that was appended to the torn line of a killed process, before anything could tell that it is torn;
+ * undefined if there is none.
+ */
+export function entryBehindTornLine(line: string): string | undefined {
+  const start = line.lastIndexOf('{"version":1,"id":"log_')
+  return start > 0 ? line.slice(start) : undefined
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+function checkedEntry(value: unknown): LogEntry | undefined {
+  if (!isObject(value)) return undefined
+  for (const name of required) if (!checks[name]!(value[name])) return undefined
+  const entry: Record<string, unknown> = { duration_ms: 0, cwd: '', exit_code: 0, files: [] }
+  for (const name in checks) {
+    const field = value[name]
+    if (field !== undefined && checks[name]!(field)) entry[name] = field
+  }
+  return entry as unknown as LogEntry
+}
+
+type Check = (value: unknown) => boolean
+
+const isText: Check = (value) => typeof value === 'string'
+const isNumber: Check = (value) => typeof value === 'number'
+const isListOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check)
+const isFile: Check = (value) =>
+  isObject(value) && isText(value['path']) && isNumber(value['bytes']) && isText(value['sha256'])
+const isError: Check = (value) => isObject(value) && isText(value['code']) && isText(value['message'])
+
+const required = ['version', 'id', 'time', 'command']
+const checks: Readonly<Record<string, Check>> = {
+  version: isNumber,
+  id: isText,
+  time: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+  duration_ms: isNumber,
+  command: isText,
+  cwd: isText,
+  terminal: isText,
+  sandbox: (value) => value === true,
+  origin: isText,
+  profile: isText,
+  model: isText,
+  exit_code: isNumber,
+  error: isError,
+  request_id: isText,
+  finish_reason: isText,
+  usage: isObject,
+  created: isObject,
+  jobs: isListOf(isText),
+  repeats: isText,
+  files: isListOf(isFile),
+  inputs: isListOf(isFile),
+  arguments: isListOf(isText),
+  prompt: isText,
+  repeat: isListOf(isText),
+  request: isObject,
+  reply: isObject,
+}

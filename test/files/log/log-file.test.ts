@@ -1,0 +1,220 @@
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { array, assert, asyncProperty, string } from 'fast-check'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import { FileError } from '../../../src/errors.ts'
+import { newEntryId, type LogEntry } from '../../../src/files/log/log-entry.ts'
+import { appendEntry, entryOfFile, logFolder, openLog } from '../../../src/files/log/log-file.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const november = Date.UTC(2026, 10, 22, 9)
+const december = Date.UTC(2026, 11, 1)
+
+/** An entry with everything that `history: full` has. */
+function entryCalled(id: string, more: Partial<LogEntry> = {}): LogEntry {
+  return {
+    version: 1,
+    id: `log_${id}`,
+    time: '2026-11-22T08:59:58.000Z',
+    duration_ms: 2000,
+    command: 'generate',
+    cwd: '/home/a b/project',
+    exit_code: 0,
+    files: [],
+    arguments: ['generate', 'Hello'],
+    prompt: 'Hello',
+    request: { contents: [{ parts: [{ text: 'Hello' }] }] },
+    reply: { text: 'Hi' },
+    ...more,
+  }
+}
+
+function newLog(): { folder: string; path: string; add(entry: LogEntry, now?: number): Promise<void> } {
+  const folder = logFolder(join(temporaryFolder(), 'state'))
+  const clean = (json: string) => json
+  return {
+    folder,
+    path: join(folder, '2026-11.jsonl'),
+    add: (entry, now = november) => appendEntry(folder, entry, { now, clean }),
+  }
+}
+
+const ids = (folder: string) => [...openLog(folder).calls()].map(({ number, facts }) => [number, facts.id])
+
+test('an entry is read back as it was written, from a folder and a file that only the user may read', async () => {
+  const { folder, path, add } = newLog()
+  await add(entryCalled('a'))
+  const [call, ...others] = openLog(folder).calls()
+  expect(call?.entry()).toEqual(entryCalled('a'))
+  expect(others).toEqual([])
+  expect(call?.facts).toEqual({
+    version: 1,
+    id: 'log_a',
+    time: '2026-11-22T08:59:58.000Z',
+    duration_ms: 2000,
+    command: 'generate',
+    cwd: '/home/a b/project',
+    exit_code: 0,
+    files: [],
+  })
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+})
+
+test('the id of an entry is no number', () => {
+  expect(newEntryId({ ...systemClock, random: () => 0.7 })).toBe('log_bbbbbbbbbbbbbbbb')
+})
+
+test('each month has a file; the calls are counted from the newest', async () => {
+  const { folder, add } = newLog()
+  await add(entryCalled('a'))
+  await add(entryCalled('b'))
+  await add(entryCalled('c'), december)
+  expect(readdirSync(folder)).toEqual(['2026-11.jsonl', '2026-12.jsonl'])
+  expect(ids(folder)).toEqual([
+    [1, 'log_c'],
+    [2, 'log_b'],
+    [3, 'log_a'],
+  ])
+})
+
+test('there is no log yet, or no place for one', () => {
+  expect(ids(newLog().folder)).toEqual([])
+  expect([...openLog(undefined).calls()]).toEqual([])
+})
+
+test('other files in the folder are not read', async () => {
+  const { folder, add } = newLog()
+  await add(entryCalled('a'))
+  for (const name of ['2026-13.jsonl', '2026-11.jsonl~', 'notes.txt']) {
+    appendFileSync(join(folder, name), `${JSON.stringify(entryCalled('x'))}\n`)
+  }
+  expect(ids(folder)).toEqual([[1, 'log_a']])
+})
+
+test('lines longer than a block are read whole', async () => {
+  const { folder, add } = newLog()
+  const long = { text: 'é\n'.repeat(400_000) }
+  await add(entryCalled('a', { reply: long }))
+  await add(entryCalled('b'))
+  await add(entryCalled('c', { reply: long }))
+  const calls = [...openLog(folder).calls()]
+  expect(calls.map((call) => [call.facts.id, call.entry().reply])).toEqual([
+    ['log_c', long],
+    ['log_b', { text: 'Hi' }],
+    ['log_a', long],
+  ])
+})
+
+test('an entry after a torn line is not lost', async () => {
+  const { folder, path, add } = newLog()
+  await add(entryCalled('a'))
+  appendFileSync(path, '{"version":1,"id":"log_torn","time":"2026-')
+  await add(entryCalled('b'))
+  const log = openLog(folder)
+  expect([...log.calls()].map(({ facts }) => facts.id)).toEqual(['log_b', 'log_a'])
+  expect(log.unreadable).toBe(1)
+})
+
+// The writer looks for the end of the last line before it writes; another may be killed between the two.
+test('an entry in the same line as a torn one is found', async () => {
+  const { folder, path, add } = newLog()
+  await add(entryCalled('a'))
+  for (const torn of ['{"version":1,"id":"lo', JSON.stringify(entryCalled('torn')).slice(0, -7)]) {
+    appendFileSync(path, torn + readFileSync(path, 'utf8').split('\n')[0]!.replace('log_a', 'log_b') + '\n')
+  }
+  expect(ids(folder)).toEqual([
+    [1, 'log_b'],
+    [2, 'log_b'],
+    [3, 'log_a'],
+  ])
+})
+
+test('a request that looks like an entry is a part of its own entry', async () => {
+  const { folder, add } = newLog()
+  await add(entryCalled('a', { request: { inner: entryCalled('inner') } }))
+  expect(ids(folder)).toEqual([[1, 'log_a']])
+})
+
+test.each<[string, string]>([
+  ['no JSON', 'garbage'],
+  ['another JSON', '[1]'],
+  ['without a time', '{"version":1,"id":"log_x","command":"generate"}'],
+  ['with a time that is none', '{"version":1,"id":"log_x","command":"generate","time":"soon"}'],
+  ['nothing but NUL, as after a power failure', '\0'.repeat(100)],
+])('a line is skipped and counted: %s', async (_, line) => {
+  const { folder, path, add } = newLog()
+  await add(entryCalled('a'))
+  appendFileSync(path, `${line}\n\n`)
+  await add(entryCalled('b'))
+  const log = openLog(folder)
+  expect([...log.calls()].map(({ number, facts }) => [number, facts.id])).toEqual([
+    [1, 'log_b'],
+    [2, 'log_a'],
+  ])
+  expect(log.unreadable).toBe(1)
+})
+
+test('of a later version is read what is known', async () => {
+  const { folder, path, add } = newLog()
+  await add(entryCalled('a'))
+  const later = { ...entryCalled('b'), version: 7, exit_code: 'none', mood: 'good', files: [{ path: '/a' }] }
+  appendFileSync(path, `${JSON.stringify(later)}\n`)
+  const [call] = openLog(folder).calls()
+  expect(call?.entry()).toEqual({ ...entryCalled('b'), version: 7 })
+})
+
+test('any text comes back, whatever is in it', async () => {
+  const any = array(string({ unit: 'binary' }), { minLength: 1, maxLength: 5 })
+  await assert(
+    asyncProperty(any, async (texts) => {
+      const { folder, add } = newLog()
+      for (const [at, prompt] of texts.entries())
+        await add(entryCalled(String(at), { prompt, reply: { prompt } }))
+      const read = [...openLog(folder).calls()].map((call) => call.entry())
+      expect(read.map(({ prompt }) => prompt)).toEqual(texts.toReversed())
+      expect(read.map(({ reply }) => reply?.['prompt'])).toEqual(texts.toReversed())
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('what is written is clean of secrets', async () => {
+  const { folder, path } = newLog()
+  const entry = entryCalled('a', { prompt: 'the key is secret' })
+  await appendEntry(folder, entry, { now: november, clean: (json) => json.replaceAll('secret', '[hidden]') })
+  expect(readFileSync(path, 'utf8')).not.toContain('secret')
+  expect([...openLog(folder).calls()][0]?.entry().prompt).toBe('the key is [hidden]')
+})
+
+test('the newest call that wrote a file is found by its content', async () => {
+  const { folder, add } = newLog()
+  const [sha256, other] = ['a'.repeat(64), 'b'.repeat(64)]
+  const file = { path: '/home/a.png', bytes: 5, sha256, format: 'png' }
+  await add(entryCalled('a', { files: [file] }))
+  await add(entryCalled('b', { files: [file] }))
+  await add(entryCalled('c', { files: [{ ...file, sha256: other }], prompt: sha256 }))
+  expect(entryOfFile(folder, sha256)?.id).toBe('log_b')
+  expect(entryOfFile(folder, 'c'.repeat(64))).toBeUndefined()
+  expect(entryOfFile(undefined, sha256)).toBeUndefined()
+})
+
+test('the file cannot be written, or not be read', async () => {
+  const { folder, path, add } = newLog()
+  mkdirSync(path, { recursive: true })
+  await expect(add(entryCalled('a'))).rejects.toThrow(`"${path}" cannot be written: it is a folder.`)
+  expect(() => [...openLog(folder).calls()]).toThrow(FileError)
+  const file = join(temporaryFolder(), 'state')
+  appendFileSync(file, '')
+  await expect(
+    appendEntry(logFolder(file), entryCalled('a'), { now: november, clean: (json) => json }),
+  ).rejects.toThrow(FileError)
+})
+
+test.skipIf(process.getuid?.() === 0)('the folder may not be written', async () => {
+  const { folder, path, add } = newLog()
+  mkdirSync(folder, { recursive: true })
+  chmodSync(folder, 0o500)
+  await expect(add(entryCalled('a'))).rejects.toThrow(`"${path}" cannot be written: permission denied.`)
+})
