@@ -1,0 +1,139 @@
+import { gifBytes, jpegBytes, jpegSegment, pngBytes, pngChunk, webpBytes } from './image-bytes.ts'
+
+/** A value as CBOR: texts, whole numbers from 0 to 23, lists, maps, bytes. */
+export function cborOf(value: unknown): Buffer {
+  const head = (type: number, count: number) =>
+    count < 24
+      ? Buffer.of((type << 5) | count)
+      : count < 256
+        ? Buffer.of((type << 5) | 24, count)
+        : Buffer.of((type << 5) | 25, count >> 8, count & 255)
+  if (Buffer.isBuffer(value)) return Buffer.concat([head(2, value.length), value])
+  if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)])
+  if (typeof value === 'number') return head(0, value)
+  if (typeof value === 'boolean') return Buffer.of(value ? 0xf5 : 0xf4)
+  if (Array.isArray(value)) return Buffer.concat([head(4, value.length), ...value.map(cborOf)])
+  const entries = Object.entries(value as object)
+  return Buffer.concat([head(5, entries.length), ...entries.flatMap((entry) => entry.map(cborOf))])
+}
+
+export function boxOf(type: string, ...content: readonly Uint8Array[]): Buffer {
+  const all = Buffer.concat(content)
+  const header = Buffer.alloc(8)
+  header.writeUInt32BE(all.length + 8)
+  header.write(type, 4, 'latin1')
+  return Buffer.concat([header, all])
+}
+
+/** The end that the UUIDs of all JUMBF types of C2PA have. */
+const uuidEnd = Buffer.from('00110010800000aa00389b71', 'hex')
+
+function superbox(kind: string, label: string, ...boxes: readonly Uint8Array[]): Buffer {
+  const description = boxOf('jumd', Buffer.from(kind), uuidEnd, Buffer.of(3), Buffer.from(`${label}\0`))
+  return boxOf('jumb', description, ...boxes)
+}
+
+interface StoreParts {
+  readonly claim?: object
+  readonly claimLabel?: string
+  readonly manifest?: string
+  readonly actions?: readonly object[]
+}
+
+/** A manifest store as a generator of pictures writes one, with an ingredient before it, and no signature. */
+export function manifestStore({
+  claim = {
+    instanceID: 'xmp:iid:1',
+    claim_generator_info: { name: 'Picture Maker', version: '2.1', 'org.example.extra': Buffer.of(1, 2) },
+    'dc:title': 'boat.png',
+  },
+  claimLabel = 'c2pa.claim.v2',
+  manifest = 'urn:c2pa:0f1e2d3c',
+  actions = [{ action: 'c2pa.created', digitalSourceType: sourceType('trainedAlgorithmicMedia') }],
+}: StoreParts = {}): Buffer {
+  const ingredient = superbox(
+    'c2ma',
+    'urn:c2pa:ingredient',
+    superbox('c2cl', 'c2pa.claim.v2', boxOf('cbor', cborOf({ claim_generator_info: { name: 'Another' } }))),
+  )
+  const active = superbox(
+    'c2ma',
+    manifest,
+    superbox(
+      'c2as',
+      'c2pa.assertions',
+      superbox('cbor', 'c2pa.actions.v2', boxOf('cbor', cborOf({ actions }))),
+    ),
+    superbox('c2cl', claimLabel, boxOf('cbor', cborOf(claim))),
+  )
+  return superbox('c2pa', 'c2pa', ingredient, active)
+}
+
+export function sourceType(name: string): string {
+  return `http://cv.iptc.org/newscodes/digitalsourcetype/${name}`
+}
+
+/** JUMBF that is something else. */
+export const foreignBox = superbox('json', 'com.example', boxOf('json', Buffer.from('{}')))
+
+/** A JUMBF box in segments APP11, of at most so many of its bytes. */
+export function jumbfSegments(box: Buffer, perSegment = 60_000, number = 1): Buffer[] {
+  const [header, content] = [box.subarray(0, 8), box.subarray(8)]
+  const parts = Math.ceil(content.length / perSegment)
+  return Array.from({ length: parts }, (_, index) => {
+    const place = Buffer.alloc(8)
+    place.write('JP', 'latin1')
+    place.writeUInt16BE(number, 2)
+    place.writeUInt32BE(index + 1, 4)
+    const part = content.subarray(index * perSegment, (index + 1) * perSegment)
+    return jpegSegment(0xeb, Buffer.concat([place, header, part]))
+  })
+}
+
+/** The box of an ISO base media file that holds a store, or something else of C2PA. */
+export function credentialBox(store: Uint8Array, purpose = 'manifest'): Buffer {
+  const uuid = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex')
+  return boxOf('uuid', uuid, Buffer.alloc(4), Buffer.from(`${purpose}\0`), Buffer.alloc(8), store)
+}
+
+const ftyp = (brand: string) => boxOf('ftyp', Buffer.from(`${brand}\0\0\0\0${brand}`))
+
+/** Small files of each format with a store in them, by extension. */
+export function signedFiles(store = manifestStore()): Readonly<Record<string, Buffer>> {
+  const gif = gifBytes()
+  const blocks: Buffer[] = []
+  for (let at = 0; at < store.length; at += 255) {
+    const part = store.subarray(at, at + 255)
+    blocks.push(Buffer.of(part.length), part)
+  }
+  const extension = Buffer.concat([
+    Buffer.from('\x21\xff\x0bC2PA_GIF\x01\0\0', 'latin1'),
+    ...blocks,
+    Buffer.of(0),
+  ])
+  const riffChunk = Buffer.alloc(8 + store.length + (store.length % 2))
+  riffChunk.write('C2PA', 'latin1')
+  riffChunk.writeUInt32LE(store.length, 4)
+  store.copy(riffChunk, 8)
+  const vp8l = Buffer.of(0x2f, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  return {
+    png: pngBytes({ chunks: [pngChunk('caBX', store)] }),
+    jpg: jpegBytes({ before: [...jumbfSegments(foreignBox, 9999, 7), ...jumbfSegments(store, 300)] }),
+    webp: webpBytes('VP8L', vp8l, riffChunk),
+    gif: Buffer.concat([gif.subarray(0, 19), extension, gif.subarray(19)]),
+    mp4: Buffer.concat([
+      ftyp('isom'),
+      credentialBox(Buffer.alloc(9), 'merkle'),
+      credentialBox(store),
+      boxOf('moov'),
+      boxOf('mdat', Buffer.alloc(10)),
+    ]),
+    avif: Buffer.concat([ftyp('avif'), credentialBox(store), boxOf('meta'), boxOf('mdat', Buffer.alloc(10))]),
+    jxl: Buffer.concat([
+      boxOf('JXL ', Buffer.from('\r\n\x87\n', 'latin1')),
+      boxOf('ftyp', Buffer.from('jxl \0\0\0\0jxl ')),
+      foreignBox,
+      store,
+    ]),
+  }
+}
