@@ -23,6 +23,7 @@ _modelgate() {
       '/image') path='image' ;;
       '/video') path='video' ;;
       '/sandbox') path='sandbox' ;;
+      '/inspect') path='inspect' ;;
       '/models') path='models' ;;
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
@@ -109,6 +110,7 @@ _modelgate() {
       'video wait') flags="$flags --last --all --poll-interval --allow-private-urls" ;;
       'video list') flags="$flags --limit --state --refresh --prune" ;;
       'sandbox') flags="--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help" ;;
+      'inspect') flags="--json --jsonl -h --help" ;;
       'models') flags="$flags --remote" ;;
       'schema') flags="-h --help" ;;
       'completion') flags="-h --help" ;;
@@ -118,7 +120,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond response image video sandbox models schema completion help' ;;
+    '') words='generate respond response image video sandbox inspect models schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'response') words='status wait cancel list' ;;
@@ -136,10 +138,11 @@ _modelgate() {
     'video wait') : ;;
     'video list') : ;;
     'sandbox') : ;;
+    'inspect') files=plain ;;
     'models') : ;;
-    'schema') words='output images videos waits jobs models events error' ;;
+    'schema') words='output images videos waits jobs models inspections events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='generate respond response image video sandbox models schema completion help exit-codes environment' ;;
+    'help') words='generate respond response image video sandbox inspect models schema completion help exit-codes environment' ;;
   esac
   _modelgate_value
 }

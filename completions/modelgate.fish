@@ -28,6 +28,8 @@ function __modelgate_path
                         set path 'video'
                     case '/sandbox'
                         set path 'sandbox'
+                    case '/inspect'
+                        set path 'inspect'
                     case '/models'
                         set path 'models'
                     case '/schema'
@@ -72,7 +74,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'sandbox' 'schema' 'completion' 'help'
+    not contains -- "$path" 'sandbox' 'inspect' 'schema' 'completion' 'help'
 end
 
 # File names after an "@".
@@ -91,6 +93,7 @@ complete -c modelgate -n '__modelgate_is ' -a response -d 'Go on with responses 
 complete -c modelgate -n '__modelgate_is ' -a image -d 'Create and edit images, into files'
 complete -c modelgate -n '__modelgate_is ' -a video -d 'Make videos: start jobs, wait for them, save them'
 complete -c modelgate -n '__modelgate_is ' -a sandbox -d 'Run the local gateway that obeys the same contract'
+complete -c modelgate -n '__modelgate_is ' -a inspect -d 'Show what a file is, its content credentials, and the call that made it'
 complete -c modelgate -n '__modelgate_is ' -a models -d 'Show the known models and their limits, or those of the gateway'
 complete -c modelgate -n '__modelgate_is ' -a schema -d 'Print the JSON Schema of the --json and --jsonl output'
 complete -c modelgate -n '__modelgate_is ' -a completion -d 'Print a completion script for bash, zsh, fish or PowerShell'
@@ -339,11 +342,15 @@ complete -c modelgate -n '__modelgate_is sandbox' -l connect-timeout -r -f -d 'l
 complete -c modelgate -n '__modelgate_is sandbox' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
 complete -c modelgate -n '__modelgate_is sandbox' -l allow-http -d 'allow a clear-text base URL on another host'
 complete -c modelgate -n '__modelgate_is sandbox' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is inspect' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is inspect' -l jsonl -d 'print one JSON event a line as things happen'
+complete -c modelgate -n '__modelgate_is inspect' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is inspect' -F
 complete -c modelgate -n '__modelgate_is models' -l remote -d 'ask the gateway for its models'
 complete -c modelgate -n '__modelgate_is models'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models events error'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections events error'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is help' -a 'generate respond response image video sandbox models schema completion help exit-codes environment'
+complete -c modelgate -n '__modelgate_is help' -a 'generate respond response image video sandbox inspect models schema completion help exit-codes environment'

@@ -131,6 +131,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/sandbox.ts')).registerSandbox,
   },
   {
+    name: 'inspect',
+    about: 'Show what a file is, its content credentials, and the call that made it',
+    sends: true,
+    load: async () => (await import('./commands/inspect.ts')).registerInspect,
+  },
+  {
     name: 'models',
     about: 'Show the known models and their limits, or those of the gateway',
     sends: true,

@@ -56,6 +56,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
   expect(writers.filter((path) => !path.startsWith('output/'))).toEqual([
     'commands/completion.ts',
     'commands/help.ts',
+    'commands/inspect.ts',
     'commands/models.ts',
     'commands/sandbox.ts',
     'commands/schema.ts',

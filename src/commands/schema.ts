@@ -10,16 +10,17 @@ export const schemaNames = [
   'waits',
   'jobs',
   'models',
+  'inspections',
   'events',
   'error',
 ] as const satisfies readonly OutputSchemaName[]
 
-/** `modelgate schema [output|images|videos|waits|jobs|models|events|error]`: describes what the program prints for programs. */
+/** `modelgate schema [output|images|videos|waits|jobs|models|inspections|events|error]`: describes what the program prints for programs. */
 export function registerSchema(command: Command, context: Context): void {
   const name = command
     .createArgument(
       '[name]',
-      'output: --json; images, videos, waits, jobs, models: the same of image commands, video commands, a wait for several jobs, and the lists of jobs and models; events: a line of --jsonl; error: --json when a command fails',
+      'output: --json; images, videos, waits, jobs, models, inspections: the same of image commands, video commands, a wait for several jobs, the lists of jobs and models, and inspect; events: a line of --jsonl; error: --json when a command fails',
     )
     .choices(schemaNames)
     .default('output')

@@ -21,6 +21,7 @@ import {
   type Schema,
 } from './output-schema.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
+import { inspectionDefinitions, inspectionDocument, inspectionEvents } from './inspection.ts'
 import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
 
@@ -43,7 +44,14 @@ const commandEvents = {
 }
 
 export type OutputEvent = EventsOf<typeof events>
-const events = { ...commandEvents, ...textEvents, ...imageEvents, ...videoEvents, ...modelEvents }
+const events = {
+  ...commandEvents,
+  ...textEvents,
+  ...imageEvents,
+  ...videoEvents,
+  ...modelEvents,
+  ...inspectionEvents,
+}
 
 /** The `type` of every event that a command may emit between `start` and the last line. */
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
@@ -57,6 +65,7 @@ const documents = [
   videosDocument,
   jobListDocument,
   modelsDocument,
+  inspectionDocument,
 ] as const
 
 /** The error object of `--json` and `--jsonl`. */
@@ -78,9 +87,13 @@ const error = object({
 })
 
 const definitions = Object.fromEntries(
-  [...textDefinitions, ...imageDefinitions, ...videoDefinitions, ...modelDefinitions].map(
-    ({ name, schema }: Definition<unknown>) => [name, schema],
-  ),
+  [
+    ...textDefinitions,
+    ...imageDefinitions,
+    ...videoDefinitions,
+    ...modelDefinitions,
+    ...inspectionDefinitions,
+  ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
 )
 
 function published(name: string, title: string, schema: JsonSchema): JsonSchema {
@@ -124,6 +137,11 @@ export const outputSchemas = {
   waits: published('waits', 'The document of --json of a wait for several jobs', videosDocument),
   jobs: published('jobs', 'The document of --json of the list of jobs', jobListDocument),
   models: published('models', 'The document of --json of the list of models', modelsDocument),
+  inspections: published(
+    'inspections',
+    'The document of --json of the inspection of files',
+    inspectionDocument,
+  ),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>

@@ -1,10 +1,13 @@
 import { basename } from 'node:path'
 import type { FileContext } from '../context.ts'
 import type { SavedFile } from '../events/text.ts'
+import { objectOf, objectsOf, stringOf } from '../json.ts'
 import { openAtomicFile } from './open-atomic-file.ts'
 import { numberedName } from './file-name.ts'
 import type { ImageFacts } from './image-info.ts'
+import { readInputFile } from './input-file.ts'
 import type { SavedMedia } from './media-file.ts'
+import { parseJson } from './parse-json.ts'
 
 /** Incremented when a field is added; fields are never removed. */
 const sidecarVersion = 2
@@ -66,4 +69,51 @@ export async function writeSidecar(
   const file = await openAtomicFile(context, path, { force, spareName, mode: 0o600 })
   await file.write(clean(`${JSON.stringify(document, null, 2)}\n`))
   return { ...(await file.commit()), mime_type: 'application/json' }
+}
+
+/** A sidecar as it is found beside a file; null for what it does not say. */
+export interface StoredSidecar {
+  readonly path: string
+  readonly time: string | null
+  readonly command: string | null
+  readonly model: string | null
+  readonly prompt: string | null
+  readonly revisedPrompt: string | null
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly requestId: string | null
+  readonly inputs: readonly { readonly field: string; readonly path: string }[]
+  /** Of the file that it describes. */
+  readonly sha256: string
+}
+
+/** Real ones have a few kilobytes. */
+const maxSidecarBytes = 4 * 1024 * 1024
+
+/** The sidecar beside a file; undefined where there is none, or another file has its name. */
+export async function readSidecar(
+  context: Pick<FileContext, 'cwd' | 'clock' | 'signal'>,
+  filePath: string,
+): Promise<StoredSidecar | undefined> {
+  const path = sidecarPath(filePath)
+  const bytes = await readInputFile(context, path, { maxBytes: maxSidecarBytes, pipes: false })
+  const { value } = Buffer.isBuffer(bytes) ? parseJson(bytes.toString('utf8')) : {}
+  const record = objectOf(value)
+  const sha256 = stringOf(objectOf(record['output'])['sha256'])
+  if (sha256 === undefined || !stringOf(record['generator'])?.startsWith('modelgate ')) return undefined
+  const text = (name: string) => stringOf(record[name]) ?? null
+  return {
+    path,
+    time: text('time'),
+    command: text('command'),
+    model: text('model'),
+    prompt: text('prompt'),
+    revisedPrompt: text('revised_prompt'),
+    parameters: objectOf(record['parameters']),
+    requestId: text('request_id'),
+    inputs: objectsOf(record['inputs']).flatMap((input) => {
+      const [field, inputPath] = [stringOf(input['field']), stringOf(input['path'])]
+      return field === undefined || inputPath === undefined ? [] : [{ field, path: inputPath }]
+    }),
+    sha256,
+  }
 }

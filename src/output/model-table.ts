@@ -1,9 +1,6 @@
 import { sizeText } from '../contract/size-rule.ts'
 import type { FieldLimit, ModelEntry } from '../events/model.ts'
-import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
-
-/** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */
-type Columns = number | undefined
+import { type Columns, gap, oneLine, padded, reportText, shortened, textWidth } from './table-cells.ts'
 
 /** Formats models as rows, each with a newline; empty if there are none. Safe for a terminal. */
 export function modelTable(models: readonly ModelEntry[], columns: Columns): string {
@@ -97,10 +94,7 @@ export function modelReport(model: ModelEntry, columns: Columns): string {
       ...limits.map((limit) => [`${command}: ${limit.field}`, limitText(limit)] as const),
     ]),
   ]
-  const known = rows.flatMap(([name, value]) => (value === null ? [] : [[name, oneLine(value)] as const]))
-  if (columns === undefined) return known.map(([name, value]) => `${name}\t${value}\n`).join('')
-  const width = Math.max(...known.map(([name]) => name.length))
-  return known.map(([name, value]) => wrapped(name, value, Math.min(width, columns - 20), columns)).join('')
+  return reportText(rows, columns)
 }
 
 function familyText({ family, about }: ModelEntry): string {
@@ -126,21 +120,4 @@ function textOf(count: number | null | undefined): string | null {
 
 function isoDay(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10)
-}
-
-/** A name, and its value in lines of words beside it. */
-function wrapped(name: string, value: string, width: number, columns: number): string {
-  const room = columns - width - gap.length
-  const lines: string[] = []
-  for (const word of value.split(' ')) {
-    const last = lines.at(-1)
-    if (last !== undefined && textWidth(`${last} ${word}`) <= room)
-      lines[lines.length - 1] = `${last} ${word}`
-    else lines.push(word)
-  }
-  const [first = '', ...rest] = lines
-  const lead = textWidth(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)
-  return [`${lead}${gap}${first}`, ...rest.map((line) => `${' '.repeat(width)}${gap}${line}`)]
-    .map((line) => `${line}\n`)
-    .join('')
 }

@@ -56,7 +56,7 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
   return {
     event(event) {
       if (event.type === 'start') {
-        screen.wait(`waiting for ${event.model ?? 'the gateway'}`)
+        screen.wait(event.command === 'inspect' ? 'reading' : `waiting for ${event.model ?? 'the gateway'}`)
         return
       }
       if (event.type === 'refusal-delta') {

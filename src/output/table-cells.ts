@@ -1,5 +1,8 @@
 import { sanitise } from './gate.ts'
 
+/** The width of a terminal; undefined for scripts, which get all fields, separated by tabs. */
+export type Columns = number | undefined
+
 /** Between two columns. */
 export const gap = '  '
 
@@ -29,4 +32,35 @@ export function shortened(text: string, width: number): string {
 /** In one line, and safe for a terminal. */
 export function oneLine(text: string): string {
   return sanitise(text.replaceAll(/\s+/g, ' ').trim())
+}
+
+/**
+ * A name and a value on each line, in lines of words on a terminal, separated by a tab for scripts; without those whose
+ * value is null. Safe for a terminal.
+ */
+export function reportText(
+  rows: readonly (readonly [name: string, value: string | null])[],
+  columns: Columns,
+): string {
+  const known = rows.flatMap(([name, value]) => (value === null ? [] : [[name, oneLine(value)] as const]))
+  if (columns === undefined) return known.map(([name, value]) => `${name}\t${value}\n`).join('')
+  const width = Math.max(...known.map(([name]) => name.length))
+  return known.map(([name, value]) => wrapped(name, value, Math.min(width, columns - 20), columns)).join('')
+}
+
+/** A name, and its value in lines of words beside it. */
+function wrapped(name: string, value: string, width: number, columns: number): string {
+  const room = columns - width - gap.length
+  const lines: string[] = []
+  for (const word of value.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && textWidth(`${last} ${word}`) <= room)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  const [first = '', ...rest] = lines
+  const lead = textWidth(name) > width ? `${name}\n${' '.repeat(width)}` : padded(name, width)
+  return [`${lead}${gap}${first}`, ...rest.map((line) => `${' '.repeat(width)}${gap}${line}`)]
+    .map((line) => `${line}\n`)
+    .join('')
 }

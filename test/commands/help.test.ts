@@ -71,7 +71,7 @@ test.each([
   ['completion', 'the shell to complete in (choices: "bash", "zsh", "fish", "powershell")'],
   [
     'schema',
-    '(choices: "output", "images", "videos", "waits", "jobs", "models", "events", "error", default: "output")',
+    '(choices: "output", "images", "videos", "waits", "jobs", "models", "inspections", "events", "error", default: "output")',
   ],
 ])('%s --help tells the words that its argument may be', async (name, about) => {
   const { out } = await runMain([name, '--help'])

@@ -42,6 +42,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--port', 'none'],
     ['--faults', 'none.yaml'],
   ],
+  inspect: [['a.png'], ['-']],
   models: [['--remote'], ['gpt-image-2', '--remote']],
   schema: [['events']],
   completion: [['bash']],
@@ -126,7 +127,7 @@ async function ignoredBy(words: string): Promise<string[]> {
   for (const call of calls[words]!) {
     const context = testContext({ cwd, env })
     const program = createProgram(context)
-    const sends = !['sandbox', 'schema', 'completion', 'help'].includes(words)
+    const sends = !['sandbox', 'inspect', 'schema', 'completion', 'help'].includes(words)
     const job = startsResponse && words !== 'response list' ? ['--last'] : []
     const argv = [...words.split(' '), ...call, ...job, ...(sends ? ['--sandbox'] : [])]
     for (const name of await flagsRead(program, argv, context.clock)) read.add(name)

@@ -28,7 +28,7 @@ test('every schema can be asked for, and no other', async () => {
   const { code, out, err } = await runMain(['schema', 'input'])
   expect({ code, out }).toEqual({ code: 2, out: '' })
   expect(err).toContain(
-    'modelgate: The name must be one of output, images, videos, waits, jobs, models, events, error, not "input".\n',
+    'modelgate: The name must be one of output, images, videos, waits, jobs, models, inspections, events, error, not "input".\n',
   )
 })
 

@@ -12,6 +12,7 @@ import { createOutput } from '../../src/output/create-output.ts'
 import {
   sampleDocument,
   sampleEvents,
+  sampleInspections,
   sampleJobList,
   sampleModels,
   sampleVideoDocument,
@@ -79,6 +80,7 @@ test.each([
   ['videos', sampleVideoDocument],
   ['waits', sampleVideosDocument],
   ['jobs', sampleJobList],
+  ['inspections', sampleInspections],
   ['models', sampleModels],
   ['models', { ...sampleModels, models: sampleModels.models.map(unlimited) }],
 ] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {

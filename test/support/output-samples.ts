@@ -1,3 +1,4 @@
+import type { Inspection, InspectionDocument } from '../../src/events/inspection.ts'
 import type { JobListDocument, JobSummary, VideoDocument, VideosDocument } from '../../src/events/video.ts'
 import type { ModelEntry, ModelsDocument } from '../../src/events/model.ts'
 import type { TextDocument } from '../../src/events/text.ts'
@@ -58,6 +59,42 @@ const sampleModel: ModelEntry = {
 }
 
 /** One of every event. */
+const sampleInspection: Inspection = {
+  path: 'boat.png',
+  bytes: 1234,
+  sha256: 'ab'.repeat(32),
+  mime_type: 'image/png',
+  width: 1024,
+  height: 1024,
+  seconds: null,
+  alpha: false,
+  integrity: 'whole',
+  damage: null,
+  credentials: {
+    state: 'present',
+    place: 'PNG chunk caBX',
+    offset: 33,
+    bytes: 900,
+    whole: true,
+    manifest: 'urn:c2pa:1',
+    generator: 'maker 1.0',
+    title: 'boat',
+    source_types: ['trainedAlgorithmicMedia'],
+  },
+  made_with: {
+    sidecar: 'boat.png.json',
+    log_number: 3,
+    path: null,
+    time: '2026-01-01T00:00:00.000Z',
+    command: 'image create',
+    model: 'image-model',
+    prompt: 'A paper boat',
+    revised_prompt: null,
+    request_id: 'req_1',
+    again: ['modelgate', 'again', '3'],
+  },
+}
+
 export const sampleEvents = {
   start: { type: 'start', version: 1, command: 'generate', model: 'text-model' },
   'text-delta': { type: 'text-delta', index: 0, text: 'Hello' },
@@ -171,6 +208,15 @@ export const sampleEvents = {
   'job-fail': { type: 'job-fail', id: 'video_1', code: 'filtered', message: 'It was filtered.' },
   'job-list': { type: 'job-list', job: sampleJob },
   'model-list': { type: 'model-list', model: sampleModel },
+  'file-inspect': { type: 'file-inspect', file: sampleInspection },
+  'file-fail': {
+    type: 'file-fail',
+    failure: {
+      path: 'gone.png',
+      code: 'not_found',
+      message: '"gone.png" cannot be read: it does not exist.',
+    },
+  },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
@@ -255,4 +301,12 @@ export const sampleJobList: JobListDocument = {
 
 export function textDelta(text: string, index = 0): OutputEvent {
   return { type: 'text-delta', index, text }
+}
+
+export const sampleInspections: InspectionDocument = {
+  version: 1,
+  command: 'inspect',
+  files: [sampleInspection, { ...sampleInspection, made_with: null }],
+  failures: [sampleEvents['file-fail'].failure],
+  warnings: ['odd'],
 }

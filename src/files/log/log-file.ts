@@ -111,17 +111,23 @@ export function openLog(folder: string | undefined): LogReader {
 }
 
 /**
- * The newest call that wrote a file with this content. Only lines that name the digest are parsed.
- * @param sha256 in hexadecimal, lower case
+ * The newest calls that wrote files with these contents, by digest.
+ * @param digests SHA-256 in hexadecimal, lower case
  * @throws FileError
  */
-export function entryOfFile(folder: string | undefined, sha256: string): LogEntry | undefined {
-  for (const line of lines(folder)) {
-    if (!line.includes(sha256)) continue
-    const entry = readLine(line.toString(), 0)?.entry()
-    if (entry?.files.some((file) => file.sha256 === sha256)) return entry
+export function callsOfFiles(
+  folder: string | undefined,
+  digests: ReadonlySet<string>,
+): Map<string, LoggedCall> {
+  const found = new Map<string, LoggedCall>()
+  if (digests.size === 0) return found
+  for (const call of openLog(folder).calls()) {
+    for (const { sha256 } of call.facts.files) {
+      if (digests.has(sha256) && !found.has(sha256)) found.set(sha256, call)
+    }
+    if (found.size === digests.size) break
   }
-  return undefined
+  return found
 }
 
 function readLine(line: string, number: number): LoggedCall | undefined {

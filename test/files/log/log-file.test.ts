@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { FileError } from '../../../src/errors.ts'
 import { newEntryId, type LogEntry } from '../../../src/files/log/log-entry.ts'
-import { appendEntry, entryOfFile, logFolder, openLog } from '../../../src/files/log/log-file.ts'
+import { appendEntry, callsOfFiles, logFolder, openLog } from '../../../src/files/log/log-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const november = Date.UTC(2026, 10, 22, 9)
@@ -195,9 +195,12 @@ test('the newest call that wrote a file is found by its content', async () => {
   await add(entryCalled('a', { files: [file] }))
   await add(entryCalled('b', { files: [file] }))
   await add(entryCalled('c', { files: [{ ...file, sha256: other }], prompt: sha256 }))
-  expect(entryOfFile(folder, sha256)?.id).toBe('log_b')
-  expect(entryOfFile(folder, 'c'.repeat(64))).toBeUndefined()
-  expect(entryOfFile(undefined, sha256)).toBeUndefined()
+  const digests = new Set([sha256, 'c'.repeat(64)])
+  const found = callsOfFiles(folder, digests)
+  expect([...found].map(([digest, { number, facts }]) => [digest, number, facts.id])).toEqual([
+    [sha256, 2, 'log_b'],
+  ])
+  expect(callsOfFiles(undefined, digests).size).toBe(0)
 })
 
 test('the file cannot be written, or not be read', async () => {

@@ -1,0 +1,64 @@
+import type { Command } from 'commander'
+import { stateFolder } from '../config/paths.ts'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { logFolder } from '../files/log/log-file.ts'
+import { inspectAnyFile, inspectBytes } from '../files/inspect-file.ts'
+import { inspectFiles } from '../operations/inspect-files.ts'
+import { createOutput } from '../output/create-output.ts'
+import { createGate } from '../output/gate.ts'
+import { inspectionReport } from '../output/inspection-report.ts'
+import { type CommonOptions, takeOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { reportOutcome } from './shared/run-operation.ts'
+import { claimStandardInput } from './shared/standard-input.ts'
+
+const inspectExamples: readonly Example[] = [
+  ['modelgate inspect boat.png', 'what it is, and what made it'],
+  ['modelgate inspect --json *.png | jq ".files[].credentials.state"'],
+  ['curl -s https://HOST/a.jpg | modelgate inspect -'],
+]
+
+/** `modelgate inspect`: what files are, whether they have content credentials, and which calls made them. */
+export function registerInspect(command: Command, context: Context): void {
+  addExamples(command, context, inspectExamples)
+  command.argument('<file...>', 'images, videos or other files; - is standard input')
+  takeOptions(command, new Set(['json', 'jsonl']))
+  command.action(async (paths: readonly string[], _: unknown, self: Command) =>
+    inspect(context, self.optsWithGlobals<CommonOptions>(), paths),
+  )
+}
+
+/** @throws UsageError; AlreadyReported for files that cannot be read */
+async function inspect(context: Context, options: CommonOptions, paths: readonly string[]): Promise<void> {
+  const { json, jsonl, quiet, stdin } = options
+  const { stdout } = context
+  for (const path of paths) {
+    if (path !== '-') continue
+    if (stdin === false) throw new UsageError('The file "-" is standard input, which --no-stdin forbids.')
+    claimStandardInput(context, 'the file -')
+  }
+  const gate = createGate(context)
+  const state = stateFolder(context)
+  const mode = json ? 'json' : jsonl ? 'jsonl' : undefined
+  const output = createOutput(context, { mode, quiet: quiet === true, usage: false, gate, result: 'job' })
+  const { document, failure } = await inspectFiles(context, output, {
+    paths,
+    inspect: (path) =>
+      path === '-' ? inspectBytes(path, standardInput(context)) : inspectAnyFile(context, path),
+    logFolder: state === undefined ? undefined : logFolder(state),
+  })
+  if (mode === undefined) {
+    const columns = stdout.isTerminal ? stdout.columns : undefined
+    const reports = document.files.map((file) => gate.text(inspectionReport(file, columns)))
+    stdout.write(reports.join('\n'))
+  }
+  await reportOutcome(output, options, { kind: 'ended', document, failure })
+}
+
+/** All of it, of any length; a signal ends the wait for more. */
+function standardInput({ stdin, signal }: Context): AsyncIterable<Uint8Array> | readonly Uint8Array[] {
+  if (stdin.kind === 'empty') return []
+  signal.addEventListener('abort', () => stdin.release(), { once: true })
+  return stdin.read()
+}

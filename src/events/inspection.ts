@@ -1,0 +1,100 @@
+import {
+  count,
+  countOrNull,
+  define,
+  list,
+  object,
+  oneOf,
+  orNull,
+  secondsOrNull,
+  text,
+  textMatching,
+  textOrNull,
+  texts,
+  version,
+  type Infer,
+  type Schema,
+} from './output-schema.ts'
+import { warnings } from './text.ts'
+
+const flagOrNull = (description: string): Schema<boolean | null> => ({
+  type: ['boolean', 'null'],
+  description,
+})
+
+/** Content credentials as they are found; nothing of them is verified. */
+const credentials = object({
+  state: oneOf(
+    ['present', 'absent', 'unchecked'],
+    'present: found, and not verified; unchecked: not looked for in a file of this type',
+  ),
+  place: textOrNull('where the file keeps them'),
+  offset: countOrNull('where that begins, in bytes from the start of the file'),
+  bytes: countOrNull('length of the manifest store'),
+  whole: flagOrNull('whether all of the store is in the file'),
+  manifest: textOrNull('label of the active manifest'),
+  generator: textOrNull('the program that claims to have made the file'),
+  title: textOrNull('title in the claim'),
+  source_types: texts('digital source types of the actions, such as trainedAlgorithmicMedia'),
+})
+
+/** The call that made the file. */
+const origin = object({
+  sidecar: textOrNull('path of the sidecar that describes the file'),
+  log_number: countOrNull('number of the entry in the log; 1 is the newest'),
+  path: textOrNull('where the file was written first; null when that is where it is'),
+  time: textOrNull('when, as an ISO date'),
+  command: textOrNull('the command that ran'),
+  model: textOrNull('the model; null when the gateway chose'),
+  prompt: textOrNull('the prompt'),
+  revised_prompt: textOrNull('the prompt as revised by the gateway'),
+  request_id: textOrNull('id of the request'),
+  again: orNull(texts('word'), 'the words of a command that makes such a file again'),
+})
+
+/** What is found out about a file. */
+export type Inspection = Infer<typeof inspection.schema>
+const inspection = define(
+  'inspection',
+  object({
+    path: text('the file, as it was given'),
+    bytes: count('length in bytes'),
+    sha256: text('of the content, in hexadecimal'),
+    mime_type: textOrNull('what the bytes are, whatever the name says; null when unknown'),
+    width: countOrNull('in pixels, as stored'),
+    height: countOrNull('in pixels, as stored'),
+    seconds: secondsOrNull('duration of a video'),
+    alpha: flagOrNull('whether pixels of the image can be transparent'),
+    integrity: oneOf(
+      ['whole', 'unknown', 'unchecked', 'short', 'damaged'],
+      'unknown: the format does not say where the file ends; unchecked: there is no check for this type',
+    ),
+    damage: textOrNull('what is wrong, for short and damaged'),
+    credentials,
+    made_with: orNull(origin, 'null when neither a sidecar nor the log knows the file'),
+  }),
+)
+
+/** A file that could not be read. */
+const failure = object({
+  path: text('the file, as it was given'),
+  code: textMatching('^[a-z0-9_]+$', 'a stable word'),
+  message: text('why'),
+})
+
+export const inspectionDefinitions = [inspection] as const
+
+export const inspectionEvents = {
+  'file-inspect': { file: inspection.reference },
+  'file-fail': { failure },
+}
+
+/** The document of `inspect`. */
+export type InspectionDocument = Infer<typeof inspectionDocument>
+export const inspectionDocument = object({
+  version,
+  command: text<'inspect'>('the command that ran'),
+  files: list(inspection.reference, 'the files, in the order that was given'),
+  failures: list(failure, 'files that could not be read'),
+  warnings,
+})

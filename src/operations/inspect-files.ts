@@ -1,0 +1,184 @@
+import { resolve } from 'node:path'
+import { type Endpoint, flagName } from '../contract/field.ts'
+import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
+import { asModelgateError, ModelgateError } from '../errors.ts'
+import type { Inspection, InspectionDocument } from '../events/inspection.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import type { FileFacts } from '../files/inspect-file.ts'
+import { callsOfFiles, type LoggedCall } from '../files/log/log-file.ts'
+import { readSidecar, type StoredSidecar } from '../files/sidecar.ts'
+import type { Listener, OperationContext } from './operation.ts'
+
+export interface InspectRequest {
+  readonly paths: readonly string[]
+  /** Inspects one of them. */
+  inspect(path: string): Promise<FileFacts>
+  /** The folder of the log; undefined where there is none. */
+  readonly logFolder: string | undefined
+}
+
+/**
+ * Inspects files one after the other, then looks up at once what has made them.
+ * @returns the document, and the error for files that could not be read: that of the only one, exit 12 where others
+ *   could be
+ */
+export async function inspectFiles(
+  context: Pick<OperationContext, 'cwd' | 'clock' | 'signal'>,
+  { event }: Pick<Listener, 'event'>,
+  { paths, inspect, logFolder }: InspectRequest,
+): Promise<{ readonly document: InspectionDocument; readonly failure: ModelgateError | undefined }> {
+  event({ type: 'start', version: outputVersion, command: 'inspect', model: null })
+  const found: FileFacts[] = []
+  const errors: { readonly path: string; readonly error: ModelgateError }[] = []
+  for (const path of paths) {
+    try {
+      found.push(await inspect(path))
+    } catch (thrown) {
+      context.signal.throwIfAborted()
+      errors.push({ path, error: asModelgateError(thrown, false) })
+    }
+  }
+  const warnings: string[] = []
+  const calls = findCalls(logFolder, new Set(found.map(({ sha256 }) => sha256)), warnings)
+  const files: Inspection[] = []
+  for (const facts of found) {
+    const sidecar = await readSidecar(context, facts.path)
+    const isOwn = sidecar?.sha256 === facts.sha256
+    if (sidecar !== undefined && !isOwn) {
+      warnings.push(`${facts.path} is not the file that ${sidecar.path} describes: its content is another.`)
+    }
+    const file = inspectionOf(facts, isOwn ? sidecar : undefined, calls.get(facts.sha256), context.cwd)
+    files.push(file)
+    event({ type: 'file-inspect', file })
+  }
+  const failures = errors.map(({ path, error: { code, message } }) => ({ path, code, message }))
+  for (const failure of failures) event({ type: 'file-fail', failure })
+  for (const message of warnings) event({ type: 'warning-add', message })
+  return {
+    document: { version: outputVersion, command: 'inspect', files, failures, warnings },
+    failure: failureOf(
+      errors.map(({ error }) => error),
+      paths.length,
+    ),
+  }
+}
+
+/** A log that cannot be read is a warning: the files were inspected. */
+function findCalls(
+  folder: string | undefined,
+  digests: ReadonlySet<string>,
+  warnings: string[],
+): ReadonlyMap<string, LoggedCall> {
+  try {
+    return callsOfFiles(folder, digests)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    warnings.push(`The log was not searched: ${error.message}`)
+    return new Map()
+  }
+}
+
+function failureOf(errors: readonly ModelgateError[], count: number): ModelgateError | undefined {
+  const [first] = errors
+  if (first === undefined || count === 1) return first
+  const message = errors.map((error) => error.message).join('\n')
+  const exit =
+    errors.length === count && errors.every((error) => error.exit === first.exit) ? first.exit : 'partial'
+  return new ModelgateError(exit, 'files_unreadable', message, { phase: 'input', billed: 'no' })
+}
+
+function inspectionOf(
+  facts: FileFacts,
+  sidecar: StoredSidecar | undefined,
+  call: LoggedCall | undefined,
+  cwd: string,
+): Inspection {
+  const { path, bytes, sha256, mediaType, media, hasAlpha, integrity } = facts
+  return {
+    path,
+    bytes,
+    sha256,
+    mime_type: mediaType ?? null,
+    width: media?.width ?? null,
+    height: media?.height ?? null,
+    seconds: media !== undefined && 'seconds' in media ? media.seconds : null,
+    alpha: hasAlpha ?? null,
+    integrity: integrity.state,
+    damage: integrity.damage ?? null,
+    credentials: credentialsOf(facts),
+    made_with:
+      sidecar === undefined && call === undefined ? null : originOf(sidecar, call, facts, resolve(cwd, path)),
+  }
+}
+
+function credentialsOf({ credentials: found }: FileFacts): Inspection['credentials'] {
+  const isPresent = typeof found !== 'string'
+  const store = isPresent ? found.store : undefined
+  const manifest = isPresent ? found.manifest : undefined
+  return {
+    state: isPresent ? 'present' : found === 'none' ? 'absent' : 'unchecked',
+    place: store?.place ?? null,
+    offset: store?.offset ?? null,
+    bytes: store?.bytes ?? null,
+    whole: store === undefined ? null : store.received === store.bytes,
+    manifest: manifest?.label ?? null,
+    generator: manifest?.generator ?? null,
+    title: manifest?.title ?? null,
+    source_types: manifest?.sourceTypes ?? [],
+  }
+}
+
+/** The log says how to repeat the call; the sidecar has what a log without prompts lacks. */
+function originOf(
+  sidecar: StoredSidecar | undefined,
+  call: LoggedCall | undefined,
+  { sha256 }: Pick<FileFacts, 'sha256'>,
+  path: string,
+): NonNullable<Inspection['made_with']> {
+  const entry = call?.entry()
+  const written = entry?.files.find((file) => file.sha256 === sha256)?.path
+  return {
+    sidecar: sidecar?.path ?? null,
+    log_number: call?.number ?? null,
+    path: written === undefined || written === path ? null : written,
+    time: entry?.time ?? sidecar?.time ?? null,
+    command: entry?.command ?? sidecar?.command ?? null,
+    model: entry?.model ?? sidecar?.model ?? null,
+    prompt: entry?.prompt ?? sidecar?.prompt ?? null,
+    revised_prompt: sidecar?.revisedPrompt ?? null,
+    request_id: entry?.request_id ?? sidecar?.requestId ?? null,
+    // An entry without its request cannot be repeated.
+    again: entry?.request === undefined ? commandOf(sidecar) : ['modelgate', 'again', String(call!.number)],
+  }
+}
+
+/** The commands that write sidecars. */
+const endpoints: Readonly<Record<string, Endpoint>> = {
+  'image create': imageCreateEndpoint,
+  'image edit': imageEditEndpoint,
+}
+
+/** The command line that a sidecar amounts to, for one image; null where there is none, or it lacks something. */
+function commandOf(sidecar: StoredSidecar | undefined): string[] | null {
+  if (sidecar === undefined) return null
+  const { command, model, prompt, parameters, inputs } = sidecar
+  const endpoint = command !== null && Object.hasOwn(endpoints, command) ? endpoints[command]! : undefined
+  if (command === null || endpoint === undefined || prompt === null) return null
+  const flags = Object.entries(parameters).flatMap(([field, value]) => {
+    if (field === 'n') return []
+    if (!Object.hasOwn(endpoint.fields, field)) return ['--set', `${field}=${JSON.stringify(value)}`]
+    const flag = `--${endpoint.fields[field]!.flag || flagName(field)}`
+    if (typeof value === 'boolean') return [value ? flag : flag.replace('--', '--no-')]
+    return [flag, typeof value === 'string' ? value : JSON.stringify(value)]
+  })
+  return [
+    'modelgate',
+    ...command.split(' '),
+    ...(model === null ? [] : ['--model', model]),
+    ...flags,
+    ...inputs.flatMap(({ field, path }) => [`--${flagName(field)}`, path]),
+    // No prompt is taken for an option or a file.
+    '--',
+    prompt.startsWith('@') ? `\\${prompt}` : prompt,
+  ]
+}

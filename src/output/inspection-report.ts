@@ -1,0 +1,78 @@
+import type { Inspection } from '../events/inspection.ts'
+import { shellWord } from '../files/file-error.ts'
+import { reportText, type Columns } from './table-cells.ts'
+
+/** What was found out about a file, a name and a value on each line; a blank line ends it for people. */
+export function inspectionReport(file: Inspection, columns: Columns): string {
+  const { path, bytes, sha256, made_with: origin, credentials } = file
+  return reportText(
+    [
+      ['file', path],
+      ['type', typeText(file)],
+      ['bytes', String(bytes)],
+      ['sha256', sha256],
+      ['state', stateText(file)],
+      ['credentials', credentialsText(file)],
+      ['manifest', credentials.manifest],
+      ['claims', claimsText(credentials)],
+      ['made with', originText(origin)],
+      ['prompt', origin?.prompt ?? null],
+      ['revised', origin?.revised_prompt ?? null],
+      ['first path', origin?.path ?? null],
+      ['request id', origin?.request_id ?? null],
+      ['again', origin?.again?.map(shellWord).join(' ') ?? null],
+    ],
+    columns,
+  )
+}
+
+function typeText({ mime_type: type, width, height, seconds, alpha }: Inspection): string {
+  return [
+    type ?? 'unknown',
+    ...(width === null || height === null ? [] : [`${width}x${height}`]),
+    ...(seconds === null ? [] : [`${seconds} s`]),
+    ...(alpha ? ['with alpha channel'] : []),
+  ].join(', ')
+}
+
+function stateText({ integrity, damage }: Inspection): string | null {
+  switch (integrity) {
+    case 'whole':
+      return 'whole'
+    case 'unknown':
+      return 'no damage found; the format does not say where it ends'
+    case 'unchecked':
+      return null
+    default:
+      return `damaged: ${damage}`
+  }
+}
+
+function credentialsText({ credentials }: Inspection): string {
+  const { state, place, offset, bytes, whole } = credentials
+  if (state === 'absent') return 'none (C2PA)'
+  if (state === 'unchecked') return 'not looked for in this type of file'
+  const cut = whole ? '' : ', cut off'
+  return `C2PA, present, not verified: ${bytes} bytes${cut}, in the ${place} at byte ${offset}`
+}
+
+/** As they are in the file: anybody can write them. */
+function claimsText({ generator, title, source_types: types }: Inspection['credentials']): string | null {
+  const claims = [
+    ...(generator === null ? [] : [`made by ${generator}`]),
+    ...types,
+    ...(title === null ? [] : [`title "${title}"`]),
+  ]
+  return claims.length === 0 ? null : claims.join(', ')
+}
+
+function originText(origin: Inspection['made_with']): string | null {
+  if (origin === null) return null
+  const { command, model, time, sidecar, log_number: number } = origin
+  const sources = [
+    ...(number === null ? [] : [`log entry ${number}`]),
+    ...(sidecar === null ? [] : [sidecar]),
+  ]
+  const facts = [`modelgate ${command ?? ''}`.trim(), model, time].filter((fact) => fact !== null)
+  return `${facts.join(', ')} (${sources.join(', ')})`
+}

@@ -1,0 +1,293 @@
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { InspectionDocument } from '../../src/events/inspection.ts'
+import { appendEntry, logFolder } from '../../src/files/log/log-file.ts'
+import { manifestStore, signedFiles } from '../support/credential-bytes.ts'
+import { gifBytes, pngBytes } from '../support/image-bytes.ts'
+import { runMain } from '../support/run-main.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import type { TestOverrides } from '../support/test-context.ts'
+
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+const png = pngBytes({ width: 3, height: 2 })
+
+function folderWith(files: Readonly<Record<string, Uint8Array | string>>): string {
+  const folder = temporaryFolder()
+  writeFiles(folder, files)
+  return folder
+}
+
+async function inspected(cwd: string, ...paths: string[]): Promise<InspectionDocument> {
+  const { out } = await runMain(['inspect', '--json', ...paths], { cwd })
+  return JSON.parse(out) as InspectionDocument
+}
+
+function sidecarFor(bytes: Uint8Array, more: object = {}): string {
+  return JSON.stringify({
+    version: 2,
+    generator: 'modelgate 0.1.0',
+    time: '2026-01-01T00:00:00.000Z',
+    command: 'image edit',
+    model: 'image-model-a',
+    prompt: '@home, "now"',
+    revised_prompt: 'At home',
+    parameters: { size: '1024x1024', n: 3, stream: true, output_compression: 80, odd: { a: 1 } },
+    request_id: 'req_1',
+    usage: null,
+    inputs: [
+      { field: 'image', path: 'my room.png', bytes: 1, sha256: 'aa' },
+      { field: 'mask', path: 'wall.png', bytes: 1, sha256: 'bb' },
+    ],
+    output: { path: 'boat.png', sha256: sha256(bytes) },
+    ...more,
+  })
+}
+
+describe('what is said of a file', () => {
+  test('for a script: a name and a value on each line', async () => {
+    const cwd = folderWith({ 'boat.png': png })
+    const { code, out, err } = await runMain(['inspect', 'boat.png'], { cwd })
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toBe(
+      [
+        'file\tboat.png',
+        'type\timage/png, 3x2, with alpha channel',
+        `bytes\t${png.length}`,
+        `sha256\t${sha256(png)}`,
+        'state\twhole',
+        'credentials\tnone (C2PA)',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('on a terminal: columns', async () => {
+    const cwd = folderWith({ 'boat.png': png })
+    const { out } = await runMain(['inspect', 'boat.png'], { cwd, terminal: true, columns: 60 })
+    expect(out.split('\n').slice(0, 2)).toEqual([
+      'file         boat.png',
+      'type         image/png, 3x2, with alpha channel',
+    ])
+  })
+
+  test('that is no media, is cut, or has another extension', async () => {
+    const cwd = folderWith({
+      'note.txt': 'hello',
+      'cut.png': png.subarray(0, png.length - 8),
+      'wrong.jpg': gifBytes({ width: 5, height: 4 }),
+      'odd.bin': Buffer.of(0, 1, 2, 0xff),
+    })
+    const { files } = await inspected(cwd, 'note.txt', 'cut.png', 'wrong.jpg', 'odd.bin')
+    expect(
+      files.map((file) => [file.mime_type, file.width, file.integrity, file.damage, file.credentials.state]),
+    ).toEqual([
+      ['text/plain', null, 'unchecked', null, 'unchecked'],
+      ['image/png', 3, 'short', 'the PNG data ends too early', 'absent'],
+      ['image/gif', 5, 'whole', null, 'absent'],
+      [null, null, 'unchecked', null, 'unchecked'],
+    ])
+  })
+})
+
+describe('content credentials', () => {
+  test('are told as present and not verified, with what they claim', async () => {
+    const cwd = folderWith({ 'boat.png': signedFiles()['png']! })
+    const { out } = await runMain(['inspect', 'boat.png'], { cwd })
+    const lines = Object.fromEntries(out.split('\n').map((line) => line.split('\t'))) as Record<
+      string,
+      string
+    >
+    expect(lines).toMatchObject({
+      credentials: `C2PA, present, not verified: ${manifestStore().length} bytes, in the PNG chunk caBX at byte 33`,
+      manifest: 'urn:c2pa:0f1e2d3c',
+      claims: 'made by Picture Maker 2.1, trainedAlgorithmicMedia, title "boat.png"',
+    })
+    expect(out).not.toMatch(/valid|trusted|authentic/i)
+  })
+
+  test.each(Object.keys(signedFiles()))('are found in %s', async (extension) => {
+    const cwd = folderWith({ [`a.${extension}`]: signedFiles()[extension]! })
+    const { files } = await inspected(cwd, `a.${extension}`)
+    expect(files[0]!.credentials).toMatchObject({
+      state: 'present',
+      bytes: manifestStore().length,
+      whole: true,
+      manifest: 'urn:c2pa:0f1e2d3c',
+      generator: 'Picture Maker 2.1',
+      source_types: ['trainedAlgorithmicMedia'],
+    })
+  })
+
+  test('cannot act on a terminal, or pass for another line', async () => {
+    const claim = { claim_generator: 'evil\u001b[2J\ncredentials\tverified', 'dc:title': '\u202etrap' }
+    const store = manifestStore({ claim, claimLabel: 'c2pa.claim' })
+    const cwd = folderWith({ 'boat.png': signedFiles(store)['png']! })
+    const { out } = await runMain(['inspect', 'boat.png'], { cwd, terminal: true })
+    expect(out).not.toMatch(/\u001b|\u202e/)
+    expect(out).not.toMatch(/^credentials\s+verified/m)
+  })
+})
+
+describe('what made a file', () => {
+  test('is in its sidecar, with a command that makes it again', async () => {
+    const cwd = folderWith({ 'boat.png': png, 'boat.png.json': sidecarFor(png) })
+    const { files, warnings } = await inspected(cwd, 'boat.png')
+    expect(warnings).toEqual([])
+    expect(files[0]!.made_with).toMatchObject({
+      sidecar: 'boat.png.json',
+      command: 'image edit',
+      model: 'image-model-a',
+      prompt: '@home, "now"',
+      revised_prompt: 'At home',
+      request_id: 'req_1',
+      again: [
+        ...['modelgate', 'image', 'edit', '--model', 'image-model-a', '--size', '1024x1024', '--stream'],
+        ...['--output-compression', '80', '--set', 'odd={"a":1}'],
+        ...['--image', 'my room.png', '--mask', 'wall.png', '--', '\\@home, "now"'],
+      ],
+    })
+  })
+
+  test('for a person is one line to paste', async () => {
+    const cwd = folderWith({
+      'boat.png': png,
+      'boat.png.json': sidecarFor(png, { parameters: {}, inputs: [] }),
+    })
+    const { out } = await runMain(['inspect', 'boat.png'], { cwd })
+    expect(out).toContain(`again\tmodelgate image edit --model image-model-a -- '\\@home, "now"'\n`)
+    expect(out).toContain(
+      'made with\tmodelgate image edit, image-model-a, 2026-01-01T00:00:00.000Z (boat.png.json)\n',
+    )
+  })
+
+  test('is not said by the sidecar of other bytes', async () => {
+    const cwd = folderWith({ 'boat.png': png, 'boat.png.json': sidecarFor(Buffer.from('other')) })
+    const { files, warnings } = await inspected(cwd, 'boat.png')
+    expect(files[0]!.made_with).toBeNull()
+    expect(warnings).toEqual([
+      'boat.png is not the file that boat.png.json describes: its content is another.',
+    ])
+  })
+
+  test('is in the log, also where the file was renamed and moved', async () => {
+    const cwd = folderWith({ 'moved/renamed.png': png, 'first.png': gifBytes() })
+    const state = temporaryFolder()
+    const env = { MODELGATE_STATE_DIR: state }
+    const log = async (id: string, bytes: Uint8Array, more: object = {}) =>
+      appendEntry(
+        logFolder(state),
+        {
+          version: 1,
+          id: `log_${id}`,
+          time: '2026-01-01T00:00:00.000Z',
+          duration_ms: 1,
+          command: 'image create',
+          cwd,
+          model: 'image-model-a',
+          exit_code: 0,
+          files: [
+            { path: join(cwd, 'first.png'), bytes: bytes.length, sha256: sha256(bytes), format: 'png' },
+          ],
+          ...more,
+        },
+        { now: 0, clean: (json) => json },
+      )
+    const full = { arguments: ['image', 'create'], prompt: 'A boat', request: { prompt: 'A boat' } }
+    await log('old', png, full)
+    await log('new', png, full)
+    await log('other', gifBytes())
+    const { out } = await runMain(['inspect', '--json', 'moved/renamed.png', 'first.png'], { cwd, env })
+    expect((JSON.parse(out) as InspectionDocument).files.map((file) => file.made_with)).toMatchObject([
+      {
+        log_number: 2,
+        path: join(cwd, 'first.png'),
+        sidecar: null,
+        command: 'image create',
+        model: 'image-model-a',
+        prompt: 'A boat',
+        again: ['modelgate', 'again', '2'],
+      },
+      // Recorded without its request: there is nothing to repeat.
+      { log_number: 1, path: null, prompt: null, again: null },
+    ])
+  })
+
+  test('is not found in a log that cannot be read, which is told', async () => {
+    const cwd = folderWith({ 'boat.png': png, 'state/log': '' })
+    const { code, err } = await runMain(['inspect', 'boat.png'], {
+      cwd,
+      env: { MODELGATE_STATE_DIR: 'state' },
+    })
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: expect.stringMatching(/^warning: The log was not searched: .*not a folder\.\n$/) as string,
+    })
+  })
+
+  test.each([
+    ['is no JSON', '{'],
+    ['is of another program', JSON.stringify({ output: { sha256: sha256(png) } })],
+    ['is odd', '[]'],
+  ])('is not said by a file of that name that %s', async (_, text) => {
+    const cwd = folderWith({ 'boat.png': png, 'boat.png.json': text })
+    expect(await inspected(cwd, 'boat.png')).toMatchObject({ files: [{ made_with: null }], warnings: [] })
+  })
+})
+
+describe('several files and those that cannot be read', () => {
+  const run = (argv: string[], overrides: TestOverrides = {}) => {
+    const cwd = folderWith({ 'a.png': png, 'empty.png': '' })
+    return runMain(['inspect', ...argv], { cwd, ...overrides })
+  }
+
+  test('one of several is exit 12, and the others are told', async () => {
+    const { code, out, err } = await run(['gone.png', 'a.png'])
+    expect({ code, err }).toEqual({
+      code: 12,
+      err: 'modelgate: "gone.png" cannot be read: it does not exist.\n',
+    })
+    expect(out).toMatch(/^file\ta\.png\n/)
+  })
+
+  test('one alone has its own exit code', async () => {
+    expect((await run(['gone.png'])).code).toBe(10)
+    expect((await run(['.'])).code).toBe(10)
+    expect((await run(['empty.png'])).code).toBe(2)
+    expect((await run(['gone.png', 'missing.png'])).code).toBe(10)
+  })
+
+  test('--json lists them', async () => {
+    const { code, out } = await run(['--json', 'gone.png', 'a.png'])
+    expect(code).toBe(12)
+    expect(JSON.parse(out)).toMatchObject({
+      files: [{ path: 'a.png' }],
+      failures: [{ path: 'gone.png', code: 'not_found' }],
+    })
+  })
+
+  test('--jsonl has an event for each', async () => {
+    const { out } = await run(['--jsonl', 'gone.png', 'a.png'])
+    const types = out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type)
+    expect(types).toEqual(['start', 'file-inspect', 'file-fail', 'end'])
+  })
+
+  test('standard input is a file, once', async () => {
+    const { out } = await run(['-'], { stdin: png })
+    expect(out).toContain(`sha256\t${sha256(png)}\n`)
+    expect((await run(['-', '-'], { stdin: png })).code).toBe(2)
+    expect((await run(['-', '--no-stdin'], { stdin: png })).code).toBe(2)
+  })
+
+  test('names with spaces, wide letters and letters from right to left are told', async () => {
+    const names = ['two words.png', '船.png', 'סירה.png', '⛵.png']
+    const cwd = temporaryFolder()
+    for (const name of names) writeFileSync(join(cwd, name), png)
+    const { files } = await inspected(cwd, ...names)
+    expect(files.map(({ path }) => path)).toEqual(names)
+  })
+})
