@@ -50,6 +50,15 @@ export async function findUserFile(context: Context): Promise<FoundFile | undefi
   return folder === undefined ? undefined : readFirst(folder, userFiles)
 }
 
+/**
+ * What a text would mean as the user's own file at a path.
+ * @throws ConfigError when it is not valid JSON or YAML
+ */
+export async function parseUserFile(path: string, text: string): Promise<FoundFile> {
+  const content = path.endsWith('.json') ? parseJson(path, text) : await parseYaml(path, text)
+  return { path, text, content: refuseImport(path, content), folder: dirname(path) }
+}
+
 /** The path of the user's own configuration file, whether it exists or not: for hints. */
 export function userFilePath(context: Context): string {
   const folder = configFolder(context)

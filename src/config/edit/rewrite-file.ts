@@ -1,0 +1,99 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { open, stat, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { sleep, type Context } from '../../context.ts'
+import { FileError } from '../../errors.ts'
+import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
+import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { makeFolder } from '../../files/write-target.ts'
+
+export interface RewrittenFile {
+  /** As it was given; a symbolic link is still one. */
+  readonly path: string
+  readonly created: boolean
+  /** False if its content was to be what it is: then nothing has been written. */
+  readonly changed: boolean
+}
+
+/**
+ * Replaces the content of a file at once; programs that do so at the same time wait for each other. A new file is for
+ * its owner alone, and so is its folder.
+ *
+ * @param edit from the old content (undefined if there is no file) to the new one; undefined leaves it
+ * @param mode for the file, also if it exists; left out, an existing one keeps its own
+ * @throws FileError; whatever `edit` throws
+ */
+export async function rewriteFile(
+  context: Context,
+  path: string,
+  edit: (before: string | undefined) => Promise<string | undefined>,
+  mode?: number,
+): Promise<RewrittenFile> {
+  const unchanged = { path, created: false, changed: false }
+  // Without a folder there is nothing to change, and nothing is created for that.
+  if (readIfThere(path) === undefined) {
+    if ((await edit(undefined)) === undefined) return unchanged
+    await makeFolder(dirname(path)).catch((error: unknown) => {
+      throw writeError(error, dirname(path))
+    })
+  }
+  const release = await lock(context, path)
+  try {
+    const before = readIfThere(path)
+    const after = await edit(before)
+    if (after === undefined || (after === before && hasMode(path, mode))) return unchanged
+    const created = before === undefined
+    // Behind a symbolic link, so that the link stays.
+    const target = created ? path : realpathSync(path)
+    const ownMode = mode ?? (created ? 0o600 : undefined)
+    const options = { force: !created, ...(ownMode === undefined ? {} : { mode: ownMode }) }
+    const file = await openAtomicFile(context, target, options)
+    try {
+      await file.write(after)
+      await file.commit()
+    } finally {
+      await file.discard()
+    }
+    return { path, created, changed: true }
+  } finally {
+    await release()
+  }
+}
+
+/** The text of a file; undefined if there is none. @throws FileError when it cannot be read */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw readError(error, path)
+  }
+}
+
+const hasMode = (path: string, mode: number | undefined) =>
+  mode === undefined || (statSync(path).mode & 0o777) === mode
+
+/** Nobody works on such a file for that long: a program that did was killed. */
+const staleMs = 10_000
+const pollMs = 25
+/** Longer than it takes until a lock is stale. */
+const maxPolls = 600
+
+/** @returns what ends the lock */
+async function lock({ clock, signal }: Context, path: string): Promise<() => Promise<void>> {
+  const name = `${path}.lock`
+  for (let poll = 0; poll < maxPolls; poll++) {
+    try {
+      await (await open(name, 'wx', 0o600)).close()
+      return () => unlink(name).catch(() => {})
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw writeError(error, path)
+    }
+    const found = await stat(name).catch(() => undefined)
+    if (found !== undefined && clock.now() - found.mtimeMs > staleMs) await unlink(name).catch(() => {})
+    else await sleep(clock, pollMs, signal)
+  }
+  throw new FileError('file_busy', `${shownPath(path)} is being changed by another program.`, {
+    hint: `If there is none, remove its lock: rm ${shellWord(name)}`,
+  })
+}
