@@ -231,7 +231,7 @@ function finished(
 const maxCredentialsBytes = 1_048_576
 
 /** The file of stored keys, mode 0600: `{ "profiles": { "default": { "api_key": "…" } } }`. */
-function credentialsPath(context: Context): string | undefined {
+export function credentialsPath(context: Context): string | undefined {
   const folder = configFolder(context)
   return folder === undefined ? undefined : join(folder, 'credentials.json')
 }
@@ -265,6 +265,14 @@ async function readProfiles(context: Context): Promise<Readonly<Record<string, u
   const file = credentialsPath(context)
   const text = file === undefined ? undefined : await readPrivately(context, file)
   if (file === undefined || text === undefined) return undefined
+  return parseCredentials(file, text)
+}
+
+/**
+ * The profiles of a credentials file.
+ * @throws ConfigError when it is malformed
+ */
+export function parseCredentials(file: string, text: string): Readonly<Record<string, unknown>> {
   const document = parseJson(file, text)
   const profiles =
     isObject(document) && Object.hasOwn(document, 'profiles') ? document['profiles'] : undefined

@@ -1,0 +1,54 @@
+import type { Context } from '../context.ts'
+import { ConfigError } from '../errors.ts'
+import { dangerousNames, objectOf } from '../json.ts'
+import { editJson } from './edit/edit-json.ts'
+import { readIfThere, rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
+import { checkKey, credentialsPath, parseCredentials } from './key.ts'
+import { quoted } from './setting-kinds.ts'
+
+/**
+ * Stores the key of a profile in the credentials file, which becomes private (0600) if it was not.
+ * @throws ConfigError for a key that cannot be sent, a file that is malformed, or without a home directory; FileError
+ */
+export async function storeKey(context: Context, profile: string, key: string): Promise<RewrittenFile> {
+  checkKey(key, 'to be stored')
+  return await change(context, profile, key)
+}
+
+/**
+ * Removes the stored key of a profile; no other source of a key is touched.
+ * @returns `changed` is false when there was none
+ * @throws ConfigError, FileError
+ */
+export async function removeKey(context: Context, profile: string): Promise<RewrittenFile> {
+  return await change(context, profile, undefined)
+}
+
+/**
+ * The profiles whose keys are stored, in the order of the file; also of a file that others can read.
+ * @throws ConfigError for a file that is malformed; FileError
+ */
+export function storedProfiles(context: Context): readonly string[] {
+  const path = credentialsPath(context)
+  const text = path === undefined ? undefined : readIfThere(path)
+  return path === undefined || text === undefined ? [] : Object.keys(parseCredentials(path, text))
+}
+
+async function change(context: Context, profile: string, key: string | undefined): Promise<RewrittenFile> {
+  const path = credentialsPath(context)
+  if (path === undefined) {
+    throw new ConfigError('There is no place for a credentials file, because no home directory is known.', {
+      hint: 'Name a folder with MODELGATE_CONFIG_DIR.',
+    })
+  }
+  if (dangerousNames.has(profile)) throw new ConfigError(`${quoted(profile)} is not allowed as a name.`)
+  const edit = async (before: string | undefined) => {
+    if (before === undefined && key === undefined) return undefined
+    const text = before ?? '{\n  "profiles": {}\n}\n'
+    const old = parseCredentials(path, text)[profile]
+    if (key === undefined && old === undefined) return undefined
+    const value = key === undefined ? undefined : { ...objectOf(old), api_key: key }
+    return editJson(text, [{ path: ['profiles', profile], value }])
+  }
+  return await rewriteFile(context, path, edit, 0o600)
+}
