@@ -228,6 +228,35 @@ export class OutputClosed extends ModelgateError {
   }
 }
 
+/** Whether a call that failed so may have cost money, derived from the exit code if the error does not say. */
+export function billedOf(error: ModelgateError): Billed {
+  return saysNotCharged(error) ? 'no' : billedByFacts(error)
+}
+
+/** The same without what the gateway's words say: they could be about something else. */
+function billedByFacts({ exit, facts: { billed, phase } }: ModelgateError): Billed {
+  if (billed !== undefined) return billed
+  if (phase === 'input' || phase === 'config' || phase === 'connect') return 'no'
+  return unbilledExits.has(exit) ? 'no' : 'maybe'
+}
+
+/** Whether the gateway itself says so, in a message that would be shown beside ours. */
+export function saysNotCharged({ message }: { readonly message: string }): boolean {
+  return /\b(?:not|never) (?:be |been )?(?:charged|billed)\b/i.test(message)
+}
+
+/** An interrupt without facts came before any request. */
+const unbilledExits: ReadonlySet<ExitName> = new Set([
+  'usage',
+  'key',
+  'rejected',
+  'later',
+  'notSent',
+  'hangup',
+  'interrupt',
+  'terminate',
+])
+
 /** The failure has been reported; only the exit code is left to pass on. */
 export class AlreadyReported extends Error {
   override readonly name = 'AlreadyReported'

@@ -20,10 +20,10 @@ export interface Gateway extends ConnectionOptions {
     readonly deadline?: number | undefined
   }
   /**
-   * Called once before a request that creates something, whatever number of attempts it takes: what it throws, nothing is
-   * sent.
+   * Called once before a request that creates something, whatever number of attempts it takes: if it throws, nothing is
+   * sent. What it resolves with is called with the error, if there is one, of the last attempt.
    */
-  readonly admit?: (creation: Creation) => Promise<void>
+  readonly admit?: (creation: Creation) => Promise<(error: unknown) => void>
   /** Called before each request that may cost money. */
   readonly onSend?: () => void
   readonly onRetry: (retry: RetryNotice) => void

@@ -88,13 +88,14 @@ const nothingKnown: Creation = { model: null, count: 1, of: 'text' }
  * @throws ModelgateError for everything that can go wrong
  */
 export async function sendRequest(gateway: Gateway, request: GatewayRequest): Promise<GatewayReply> {
-  if (request.kind !== 'read') await gateway.admit?.(request.creation ?? nothingKnown)
+  const failed = request.kind === 'read' ? undefined : await gateway.admit?.(request.creation ?? nothingKnown)
   const { signal, end } = startTotalLimit(gateway)
   try {
     const reply = await sendWithRetries(gateway, request, signal)
     return end === undefined ? reply : onceRead(reply, end)
   } catch (error) {
     end?.()
+    failed?.(error)
     throw error
   }
 }

@@ -1,9 +1,9 @@
 import type { Sink } from '../context.ts'
-import { ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
+import { billedOf, ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
 import type { ErrorDocument, OutputDocument, OutputEvent } from '../events/documents.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { type Gate, sanitiseJson } from './gate.ts'
-import { type Notices, billedOf } from './notices.ts'
+import type { Notices } from './notices.ts'
 import { isTextDocument, type Output } from './output.ts'
 import type { Screen } from './screen.ts'
 

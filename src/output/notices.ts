@@ -2,7 +2,7 @@ import { lastSegment } from '../contract/video-state.ts'
 import { outputItemKinds } from '../contract/response-object.ts'
 
 import { createGrowingText } from '../growing-text.ts'
-import { OutputClosed, type ModelgateError, type Billed, type ExitName } from '../errors.ts'
+import { billedOf, OutputClosed, saysNotCharged, type ModelgateError } from '../errors.ts'
 import type { Citation, Usage } from '../events/text.ts'
 import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { VideoEvent, SavedVideo } from '../events/video.ts'
@@ -272,36 +272,10 @@ function names({ message, facts: { hint = '' } }: ModelgateError, id: string): b
 /** No command has a shorter beginning of an id. */
 const shortestName = 12
 
-/** A note whether the call may have cost money, derived from the exit code if the error does not say. */
-export function billedOf(error: ModelgateError): Billed {
-  const { billed, phase } = error.facts
-  if (saysNotCharged(error)) return 'no'
-  if (billed !== undefined) return billed
-  if (phase === 'input' || phase === 'config' || phase === 'connect') return 'no'
-  return unbilledExits.has(error.exit) ? 'no' : 'maybe'
-}
-
-/** Whether the gateway itself says so, in a message that would be shown beside ours. */
-function saysNotCharged({ message }: { readonly message: string }): boolean {
-  return /\b(?:not|never) (?:be |been )?(?:charged|billed)\b/i.test(message)
-}
-
-/** The same of one of several items: then only the gateway's words are shown. */
+/** Whether the gateway says of one of several items that it was not charged: then only its words are shown. */
 function deniesCharge(document: OutputDocument | undefined): boolean {
   return document !== undefined && 'failures' in document && document.failures.some(saysNotCharged)
 }
-
-/** An interrupt without facts came before any request. */
-const unbilledExits: ReadonlySet<ExitName> = new Set([
-  'usage',
-  'key',
-  'rejected',
-  'later',
-  'notSent',
-  'hangup',
-  'interrupt',
-  'terminate',
-])
 
 function billedNote(error: ModelgateError): string[] {
   const billed = billedOf(error)

@@ -44,6 +44,7 @@ test('what is to be created is asked about once, before all attempts', async () 
   const asked: unknown[] = []
   const admit = async (creation: unknown) => {
     asked.push([creation, server.requests.length])
+    return () => {}
   }
   const gateway = { ...testGateway(server.url), admit }
   const creation = { model: 'm', count: 3, of: 'image' } as const
@@ -62,6 +63,20 @@ test('what is not admitted is not sent; a request that reads is not asked about'
   }
   expect(server.requests).toEqual([])
   expect(await outcomeOf(gateway, { method: 'GET', url, kind: 'read', accept: '*/*' })).toBe('ok')
+})
+
+test('tells of the failure of the last attempt, not of one before it', async () => {
+  const server = await localServer([busy(), ok, busy({}, 400)])
+  const failures: unknown[] = []
+  const gateway = {
+    ...testGateway(server.url),
+    admit: async () => (error: unknown) => void failures.push(error),
+  }
+  expect(await outcomeOf(gateway, textRequest(gateway))).toBe('ok')
+  expect(failures).toEqual([])
+  const rejected = await outcomeOf(gateway, textRequest(gateway))
+  expect(failures).toEqual([rejected])
+  expect(rejected).toMatchObject({ exitCode: 4 })
 })
 
 test('a read sends neither body nor length', async () => {

@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { readError, systemCode, writeError } from '../file-error.ts'
-import { makeFolder } from '../write-target.ts'
+import { readError, systemCode } from '../file-error.ts'
+import { appendLine, monthFiles } from '../month-files.ts'
 import {
   decodeEntry,
   decodeFacts,
@@ -16,8 +16,6 @@ export function logFolder(stateFolder: string): string {
   return join(stateFolder, 'log')
 }
 
-const fileName = /^\d{4}-(?:0[1-9]|1[0-2])\.jsonl$/
-
 /**
  * Appends an entry. Any number of processes may do so at once, and be killed at any time: each entry is one write, which
  * the system keeps whole.
@@ -30,40 +28,7 @@ export async function appendEntry(
   entry: LogEntry,
   { now, clean }: { readonly now: number; readonly clean: (json: string) => string },
 ): Promise<void> {
-  const path = join(folder, `${new Date(now).toISOString().slice(0, 7)}.jsonl`)
-  const line = `${clean(encodeEntry(entry))}\n`
-  try {
-    appendLine(path, line)
-  } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw writeError(error, path)
-    // The first entry of all.
-    await makeFolder(folder).catch((cause: unknown) => {
-      throw writeError(cause, folder)
-    })
-    try {
-      appendLine(path, line)
-    } catch (cause) {
-      throw writeError(cause, path)
-    }
-  }
-}
-
-function appendLine(path: string, line: string): void {
-  const descriptor = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600)
-  try {
-    // A process that was killed, or a disk that was full, may have left a line without its end.
-    const bytes = Buffer.from(endsInNewline(descriptor) ? line : `\n${line}`)
-    const written = writeSync(descriptor, bytes)
-    if (written < bytes.length) throw Object.assign(new Error('The line was cut.'), { code: 'ENOSPC' })
-  } finally {
-    closeSync(descriptor)
-  }
-}
-
-function endsInNewline(descriptor: number): boolean {
-  const { size } = fstatSync(descriptor)
-  const last = Buffer.alloc(1)
-  return size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === newline
+  await appendLine(folder, `${clean(encodeEntry(entry))}\n`, { now })
 }
 
 /** An entry of the log, parsed as far as it is wanted. */
@@ -140,19 +105,7 @@ function readLine(line: string, number: number): LoggedCall | undefined {
 /** Every line, the newest first. @throws FileError */
 function* lines(folder: string | undefined): Generator<Buffer, void, undefined> {
   if (folder === undefined) return
-  for (const name of logFiles(folder).toReversed()) yield* linesFromEnd(join(folder, name))
-}
-
-/** The names of the month files, the oldest first. @throws FileError */
-function logFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => fileName.test(name))
-      .toSorted()
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
-    throw readError(error, folder)
-  }
+  for (const name of monthFiles(folder).toReversed()) yield* linesFromEnd(join(folder, name))
 }
 
 const newline = 10
