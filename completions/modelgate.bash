@@ -114,7 +114,7 @@ _modelgate() {
       'models') flags="$flags --remote" ;;
       'schema') flags="-h --help" ;;
       'completion') flags="-h --help" ;;
-      'help') flags="-h --help" ;;
+      'help') flags="--all --json -h --help" ;;
     esac
     COMPREPLY=($(compgen -W "$flags" -- "$cur"))
     return
@@ -140,9 +140,9 @@ _modelgate() {
     'sandbox') : ;;
     'inspect') files=plain ;;
     'models') : ;;
-    'schema') words='output images videos waits jobs models inspections events error' ;;
+    'schema') words='output images videos waits jobs models inspections help events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='generate respond response image video sandbox inspect models schema completion help exit-codes environment' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect models schema completion help' ;;
   esac
   _modelgate_value
 }

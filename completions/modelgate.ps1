@@ -15,7 +15,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'models' = 'Show the known models and their limits, or those of the gateway'
             'schema' = 'Print the JSON Schema of the --json and --jsonl output'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
-            'help' = 'Show help for a command or a topic: exit-codes, environment'
+            'help' = 'Show help for a command or a topic; all of it as data with --json'
         }
         'response' = [ordered]@{
             'status' = 'Look up a background response'
@@ -312,6 +312,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--help' = 'show help'
         }
         'help' = [ordered]@{
+            '--all' = 'every example and every option'
+            '--json' = 'print one JSON document when done'
             '--help' = 'show help'
         }
     }
@@ -352,9 +354,9 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --compression-quality' = @('optimized', 'lossless')
         'video generate --resize-mode' = @('pad', 'crop')
         'sandbox --pace' = @('fast', 'real')
-        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'events', 'error')
+        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'help', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('generate', 'respond', 'response', 'image', 'video', 'sandbox', 'inspect', 'models', 'schema', 'completion', 'help', 'exit-codes', 'environment')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'models', 'schema', 'completion', 'help')
     }
     $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age')
     $withoutCommon = @('sandbox', 'inspect', 'schema', 'completion', 'help')

@@ -74,6 +74,16 @@ export function inCi(env: Context['env']): boolean {
   return Boolean(env['CI'] || env['GITHUB_ACTIONS'])
 }
 
+/** `FORCE_COLOR` decides, then `NO_COLOR` (no-color.org: set and not empty), then the terminal. */
+export function wantsColour(
+  { env }: Pick<Context, 'env'>,
+  { isTerminal }: Pick<Sink, 'isTerminal'>,
+): boolean {
+  if (env['FORCE_COLOR']) return env['FORCE_COLOR'] !== '0' && env['FORCE_COLOR'] !== 'false'
+  if (env['NO_COLOR']) return false
+  return Boolean(isTerminal) && env['TERM'] !== 'dumb'
+}
+
 let isTuned = false
 
 /**

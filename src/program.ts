@@ -1,7 +1,14 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import { addCommonOptions, refuseCommonOptions } from './commands/shared/common-options.ts'
-import { addExamples, type Example, helpLayout, ownOptionsLayout } from './commands/shared/help-layout.ts'
+import {
+  addExamples,
+  type Example,
+  hasHelpColours,
+  helpLayout,
+  ownOptionsLayout,
+  writeHelp,
+} from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/help.ts'
 
 /** A command before its module is loaded. */
@@ -154,7 +161,8 @@ export const commandEntries: readonly CommandEntry[] = [
   },
   {
     name: 'help',
-    about: 'Show help for a command or a topic: exit-codes, environment',
+    about: 'Show help for a command or a topic; all of it as data with --json',
+    sends: true,
     load: async () => withLoader((await import('./commands/help.ts')).registerHelp),
   },
 ]
@@ -184,8 +192,8 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
     // The program or a group of commands was called without a command.
     const group = calledCommand(program, argv)
     if (group !== program) return group.outputHelp()
-    const { overview } = await import('./commands/help.ts')
-    context.stdout.write(overview(program, context.stdout.columns))
+    const { overview } = await import('./commands/help/overview.ts')
+    writeHelp(context, overview(program, context.stdout.columns))
   }
 }
 
@@ -204,9 +212,10 @@ export function createProgram(context: Context): Command {
       outputError: () => {},
       getOutHelpWidth: () => context.stdout.columns,
       getErrHelpWidth: () => context.stderr.columns,
-      getOutHasColors: () => false,
+      getOutHasColors: () => hasHelpColours(context),
       getErrHasColors: () => false,
     })
+    .helpOption('-h, --help', 'show help; with --all, every option')
     .helpCommand(false)
     .showSuggestionAfterError()
   addExamples(program, context, examples)

@@ -61,6 +61,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/sandbox.ts',
     'commands/schema.ts',
     'commands/shared/dry-run.ts',
+    'commands/shared/help-layout.ts',
     'commands/shared/job-list.ts',
     'commands/shared/open-gateway.ts',
     'commands/shared/run-operation.ts',

@@ -77,7 +77,7 @@ export function registerGenerate(command: Command, context: Context, send = send
       const { settings, request } = await buildGenerateRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })
-  addContractFlags(command, flags)
+  addContractFlags(command, flags, conflicts)
 }
 
 async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {

@@ -76,7 +76,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
       const { settings, request } = await buildRespondRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })
-  addContractFlags(command, flags)
+  addContractFlags(command, flags, conflicts)
 }
 
 async function buildRespondRequest(call: CommandCall<RespondOptions>) {

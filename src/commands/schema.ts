@@ -11,16 +11,17 @@ export const schemaNames = [
   'jobs',
   'models',
   'inspections',
+  'help',
   'events',
   'error',
 ] as const satisfies readonly OutputSchemaName[]
 
-/** `modelgate schema [output|images|videos|waits|jobs|models|inspections|events|error]`: describes what the program prints for programs. */
+/** `modelgate schema [name]`: describes what the program prints for programs. */
 export function registerSchema(command: Command, context: Context): void {
   const name = command
     .createArgument(
       '[name]',
-      'output: --json; images, videos, waits, jobs, models, inspections: the same of image commands, video commands, a wait for several jobs, the lists of jobs and models, and inspect; events: a line of --jsonl; error: --json when a command fails',
+      'output: --json of a text command; events: a line of --jsonl; error: --json when a command fails; the others: --json of the commands that they are named after',
     )
     .choices(schemaNames)
     .default('output')

@@ -1,5 +1,6 @@
 /** Everything that `--jsonl` prints line by line and `--json` as one document; names are never removed. */
 
+import { helpDefinitions, helpDocument } from './help-document.ts'
 import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
 import {
   count,
@@ -93,6 +94,7 @@ const definitions = Object.fromEntries(
     ...videoDefinitions,
     ...modelDefinitions,
     ...inspectionDefinitions,
+    ...helpDefinitions,
   ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
 )
 
@@ -142,6 +144,7 @@ export const outputSchemas = {
     'The document of --json of the inspection of files',
     inspectionDocument,
   ),
+  help: published('help', 'The document of help --json', helpDocument),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>

@@ -25,8 +25,8 @@ const size = object({
 })
 
 /** What a model takes in one field of a request. */
-export type FieldLimit = Infer<typeof limit>
-const limit = object({
+export type FieldLimit = Infer<typeof fieldLimit>
+export const fieldLimit = object({
   field: text('name of the field in the request'),
   taken: flag('whether the model takes the field at all'),
   values: orNull(texts('the words that are allowed'), 'null for any'),
@@ -66,7 +66,7 @@ const model = define(
     retired: flag('whether that day has come'),
     nearest: textOrNull('the known id that an unknown one may mean'),
     endpoints: list(
-      object({ command: text('command that the limits are for'), limits: list(limit, 'by field') }),
+      object({ command: text('command that the limits are for'), limits: list(fieldLimit, 'by field') }),
       'commands that the model is for, as far as they have limits',
     ),
     sources: orNull(sources, 'what image edit may start from; null for anything'),

@@ -132,7 +132,12 @@ function limitsOf(family: Family | undefined): ModelEntry['endpoints'] {
   })
 }
 
-function limitOf(name: string, wide: Field, own: Partial<Field> | false | undefined): FieldLimit | undefined {
+/** What a family takes in a field, if that is limited at all. */
+export function limitOf(
+  name: string,
+  wide: Field,
+  own: Partial<Field> | false | undefined,
+): FieldLimit | undefined {
   const field: Partial<Field> = own === false ? {} : { ...wide, ...own }
   const { values = null, size, min = null, max = null, maxLength = null } = field
   const isLimited = [values, size ?? null, min, max, maxLength].some((value) => value !== null)

@@ -1,4 +1,4 @@
-import { inCi, type Context, type Timer } from '../context.ts'
+import { inCi, wantsColour, type Context, type Timer } from '../context.ts'
 import type { Gate } from './gate.ts'
 import type { TextStream } from '../redact/streams.ts'
 
@@ -345,11 +345,4 @@ function loadColours(): StyleLoader {
     },
     ready,
   }
-}
-
-/** `FORCE_COLOR` decides, then `NO_COLOR` (no-color.org: set and not empty), then the terminal. */
-function wantsColour({ env }: Context, { isTerminal }: Context['stdout']): boolean {
-  if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
-  if (env.NO_COLOR) return false
-  return Boolean(isTerminal) && env.TERM !== 'dumb'
 }

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Command, type Option } from 'commander'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { generateExamples, registerGenerate } from '../../src/commands/generate.ts'
 import { registerRespond, respondExamples } from '../../src/commands/respond.ts'
+import { schemaNames } from '../../src/commands/schema.ts'
 import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
 import { formatExamples, type Example, formatRows, wrap } from '../../src/commands/shared/help-layout.ts'
 import { exitCodes } from '../../src/errors.ts'
@@ -57,22 +58,86 @@ test('alone, modelgate prints one screen: what it is, what to do first, its comm
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
   expect(out).toContain('modelgate generate --sandbox "hello"')
   expect(out).toContain('MODELGATE_BASE_URL')
-  for (const { name } of commandEntries) expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'))
+  for (const { name } of commandEntries) expect(out).toMatch(new RegExp(`^ {2}.*\\b${name}\\b`, 'm'))
 })
 
-test.each([['--help'], ['generate', '--help'], ['respond', '--help']])(
-  '%s %s begins with examples',
-  async (...argv) => {
-    expect((await runMain(argv)).out).toMatch(/^Examples:\n {2}\$ modelgate /)
+test.each([
+  ['--help', ['Usage', 'Examples', 'Make text', 'Options']],
+  ['generate --help', ['Usage', 'Examples', 'Arguments', 'Options', 'Fields of the request']],
+  ['image --help', ['Usage', 'Examples', 'Commands', 'Options of each']],
+  ['schema --help', ['Usage', 'Arguments', 'Options']],
+])('%s has what a newcomer needs first, in this order', async (words, headings) => {
+  const { out } = await runMain(words.split(' '))
+  const found = headings.map((heading) => out.search(new RegExp(`^${heading}\\b`, 'm')))
+  expect(found).toEqual(found.toSorted((one, other) => one - other))
+  expect(found).not.toContain(-1)
+})
+
+test.each([['generate'], ['image', 'create'], ['video', 'wait']])(
+  '%s %s shows three examples and no common options, and says how to see the rest',
+  async (...words) => {
+    const { out } = await runMain([...words, '--help'], { columns: 200 })
+    expect(out.match(/^ {2}\$ /gm)).toHaveLength(3)
+    expect(out).toContain('  --json ')
+    expect(out).not.toContain('--base-url')
+    const all = `modelgate ${words.join(' ')} --help --all`
+    expect(out.trimEnd().split('\n').at(-1)).toBe(`Options of every command: ${all}`)
+    const { out: whole } = await runMain([...words, '--help', '--all'], { columns: 200 })
+    expect(whole).toContain('  --base-url <url> ')
+    expect(whole.match(/^ {2}\$ /gm)!.length).toBeGreaterThan(3)
+    expect(whole).not.toContain('--help --all')
+    expect((await runMain(['help', ...words, '--all'], { columns: 200 })).out).toBe(whole)
   },
 )
 
+test.each(['image', 'video', 'response'])('%s --help is its commands, one line each', async (name) => {
+  const { out } = await runMain([name, '--help'])
+  const entry = commandEntries.find((one) => one.name === name)!
+  const names = entry.commands!.map((command) => command.name)
+  const rows = out.split('Commands:\n')[1]!.split('\n\n')[0]!.split('\n')
+  expect(rows.map((row) => row.trim().split(' ')[0])).toEqual(names)
+  // What its commands take is not the same for each.
+  expect(out.match(/^ {2}-/gm)).toBe(null)
+})
+
+test('every command has a place in the groups of the help', async () => {
+  const { out } = await runMain(['--help'])
+  expect(out).not.toContain('Other:')
+})
+
+describe('colours', () => {
+  const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
+
+  test.each([[['--help']], [['image', 'create', '--help']], [['help', 'money']], [[]], [['image']]])(
+    '%j has bold headings on a terminal, and the same text without',
+    async (argv) => {
+      const { out } = await runMain(argv, { terminal: true })
+      const { out: plain } = await runMain(argv)
+      expect(out).toContain('\u001b[1m')
+      expect(out).toContain('\u001b[36m')
+      expect(out.replaceAll(/\u001b\[\d+m/g, '')).toBe(plain)
+      expect(plain).not.toContain('\u001b')
+    },
+  )
+
+  test('a flag is coloured, its value is not', async () => {
+    const { out } = await runMain(['image', 'create', '--help'], { terminal: true })
+    expect(out).toContain(`${bold('Usage:')} modelgate image create`)
+    expect(out).toContain('  \u001b[36m-o, --output\u001b[39m <file> ')
+  })
+
+  test.each([{ NO_COLOR: '1' }, { TERM: 'dumb' }, { FORCE_COLOR: '0' }])('%j turns them off', async (env) => {
+    expect((await runMain(['--help'], { terminal: true, env })).out).not.toContain('\u001b')
+  })
+
+  test('a pipe has none, whatever is set', async () => {
+    expect((await runMain(['--help'], { env: { FORCE_COLOR: '1' } })).out).not.toContain('\u001b')
+  })
+})
+
 test.each([
   ['completion', 'the shell to complete in (choices: "bash", "zsh", "fish", "powershell")'],
-  [
-    'schema',
-    '(choices: "output", "images", "videos", "waits", "jobs", "models", "inspections", "events", "error", default: "output")',
-  ],
+  ['schema', `(choices: ${schemaNames.map((schema) => `"${schema}"`).join(', ')}, default: "output")`],
 ])('%s --help tells the words that its argument may be', async (name, about) => {
   const { out } = await runMain([name, '--help'])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(about)
@@ -84,6 +149,8 @@ test('modelgate help is modelgate --help', async () => {
 
 test('help COMMAND is the same as COMMAND --help', async () => {
   for (const { name } of commandEntries) {
+    // What the sandbox is takes more than its flags.
+    if (name === 'sandbox') continue
     expect(await runMain(['help', name])).toEqual(await runMain([name, '--help']))
   }
 })
@@ -147,8 +214,8 @@ function optionsOf(name: 'generate' | 'respond'): Option[] {
 test.each(['generate', 'respond'] as const)(
   '%s --help lists every flag once, the common ones first',
   async (name) => {
-    const { out } = await runMain([name, '--help'])
-    const options = optionsOf(name)
+    const { out } = await runMain([name, '--help', '--all'])
+    const options = optionsOf(name).filter(({ long }) => long !== '--version')
     expect(options.length).toBeGreaterThan(60)
     const unnamed = options.filter(({ long }) => !new RegExp(`${long}(?![\\w-])`).test(out))
     const timesListed = ({ flags }: Option) => out.split(`\n  ${flags} `).length - 1
@@ -179,7 +246,7 @@ test.each([
   ['video status', 'with --wait, treat a video that could not be verified as a failure'],
   ['video wait', 'treat a video that could not be verified as a failure'],
 ])('the help of --strict says what it means to %s', async (name, about) => {
-  const { out } = await runMain([...name.split(' '), '--help'], { columns: 200 })
+  const { out } = await runMain([...name.split(' '), '--help', '--all'], { columns: 200 })
   expect(/^ +--strict +(.*)$/m.exec(out.replaceAll(/\n {9,}/g, ' '))?.[1]).toBe(about)
 })
 
@@ -189,7 +256,7 @@ test.each([
   ['video wait', ['--model', '--body', '--usage'], ['--strict', '--output', '--json']],
 ])('the help of %s names no option that it refuses', async (name, refused, taken) => {
   const words = name.split(' ')
-  const { out } = await runMain([...words, '--help'])
+  const { out } = await runMain([...words, '--help', '--all'])
   expect([...refused, ...taken].filter((flag) => new RegExp(`^ .*${flag}\\b`, 'm').test(out))).toEqual(taken)
   for (const flag of refused) {
     const value = /model|output|body/.test(flag) ? ['x'] : []
@@ -245,7 +312,7 @@ test.each([
   const { code, out, err } = await runMain(['help', topic])
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain(`modelgate: ${message}\n`)
-  expect(err).toContain('There is help on generate, respond')
+  expect(err).toContain('There is help on exit-codes, environment, formatting, money')
 })
 
 /** The words of an example, as a shell would split them; what stands before a pipe is left out. */
@@ -273,12 +340,15 @@ test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
   },
 )
 
+/** The lines without their colours. */
+const plain = (text: string) => text.replaceAll(/\u001b\[\d+m/g, '')
+
 test('an example that is too long goes on in the next line, never inside quotes', () => {
   const examples: Example[] = [['modelgate generate -m MODEL "two words" --json', 'one document']]
-  expect(formatExamples(examples, 80)).toBe(
+  expect(plain(formatExamples(examples, 80))).toBe(
     'Examples:\n  $ modelgate generate -m MODEL "two words" --json  one document\n',
   )
-  expect(formatExamples(examples, 32)).toBe(
+  expect(plain(formatExamples(examples, 32))).toBe(
     'Examples:\n  # one document\n  $ modelgate generate -m \\\n      MODEL "two words" --json\n',
   )
 })
@@ -288,8 +358,8 @@ test('rows stand beside each other, or below where it is narrow', () => {
     ['--a', 'first thing to say'],
     ['--bbb', 'second'],
   ] as const
-  expect(formatRows(rows, 80)).toBe('  --a    first thing to say\n  --bbb  second')
-  expect(formatRows(rows, 20)).toBe('  --a\n      first thing to\n      say\n  --bbb\n      second')
+  expect(plain(formatRows(rows, 80))).toBe('  --a    first thing to say\n  --bbb  second')
+  expect(plain(formatRows(rows, 20))).toBe('  --a\n      first thing to\n      say\n  --bbb\n      second')
 })
 
 test.each([

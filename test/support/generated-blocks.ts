@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { environmentRows } from '../../src/commands/help.ts'
+import { environmentRows } from '../../src/commands/help/topics.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { markdownTable } from './markdown-table.ts'
 

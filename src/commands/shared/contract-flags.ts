@@ -29,8 +29,25 @@ export function flagsOf(fields: Fields, path: readonly string[] = []): ContractF
 
 const group = 'Fields of the request (JSON is inline, @file or @-):'
 
+/** What a command says of its request, for those that describe commands. */
+interface Declared {
+  readonly flags: readonly ContractFlag[]
+  readonly conflicts: readonly ConflictingFlags[]
+}
+const declared = new WeakMap<Command, Declared>()
+
+/** The flags of a command that set fields of its request, and the pairs of which only one may be given. */
+export function contractFlagsOf(command: Command): Declared {
+  return declared.get(command) ?? { flags: [], conflicts: [] }
+}
+
 /** Declares the flags on a command. Parsing checks and converts nothing, so that all problems are reported at once. */
-export function addContractFlags(command: Command, flags: readonly ContractFlag[]): void {
+export function addContractFlags(
+  command: Command,
+  flags: readonly ContractFlag[],
+  conflicts: readonly ConflictingFlags[] = [],
+): void {
+  declared.set(command, { flags, conflicts })
   for (const flag of flags) {
     const { name, field } = flag
     const about = describe(flag)
@@ -81,7 +98,7 @@ function placeholder(field: Field): string {
 }
 
 /** The allowed values, if the contract lists them. */
-function wordsOf(field: Field): readonly string[] | undefined {
+export function wordsOf(field: Field): readonly string[] | undefined {
   return field.values ?? field.known ?? field.items?.values ?? field.items?.known
 }
 
@@ -121,7 +138,7 @@ async function fieldValue(context: Context, flag: string, field: Field, given: u
 }
 
 /** A list of strings is given by repeating the flag. */
-function isList(field: Field): boolean {
+export function isList(field: Field): boolean {
   return field.type === 'array' && field.items?.type === 'string'
 }
 

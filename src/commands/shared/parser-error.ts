@@ -1,6 +1,7 @@
 import type { Command, CommanderError } from 'commander'
 import { UsageError } from '../../errors.ts'
 import { nearestName } from '../../nearest-name.ts'
+import { pathOf } from './help-layout.ts'
 
 /** Words that other programs understand, and what they are here. */
 const usualWords: Readonly<Record<string, string>> = {
@@ -52,11 +53,6 @@ export function calledCommand(program: Command, argv: readonly string[]): Comman
     command = child ?? command
   }
   return command
-}
-
-/** The words that call a command. */
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }
 
 function messageOf({ code, message }: CommanderError, command: Command): string {

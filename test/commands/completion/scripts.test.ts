@@ -91,7 +91,7 @@ describe('bash', () => {
     ],
     [
       ['modelgate', 'help', '-'],
-      ['-h', '--help'],
+      ['--all', '--json', '-h', '--help'],
     ],
     [['modelgate', 'generate', '--', '--retry', ''], []],
     [['modelgate', 'generate', '--', '--js'], []],

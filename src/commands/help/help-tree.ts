@@ -1,0 +1,210 @@
+import type { Argument, Command, Option } from 'commander'
+import { flagName as settingFlag, settingNames, settingTable } from '../../config/setting-table.ts'
+import { families } from '../../contract/families.ts'
+import { familyEndpoints, type Family, type FamilyEndpoint, type Field } from '../../contract/field.ts'
+import { knownModels } from '../../contract/known-models.ts'
+import { exitCodes } from '../../errors.ts'
+import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../events/help-document.ts'
+import { outputVersion } from '../../events/output-schema.ts'
+import { limitOf } from '../../operations/list-models.ts'
+import { groupCommands } from '../shared/command-groups.ts'
+import { collect } from '../shared/common-options.ts'
+import { contractFlagsOf, isList, wordsOf, type ContractFlag } from '../shared/contract-flags.ts'
+import { examplesOf } from '../shared/help-layout.ts'
+import { environmentRows, terminalVariables, topics } from './topics.ts'
+
+/**
+ * The commands as data, read from the parser's own tree: whatever a command declares is in it.
+ * @param program with every command loaded
+ * @param described the command to describe, with all below it; by default the program
+ */
+export function helpDocument(program: Command, described: Command = program): HelpDocument {
+  return {
+    version: outputVersion,
+    command: 'help',
+    program: program.name(),
+    program_version: program.version() ?? '',
+    commands: withDescendants(described).map((command) => describeCommand(program, command)),
+    exit_codes: Object.entries(exitCodes).map(([name, { code, meaning, advice }]) => ({
+      code,
+      name: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      meaning,
+      advice: advice === '' ? null : advice,
+    })),
+    environment: [
+      ...environmentRows(),
+      [terminalVariables.join(', '), 'set by terminals: what they can show, and which one it is'] as const,
+    ].map(([names, about]) => {
+      const variables = names.split(', ')
+      const setting = settingNames.find((name) => settingTable[name].env === variables[0])
+      return { variables, about, setting: setting === undefined ? null : settingTable[setting].file }
+    }),
+    topics: Object.entries(topics).map(([name, { about }]) => ({ name, about })),
+  }
+}
+
+function withDescendants(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withDescendants)]
+}
+
+function describeCommand(program: Command, command: Command): HelpCommand {
+  const name = nameOf(command)
+  const help = command.createHelp()
+  const common = command === program ? [] : help.visibleGlobalOptions(command).filter(isListed)
+  // A command may say what a common option means to it.
+  const special = common.filter((option) => help.optionDescription(option) !== option.description)
+  const own = help.visibleOptions(command).filter(isListed)
+  const describe = (option: Option) => ({
+    ...describeOption(name, command, option),
+    about: help.optionDescription(option),
+  })
+  const group = groupCommands(program.commands).find(({ commands }) => commands.includes(command))
+  return {
+    name,
+    about: command.description(),
+    usage: `${[program.name(), name].join(' ').trim()} ${command.usage()}`,
+    group: group?.heading ?? null,
+    commands: command.commands.map((child) => child.name()),
+    arguments: command.registeredArguments.map(describeArgument),
+    options: [
+      ...own.map((option) => ({ ...describe(option), common: false })),
+      ...special.map((option) => ({ ...describe(option), common: true })),
+    ],
+    common_options: common.map(flagOf),
+    examples: examplesOf(command).map(([line, about]) => ({ line, about: about ?? null })),
+  }
+}
+
+/** Those that every command has are not worth a line for each. */
+const isListed = ({ long }: Option) => long !== '--help' && long !== '--version'
+
+function nameOf(command: Command): string {
+  const { parent } = command
+  return parent === null ? '' : `${nameOf(parent)} ${command.name()}`.trim()
+}
+
+function describeArgument(argument: Argument): HelpCommand['arguments'][number] {
+  return {
+    name: argument.name(),
+    about: argument.description,
+    required: argument.required,
+    repeatable: argument.variadic,
+    values: argument.argChoices ?? null,
+  }
+}
+
+/** Its name, with dashes. */
+const flagOf = ({ long, short }: Option) => long ?? short!
+
+function describeOption(
+  name: string,
+  command: Command,
+  option: Option,
+): Omit<HelpOption, 'about' | 'common'> {
+  const { flags, conflicts } = contractFlagsOf(command)
+  const flag = flagOf(option)
+  const contract = flags.find((one) => `--${one.name}` === flag)
+  const opposite = command.options.find(({ long }) => long === flag.replace('--', '--no-'))
+  return {
+    flag,
+    short: option.long === undefined ? null : (option.short ?? null),
+    negation: opposite === undefined ? null : flagOf(opposite),
+    value: valueOf(option, contract?.field),
+    default: defaultOf(option, contract),
+    repeatable: option.parseArg === collect,
+    conflicts: [
+      ...conflictsOf(option).map((other) => `--${dashed(other)}`),
+      ...conflicts.flatMap(([one, other]) => (one === flag ? [other] : other === flag ? [one] : [])),
+    ],
+    field: contract === undefined ? null : contract.path.join('.'),
+    settings: settingsOf(name, flag),
+    limits: contract === undefined ? [] : familyLimits(name, contract),
+  }
+}
+
+/** Under which names commander keeps the options that exclude this one; its types leave them out. */
+function conflictsOf(option: Option): readonly string[] {
+  return (option as Option & { readonly conflictsWith: readonly string[] }).conflictsWith
+}
+
+const dashed = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+function valueOf(option: Option, field: Field | undefined): HelpOption['value'] {
+  const placeholder = /[<[](.+?)(?:\.\.\.)?[>\]]/.exec(option.flags)?.[1]
+  if (placeholder === undefined) return null
+  const bounds = field?.items ?? field
+  return {
+    placeholder,
+    type: typeOf(placeholder, field),
+    values: (field === undefined ? option.argChoices : wordsOf(field)?.slice()) ?? null,
+    closed:
+      field === undefined ? option.parseArg !== undefined && option.parseArg !== collect : isClosed(field),
+    min: bounds?.min ?? null,
+    max: bounds?.max ?? null,
+    max_length: field === undefined || isList(field) ? null : (field.maxLength ?? null),
+  }
+}
+
+const isClosed = ({ values, items }: Field) => (values ?? items?.values) !== undefined
+
+type ValueType = (typeof valueTypes)[number]
+
+/** By the words that the help has for values. */
+const placeholderTypes: Readonly<Record<string, ValueType>> = {
+  file: 'path',
+  folder: 'path',
+  dir: 'path',
+  number: 'number',
+  seconds: 'seconds',
+  days: 'text',
+  json: 'json',
+  url: 'url',
+  mode: 'word',
+  state: 'word',
+  'text|json': 'text or json',
+}
+
+function typeOf(placeholder: string, field: Field | undefined): ValueType {
+  if (field?.type === 'integer') return 'integer'
+  if (placeholder === 'word') return 'word'
+  return placeholderTypes[placeholder] ?? 'text'
+}
+
+function defaultOf(option: Option, contract: ContractFlag | undefined): string | null {
+  const setting = settingNames.find((name) => {
+    const { flag } = settingTable[name]
+    return flag !== undefined && settingFlag(flag) === option.long
+  })
+  const known = contract?.default ?? contract?.field.default ?? (setting && settingTable[setting].default)
+  const own = known ?? (option.negate ? undefined : (option.defaultValue as unknown))
+  return ['string', 'number', 'boolean'].includes(typeof own) ? String(own) : null
+}
+
+/** Which of the three models a command takes. */
+const modelKinds: Readonly<Record<string, string>> = { image: 'imageModel', video: 'videoModel' }
+
+function settingsOf(name: string, flag: string): HelpOption['settings'] {
+  const model = modelKinds[name.split(' ')[0]!] ?? 'textModel'
+  return settingNames.flatMap((setting) => {
+    const { flag: own, file, env } = settingTable[setting]
+    const isOther = own === 'model' && name !== '' && setting !== model
+    if (own === undefined || settingFlag(own) !== flag || isOther) return []
+    return [{ name: file, environment: env ?? null }]
+  })
+}
+
+/** What each built-in family takes in a field, where that differs from the rules for every model. */
+function familyLimits(name: string, { path, field }: ContractFlag): HelpOption['limits'] {
+  const endpoint = familyEndpoints.find((one) => one === name)
+  const [key] = path
+  if (endpoint === undefined || key === undefined || path.length > 1) return []
+  return families.flatMap((family) => limitsIn(family, endpoint, key, field))
+}
+
+function limitsIn(family: Family, endpoint: FamilyEndpoint, key: string, field: Field): HelpOption['limits'] {
+  const own = family.endpoints[endpoint]?.[key]
+  const limit = own === undefined ? undefined : limitOf(key, field, own)
+  if (limit === undefined) return []
+  const models = knownModels().filter((model) => model.family?.id === family.id)
+  return [{ family: family.id, models: models.map(({ id }) => id), limit }]
+}

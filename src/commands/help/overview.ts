@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import { groupCommands } from '../shared/command-groups.ts'
+import { formatRows, headingLine, wrap } from '../shared/help-layout.ts'
+
+const firstStep = ['modelgate generate --sandbox "hello"', 'try it: no gateway, no key, no cost'] as const
+
+const setUpByHand = [
+  ['export MODELGATE_BASE_URL=https://HOST', 'your gateway'],
+  ['export MODELGATE_API_KEY=KEY', 'and your key for it'],
+] as const
+const setUpByWizard = [['modelgate init', 'then your gateway, key and models']] as const
+
+const thenStep = ['modelgate generate -m MODEL "hello"', 'words as they arrive'] as const
+
+/** `modelgate` alone: one screen with what it is, what to do first, and its commands by what they are for. */
+export function overview(program: Command, columns: number): string {
+  const hasWizard = program.commands.some((command) => command.name() === 'init')
+  const steps = [firstStep, ...(hasWizard ? setUpByWizard : setUpByHand), thenStep]
+  const all = groupCommands(program.commands)
+  const making = all.filter(({ heading }) => heading.startsWith('Make'))
+  const rows = making.flatMap(({ commands }) =>
+    commands.map((command) => [command.name(), command.description()] as const),
+  )
+  // One line each would be more than a screen.
+  const others = all
+    .filter((group) => !making.includes(group))
+    .map(({ heading, commands }) => [heading, commands.map((command) => command.name()).join(', ')] as const)
+  return `${wrap(program.description(), columns)}
+
+${headingLine('First steps:', columns)}
+${formatRows(steps, columns)}
+
+${headingLine('Make text, images and videos:', columns)}
+${formatRows(rows, columns)}
+
+${headingLine('And:', columns)}
+${formatRows(others, columns)}
+
+${wrap('Each with its flags: modelgate COMMAND --help. All: modelgate --help', columns)}
+${wrap(`Topics: modelgate help exit-codes, environment, formatting, money, sandbox, pipelines`, columns)}
+`
+}

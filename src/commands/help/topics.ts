@@ -1,0 +1,253 @@
+import { settingTable } from '../../config/setting-table.ts'
+import { exitCodes } from '../../errors.ts'
+import { templateTokens } from '../../files/output-plan.ts'
+import { defaultMaxRetries } from '../../limits.ts'
+import { formatExamples, formatRows, headingLine, wrap, type Example } from '../shared/help-layout.ts'
+
+/** A part of a topic: a heading, and under it a paragraph, rows of two columns, or examples. */
+interface Block {
+  readonly heading: string
+  readonly text?: string
+  readonly rows?: readonly (readonly [term: string, about: string])[]
+}
+
+/** Help that belongs to no command. */
+export interface Topic {
+  /** One line, for the list of topics. */
+  readonly about: string
+  readonly blocks: readonly Block[]
+  readonly examples: readonly Example[]
+}
+
+/** Environment variables besides those of the settings. */
+const otherVariables: readonly (readonly [names: string, about: string])[] = [
+  ['MODELGATE_API_KEY', 'the key'],
+  ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
+  ['MODELGATE_STATE_DIR', 'folder of job records and rescued results'],
+  ['HTTPS_PROXY, HTTP_PROXY', 'proxies, by the scheme of the address'],
+  ['ALL_PROXY, NO_PROXY', 'the proxy for both, and hosts that need none'],
+  ['NODE_EXTRA_CA_CERTS', 'further certificate authorities (PEM file)'],
+  ['NO_COLOR, FORCE_COLOR, TERM=dumb', 'colours on a terminal'],
+  ['CI', 'never ask'],
+  ['GITHUB_ACTIONS', 'messages for a log, as with CI'],
+  ['XDG_CONFIG_HOME', 'where the user file lives'],
+  ['XDG_STATE_HOME', 'where job records and rescued results live'],
+  ['XDG_CACHE_HOME', 'where compiled code is kept between runs'],
+  ['NODE_COMPILE_CACHE', 'another folder for compiled code'],
+  ['APPDATA, LOCALAPPDATA', 'on Windows, in place of the XDG folders'],
+  ['HOME, USERPROFILE', 'the home directory'],
+]
+
+/** By these a terminal says what it is. */
+export const terminalVariables =
+  'COLORTERM, GHOSTTY_RESOURCES_DIR, KITTY_WINDOW_ID, KONSOLE_VERSION, LC_TERMINAL, STY, TERM, TERM_PROGRAM, TERM_SESSION_ID, TMUX, TMUX_PANE, WEZTERM_PANE, WINDOWID, WT_SESSION'.split(
+    ', ',
+  )
+
+/** All environment variables, each with what it is; those of settings name the setting as files have it. */
+export function environmentRows(): (readonly [names: string, about: string])[] {
+  const settings = Object.values(settingTable).flatMap(({ env, file, about }) =>
+    env === undefined ? [] : [[env, `${about} (setting ${file})`] as const],
+  )
+  return [...settings, ...otherVariables]
+}
+
+const environment: Topic = {
+  about: 'every variable that is read',
+  blocks: [
+    { heading: 'Environment variables:', rows: environmentRows() },
+    {
+      heading: 'Set by terminals:',
+      text: `${terminalVariables.join(', ')} and others: which pictures they show, and which one it is.`,
+    },
+    {
+      heading: 'Order:',
+      text: 'A flag wins over the environment, that over the project file, the user file and the default. An empty variable counts as unset.',
+    },
+  ],
+  examples: [
+    ['export MODELGATE_BASE_URL=https://HOST'],
+    ['export MODELGATE_API_KEY=... MODELGATE_TEXT_MODEL=ID'],
+    ['modelgate generate "Hello"'],
+  ],
+}
+
+const exitCodesTopic: Topic = {
+  about: 'what each code means, and what a script may do',
+  blocks: [
+    {
+      heading: 'How modelgate ends:',
+      rows: Object.values(exitCodes).map(
+        ({ code, meaning, advice }) =>
+          [String(code).padStart(3), advice === '' ? meaning : `${meaning} -> ${advice}`] as const,
+      ),
+    },
+    {
+      heading: 'In scripts:',
+      text: 'New codes may be added: treat an unknown code as failure. An HTTP status is never an exit code. With --json the error on standard error has the code as exit_code, and next: the command to run next, where there is one.',
+    },
+  ],
+  examples: [
+    ['modelgate video wait --last; test $? -eq 11 && echo "not yet"'],
+    ['modelgate generate --json -m MODEL "Hi" 2>error.json || jq -r .error.code error.json'],
+  ],
+}
+
+/** What each stands for in the name of a file. */
+const placeholders = {
+  index: 'number of the result, from 1',
+  ext: 'extension of what came, without the dot',
+  model: 'model that was asked',
+  date: 'day in UTC, as 2026-08-20',
+  slug: 'first words of the prompt',
+  id: "id of the gateway's reply, or of the job",
+} as const satisfies Record<(typeof templateTokens)[number], string>
+
+const formatting: Topic = {
+  about: 'what is printed where, and how files are named',
+  blocks: [
+    {
+      heading: 'Streams:',
+      text: 'Standard output is the result and nothing else: text, or the paths of the files written, one a line. Messages, progress and errors go to standard error; -q leaves errors alone.',
+    },
+    {
+      heading: 'Forms of the result:',
+      rows: [
+        ['--json', 'one JSON document at the end; a failure is one on standard error'],
+        ['--jsonl', 'one JSON event a line as things happen; the last is end or error'],
+        ['--raw', "the gateway's own JSON, untouched"],
+        ['--usage', 'the token counts as well, on standard error'],
+        ['-o FILE', "a file; text is exactly the model's bytes, an extension asks for the format"],
+        ['-o DIR/', 'a folder, with names made of the prompt'],
+        ['-o -', 'the bytes of one image or video on standard output'],
+      ],
+    },
+    {
+      heading: 'Placeholders of -o:',
+      rows: templateTokens.map((token) => [`{${token}}`, placeholders[token]] as const),
+    },
+    {
+      heading: 'Descriptions:',
+      text: 'The forms have a version and only grow. modelgate schema NAME prints the JSON Schema of each; modelgate help --json describes the commands and flags.',
+    },
+  ],
+  examples: [
+    ['modelgate respond --json -m MODEL "Hi" | jq -r .text'],
+    ['modelgate image create -m MODEL -n 3 -o "{slug}-{index}.{ext}" "A hill"'],
+    ['modelgate schema events', 'what a line of --jsonl may be'],
+  ],
+}
+
+const money: Topic = {
+  about: 'what may be billed, what is sent again, how to spend less',
+  blocks: [
+    {
+      heading: 'Sent again, because it cannot have been accepted:',
+      text: `A request whose connection failed before all of it was handed over, and one that was answered with 408, 425, 429, 503 or 529; text also after 500, 502 and 504, as long as nothing has been shown. At most ${defaultMaxRetries} times (--max-retries), with the same Idempotency-Key. --retry never stops that; --retry always repeats what may be billed twice, too.`,
+    },
+    {
+      heading: 'Not sent again:',
+      text: `Whatever was sent and then lost ends with exit code ${exitCodes.unknown.code}, and says that it may have been billed: look before you run it again. In --json, error.billed is no, maybe or yes.`,
+    },
+    {
+      heading: 'Before anything is sent:',
+      rows: [
+        ['--dry-run', 'the exact request, with nothing sent; --curl as a command to paste'],
+        ['--sandbox', 'the same command against the built-in gateway, at no cost'],
+        ['--skip-existing', 'images: only those whose files do not exist yet'],
+        ['limits', 'checked first: a call outside them ends with exit code 2, unbilled'],
+      ],
+    },
+    {
+      heading: 'Never paid for twice:',
+      text: 'A job is on record before waiting begins: video wait and response wait go on in any shell. What a full disk refuses is kept in the rescue folder, with its path told.',
+    },
+  ],
+  examples: [
+    ['modelgate image create -m MODEL --dry-run "A hill"'],
+    ['modelgate generate -m MODEL --retry never "Hi"'],
+    ['modelgate video wait --last', 'go on waiting for a job that is paid for'],
+  ],
+}
+
+const sandbox: Topic = {
+  about: 'the built-in gateway: everything offline, at no cost',
+  blocks: [
+    {
+      heading: 'Inside a command:',
+      text: '--sandbox starts a gateway on this machine for one command: no address, no key, no cost. It checks requests as the documented gateway does, and returns real text, images and videos, plainly marked. Jobs survive from one command to the next.',
+    },
+    {
+      heading: 'As a server:',
+      text: 'modelgate sandbox serves the same until Ctrl-C; its first line is its address. Any key is accepted but "invalid". Official clients work against it.',
+    },
+    {
+      heading: 'Faults:',
+      text: '--faults FILE breaks replies by rule: statuses, resets, stalls, cut events; so a script can be tested before it costs money. A word in a prompt asks for an answer of a kind: sandbox:refusal.',
+    },
+    {
+      heading: 'Recordings:',
+      text: '--record DIR keeps the replies of a real gateway, without secrets; --replay DIR answers from them and from nothing else.',
+    },
+  ],
+  examples: [
+    ['modelgate generate --sandbox "hello"'],
+    ['modelgate sandbox --port 8080 --faults faults.yaml'],
+    ['export MODELGATE_BASE_URL=http://127.0.0.1:8080'],
+    ['MODELGATE_API_KEY=any modelgate generate -m MODEL "hello"'],
+  ],
+}
+
+const pipelines: Topic = {
+  about: 'calls in scripts, loops and CI',
+  blocks: [
+    {
+      heading: 'Single calls:',
+      text: 'Nothing asks or hangs without a terminal. The exit code says what happened, standard output is the result; --json has all of it as one document, files with their sizes and digests included.',
+    },
+    {
+      heading: 'Standard input:',
+      text: 'Text commands join a pipe with the prompt. In a loop over a pipe give --no-stdin or set MODELGATE_NO_STDIN=1, so that the list stays with the loop.',
+    },
+    {
+      heading: 'Again without paying again:',
+      text: 'With --skip-existing a run that is repeated makes only the images that are missing. Files get their names when they are whole. Videos are started first, and waited for together.',
+    },
+    {
+      heading: 'When a call fails:',
+      rows: [
+        [`exit ${exitCodes.later.code}`, 'wait, at least error.retry_after_s seconds, and run it again'],
+        [`exit ${exitCodes.notSent.code}`, 'run it again: nothing was sent'],
+        [`exit ${exitCodes.unknown.code}`, 'look first: it may have been billed'],
+        [`exit ${exitCodes.running.code}`, 'go on waiting with the command that is told'],
+      ],
+    },
+  ],
+  examples: [
+    ['modelgate image create -m MODEL --skip-existing -o art/hill.png "A hill"'],
+    ['modelgate video generate -m MODEL --no-wait "A boat"'],
+    ['modelgate video wait --all -o clips/'],
+  ],
+}
+
+/** Every topic, by the name that `modelgate help` takes. */
+export const topics: Readonly<Record<string, Topic>> = {
+  'exit-codes': exitCodesTopic,
+  environment,
+  formatting,
+  money,
+  sandbox,
+  pipelines,
+}
+
+/** A topic as `modelgate help TOPIC` prints it, with colours. */
+export function formatTopic({ blocks, examples }: Topic, columns: number): string {
+  const parts = blocks.map(({ heading, text, rows }) =>
+    [
+      headingLine(heading, columns),
+      ...(text === undefined ? [] : [wrap(`  ${text}`, columns, '  ')]),
+      ...(rows === undefined ? [] : [formatRows(rows, columns)]),
+    ].join('\n'),
+  )
+  return `${[...parts, formatExamples(examples, columns)].join('\n\n')}`
+}
