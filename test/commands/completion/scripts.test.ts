@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { completionScripts, type Shell } from '../../../src/commands/completion.ts'
+import { commandEntries } from '../../../src/program.ts'
 import { programTree } from '../../support/program-tree.ts'
 import { isInstalled, typeAndTab } from '../../support/shell-session.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
@@ -60,21 +61,7 @@ describe.each(['bash', 'zsh'] as const)('%s (needs it)', (shell) => {
 
 describe('bash', () => {
   test.each<[string[], string[]]>([
-    [
-      ['modelgate', ''],
-      [
-        'generate',
-        'respond',
-        'response',
-        'image',
-        'video',
-        'sandbox',
-        'models',
-        'schema',
-        'completion',
-        'help',
-      ],
-    ],
+    [['modelgate', ''], commandEntries.map(({ name }) => name)],
     [
       ['modelgate', 'completion', ''],
       ['bash', 'zsh', 'fish', 'powershell'],
