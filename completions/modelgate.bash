@@ -24,6 +24,7 @@ _modelgate() {
       '/video') path='video' ;;
       '/sandbox') path='sandbox' ;;
       '/inspect') path='inspect' ;;
+      '/init') path='init' ;;
       '/models') path='models' ;;
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
@@ -42,7 +43,7 @@ _modelgate() {
     esac
     case "$word" in
       --) rest=yes ;;
-      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--poll-interval|--starting-after|--limit|--state|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age)
+      -m|--model|-o|--output|--body|--set|--stdin-timeout|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--tool|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--poll-interval|--starting-after|--limit|--state|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age|--text-model|--image-model|--video-model)
         ((index++))
         [[ ${COMP_WORDS[index]} == '=' ]] && ((index++))
         ;;
@@ -52,8 +53,8 @@ _modelgate() {
   # What the option before the cursor takes.
   if [[ -z $rest ]]; then
     case "$path $prev" in
-      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --profile'|'sandbox --connect-timeout') : ;;
-      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file') files=plain ;;
+      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --profile'|'sandbox --connect-timeout'|'init --text-model'|'init --image-model'|'init --video-model'|'init --base-url'|'init --profile'|'init --timeout'|'init --connect-timeout') : ;;
+      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file') files=plain ;;
       *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
       *' --retry') words='never safe always' ;;
       'generate --function-calling-mode') words='AUTO ANY NONE VALIDATED' ;;
@@ -111,6 +112,7 @@ _modelgate() {
       'video list') flags="$flags --limit --state --refresh --prune" ;;
       'sandbox') flags="--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help" ;;
       'inspect') flags="--json --jsonl -h --help" ;;
+      'init') flags="--text-model --image-model --video-model --tour --no-tour --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
       'models') flags="$flags --remote" ;;
       'schema') flags="-h --help" ;;
       'completion') flags="-h --help" ;;
@@ -120,7 +122,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond response image video sandbox inspect models schema completion help' ;;
+    '') words='generate respond response image video sandbox inspect init models schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'response') words='status wait cancel list' ;;
@@ -139,10 +141,11 @@ _modelgate() {
     'video list') : ;;
     'sandbox') : ;;
     'inspect') files=plain ;;
+    'init') : ;;
     'models') : ;;
-    'schema') words='output images videos waits jobs models inspections help events error' ;;
+    'schema') words='output images videos waits jobs models inspections help init events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect models schema completion help' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models schema completion help' ;;
   esac
   _modelgate_value
 }

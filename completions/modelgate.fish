@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age
+            case -m --model -o --output --body --set --stdin-timeout --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --tool --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age --text-model --image-model --video-model
                 set skip yes
             case '-*'
             case '*'
@@ -30,6 +30,8 @@ function __modelgate_path
                         set path 'sandbox'
                     case '/inspect'
                         set path 'inspect'
+                    case '/init'
+                        set path 'init'
                     case '/models'
                         set path 'models'
                     case '/schema'
@@ -74,7 +76,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'sandbox' 'inspect' 'schema' 'completion' 'help'
+    not contains -- "$path" 'sandbox' 'inspect' 'init' 'schema' 'completion' 'help'
 end
 
 # File names after an "@".
@@ -94,6 +96,7 @@ complete -c modelgate -n '__modelgate_is ' -a image -d 'Create and edit images, 
 complete -c modelgate -n '__modelgate_is ' -a video -d 'Make videos: start jobs, wait for them, save them'
 complete -c modelgate -n '__modelgate_is ' -a sandbox -d 'Run the local gateway that obeys the same contract'
 complete -c modelgate -n '__modelgate_is ' -a inspect -d 'Show what a file is, its content credentials, and the call that made it'
+complete -c modelgate -n '__modelgate_is ' -a init -d 'Set up gateway, key and models, or look around first'
 complete -c modelgate -n '__modelgate_is ' -a models -d 'Show the known models and their limits, or those of the gateway'
 complete -c modelgate -n '__modelgate_is ' -a schema -d 'Print the JSON Schema of the --json and --jsonl output'
 complete -c modelgate -n '__modelgate_is ' -a completion -d 'Print a completion script for bash, zsh, fish or PowerShell'
@@ -346,13 +349,34 @@ complete -c modelgate -n '__modelgate_is inspect' -l json -d 'print one JSON doc
 complete -c modelgate -n '__modelgate_is inspect' -l jsonl -d 'print one JSON event a line as things happen'
 complete -c modelgate -n '__modelgate_is inspect' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is inspect' -F
+complete -c modelgate -n '__modelgate_is init' -l text-model -r -f -d 'default model for text; "-" for none'
+complete -c modelgate -n '__modelgate_is init' -l image-model -r -f -d 'default model for images; "-" for none'
+complete -c modelgate -n '__modelgate_is init' -l video-model -r -f -d 'default model for videos; "-" for none'
+complete -c modelgate -n '__modelgate_is init' -l tour -d 'show first what the program does, in the sandbox'
+complete -c modelgate -n '__modelgate_is init' -l no-tour -d 'do not offer that'
+complete -c modelgate -n '__modelgate_is init' -l test -d 'make a test call, which may be billed'
+complete -c modelgate -n '__modelgate_is init' -l no-test -d 'make none'
+complete -c modelgate -n '__modelgate_is init' -l completion -d 'append completion to the shell\'s start file'
+complete -c modelgate -n '__modelgate_is init' -l no-completion -d 'do not offer that'
+complete -c modelgate -n '__modelgate_is init' -l no-check -d 'do not look whether the gateway answers and takes the key'
+complete -c modelgate -n '__modelgate_is init' -s y -l yes -d 'ask nothing: what no flag says stays as it is'
+complete -c modelgate -n '__modelgate_is init' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is init' -l dry-run -d 'print the exact request and send nothing'
+complete -c modelgate -n '__modelgate_is init' -l base-url -r -f -d 'address of the gateway'
+complete -c modelgate -n '__modelgate_is init' -l api-key-file -r -F -d 'file that holds the key'
+complete -c modelgate -n '__modelgate_is init' -l profile -r -f -d 'named profile of the configuration'
+complete -c modelgate -n '__modelgate_is init' -l timeout -r -f -d 'limit for the whole request, or for a wait (none)'
+complete -c modelgate -n '__modelgate_is init' -l connect-timeout -r -f -d 'limit for connecting (10)'
+complete -c modelgate -n '__modelgate_is init' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
+complete -c modelgate -n '__modelgate_is init' -l allow-http -d 'allow a clear-text base URL on another host'
+complete -c modelgate -n '__modelgate_is init' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is models' -l remote -d 'ask the gateway for its models'
 complete -c modelgate -n '__modelgate_is models'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections help events error'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections help init events error'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'
 complete -c modelgate -n '__modelgate_is help' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond response image video inspect models schema completion help'
+complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models schema completion help'

@@ -12,6 +12,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'video' = 'Make videos: start jobs, wait for them, save them'
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
+            'init' = 'Set up gateway, key and models, or look around first'
             'models' = 'Show the known models and their limits, or those of the gateway'
             'schema' = 'Print the JSON Schema of the --json and --jsonl output'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
@@ -302,6 +303,29 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--jsonl' = 'print one JSON event a line as things happen'
             '--help' = 'show help'
         }
+        'init' = [ordered]@{
+            '--text-model' = 'default model for text; "-" for none'
+            '--image-model' = 'default model for images; "-" for none'
+            '--video-model' = 'default model for videos; "-" for none'
+            '--tour' = 'show first what the program does, in the sandbox'
+            '--no-tour' = 'do not offer that'
+            '--test' = 'make a test call, which may be billed'
+            '--no-test' = 'make none'
+            '--completion' = 'append completion to the shell''s start file'
+            '--no-completion' = 'do not offer that'
+            '--no-check' = 'do not look whether the gateway answers and takes the key'
+            '--yes' = 'ask nothing: what no flag says stays as it is'
+            '--json' = 'print one JSON document when done'
+            '--dry-run' = 'print the exact request and send nothing'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
+            '--help' = 'show help'
+        }
         'models' = [ordered]@{
             '--remote' = 'ask the gateway for its models'
         }
@@ -354,12 +378,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --compression-quality' = @('optimized', 'lossless')
         'video generate --resize-mode' = @('pad', 'crop')
         'sandbox --pace' = @('fast', 'real')
-        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'help', 'events', 'error')
+        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'help', 'init', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'models', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'models', 'schema', 'completion', 'help')
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age')
-    $withoutCommon = @('sandbox', 'inspect', 'schema', 'completion', 'help')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model')
+    $withoutCommon = @('sandbox', 'inspect', 'init', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

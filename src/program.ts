@@ -10,6 +10,7 @@ import {
   writeHelp,
 } from './commands/shared/help-layout.ts'
 import type { LoadCommand } from './commands/help.ts'
+import type { RunCommand } from './commands/init/session.ts'
 
 /** A command before its module is loaded. */
 export interface CommandEntry {
@@ -142,6 +143,12 @@ export const commandEntries: readonly CommandEntry[] = [
     about: 'Show what a file is, its content credentials, and the call that made it',
     sends: true,
     load: async () => (await import('./commands/inspect.ts')).registerInspect,
+  },
+  {
+    name: 'init',
+    about: 'Set up gateway, key and models, or look around first',
+    sends: true,
+    load: async () => withRunner((await import('./commands/init.ts')).registerInit),
   },
   {
     name: 'models',
@@ -289,4 +296,9 @@ async function loadOwn(command: Command, context: Context, entries: readonly Com
 /** For commands that describe other commands. */
 function withLoader(register: (command: Command, context: Context, load: LoadCommand) => void): Register {
   return (command, context) => register(command, context, (other) => loadCommand(other, context))
+}
+
+/** For commands that run other commands. */
+function withRunner(register: (command: Command, context: Context, run: RunCommand) => void): Register {
+  return (command, context) => register(command, context, runProgram)
 }

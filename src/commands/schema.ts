@@ -12,6 +12,7 @@ export const schemaNames = [
   'models',
   'inspections',
   'help',
+  'init',
   'events',
   'error',
 ] as const satisfies readonly OutputSchemaName[]

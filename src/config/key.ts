@@ -39,7 +39,12 @@ export async function findKey(context: Context, settings: KeySettings): Promise<
   if (location === undefined) throw keyMissing(context, settings.profile.value)
   const value = await readKey(context, location)
   checkKey(value, location.source)
-  return { value, source: location.source, lastFour: value.length >= 12 ? value.slice(-4) : '' }
+  return { value, source: location.source, lastFour: lastFour(value) }
+}
+
+/** What may be shown of a key; empty for one so short that it would be revealed. */
+export function lastFour(key: string): string {
+  return key.length >= 12 ? key.slice(-4) : ''
 }
 
 /** Where the key is. A file is not read and a command not run yet. */

@@ -44,14 +44,19 @@ const maxProblems = 20
 
 /**
  * Resolves every setting. Precedence: flag, environment, project file, user file (chosen profile first), default.
+ * @param withProject false for what the user has configured, wherever this is called
  * @throws ConfigError listing everything that is wrong in any of these
  */
-export async function resolveSettings(context: Context, flags: SettingFlags = {}): Promise<Settings> {
+export async function resolveSettings(
+  context: Context,
+  flags: SettingFlags = {},
+  { withProject = true }: { readonly withProject?: boolean } = {},
+): Promise<Settings> {
   const problems = createProblemList(maxProblems)
   const flag = await flagLayer(context, flags, problems)
   const environment = await environmentLayer(context, problems)
   const project = await problems.check(async () => {
-    const file = await findProjectFile(context)
+    const file = withProject ? await findProjectFile(context) : undefined
     return file && projectLayer(context, file, problems)
   })
   const user = await problems.check(async () => {

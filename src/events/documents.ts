@@ -23,6 +23,7 @@ import {
 } from './output-schema.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
 import { inspectionDefinitions, inspectionDocument, inspectionEvents } from './inspection.ts'
+import { initDocument } from './set-up.ts'
 import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
 
@@ -67,6 +68,7 @@ const documents = [
   jobListDocument,
   modelsDocument,
   inspectionDocument,
+  initDocument,
 ] as const
 
 /** The error object of `--json` and `--jsonl`. */
@@ -145,6 +147,7 @@ export const outputSchemas = {
     inspectionDocument,
   ),
   help: published('help', 'The document of help --json', helpDocument),
+  init: published('init', 'The document of --json of init', initDocument),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>

@@ -184,7 +184,9 @@ export function wireRequest(
   gateway: Pick<Gateway, 'baseUrl' | 'key'>,
   request: GatewayRequest,
 ): ExchangeRequest {
-  const hasKey = request.isKeyless !== true && request.url.origin === gateway.baseUrl.origin
+  const mayHaveKey = request.isKeyless !== true && request.url.origin === gateway.baseUrl.origin
+  // Nothing to authorize with: an address is being tried out.
+  const hasKey = mayHaveKey && gateway.key !== ''
   return {
     method: request.method,
     url: request.url,

@@ -57,7 +57,7 @@ test('alone, modelgate prints one screen: what it is, what to do first, its comm
   expect(lines.length).toBeLessThanOrEqual(25)
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
   expect(out).toContain('modelgate generate --sandbox "hello"')
-  expect(out).toContain('MODELGATE_BASE_URL')
+  expect(out).toContain('modelgate init')
   for (const { name } of commandEntries) expect(out).toMatch(new RegExp(`^ {2}.*\\b${name}\\b`, 'm'))
 })
 

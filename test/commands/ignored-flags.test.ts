@@ -43,6 +43,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--faults', 'none.yaml'],
   ],
   inspect: [['a.png'], ['-']],
+  init: [['--base-url', 'http://127.0.0.1:1024', '--yes', '--no-check']],
   models: [['--remote'], ['gpt-image-2', '--remote']],
   schema: [['events']],
   completion: [['bash']],
@@ -111,7 +112,11 @@ async function toEnd(run: Promise<unknown>, clock: FakeClock): Promise<void> {
 async function ignoredBy(words: string): Promise<string[]> {
   const cwd = temporaryFolder()
   writeFiles(cwd, { 'a.png': await maskPng(64) })
-  const env = { MODELGATE_STATE_DIR: temporaryFolder() }
+  const env = {
+    MODELGATE_STATE_DIR: temporaryFolder(),
+    MODELGATE_CONFIG_DIR: temporaryFolder(),
+    SHELL: 'bash',
+  }
   // So that there is a job to look up.
   if (words === 'video list') {
     const context = testContext({ cwd, env })
@@ -127,7 +132,7 @@ async function ignoredBy(words: string): Promise<string[]> {
   for (const call of calls[words]!) {
     const context = testContext({ cwd, env })
     const program = createProgram(context)
-    const sends = !['sandbox', 'inspect', 'schema', 'completion', 'help'].includes(words)
+    const sends = !['init', 'sandbox', 'inspect', 'schema', 'completion', 'help'].includes(words)
     const job = startsResponse && words !== 'response list' ? ['--last'] : []
     const argv = [...words.split(' '), ...call, ...job, ...(sends ? ['--sandbox'] : [])]
     for (const name of await flagsRead(program, argv, context.clock)) read.add(name)

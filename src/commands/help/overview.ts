@@ -2,20 +2,14 @@ import type { Command } from 'commander'
 import { groupCommands } from '../shared/command-groups.ts'
 import { formatRows, headingLine, wrap } from '../shared/help-layout.ts'
 
-const firstStep = ['modelgate generate --sandbox "hello"', 'try it: no gateway, no key, no cost'] as const
-
-const setUpByHand = [
-  ['export MODELGATE_BASE_URL=https://HOST', 'your gateway'],
-  ['export MODELGATE_API_KEY=KEY', 'and your key for it'],
+const steps = [
+  ['modelgate generate --sandbox "hello"', 'try it: no gateway, no key, no cost'],
+  ['modelgate init', 'then your gateway, key and models'],
+  ['modelgate generate "hello"', 'words as they arrive'],
 ] as const
-const setUpByWizard = [['modelgate init', 'then your gateway, key and models']] as const
-
-const thenStep = ['modelgate generate -m MODEL "hello"', 'words as they arrive'] as const
 
 /** `modelgate` alone: one screen with what it is, what to do first, and its commands by what they are for. */
 export function overview(program: Command, columns: number): string {
-  const hasWizard = program.commands.some((command) => command.name() === 'init')
-  const steps = [firstStep, ...(hasWizard ? setUpByWizard : setUpByHand), thenStep]
   const all = groupCommands(program.commands)
   const making = all.filter(({ heading }) => heading.startsWith('Make'))
   const rows = making.flatMap(({ commands }) =>

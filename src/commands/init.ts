@@ -1,0 +1,214 @@
+import type { Command } from 'commander'
+import { lastFour } from '../config/key.ts'
+import type { Context } from '../context.ts'
+import { FileError, Interrupted } from '../errors.ts'
+import type { InitDocument } from '../events/set-up.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import { createGate } from '../output/gate.ts'
+import { createScreen } from '../output/screen.ts'
+import { overridden, planChanges, writeAnswers, type Answers, type Plan } from './init/apply-answers.ts'
+import { answerBaseUrl, answerKey, type KeyAnswer, type KeyReader } from './init/ask-gateway.ts'
+import { answerModel, modelKinds, type ModelKind } from './init/choose-models.ts'
+import { givenKey, keyReader, presentSettings, refuseMissing } from './init/present.ts'
+import { report } from './init/report.ts'
+import { createSay, type InitOptions, type RunCommand, type Session } from './init/session.ts'
+import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
+import { testCall, type TestCall } from './init/test-call.ts'
+import { showTour } from './init/tour.ts'
+import { explainCommon, takeOptions } from './shared/common-options.ts'
+import { addExamples, type Example, writeHelp } from './shared/help-layout.ts'
+import { askYesNo, canAsk } from './shared/questions.ts'
+import { openOutput } from './shared/run-operation.ts'
+
+const examples: readonly Example[] = [
+  ['modelgate init', 'asks for all that is needed'],
+  [
+    'modelgate init --base-url https://HOST --api-key-file key.txt --text-model MODEL',
+    'asks for what is left',
+  ],
+  ['pass show gateway | modelgate init --yes --base-url https://HOST --api-key-file -', 'in a script'],
+  ['modelgate init --profile work', 'one gateway among several'],
+]
+
+/** The common options that apply. */
+const taken = new Set(
+  'profile baseUrl apiKeyFile caFile allowHttp connectTimeout timeout json dryRun'.split(' '),
+)
+
+const meanings = {
+  baseUrl: 'address of the gateway; it is tried at once',
+  apiKeyFile: 'file that holds the key, named in the configuration; "-" stores the key on standard input',
+  profile: 'profile to set up, a new one or one that is there (default)',
+  caFile: 'certificate authority to trust (PEM), also from now on',
+  allowHttp: 'allow a clear-text address on another host, also from now on',
+  dryRun: 'send and write nothing; show what would be written',
+  timeout: 'limit for each look at the gateway (15)',
+}
+
+/**
+ * `modelgate init`: sets up gateway, key and models; run again, it changes them.
+ * @param run runs another command of the program
+ */
+export function registerInit(command: Command, context: Context, run: RunCommand): void {
+  addExamples(command, context, examples)
+  explainCommon(command, meanings)
+  command
+    .option('--text-model <id>', 'default model for text; "-" for none')
+    .option('--image-model <id>', 'default model for images; "-" for none')
+    .option('--video-model <id>', 'default model for videos; "-" for none')
+    .option('--tour', 'show first what the program does, in the sandbox')
+    .option('--no-tour', 'do not offer that')
+    .option('--test', 'make a test call, which may be billed')
+    .option('--no-test', 'make none')
+    .option('--completion', "append completion to the shell's start file")
+    .option('--no-completion', 'do not offer that')
+    .option('--no-check', 'do not look whether the gateway answers and takes the key')
+    .option('-y, --yes', 'ask nothing: what no flag says stays as it is')
+  takeOptions(command, taken)
+  command.action(async (_: unknown, self: Command) => {
+    await setUp(context, self.optsWithGlobals<InitOptions>(), run)
+  })
+}
+
+async function setUp(context: Context, options: InitOptions, run: RunCommand): Promise<void> {
+  const gate = createGate(context)
+  const settings = await presentSettings(context, options)
+  const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, !options.input)
+  const isSilent = !asks && settings.quiet.value
+  const say = isSilent ? async () => {} : createSay(context, createScreen(context, gate, true))
+  const checks = options.check && options.dryRun !== true
+  const session: Session = { context, options, asks, checks, settings, gate, say }
+  if (!asks) await refuseMissing(session)
+  let answers: Answers
+  let reader: KeyReader
+  let plan: Plan
+  try {
+    if (await wantsTour(session)) await showTour(context, run, say)
+    reader = await keyReader(session)
+    answers = await answer(session, reader)
+    plan = await planChanges(session, answers)
+  } catch (error) {
+    throw error instanceof Interrupted
+      ? error.amend({ message: `${error.message} Nothing was written.` })
+      : error
+  }
+  const isPlan = options.dryRun === true
+  const written = isPlan ? plan.files : await writeAnswers(session, plan.values, answers.key)
+  const warnings = isPlan ? [] : await overridden(session, answers)
+  for (const warning of warnings) await say(`warning: ${warning}`, 'warning')
+  const test = isPlan ? undefined : await offerTest(session, run, answers.models.text)
+  const completion = isPlan ? undefined : await offerCompletion(session)
+  const document: InitDocument = {
+    version: outputVersion,
+    command: 'init',
+    profile: settings.profile.value,
+    base_url: answers.gateway.baseUrl.href.replace(/\/$/, ''),
+    gateway: answers.check?.verdict ?? null,
+    key: keyFacts(answers.key, reader),
+    models: {
+      text: answers.models.text ?? null,
+      image: answers.models.image ?? null,
+      video: answers.models.video ?? null,
+    },
+    changed: Object.keys(plan.values),
+    written: [...written, ...(completion?.added ? [completion.path!] : [])],
+    test_exit_code: test === undefined ? null : (test.failure?.exitCode ?? 0),
+    completion: completion ?? null,
+    warnings,
+  }
+  if (options.json) await openOutput(context, options, settings, gate, { result: 'job' }).end(document)
+  else writeHelp(context, gate.text(report(context, document, { isPlan, credentials: reader.store })))
+  if (asks && !isOnPath(context)) await say(notOnPath, 'warning')
+  if (test?.failure !== undefined) throw test.failure
+}
+
+const notOnPath =
+  'modelgate is not on your PATH yet: "npm link" in a clone puts it there; "npx modelgate" works without.'
+
+async function wantsTour({ context, options, asks, settings, say }: Session): Promise<boolean> {
+  if (options.tour !== undefined) return options.tour
+  if (!asks) return false
+  await say(
+    'This sets up modelgate. Ctrl-C leaves at any time; nothing is written before the last question.',
+    'dim',
+  )
+  const isFirst = settings.baseUrl.value === undefined
+  return askYesNo(context, 'See first what it does? (half a minute, no key, no cost)', isFirst)
+}
+
+/** All answers, from the flags, else from the user; nothing is written yet. */
+async function answer(session: Session, reader: KeyReader): Promise<Answers> {
+  const gateway = await answerBaseUrl(session)
+  const { answer: key, check } = await answerKey(session, gateway, reader, await givenKey(session, reader))
+  const listed = check?.verdict === 'lists' ? check.models : []
+  const models: Record<ModelKind, string | undefined> = {
+    text: undefined,
+    image: undefined,
+    video: undefined,
+  }
+  for (const kind of modelKinds) models[kind] = await answerModel(session, kind, listed)
+  return { gateway, key, check, models }
+}
+
+async function offerTest(
+  session: Session,
+  run: RunCommand,
+  model: string | undefined,
+): Promise<TestCall | undefined> {
+  const { context, options, asks, say } = session
+  if (options.test === false || (model === undefined && options.test !== true)) return undefined
+  if (model === undefined) {
+    await say('No test call: there is no model for text.', 'warning')
+    return undefined
+  }
+  const question = `Make a test call to ${model}? It may be billed, for a few tokens.`
+  if (options.test !== true && !(asks && (await askYesNo(context, question, true)))) return undefined
+  return testCall(session, run, model)
+}
+
+/** @throws FileError where nobody can be told */
+async function offerCompletion({
+  context,
+  options,
+  asks,
+  say,
+}: Session): Promise<Exclude<InitDocument['completion'], null> | undefined> {
+  const found = completionFor(context)
+  if (found === undefined) return undefined
+  const { shell, line, path } = found
+  const facts = { shell, line, path: path ?? null }
+  try {
+    const isThere = await hasCompletion(found)
+    const isOffered = !isThere && options.completion === undefined && asks
+    if (isOffered) {
+      await say(
+        `Completion for ${shell} takes one line${path === undefined ? ' in the file that $PROFILE names' : ''}:`,
+      )
+      await say(`  ${line}`, 'accent')
+    }
+    const isWanted =
+      options.completion ??
+      (isOffered && path !== undefined && (await askYesNo(context, `Append it to ${path}?`, true)))
+    return { ...facts, added: isWanted && (await addCompletion(found)) }
+  } catch (error) {
+    if (!asks || !(error instanceof FileError)) throw error
+    await say(error.message, 'warning')
+    return { ...facts, added: false }
+  }
+}
+
+/** Where the key is from now on, without reading it again. */
+function keyFacts(key: KeyAnswer, { present, store }: KeyReader): InitDocument['key'] {
+  switch (key.kind) {
+    case 'store':
+      return { source: `credentials file ${store}`, last_four: lastFour(key.value) }
+    case 'file':
+      return { source: `file ${key.text}`, last_four: '' }
+    case 'command':
+      return { source: 'a command', last_four: '' }
+    case 'as it is':
+      return present === undefined ? null : { source: present, last_four: '' }
+    case 'later':
+      return null
+  }
+}

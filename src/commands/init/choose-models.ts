@@ -1,0 +1,111 @@
+import type { Context } from '../../context.ts'
+import type { ModelEntry } from '../../events/model.ts'
+import { askLine, askSearch, type Choice } from '../shared/questions.ts'
+import type { Session } from './session.ts'
+
+/** The kinds that have a default model each. */
+export const modelKinds = ['text', 'image', 'video'] as const
+
+export type ModelKind = (typeof modelKinds)[number]
+
+/** A default model for each kind; undefined for none. */
+export type Models = Readonly<Record<ModelKind, string | undefined>>
+
+/** The default model of a kind: as its flag says, else as the user does, else as it is. */
+export async function answerModel(
+  { context, options, asks, settings }: Session,
+  kind: ModelKind,
+  listed: readonly ModelEntry[],
+): Promise<string | undefined> {
+  const given = options[`${kind}Model`]
+  if (given !== undefined) return idOf(given)
+  const present = settings[`${kind}Model`].value
+  return asks ? askModel(context, kind, listed, present) : present
+}
+
+/**
+ * Asks for a default model: one of those that the gateway lists, any other, or none.
+ * @param listed empty where the gateway lists none
+ * @param present the one that is configured
+ */
+async function askModel(
+  context: Context,
+  kind: ModelKind,
+  listed: readonly ModelEntry[],
+  present: string | undefined,
+): Promise<string | undefined> {
+  const message = `Model for ${kind === 'text' ? 'text' : `${kind}s`}:`
+  if (listed.length === 0) {
+    const typed = await askLine(context, `${message.slice(0, -1)} (id, or - for none):`, {
+      present: present ?? '-',
+    })
+    return idOf(typed)
+  }
+  const models = inOrder(kind, listed)
+  const find = (typed: string) => choicesFor(typed.trim(), models, present)
+  return idOf(
+    await askSearch(context, message, find, present ?? (models.some(({ fits }) => fits) ? undefined : '')),
+  )
+}
+
+function idOf(answer: string): string | undefined {
+  const id = answer.trim()
+  return id === '' || id === '-' ? undefined : id
+}
+
+interface Candidate {
+  readonly id: string
+  /** Whether it seems to be of the kind that is asked for. */
+  readonly fits: boolean
+  readonly about: string
+}
+
+/** Those that seem to be of the kind come first, otherwise in the gateway's order. */
+function inOrder(kind: ModelKind, listed: readonly ModelEntry[]): Candidate[] {
+  const candidates = listed.map((entry): Candidate => {
+    const guess = kindOf(entry)
+    return { id: entry.id, fits: guess === kind, about: describe(entry, guess) }
+  })
+  return [...candidates.filter(({ fits }) => fits), ...candidates.filter(({ fits }) => !fits)]
+}
+
+function describe({ retires, retired }: ModelEntry, guess: string): string {
+  const ending = retires === null ? '' : `, ${retired ? 'retired' : 'retires'} ${retires}`
+  return `${guess}${ending}`
+}
+
+const words: readonly (readonly [kind: ModelKind | 'other', pattern: RegExp])[] = [
+  ['other', /embed|moderation|whisper|transcri|speech|\btts\b|audio|realtime|rerank/],
+  ['video', /video|\bsora\b|\bveo\b|kling|\bwan\b|runway|seedance/],
+  ['image', /image|dall-?e|imagen|\bflux\b|diffusion|sdxl|seedream|recraft|ideogram/],
+]
+
+/** The kind of a model: as the table of known models or the gateway has it, else guessed from its id. */
+export function kindOf({ id, kind }: Pick<ModelEntry, 'id' | 'kind'>): ModelKind | 'other' {
+  const known = modelKinds.find((one) => one === kind)
+  // A gateway says of models that make pictures in a conversation only that they generate content.
+  if (known !== undefined && known !== 'text') return known
+  return words.find(([, pattern]) => pattern.test(id.toLowerCase()))?.[0] ?? 'text'
+}
+
+function choicesFor(
+  typed: string,
+  models: readonly Candidate[],
+  present: string | undefined,
+): Choice<string>[] {
+  const parts = typed.toLowerCase().split(/\s+/)
+  const found = models.filter(({ id }) => parts.every((part) => id.toLowerCase().includes(part)))
+  const isListed = (id: string) => models.some((model) => model.id === id)
+  const choice = ({ id, about }: Candidate): Choice<string> => ({ value: id, name: id, description: about })
+  const none = { value: '', name: '(none)', description: 'give one with -m on each call' }
+  if (typed !== '') {
+    const own = { value: typed, name: `${typed}  (as typed)`, description: 'the gateway does not list it' }
+    return [...found.map(choice), ...(isListed(typed) ? [] : [own])]
+  }
+  const kept =
+    present === undefined || isListed(present)
+      ? []
+      : [{ value: present, name: present, description: 'as it is now' }]
+  const [fitting, others] = [found.filter(({ fits }) => fits), found.filter(({ fits }) => !fits)]
+  return [...kept, ...fitting.map(choice), none, ...others.map(choice)]
+}

@@ -1,0 +1,77 @@
+import { resolve } from 'node:path'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { AlreadyReported, asModelgateError } from '../../errors.ts'
+import { reportError } from '../../output/create-output.ts'
+import type { Gate } from '../../output/gate.ts'
+import type { Screen, Tone } from '../../output/screen.ts'
+import type { CommonOptions } from '../shared/common-options.ts'
+import { wrap } from '../shared/help-layout.ts'
+
+export interface InitOptions extends CommonOptions {
+  textModel?: string
+  imageModel?: string
+  videoModel?: string
+  tour?: boolean
+  test?: boolean
+  completion?: boolean
+  check: boolean
+  yes?: true
+}
+
+/** Writes a line for the user on standard error, broken between words. Resolves when it has been written. */
+export type Say = (text: string, tone?: Tone) => Promise<void>
+
+/** What all steps of `init` work with. */
+export interface Session {
+  readonly context: Context
+  readonly options: InitOptions
+  /** Whether questions may be asked. */
+  readonly asks: boolean
+  /** Whether the gateway may be asked. */
+  readonly checks: boolean
+  /** As they are configured now, without the flags of the answers and without the project file. */
+  readonly settings: Settings
+  readonly gate: Gate
+  readonly say: Say
+}
+
+/** Large, because a line may hold a command to paste. */
+const maxLength = 4000
+
+export function createSay({ stderr }: Context, screen: Screen): Say {
+  return async (text, tone = 'plain') => {
+    const indent = /^ */.exec(text)![0]
+    const lines = stderr.isTerminal ? wrap(text, stderr.columns, indent).split('\n') : [text]
+    for (const line of lines) screen.line(line, tone, maxLength)
+    await screen.settle()
+  }
+}
+
+/** Runs another command of the program. @throws whatever it throws, as `main` gets it */
+export type RunCommand = (argv: readonly string[], context: Context) => Promise<void>
+
+/**
+ * Runs another command as if it had been typed, and reports its failure.
+ * @returns the failure, which has been reported; undefined when all went well
+ */
+export async function runCommand(
+  run: RunCommand,
+  argv: readonly string[],
+  context: Context,
+): Promise<AlreadyReported | undefined> {
+  try {
+    await run(argv, context)
+    return undefined
+  } catch (error) {
+    if (error instanceof AlreadyReported) return error
+    const failure = asModelgateError(error, false)
+    await reportError(context, failure, { quiet: false })
+    return new AlreadyReported(failure)
+  }
+}
+
+/** As the file of settings takes it: `~/` is the home directory there, too. */
+export function absolute({ context }: Pick<Session, 'context'>, path: string): string {
+  return /^~[\\/]/.test(path) ? path : resolve(context.cwd, path)
+}

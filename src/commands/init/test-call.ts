@@ -1,0 +1,54 @@
+import type { Context, Sink } from '../../context.ts'
+import { exitCodes, type AlreadyReported } from '../../errors.ts'
+import { runCommand, type RunCommand, type Session } from './session.ts'
+
+/** As few words as an answer can have. */
+const prompt = 'Answer with one word: hello'
+
+/** Characters of the answer that are shown. */
+const shownLength = 100
+
+export interface TestCall {
+  /** Reported already; undefined when the call went well. */
+  readonly failure: AlreadyReported | undefined
+}
+
+/** Makes one call with the new configuration, as it would be typed, and tells how it ended. */
+export async function testCall(
+  { context, gate, say, settings }: Session,
+  run: RunCommand,
+  model: string,
+): Promise<TestCall> {
+  const profile = settings.profile.value === 'default' ? [] : ['--profile', settings.profile.value]
+  const argv = ['generate', ...profile, '-m', model, '--no-stdin', '--no-input', prompt]
+  const answer = collector()
+  await say(`$ modelgate generate -m ${model} "${prompt}"`, 'accent')
+  const failure = await runCommand(run, argv, { ...context, stdout: answer.sink })
+  const code = failure?.exitCode ?? 0
+  const { meaning, advice } = Object.values(exitCodes).find((exit) => exit.code === code) ?? exitCodes.bug
+  if (code === 0) await say(`  ${gate.line(answer.text.trim(), shownLength)}`)
+  const next = advice === '' ? '' : `: ${advice}`
+  await say(`  exit code ${code}: ${meaning}${next}`, code === 0 ? 'success' : 'warning')
+  return { failure }
+}
+
+/** Standard output belongs to the report of `init`. */
+function collector(): { readonly sink: Context['stdout']; readonly text: string } {
+  const chunks: Buffer[] = []
+  const sink: Sink = {
+    isTerminal: false,
+    columns: 80,
+    isClosed: false,
+    write: (chunk) => void chunks.push(Buffer.from(chunk as string)),
+    needsDrain: false,
+    isIdle: true,
+    drain: async () => {},
+    stream: undefined,
+  }
+  return {
+    sink,
+    get text() {
+      return Buffer.concat(chunks).toString()
+    },
+  }
+}

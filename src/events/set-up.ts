@@ -1,0 +1,37 @@
+import { count, flag, object, orNull, text, textOrNull, texts, version, type Infer } from './output-schema.ts'
+import { warnings } from './text.ts'
+
+const models = object({
+  text: textOrNull('default model for text'),
+  image: textOrNull('default model for images'),
+  video: textOrNull('default model for videos'),
+})
+
+const key = object({
+  source: text('where the key comes from'),
+  last_four: text('its last four characters; empty for a short one, and for one that is not read'),
+})
+
+const completion = object({
+  shell: text('the shell'),
+  line: text('the line that loads completion'),
+  path: textOrNull("the shell's start file, where that is known"),
+  added: flag('whether the line was appended to it'),
+})
+
+/** The document of `init`. */
+export type InitDocument = Infer<typeof initDocument>
+export const initDocument = object({
+  version,
+  command: text<'init'>('the command that ran'),
+  profile: text('the profile that was set up'),
+  base_url: text('address of the gateway'),
+  gateway: textOrNull('what the gateway answered to a request for its models; null when it was not asked'),
+  key: orNull(key, 'null: it is left to the environment'),
+  models,
+  changed: texts('the settings that were changed, by their names in the file'),
+  written: texts('paths of the files that were changed'),
+  test_exit_code: orNull(count('exit code of the test call'), 'null: no call was made'),
+  completion: orNull(completion, 'null for a shell without completion'),
+  warnings,
+})

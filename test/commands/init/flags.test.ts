@@ -1,0 +1,347 @@
+import { chmodSync, existsSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { main } from '../../../src/main.ts'
+import { canaryKey, expectNoKey } from '../../support/canary-key.ts'
+import { configPlace, type ConfigPlaceContent } from '../../support/config-place.ts'
+import { closedPort, localServer } from '../../support/local-server.ts'
+import { problemsBySchema } from '../../support/output-validator.ts'
+import { call, runningSandbox } from '../../support/running-sandbox.ts'
+import { readAll, stall, text } from '../../support/server-replies.ts'
+
+/** `modelgate init` without a terminal, in a home of its own. */
+async function init(argv: readonly string[], content: ConfigPlaceContent = {}) {
+  const place = configPlace(content)
+  const code = await main(['init', ...argv], place.context)
+  const { stdout, stderr } = place.context
+  const folder = join(place.home, '.config/modelgate')
+  const read = (name: string) =>
+    existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : undefined
+  return {
+    place,
+    code,
+    out: place.scrub(stdout.text),
+    err: place.scrub(stderr.text),
+    config: read('config.yaml'),
+    credentials: read('credentials.json'),
+    folder,
+  }
+}
+
+const comment = '# Settings of modelgate. All there are: modelgate config list --all\n'
+
+test('address, key and models go where later calls find them', async () => {
+  const sandbox = await runningSandbox()
+  const key = canaryKey()
+  const argv = ['--base-url', `${sandbox.url}/v1/`, '--api-key-file', '-', '--text-model', 'sandbox-text']
+  const { code, out, err, config, credentials, folder } = await init(argv, { stdin: ` ${key}\n` })
+  expect(code).toBe(0)
+  expect(config).toBe(`${comment}base_url: ${sandbox.url}\ntext_model: sandbox-text\n`)
+  expect(JSON.parse(credentials!)).toEqual({ profiles: { default: { api_key: key } } })
+  expect(statSync(join(folder, 'credentials.json')).mode & 0o777).toBe(0o600)
+  expect(out).toBe(`Written:
+  ~/.config/modelgate/config.yaml       base_url, text_model
+  ~/.config/modelgate/credentials.json  the key, for you alone to read
+
+Try next:
+  modelgate generate "Name three rivers"      words as they arrive
+  git diff | modelgate respond "Review this"  piped text, then the prompt
+  modelgate models                            what is known of models
+`)
+  expect(err).toMatch(/^ {2}The gateway takes the key; it lists \d+ models\.\n$/)
+  expectNoKey('the output', out + err, key)
+})
+
+test('what nobody can be asked for is named with its flag', async () => {
+  const { code, err, folder } = await init([])
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: `modelgate: The address of the gateway is missing: pass --base-url URL.
+modelgate: The key is missing: pass --api-key-file FILE, or - to store the one on standard input.
+  hint: On a terminal, modelgate init asks for it. With --yes the key may be left to MODELGATE_API_KEY.
+`,
+  })
+  expect(existsSync(folder)).toBe(false)
+})
+
+test('with --yes the key may come later', async () => {
+  const sandbox = await runningSandbox()
+  const { code, config, credentials } = await init(['--yes', '--base-url', sandbox.url])
+  expect({ code, config, credentials }).toEqual({
+    code: 0,
+    config: `${comment}base_url: ${sandbox.url}\n`,
+    credentials: undefined,
+  })
+})
+
+test.each<[string, number, string, (url: string) => Promise<string>]>([
+  ['refuses the key', 3, 'The gateway refused the key (HTTP 401)', async () => (await runningSandbox()).url],
+  [
+    'is not there',
+    6,
+    'cannot be reached (ECONNREFUSED)',
+    async () => `http://127.0.0.1:${await closedPort()}`,
+  ],
+  [
+    'is a web page',
+    8,
+    'answers, but not as a gateway does',
+    async () =>
+      (await localServer([text('<html>Hello</html>', { headers: { 'content-type': 'text/html' } })])).url,
+  ],
+  ['is out of order', 5, 'HTTP 503', async () => (await localServer([text('{}', { status: 503 })])).url],
+  [
+    'has clear text',
+    2,
+    'would send the key to gateway.example in clear text',
+    async () => 'http://gateway.example',
+  ],
+  ['is no address', 2, 'must start with https:// or http://', async () => 'gateway.example'],
+])('nothing is written for a gateway that %s', async (_, exit, message, start) => {
+  const argv = ['--base-url', await start(''), '--api-key-file', '-']
+  const { code, err, folder } = await init(argv, { stdin: 'invalid' })
+  expect(err).toContain(message)
+  expect(code).toBe(exit)
+  expect(existsSync(folder)).toBe(false)
+})
+
+test('a gateway that says nothing is waited for 15 seconds', async () => {
+  const server = await localServer([[readAll, stall]])
+  const place = configPlace()
+  const ended = main(['init', '--yes', '--base-url', server.url], place.context)
+  let code: number | undefined
+  void ended.then((exit) => (code = exit))
+  while (code === undefined) await place.context.clock.advance(100)
+  expect(code).toBe(5)
+  expect(place.context.clock.monotonic()).toBeLessThan(20_000)
+  expect(place.context.stderr.text).toContain('15 s')
+  expect(existsSync(join(place.home, '.config'))).toBe(false)
+})
+
+test('a gateway without a list of models is taken', async () => {
+  const missing = text('{"error":{"message":"no such path"}}', { status: 404 })
+  const server = await localServer([missing, missing, missing, missing])
+  const argv = ['--base-url', server.url, '--api-key-file', '-', '--json']
+  const { code, out, err, config } = await init(argv, { stdin: 'some-key' })
+  expect({ code, err }).toEqual({
+    code: 0,
+    err: '  The gateway lists no models, so the key could not be tried.\n',
+  })
+  expect(JSON.parse(out)).toMatchObject({ gateway: 'lists none' })
+  expect(config).toBe(`${comment}base_url: ${server.url}\n`)
+})
+
+test('--no-check writes what nobody has tried', async () => {
+  const argv = ['--no-check', '--base-url', 'https://gateway.example/v1', '--api-key-file', 'key.txt']
+  const { code, config } = await init(argv, { files: { 'project/key.txt': 'some-key' } })
+  expect(code).toBe(0)
+  expect(config).toContain('base_url: https://gateway.example\napi_key_file: ')
+  expect(config).toContain('/project/key.txt\n')
+})
+
+test('--dry-run shows what would be written; nothing is sent', async () => {
+  const argv = [
+    '--dry-run',
+    '--base-url',
+    'https://gateway.invalid',
+    '--api-key-file',
+    '-',
+    '--video-model',
+    'film',
+  ]
+  const { code, out, folder } = await init(argv, { stdin: 'some-key' })
+  expect(code).toBe(0)
+  expect(out).toContain('Would be written:\n  ~/.config/modelgate/config.yaml       base_url, video_model\n')
+  expect(existsSync(folder)).toBe(false)
+})
+
+test('the document is described by its schema', async () => {
+  const sandbox = await runningSandbox()
+  const argv = [
+    '--json',
+    '--base-url',
+    sandbox.url,
+    '--api-key-file',
+    '-',
+    '--image-model',
+    'gpt-image-2',
+    '--test',
+  ]
+  const { code, out } = await init(argv, { stdin: 'key-with-1234', env: { SHELL: '/bin/zsh' } })
+  expect(code).toBe(0)
+  const document: unknown = JSON.parse(out)
+  expect(await problemsBySchema('init', document)).toEqual([])
+  expect(document).toMatchObject({
+    command: 'init',
+    profile: 'default',
+    base_url: sandbox.url,
+    gateway: 'lists',
+    key: { last_four: '1234' },
+    models: { text: null, image: 'gpt-image-2', video: null },
+    changed: ['base_url', 'image_model'],
+    test_exit_code: null,
+    completion: { shell: 'zsh', path: 'HOME/.zshrc', added: false },
+    warnings: [],
+  })
+})
+
+test('a test call is made only when it is asked for, and its exit code is that of init', async () => {
+  const sandbox = await runningSandbox()
+  const argv = ['--base-url', sandbox.url, '--api-key-file', '-', '--text-model', 'sandbox-text']
+  await init(argv, { stdin: 'some-key' })
+  const stats = (await call(sandbox, '/sandbox/stats')).json
+  expect(stats.creations.total).toBe(0)
+  const good = await init([...argv, '--test'], { stdin: 'some-key' })
+  expect(good.code).toBe(0)
+  expect(good.err).toContain('[sandbox] You asked: “Answer with one word: hello”.')
+  expect(good.err).toContain('exit code 0: done, everything verified\n')
+  expect(good.out).not.toContain('[sandbox]')
+  const bad = await init([...argv, '--test', '--text-model', 'sandbox-gone/../x'], { stdin: 'some-key' })
+  expect(bad.code).toBe(2)
+  expect(bad.err).toContain(
+    'exit code 2: usage, invalid input or configuration; nothing was sent: fix the call',
+  )
+  expect(bad.config).toContain('text_model')
+})
+
+const written = `# mine
+base_url: https://old.example # the old one
+timeout: 60
+
+profiles:
+  # the other
+  work:
+    base_url: https://work.example
+    text_model: work-model
+`
+
+test('running it again changes what is answered and nothing else', async () => {
+  const sandbox = await runningSandbox()
+  const argv = ['--yes', '--base-url', sandbox.url, '--text-model', 'new-model']
+  const { code, config, out } = await init(argv, { user: written })
+  expect(code).toBe(0)
+  expect(out).toContain('base_url, text_model')
+  expect(config).toBe(written.replace('https://old.example', sandbox.url).concat('text_model: new-model\n'))
+})
+
+test('nothing is written where nothing changes', async () => {
+  const sandbox = await runningSandbox()
+  const user = `base_url: ${sandbox.url}/v1\n`
+  const again = await init(['--yes', '--base-url', sandbox.url], { user: user.replace('/v1', '') })
+  expect(again).toMatchObject({ code: 0, config: user.replace('/v1', '') })
+  expect(again.out).toContain('Everything is as it was')
+})
+
+test('a profile is changed, or made, beside the others', async () => {
+  const sandbox = await runningSandbox()
+  const change = ['--yes', '--base-url', sandbox.url, '--profile', 'work', '--text-model', '-']
+  const changed = await init(change, { user: written })
+  expect(changed.config).toBe(
+    written.replace('https://work.example', sandbox.url).replace('    text_model: work-model\n', ''),
+  )
+  const made = await init(['--base-url', sandbox.url, '--profile', 'new', '--api-key-file', '-'], {
+    user: written,
+    stdin: 'some-key',
+  })
+  expect(made.code).toBe(0)
+  expect(made.config).toContain(`\n  new:\n    base_url: ${sandbox.url}\n`)
+  expect(JSON.parse(made.credentials!)).toEqual({ profiles: { new: { api_key: 'some-key' } } })
+  expect(made.out).toContain('modelgate --profile new generate')
+})
+
+test('a stored key takes the place of a file and of a command', async () => {
+  const sandbox = await runningSandbox()
+  const user = `base_url: ${sandbox.url}\napi_key_file: key.txt # old\napi_key_command: cat key.txt\n`
+  const { code, config, credentials, err } = await init(['--api-key-file', '-'], { user, stdin: 'some-key' })
+  expect({ code, config }).toEqual({ code: 0, config: `base_url: ${sandbox.url}\n` })
+  expect(credentials).toContain('some-key')
+  expect(err).not.toContain('warning')
+})
+
+test('what goes before the answers is told', async () => {
+  const sandbox = await runningSandbox()
+  const argv = ['--base-url', sandbox.url, '--api-key-file', '-', '--text-model', 'mine']
+  const env = {
+    MODELGATE_BASE_URL: 'https://other.example',
+    MODELGATE_API_KEY: 'other-key',
+    MODELGATE_TEXT_MODEL: 'other',
+  }
+  const { code, err } = await init(argv, { stdin: 'some-key', env })
+  expect(code).toBe(0)
+  expect(err.match(/^warning: .*/gm)).toEqual([
+    'warning: environment MODELGATE_BASE_URL goes before base_url of the configuration.',
+    'warning: environment MODELGATE_API_KEY goes before the key that was given.',
+    'warning: environment MODELGATE_TEXT_MODEL goes before text_model of the configuration.',
+  ])
+})
+
+test('a project file is neither changed nor taken for the answers', async () => {
+  const sandbox = await runningSandbox()
+  const project = 'base_url: https://theirs.example\n'
+  const argv = ['--yes', '--base-url', sandbox.url]
+  const { code, config, place, err } = await init(argv, { project })
+  expect({ code, config }).toEqual({ code: 0, config: `${comment}base_url: ${sandbox.url}\n` })
+  expect(readFileSync(place.projectFile, 'utf8')).toBe(project)
+  expect(err).toContain('warning: In this folder calls do not work yet. The base URL (project file')
+})
+
+test('completion is appended once', async () => {
+  const sandbox = await runningSandbox()
+  const argv = ['--yes', '--base-url', sandbox.url, '--completion']
+  const place = { env: { SHELL: '/usr/bin/fish' }, files: { '.config/fish/config.fish': 'set x 1' } }
+  const first = await init(argv, place)
+  const file = join(first.place.home, '.config/fish/config.fish')
+  expect(first.code).toBe(0)
+  expect(first.out).toContain('~/.config/fish/config.fish')
+  const content = 'set x 1\ntype -q modelgate; and modelgate completion fish | source\n'
+  expect(readFileSync(file, 'utf8')).toBe(content)
+  const { context } = first.place
+  expect(await main(['init', ...argv], context)).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe(content)
+})
+
+test('a start file that is a link stays one', async () => {
+  const sandbox = await runningSandbox()
+  const place = configPlace({ env: { SHELL: 'bash' }, files: { 'dotfiles/bashrc': '' } })
+  symlinkSync('dotfiles/bashrc', join(place.home, '.bashrc'))
+  expect(await main(['init', '--yes', '--base-url', sandbox.url, '--completion'], place.context)).toBe(0)
+  expect(readFileSync(join(place.home, 'dotfiles/bashrc'), 'utf8')).toContain('modelgate completion bash')
+  expect(readdirSync(place.home)).toContain('.bashrc')
+})
+
+test.runIf(process.getuid?.() !== 0)('a folder that cannot be written ends with 10', async () => {
+  const sandbox = await runningSandbox()
+  const place = configPlace({ user: 'timeout: 60\n' })
+  const folder = join(place.home, '.config/modelgate')
+  chmodSync(folder, 0o500)
+  const code = await main(['init', '--yes', '--base-url', sandbox.url], place.context)
+  chmodSync(folder, 0o700)
+  expect(code).toBe(10)
+})
+
+test('a folder in the place of the file ends with an error, and nothing is written', async () => {
+  const place = configPlace({ files: { '.config/modelgate': 'a file\n' } })
+  const code = await main(['init', '--yes', '--no-check', '--base-url', 'https://a.example'], place.context)
+  expect(code).toBe(10)
+  expect(readFileSync(join(place.home, '.config/modelgate'), 'utf8')).toBe('a file\n')
+})
+
+test('models of any script, and a home with a space', async () => {
+  const home = 'my home'
+  const place = configPlace()
+  const env = { MODELGATE_CONFIG_DIR: join(place.home, home) }
+  const argv = ['--no-check', '--yes', '--base-url', 'https://a.example', '--text-model', '模型-ג: מודל']
+  const context = configPlace({ env }).context
+  expect(await main(['init', ...argv], context)).toBe(0)
+  expect(readFileSync(join(place.home, home, 'config.yaml'), 'utf8')).toContain('"模型-ג: מודל"')
+  expect(context.stdout.text).toContain(`${home}/config.yaml`)
+})
+
+test.each([['--sandbox'], ['-m', 'x'], ['--jsonl'], ['--raw'], ['--curl']])(
+  '%s is refused',
+  async (...argv) => {
+    const { code, out, err } = await init([...argv, '--base-url', 'https://a.example', '--yes'])
+    expect(code).toBe(2)
+    expect(out + err).toMatch(/does not apply to init/)
+  },
+)
