@@ -13,6 +13,9 @@ const blockLength = 16_384
 /** How much of a text is kept if it is not printed, only to show that there is one. */
 export const sampleLength = 65_536
 
+/** How much of an answer is kept to go on from, unless all of it is wanted. */
+export const maxReplyCharacters = 8 * 1024 * 1024
+
 /**
  * Collects pieces of larger texts. A piece is a slice that keeps its original string in memory, and concatenation
  * keeps the slices; so the pieces are copied from time to time, or a long answer would keep everything received from

@@ -7,6 +7,7 @@ import { readBody } from './reply-body.ts'
 import { brokenError, sendRequest } from './send-request.ts'
 import type { FastPath } from './events/json-reader.ts'
 import type { FinishReason, TextEvent, TextResult } from '../events/text.ts'
+import type { JsonObject } from '../json.ts'
 
 /** Turns the messages of one API style into events and a result. */
 export interface TextDecoder {
@@ -23,11 +24,27 @@ export interface TextDecoder {
   readonly endIsCertain: boolean
   /** The result so far; complete after the end of the stream. */
   result(): TextResult
+  /** What a conversation goes on from, as far as it has come; undefined unless `keepReply`. */
+  reply(): TextReply | undefined
   /**
    * The error that the whole reply amounts to, if it is not a success; to be called when the stream has ended.
    * @param marked whether the stream ended with `[DONE]`, which stands for an end that no message reports
    */
   verdict(marked: boolean): ModelgateError | undefined
+}
+
+/** What a conversation goes on from. */
+export interface TextReply {
+  /** The text of the first candidate. */
+  readonly text: string
+  /** Of content generation: the content of the first candidate, each of its parts as it was sent. */
+  readonly content?: JsonObject
+  /** Of a response: its id, its model, and each of its items as it was sent. */
+  readonly id?: string
+  readonly model?: string
+  readonly output?: readonly unknown[]
+  /** The answer broke off, or it was longer than what is kept. */
+  readonly is_partial?: true
 }
 
 export interface DecoderOptions {
@@ -37,6 +54,8 @@ export interface DecoderOptions {
   readonly keepResponse: boolean
   /** Whether the texts of `result()` are wanted whole; else they may be only a beginning. */
   readonly keepText: boolean
+  /** Whether `reply()` is wanted. A very long answer is kept only up to `maxReplyCharacters`. */
+  readonly keepReply?: boolean
   /** Whether the stream begins in the middle of the answer: what was streamed before it is not emitted. */
   readonly isRest?: boolean
 }

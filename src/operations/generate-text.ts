@@ -132,6 +132,7 @@ export function beginAnswer(
   const decoder = facts.createDecoder({
     keepResponse: keepsResponse,
     keepText: keepsResponse || answerSchema !== undefined,
+    keepReply: listener.reply !== undefined && !isSilent,
     isRest: isRest === true,
     emit(event: TextEvent) {
       if (isSilent) return
@@ -158,6 +159,10 @@ export function beginAnswer(
       id: id ?? facts.id ?? null,
       state: result.state ?? seen,
     }
+  }
+  const reportReply = () => {
+    const reply = hasReplied ? decoder.reply() : undefined
+    if (reply !== undefined) listener.reply?.(reply)
   }
   return {
     decoder,
@@ -189,7 +194,13 @@ export function beginAnswer(
     settle: (work, amend = (error) => error) =>
       settle(
         call,
-        async () => (await work()) ?? undefined,
+        async () => {
+          try {
+            return (await work()) ?? undefined
+          } finally {
+            reportReply()
+          }
+        },
         document,
         // A failed write does not change that the answer was generated, and billed.
         (error) =>

@@ -2,6 +2,7 @@ import type { StreamContext } from '../files/stream-media.ts'
 import { asModelgateError, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { TextReply } from '../gateway/stream-text.ts'
 
 /** A request body in the contract's own names. */
 export type Body = Record<string, unknown>
@@ -13,6 +14,11 @@ export interface Listener {
   flush(): Promise<void>
   /** The gateway's own JSON as received, for a listener that wants it: one document, or one event of a stream. */
   readonly raw?: ((text: string) => void) | undefined
+  /**
+   * What a conversation goes on from, once a text answer has ended or broken off; for a listener that wants it, since it
+   * takes memory.
+   */
+  readonly reply?: ((reply: TextReply) => void) | undefined
 }
 
 /** Removes secrets from the gateway's text before it is used in a file name or a record. */

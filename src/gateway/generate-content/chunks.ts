@@ -1,6 +1,15 @@
-import { createGrowingText, type GrowingText } from '../../growing-text.ts'
-import { dangerousNames, isObject, objectsOf, type JsonObject, stringOf, countOf } from '../../json.ts'
+import { createGrowingText, maxReplyCharacters, type GrowingText } from '../../growing-text.ts'
+import {
+  dangerousNames,
+  isObject,
+  objectOf,
+  objectsOf,
+  type JsonObject,
+  stringOf,
+  countOf,
+} from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
+import type { TextReply } from '../stream-text.ts'
 import { type FastPath, jsonPattern, unescapeJson } from '../events/json-reader.ts'
 
 type Mutable = Record<string, unknown>
@@ -28,7 +37,7 @@ export function createChunkMerger() {
       }
     },
     get value(): unknown {
-      for (const [parts, last] of open) parts[parts.length - 1] = { ...last.part, text: last.text.toString() }
+      closeParts(open)
       return candidates.size === 0 ? merged : { candidates: [...candidates.values()], ...merged }
     },
   }
@@ -57,6 +66,59 @@ function mergeContent(before: unknown, content: JsonObject, open: Map<unknown[],
   const known = Array.isArray(before['parts']) ? (before['parts'] as unknown[]) : []
   for (const part of parts ?? []) appendPart(known, part, open)
   return { ...before, ...content, parts: known }
+}
+
+/**
+ * Keeps the content of the first candidate, with all that a later request needs of it: thought signatures, calls and
+ * other parts as they were sent; texts that follow each other are joined.
+ */
+export function createContentKeeper() {
+  const parts: unknown[] = []
+  const open = new Map<unknown[], OpenPart>()
+  let role = 'model'
+  let length = 0
+  let isCut = false
+
+  const take = (part: unknown, size: number) => {
+    length += size
+    if (length > maxReplyCharacters) isCut = true
+    else appendPart(parts, part, open)
+  }
+  return {
+    /** The content of a chunk. */
+    add(content: JsonObject) {
+      role = stringOf(content['role']) ?? role
+      for (const part of objectsOf(content['parts'])) take(part, sizeOf(part))
+    },
+    /** The text of a chunk that holds nothing else. */
+    addText(text: string) {
+      const begun = open.get(parts)
+      if (begun === undefined || begun.part['thought'] !== undefined) return take({ text }, text.length)
+      length += text.length
+      if (length > maxReplyCharacters) isCut = true
+      else begun.text.add(text)
+    },
+    reply(isWhole: boolean): TextReply {
+      closeParts(open)
+      const text = objectsOf(parts)
+        .map((part) => (part['thought'] === true ? '' : (stringOf(part['text']) ?? '')))
+        .join('')
+      return { text, content: { role, parts }, ...(isWhole && !isCut ? {} : { is_partial: true }) }
+    },
+  }
+}
+
+/** The characters that take the most room: texts, media and signatures. */
+function sizeOf(part: JsonObject): number {
+  const data = objectOf(part['inlineData'] ?? part['inline_data'])
+  return [part['text'], part['thoughtSignature'], data['data']].reduce<number>(
+    (sum, field) => sum + (stringOf(field)?.length ?? 0),
+    0,
+  )
+}
+
+function closeParts(open: Map<unknown[], OpenPart>): void {
+  for (const [parts, last] of open) parts[parts.length - 1] = { ...last.part, text: last.text.toString() }
 }
 
 /** Two texts of one kind that follow each other become one part. */

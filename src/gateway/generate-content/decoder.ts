@@ -12,7 +12,13 @@ import {
   type TextDecoder,
 } from '../stream-text.ts'
 import { citationsOf, itemOfPart, jsonOf, lookUpsOf } from './metadata.ts'
-import { createChunkMerger, createPartialArguments, createReplyFacts, createTextFastPath } from './chunks.ts'
+import {
+  createChunkMerger,
+  createContentKeeper,
+  createPartialArguments,
+  createReplyFacts,
+  createTextFastPath,
+} from './chunks.ts'
 
 interface CandidateState {
   readonly text: GrowingText
@@ -29,7 +35,12 @@ interface Block {
 }
 
 /** Decodes the chunks of streaming content generation (specification, endpoint 1; wire notes, section 1). */
-export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOptions): TextDecoder {
+export function createContentDecoder({
+  emit,
+  keepResponse,
+  keepText,
+  keepReply = false,
+}: DecoderOptions): TextDecoder {
   const candidates = new Map<number, CandidateState>()
   const toolCalls: ToolCall[] = []
   /** Indices of the calls that the reply itself answers. */
@@ -37,6 +48,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   const citations: Citation[] = []
   const cited = new Set<string>()
   const merger = keepResponse ? createChunkMerger() : undefined
+  const kept = keepReply ? createContentKeeper() : undefined
   let open:
     | { name: string; id: string | null; arguments: ReturnType<typeof createPartialArguments> }
     | undefined
@@ -50,6 +62,8 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   let understood = false
   /** Text came after its end: a finish reason in this reply means nothing. */
   let repeatsEnd = false
+  /** The stream ended with `[DONE]`. */
+  let isMarked = false
 
   const message = (value: unknown) => {
     // The array form may come as one message. Only one level: deeper ones could exhaust the stack.
@@ -101,6 +115,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
     const state = candidateAt(index)
     const parts = objectOf(candidate['content'])['parts']
     if (Array.isArray(parts)) understood = true
+    if (index === 0) kept?.add(objectOf(candidate['content']))
     for (const part of listOf(parts)) if (isObject(part)) readPart(part, index, state)
     const finish = stringOf(candidate['finishReason'])
     // The unspecified reason is the format's default: an end only if the stream ends in order after it.
@@ -255,6 +270,7 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
   /** Only for replies that are not merged, which need every chunk as it is. */
   const fastPath = createTextFastPath((text, found) => {
     understood = true
+    kept?.addText(text)
     addText(candidateAt(0), 0, text)
     facts.skim(found)
   })
@@ -268,7 +284,9 @@ export function createContentDecoder({ emit, keepResponse, keepText }: DecoderOp
       return !repeatsEnd && (block !== undefined || allFinished()) ? 'settled' : 'open'
     },
     result,
+    reply: () => kept?.reply(block === undefined && (isMarked || allEnded())),
     verdict(marked) {
+      isMarked = marked
       endToolCall()
       if (!understood && unspecifiedBlock !== undefined) blockFor(unspecifiedBlock)
       const whole = result()

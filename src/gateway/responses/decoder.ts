@@ -1,7 +1,8 @@
 import { type ResponseState, responseStateOf } from '../../contract/response-object.ts'
 import type { ModelgateError } from '../../errors.ts'
 import type { TextResult, FinishReason } from '../../events/text.ts'
-import { isObject, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
+import { maxReplyCharacters, sampleLength } from '../../growing-text.ts'
+import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { replyError } from '../reply-errors.ts'
 import { isErrorEvent } from '../events/event-reader.ts'
 import {
@@ -11,13 +12,20 @@ import {
   truncatedError,
   type DecoderOptions,
   type TextDecoder,
+  type TextReply,
 } from '../stream-text.ts'
 import { answerText, contentParts, isAnswer, createTranscript, readResponseUsage } from './transcript.ts'
 import { type FastPath, jsonPattern, unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
-export function createResponseDecoder({ emit, keepText, isRest = false }: DecoderOptions): TextDecoder {
-  const transcript = createTranscript(emit, { keepText, isRest })
+export function createResponseDecoder({
+  emit,
+  keepText,
+  keepReply = false,
+  isRest = false,
+}: DecoderOptions): TextDecoder {
+  const keep = keepText ? Infinity : keepReply ? maxReplyCharacters : sampleLength
+  const transcript = createTranscript(emit, { keep, isRest })
   const { text, addText } = transcript
   /** How long the text of earlier responses in the same stream is. */
   let earlier = 0
@@ -27,6 +35,8 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
   let ended = false
   let failure: ModelgateError | undefined
   let understood = false
+  /** The stream ended with `[DONE]`. */
+  let isMarked = false
 
   const itemAt = (event: JsonObject) => transcript.itemAt(positionOf(event['output_index']))
 
@@ -175,7 +185,7 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
   /** The answer as a whole, when only the rest of it was streamed. */
   const wholeAnswer = (): TextDecoder | undefined => {
     if (!isRest || !ended || response === undefined) return undefined
-    const whole = createResponseDecoder({ emit() {}, keepText: true, keepResponse: true })
+    const whole = createResponseDecoder({ emit() {}, keepText: true, keepResponse: true, keepReply })
     whole.message(response)
     return whole
   }
@@ -198,6 +208,22 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
       response: response ?? null,
     }
 
+  const reply = (): TextReply | undefined => {
+    if (!keepReply) return undefined
+    const whole = wholeAnswer()
+    if (whole !== undefined) return whole.reply()
+    const [id, model] = [stringOf(response?.['id']), stringOf(response?.['model'])]
+    const output = listOf(response?.['output'])
+    const isOver = isMarked || (ended && status !== 'queued' && status !== 'in_progress')
+    return {
+      ...(id === undefined ? {} : { id }),
+      ...(model === undefined ? {} : { model }),
+      text: text.toString(),
+      output: output.length > 0 ? output : transcript.items,
+      ...(isOver && text.length <= keep && !isRest ? {} : { is_partial: true }),
+    }
+  }
+
   const fastPath = createDeltaFastPath((outputIndex, delta) => {
     understood = true
     addText(transcript.itemAt(outputIndex), delta)
@@ -212,7 +238,9 @@ export function createResponseDecoder({ emit, keepText, isRest = false }: Decode
       return ended || failure !== undefined ? 'settled' : 'open'
     },
     result,
+    reply,
     verdict(marked) {
+      isMarked = marked
       if (failure !== undefined) {
         return failure.amend({ remoteId: stringOf(response?.['id']), ...failure.facts })
       }

@@ -1,6 +1,6 @@
 import type { Citation, TextEvent, ToolCall, Usage } from '../../events/text.ts'
 import { maxMessageCharacters } from '../events/message-reader.ts'
-import { sampleLength, createGrowingText, type GrowingText } from '../../growing-text.ts'
+import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf } from '../../json.ts'
 import { outputItemKinds } from '../../contract/response-object.ts'
@@ -21,18 +21,18 @@ interface ItemState {
 
 /**
  * What has come of a response so far; each thing is emitted once, however often the gateway sends it.
- * @param keepText whether the texts are wanted whole
+ * @param keep how many characters of each text are wanted
  * @param isRest whether the text of an item that was not announced was streamed before
  */
 export function createTranscript(
   emit: (event: TextEvent) => void,
-  { keepText, isRest = false }: { readonly keepText: boolean; readonly isRest?: boolean },
+  { keep, isRest = false }: { readonly keep: number; readonly isRest?: boolean },
 ) {
   const items = new Map<number, ItemState>()
   const toolCalls: ToolCall[] = []
   const citations: Citation[] = []
   const cited = new Set<string>()
-  const newText = () => createGrowingText(keepText ? Infinity : sampleLength)
+  const newText = () => createGrowingText(keep)
   const text = newText()
   const refusal = newText()
   const reasoning = newText()
@@ -154,6 +154,11 @@ export function createTranscript(
     /** Whether any item is complete. */
     get anyDone() {
       return [...items.values()].some(({ done }) => done !== undefined)
+    },
+    /** The complete items, by their position. */
+    get items() {
+      const done = [...items].toSorted(([one], [other]) => one - other)
+      return done.flatMap(([, item]) => item.done ?? [])
     },
     itemAt,
     addText,
