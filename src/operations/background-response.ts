@@ -11,7 +11,7 @@ import {
 } from '../gateway/responses/background.ts'
 import { followResponse, type StreamPlace } from '../gateway/responses/follow-response.ts'
 import type { WaitOptions } from '../gateway/videos/wait-for-job.ts'
-import { numberOf, objectOf, objectsOf, stringOf } from '../json.ts'
+import { numberOf, objectOf, stringOf } from '../json.ts'
 import {
   beginAnswer,
   textGatewayRequest,
@@ -20,7 +20,8 @@ import {
   type TextRun,
 } from './generate-text.ts'
 import { mayExist } from './jobs.ts'
-import type { Body, Call, Outcome } from './operation.ts'
+import type { Call, Outcome } from './operation.ts'
+import { promptOf } from './request-prompt.ts'
 import type { VideoLocation } from './video-request.ts'
 
 export interface BackgroundPlan extends TextPlan {
@@ -217,7 +218,7 @@ async function recordResponse(
       kind: 'response',
       command,
       model: model ?? '',
-      prompt: promptOf(body),
+      prompt: promptOf(body) ?? '',
       base_url: gateway.baseUrl.href,
       is_sandbox: isSandbox,
       profile,
@@ -231,14 +232,6 @@ async function recordResponse(
     run.warn(`The response is not on record on this machine: ${message} Keep its id.`)
     return undefined
   }
-}
-
-/** The text of the last message, for lists of responses. */
-function promptOf({ input, prompt }: Body): string {
-  if (typeof input === 'string') return input
-  const { content } = objectOf(objectsOf(input).at(-1))
-  const parts = objectsOf(content).map(({ text }) => stringOf(text) ?? '')
-  return stringOf(content) ?? (parts.join('\n') || (stringOf(prompt) ?? ''))
 }
 
 /** A response that was certainly not started is forgotten; of another one, the key is all that is known. */
