@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
-import { addCommonOptions, refuseCommonOptions } from './commands/shared/common-options.ts'
+import { addCommonOptions, refuseCommonOptions, rememberOrigin } from './commands/shared/common-options.ts'
 import {
   addExamples,
   type Example,
@@ -189,6 +189,7 @@ const examples: readonly Example[] = [
  */
 export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
   const program = createProgram(context)
+  rememberOrigin(context, { words: argv })
   try {
     await program.parseAsync(argv.map(markDashedText), { from: 'user' })
   } catch (error) {

@@ -75,10 +75,16 @@ export function registerVideoGenerate(command: Command, context: Context, start 
           addInstance(body, prompt, media)
         },
       })
-      await start(context, options, request)
+      await start(context, options, request, undefined, mediaIn(options))
     })
   addContractFlags(command, flags)
   addStartOptions(command)
+}
+
+/** The files and URLs in the order that they have in the body. */
+function mediaIn({ image, lastFrame, reference = [], video }: GenerateOptions): string[] {
+  const references = reference.map((text) => splitReference(text).name)
+  return [image, lastFrame, ...references, video].filter((name) => name !== undefined)
 }
 
 const mediaFlags = ['image', 'lastFrame', 'reference', 'video'] as const

@@ -83,6 +83,7 @@ async function waitForJobs(context: Context, given: WaitOptions, ids: readonly s
   await runOperation(context, first.options, first.settings, {
     streamed: false,
     gate,
+    logged: { command: 'video wait', model: null, jobs: jobs.map(({ named }) => named.id) },
     describeRequest: () => {
       throw new Error('A wait for several jobs has no single request.')
     },

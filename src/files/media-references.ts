@@ -24,6 +24,7 @@ const mediaFields: ReadonlySet<string> = new Set([
   'result',
   'b64_json',
   'bytesBase64Encoded',
+  'encodedVideo',
 ])
 
 /** What is shorter is kept as it is. */

@@ -261,7 +261,7 @@ export function imageGatewayRequest(
       method: 'POST',
       url: endpointUrl(baseUrl, endpoints[command].path),
       kind: 'create',
-      creation: creationOf(request),
+      creation: imageCreation(request),
       accept: streamed ? 'text/event-stream' : 'application/json',
       contentType,
       idempotencyKey: mintIdempotencyKey(clock),
@@ -271,7 +271,8 @@ export function imageGatewayRequest(
   }
 }
 
-function creationOf({ model, body, wanted }: ImageRequest): Creation {
+/** What the request asks to be created. */
+export function imageCreation({ model, body, wanted }: ImageRequest): Creation {
   const variant = { size: askedFor(body['size']), quality: askedFor(body['quality']) }
   return { model, count: wanted.length, of: 'image', variant }
 }

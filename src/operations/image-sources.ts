@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { basename, resolve } from 'node:path'
 import type { FileContext } from '../context.ts'
 import { familyCalled } from '../contract/families.ts'
@@ -31,6 +32,8 @@ export interface ImageSource extends SourceInput {
   readonly info: ImageInfo | undefined
   /** The bytes, from the beginning. */
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+  /** The SHA-256 of the bytes, in hexadecimal, as they were when they were last read whole; else reads them. */
+  digest(): Promise<string>
 }
 
 /** More than any family accepts: larger input is rejected without being read. */
@@ -119,7 +122,20 @@ function source(
   open: ImageSource['open'],
 ): ImageSource {
   const info = readImageInfo(head)
-  return { ...input, label, fileName, bytes, mediaType: mediaTypeOf(head), info, open }
+  let sha256: string | undefined
+  async function* openHashed() {
+    const hash = createHash('sha256')
+    for await (const chunk of open()) {
+      hash.update(chunk)
+      yield chunk
+    }
+    sha256 = hash.digest('hex')
+  }
+  const digest = async () => {
+    if (sha256 === undefined) for await (const _ of openHashed());
+    return sha256!
+  }
+  return { ...input, label, fileName, bytes, mediaType: mediaTypeOf(head), info, open: openHashed, digest }
 }
 
 /** The properties of a picture whose header follows unusually long metadata. */

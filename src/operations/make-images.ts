@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   asModelgateError,
   type ErrorFacts,
@@ -229,10 +228,8 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
 function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
   const sources = [...images, ...(mask === undefined ? [] : [mask])]
   return Promise.all(
-    sources.map(async ({ field, label, bytes, open }) => {
-      const hash = createHash('sha256')
-      for await (const chunk of open()) hash.update(chunk)
-      return { field, path: label, bytes, sha256: hash.digest('hex') }
+    sources.map(async ({ field, label, bytes, digest }) => {
+      return { field, path: label, bytes, sha256: await digest() }
     }),
   )
 }

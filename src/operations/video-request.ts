@@ -78,13 +78,14 @@ export function videoGatewayRequest(
 ): GatewayRequest & { readonly idempotencyKey: string } {
   const { model, body } = request
   const idempotencyKey = mintIdempotencyKey(gateway.clock)
-  const keyed = { body, idempotencyKey, creation: creationOf(request) }
+  const keyed = { body, idempotencyKey, creation: videoCreation(request) }
   if (source === undefined) return { ...operationRequest(gateway, model, keyed), idempotencyKey }
   const id = source.kind === 'video' ? source.id : lastSegment(source.id)
   return { ...remixRequest(gateway, id, keyed), idempotencyKey }
 }
 
-function creationOf({ model, body, count }: VideoRequest): Creation {
+/** What the request asks to be created. */
+export function videoCreation({ model, body, count }: VideoRequest): Creation {
   const { resolution, size, durationSeconds, seconds } = { ...body, ...objectOf(body['parameters']) } as Body
   const time = Number(durationSeconds ?? seconds ?? Number.NaN)
   return {

@@ -119,7 +119,7 @@ function joinedText(text: string): string {
 /** Records and side files that others may read: they hold prompts and ids. */
 function worldReadable(home: string): string[] {
   return readdirSync(home, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.json'))
+    .filter((entry) => entry.isFile() && /\.jsonl?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) => (statSync(path).mode & 0o077) !== 0)
 }

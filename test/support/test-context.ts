@@ -26,7 +26,10 @@ export interface TestOverrides {
   readonly stderr?: MemorySink
 }
 
-/** A context with everything in memory: no terminal, an empty environment, a clock that stands still. */
+/**
+ * A context with everything in memory: no terminal, an empty environment, a clock that stands still. Without a home
+ * of its own a test keeps no log.
+ */
 export function testContext(overrides: TestOverrides = {}): TestContext {
   const controller = new AbortController()
   const { terminal: isTerminal = false, columns = 80 } = overrides
@@ -34,7 +37,7 @@ export function testContext(overrides: TestOverrides = {}): TestContext {
     stdin: inputOf(overrides.stdin),
     stdout: overrides.stdout ?? memorySink({ isTerminal, columns }),
     stderr: overrides.stderr ?? memorySink({ isTerminal, columns }),
-    env: overrides.env ?? {},
+    env: { ...(overrides.home === undefined ? { MODELGATE_HISTORY: 'off' } : {}), ...overrides.env },
     cwd: overrides.cwd ?? '/test/project',
     home: overrides.home ?? '/test/home',
     platform: overrides.platform ?? 'linux',

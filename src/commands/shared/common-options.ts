@@ -101,6 +101,26 @@ export function addCommonOptions(program: Command): void {
   }
 }
 
+/** What is known of a call besides its options. */
+export interface CallOrigin {
+  /** The command line. */
+  readonly words: readonly string[]
+  /** The id of the entry of the log whose request is sent once more. */
+  readonly repeats?: string
+}
+
+const origins = new WeakMap<object, CallOrigin>()
+
+/** Keeps the command line of a call, for the log. */
+export function rememberOrigin(context: object, origin: CallOrigin): void {
+  origins.set(context, origin)
+}
+
+/** The command line of a call; empty when it has none. */
+export function originOf(context: object): CallOrigin {
+  return origins.get(context) ?? { words: [] }
+}
+
 /** Whether the request is printed instead of sent. */
 export function isDryRun({ dryRun, curl }: CommonOptions): boolean {
   return dryRun === true || curl === true

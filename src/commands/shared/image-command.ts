@@ -9,6 +9,7 @@ import { imageLabel } from '../../events/format-image.ts'
 import type { ImageDocument } from '../../events/image.ts'
 import {
   askForNamedFormat,
+  imageCreation,
   imageGatewayRequest,
   imageRequest,
   type ImagePlan,
@@ -175,6 +176,13 @@ export async function sendImages(
   await runOperation(context, options, settings, {
     streamed: request.streamed,
     warnings: request.warnings,
+    logged: {
+      command: request.command,
+      model: request.model,
+      body: request.body,
+      sources: [...request.images, ...(request.mask === undefined ? [] : [request.mask])],
+      creation: imageCreation(request),
+    },
     describeRequest: (gateway) => imageGatewayRequest(gateway, request),
     output: () => ({ result: 'files' }),
     async operation(call, gate) {

@@ -71,6 +71,9 @@ export async function followUp(
   await runOperation(context, options, settings, {
     streamed: wait?.streamed === true,
     gate,
+    ...(waits || command === 'response cancel'
+      ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } }
+      : {}),
     describeRequest: (gateway) => ({
       request: requestOf(gateway, command, named, wait),
       content: { body: undefined },

@@ -6,9 +6,13 @@ import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import type { OutputDocument } from '../../events/documents.ts'
+import type { SavedFile } from '../../events/text.ts'
+import type { TextFile } from '../../files/text-file.ts'
+import type { TextReply } from '../../gateway/stream-text.ts'
 import { requestIdOf, type Call, type Outcome } from '../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../output/create-output.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
+import type { LoggedRequest } from './log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
 import { lineLimit, openGateway, sandboxKey } from './open-gateway.ts'
 
@@ -23,6 +27,8 @@ interface CommandRun<Document extends OutputDocument> {
   operation(call: Call, gate: Gate): Promise<Outcome<Document>>
   /** The command's own gate, if it was created before the gateway is opened. */
   readonly gate?: Gate
+  /** What the log keeps of the request; without it the call is not in the log, as a mere look-up. */
+  readonly logged?: LoggedRequest
   /** About the request; the operation reports them itself, a dry run shows them here. */
   readonly warnings?: readonly string[]
 }
@@ -57,19 +63,92 @@ export async function runOperation<Document extends OutputDocument>(
       const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
       return await printRequest(context, options, { gateway, gate, shellKey }, request, content)
     }
-    const renderer = openOutput(context, options, settings, gate, await describeOutput())
+    const log = beginLog(context, options, settings, { gate, gateway, request: command.logged })
+    const parts = await describeOutput()
+    const renderer = openOutput(context, options, settings, gate, {
+      ...parts,
+      file: parts.file && log.noting(parts.file),
+    })
     output = renderer
     const call: Call = {
       context,
       gateway,
-      listener: listenerOf(renderer, options),
+      listener: { ...listenerOf(renderer, options), reply: log.takeReply },
       redactor: gate,
       rescueFolder: rescueFolder(context),
       hasSent,
     }
-    await reportOutcome(renderer, options, await operation(call, gate), hasSent)
+    const outcome = await operation(call, gate)
+    await log.end(outcome, hasSent, () => reportOutcome(renderer, options, outcome, hasSent))
   } finally {
     await close()
+  }
+}
+
+/** Gathers what the log keeps of a call that has begun. */
+interface CallLog {
+  /** For the listener of the operation; undefined where nobody wants the reply. */
+  readonly takeReply: ((reply: TextReply) => void) | undefined
+  /** The file of the model's text, which becomes a file of the call. */
+  noting(file: TextFile): TextFile
+  /**
+   * Reports the outcome, and adds the call to the log, if it has sent anything. A log that cannot be written is a warning.
+   * @throws whatever `report` throws
+   */
+  end(outcome: Outcome<OutputDocument>, hasSent: () => boolean, report: () => Promise<void>): Promise<void>
+}
+
+interface Logged {
+  readonly gate: Gate
+  readonly gateway: Gateway
+  /** Undefined for a call that is not in the log. */
+  readonly request: LoggedRequest | undefined
+}
+
+/** Begins the entry of a call in the log, unless the settings or the command want none. */
+function beginLog(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  { gate, gateway, request }: Logged,
+): CallLog {
+  const { clock, stderr } = context
+  const { value: history } = settings.history
+  if (request === undefined || history === 'off') {
+    return { takeReply: undefined, noting: (file) => file, end: (_, __, report) => report() }
+  }
+  const began = { at: clock.now(), monotonic: clock.monotonic() }
+  let reply: TextReply | undefined
+  let textFile: SavedFile | undefined
+  const add = async (document: OutputDocument | undefined, thrown: unknown) => {
+    try {
+      // Loaded now, when the result has been shown.
+      const { logCall } = await import('./log-call.ts')
+      const { baseUrl } = gateway
+      const call = { options, settings, gate, request, baseUrl, began, document, thrown, reply, textFile }
+      await logCall(context, call)
+    } catch (error) {
+      if (settings.quiet.value) return
+      const { message } = asModelgateError(error, options.debug === true)
+      const hint = 'MODELGATE_HISTORY=off keeps no log.'
+      stderr.write(`${gate.line(`warning: The call is not in the log: ${message} ${hint}`, lineLimit)}\n`)
+    }
+  }
+  return {
+    takeReply: history === 'full' ? (whole) => void (reply = whole) : undefined,
+    noting: (file) => ({ ...file, commit: async () => (textFile = await file.commit()) }),
+    async end({ document }, hasSent, report) {
+      let thrown: unknown
+      try {
+        await report()
+      } catch (error) {
+        thrown = error
+        throw error
+      } finally {
+        // A look-up costs nothing, so it counts only if it came to something.
+        if (hasSent() || (request.jobs !== undefined && document !== undefined)) await add(document, thrown)
+      }
+    },
   }
 }
 

@@ -85,11 +85,11 @@ async function attachment(context: Context, location: string): Promise<Attachmen
 /** Sends a text request and renders the answer in the requested format. */
 export async function sendText(
   context: Context,
-  options: CommonOptions,
+  options: TextOptions,
   settings: Settings,
   request: TextRequest,
 ): Promise<void> {
-  const { command, body, streamed, warnings } = request
+  const { command, model, body, streamed, warnings } = request
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
   const plan = {
@@ -102,6 +102,13 @@ export async function sendText(
   await runOperation(context, options, settings, {
     streamed,
     warnings,
+    logged: {
+      command,
+      model,
+      body,
+      media: options.attach ?? [],
+      ...(isBackground ? { creation: { model, count: 1, of: 'text' } } : {}),
+    },
     ...(start === undefined ? {} : { gate: start.gate }),
     describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({

@@ -10,6 +10,7 @@ import { openJobs, unrecordedJob, type NamedJob } from '../../operations/jobs.ts
 import { startVideo } from '../../operations/start-video.ts'
 import {
   planVideos,
+  videoCreation,
   videoGatewayRequest,
   videoRequest,
   type VideoLocation,
@@ -124,12 +125,14 @@ export async function buildVideoRequest(
 /**
  * Starts a job and, if requested, waits for it.
  * @param source the video to remix, as it was named; undefined with `--last`, and for a job that needs none
+ * @param media the files that are in the body
  */
 export async function startJob(
   context: Context,
   options: VideoOptions,
   { settings, request, output, location }: VideoStart,
   source?: string,
+  media: readonly string[] = [],
 ): Promise<void> {
   const gate = createGate(context)
   const store = openJobs(context, stateFolder(context), gate)
@@ -148,6 +151,14 @@ export async function startJob(
     streamed: false,
     gate,
     warnings: request.warnings,
+    logged: {
+      command: request.command,
+      model: request.model,
+      body: request.body,
+      media,
+      creation: videoCreation(request),
+      words: remixed === undefined ? [] : [remixed.id],
+    },
     describeRequest: (gateway) => ({
       request: videoGatewayRequest(gateway, request, remixed),
       content: { body: request.body },

@@ -53,6 +53,7 @@ export async function lookUpJob(
   await runOperation(context, options, settings, {
     streamed: false,
     gate,
+    ...(waits ? { logged: { command, model: named.stored?.record.model || null, jobs: [named.id] } } : {}),
     describeRequest: (gateway) => ({ request: lookUpRequest(gateway, named), content: { body: undefined } }),
     output: () => ({ result: wait === undefined ? 'job' : 'files', resume }),
     operation: (call) =>

@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import type { LogEntry } from '../../../src/files/log/log-entry.ts'
+import { openLog } from '../../../src/files/log/log-file.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { pngBytes } from '../../support/image-bytes.ts'
+import { localServer } from '../../support/local-server.ts'
+import { runMain } from '../../support/run-main.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { json, sse } from '../../support/server-replies.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+
+const png = pngBytes({ width: 2, height: 2 })
+const digestOf = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+/** A home with a space in its name and a picture in its working folder, and a sandbox to call. */
+async function place(env: Record<string, string> = {}) {
+  const { url } = await runningSandbox()
+  const home = join(temporaryFolder(), 'a home')
+  const cwd = join(home, 'work')
+  mkdirSync(cwd, { recursive: true })
+  writeFileSync(join(cwd, 'in.png'), png)
+  const folder = join(home, '.local/state/modelgate/log')
+  const overrides: TestOverrides = {
+    home,
+    cwd,
+    env: { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'some-key-0123', ...env },
+    clock: { ...fakeClock(), ...systemClock },
+  }
+  const entries = () => [...openLog(folder).calls()].map((call) => call.entry()).toReversed()
+  return {
+    url,
+    home,
+    cwd,
+    folder,
+    entries,
+    run: (words: readonly string[], more: TestOverrides = {}) => runMain(words, { ...overrides, ...more }),
+    /** The entry of one call. */
+    async entryOf(words: readonly string[], more: TestOverrides = {}): Promise<LogEntry> {
+      const result = await runMain(words, { ...overrides, ...more })
+      const all = entries()
+      if (all.length !== 1) throw new Error(`${all.length} entries.\n${result.err}`)
+      return all[0]!
+    },
+  }
+}
+
+test('a text call is in the log, with what a conversation goes on from', async () => {
+  const { entryOf, cwd, url } = await place()
+  const entry = await entryOf(['generate', '-m', 'sandbox-text', 'Hello'])
+  const { text } = entry.reply as { text: string }
+  expect(text).toContain('Hello')
+  expect(entry).toEqual({
+    version: 1,
+    id: expect.stringMatching(/^log_[0-9a-f]{16}$/),
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    duration_ms: expect.any(Number),
+    command: 'generate',
+    cwd,
+    origin: url,
+    model: 'sandbox-text',
+    exit_code: 0,
+    finish_reason: 'stop',
+    usage: {
+      input_tokens: expect.any(Number),
+      cached_tokens: 0,
+      output_tokens: expect.any(Number),
+      reasoning_tokens: null,
+      total_tokens: expect.any(Number),
+    },
+    files: [],
+    arguments: ['generate', '-m', 'sandbox-text', 'Hello'],
+    prompt: 'Hello',
+    repeat: ['generate', '-m', 'sandbox-text'],
+    request: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+    reply: { text, content: { role: 'model', parts: [{ text }] } },
+  })
+})
+
+test('a response has its id and its items', async () => {
+  const { entryOf } = await place()
+  const entry = await entryOf(['respond', 'Hello', '-o', 'a.txt'])
+  const { text, id } = entry.reply as { text: string; id: string }
+  expect(entry.reply).toMatchObject({
+    id: expect.stringMatching(/^resp_/),
+    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }],
+  })
+  expect(id).not.toBe('')
+  expect(entry.files).toEqual([
+    {
+      path: expect.stringMatching(/a home\/work\/a\.txt$/),
+      bytes: Buffer.byteLength(text),
+      sha256: digestOf(text),
+      format: 'txt',
+    },
+  ])
+  expect(entry.repeat).toEqual(['respond', '--output', 'a.txt'])
+})
+
+test('with --json the reply is kept, too', async () => {
+  const { entryOf } = await place()
+  const entry = await entryOf(['generate', '--json', '-m', 'sandbox-text', 'Hello'])
+  expect(entry.reply).toMatchObject({ content: { role: 'model' } })
+})
+
+test('an image: what was created, which file it is in, and no copy of it', async () => {
+  const { entryOf, cwd } = await place()
+  const words = ['image', 'create', '-m', 'image-model-a', '--size', '1024x1024', '--quality', 'low']
+  const entry = await entryOf([...words, '--sidecar', '-o', 'boat.png', 'A boat'])
+  const bytes = readFileSync(join(cwd, 'boat.png'))
+  expect(entry).toMatchObject({
+    command: 'image create',
+    model: 'image-model-a',
+    created: { images: { count: 1, size: '1024x1024', quality: 'low' } },
+    prompt: 'A boat',
+    repeat: ['image', 'create', '--output', 'boat.png', '--sidecar'],
+    request: { model: 'image-model-a', prompt: 'A boat', size: '1024x1024', quality: 'low' },
+  })
+  expect(entry.files).toEqual([
+    {
+      path: join(cwd, 'boat.png'),
+      bytes: bytes.length,
+      sha256: digestOf(bytes),
+      format: 'png',
+      width: 1024,
+      height: 1024,
+    },
+  ])
+  expect(JSON.stringify(entry)).not.toContain(bytes.toString('base64').slice(0, 40))
+})
+
+test('the pictures of an edit are told by digest, as they were when they were sent', async () => {
+  const { entryOf, cwd } = await place()
+  const words = ['image', 'edit', '-m', 'image-model-a', '--image', 'in.png', '--force', '-o', 'in.png']
+  const entry = await entryOf([...words, 'Red'])
+  expect(readFileSync(join(cwd, 'in.png'))).not.toEqual(png)
+  expect(entry.inputs).toEqual([
+    { path: join(cwd, 'in.png'), bytes: png.length, sha256: digestOf(png), field: 'image' },
+  ])
+})
+
+test('media in a body are references to the files that they came from', async () => {
+  const { entryOf, cwd } = await place()
+  const large = Buffer.concat([png, Buffer.alloc(1000, 7)])
+  writeFileSync(join(cwd, 'one.png'), large)
+  writeFileSync(join(cwd, 'two.png'), Buffer.concat([large, Buffer.from('!')]))
+  const words = ['generate', '-m', 'sandbox-text', '-a', 'two.png', '-a', 'one.png', '-a', 'in.png', 'What?']
+  const entry = await entryOf(words)
+  const [two, one] = [readFileSync(join(cwd, 'two.png')), large]
+  expect(entry.inputs).toEqual([
+    { path: join(cwd, 'two.png'), bytes: two.length, sha256: digestOf(two) },
+    { path: join(cwd, 'one.png'), bytes: one.length, sha256: digestOf(one) },
+  ])
+  expect(JSON.stringify(entry)).not.toContain(large.toString('base64').slice(0, 200))
+})
+
+test('what came from standard input has no path to read it from again', async () => {
+  const { entryOf } = await place()
+  const stdin = Buffer.concat([png, Buffer.alloc(1000, 7)])
+  const entry = await entryOf(['generate', '-m', 'sandbox-text', '-a', '-', 'What?'], { stdin })
+  expect(entry.inputs).toEqual([{ path: '-', bytes: stdin.length, sha256: digestOf(stdin) }])
+})
+
+test('a video job, and the wait for it', async () => {
+  const { run, entries, cwd } = await place()
+  const { out } = await run([
+    'video',
+    'generate',
+    '-m',
+    'sandbox-video',
+    '--no-wait',
+    '--duration-seconds',
+    '4',
+    'A boat',
+  ])
+  const id = out.trim()
+  await run(['video', 'status', '--last'])
+  await run(['video', 'wait', '--last', '--poll-interval', '0.1', '-o', 'v.mp4'])
+  expect(entries()).toMatchObject([
+    {
+      command: 'video generate',
+      created: { job: id, video_seconds: 4 },
+      files: [],
+      repeat: ['video', 'generate', '-m', 'sandbox-video', '--no-wait'],
+    },
+    {
+      command: 'video wait',
+      jobs: [id],
+      files: [{ path: join(cwd, 'v.mp4'), format: 'mp4', seconds: expect.any(Number) }],
+    },
+  ])
+  expect(entries()[1]).not.toHaveProperty('request')
+  expect(entries()[1]).not.toHaveProperty('created')
+}, 30_000)
+
+test('a background response has not been answered yet', async () => {
+  const { entryOf } = await place()
+  const entry = await entryOf(['respond', '--background', 'Hello'])
+  expect(entry).toMatchObject({
+    created: { job: expect.stringMatching(/^resp_/) },
+    reply: { is_partial: true },
+  })
+})
+
+test('calls that failed are in the log, unless nothing was sent', async () => {
+  const { run, entries } = await place()
+  await run(['respond', 'sandbox:refusal'])
+  const server = await localServer([
+    json({ error: { code: 400, message: 'No such model.' } }, { status: 400 }),
+  ])
+  await run(['generate', '-m', 'm', '--base-url', server.url, 'Hello'])
+  await run(['generate', '-m', 'm', '--base-url', 'http://127.0.0.1:9', '--max-retries', '0', 'Hello'])
+  expect(entries()).toMatchObject([
+    { exit_code: 9, error: { code: 'finish_refusal', billed: 'yes' } },
+    { exit_code: 4, error: { message: expect.stringContaining('No such model.'), billed: 'no' } },
+  ])
+})
+
+test('a gateway that breaks off: what came is kept as a part', async () => {
+  const { folder, run } = await place()
+  const chunk = '{"candidates":[{"content":{"role":"model","parts":[{"text":"Half of"}]}}]}'
+  const server = await localServer([sse([`data: ${chunk}\n\n`], { ending: 'cut' })])
+  const { code } = await run(['generate', '-m', 'm', '--base-url', server.url, '--max-retries', '0', 'Hello'])
+  expect(code).toBe(7)
+  const [entry] = [...openLog(folder).calls()].map((call) => call.entry())
+  expect(entry).toMatchObject({
+    exit_code: 7,
+    error: { billed: 'maybe' },
+    reply: { text: 'Half of', is_partial: true },
+  })
+})
+
+test.each<[string, readonly string[]]>([
+  ['a dry run', ['generate', '-m', 'm', '--dry-run', 'Hello']],
+  ['a mistake', ['generate', '-m', 'm', '--no-such', 'Hello']],
+  ['a list of models', ['models', '--remote']],
+  ['a missing file', ['generate', '-m', 'm', '-a', 'none.png', 'Hello']],
+])('%s is not in the log', async (_, words) => {
+  const { run, home } = await place()
+  await run(words)
+  expect(readdirSync(home)).toEqual(['work'])
+})
+
+test('history: metadata keeps neither words nor request nor reply', async () => {
+  const { entryOf } = await place({ CI: 'true' })
+  const entry = await entryOf(['generate', '-m', 'sandbox-text', 'Hello'])
+  for (const name of ['arguments', 'prompt', 'repeat', 'request', 'reply'])
+    expect(entry).not.toHaveProperty(name)
+  expect(entry).toMatchObject({ command: 'generate', model: 'sandbox-text', exit_code: 0 })
+})
+
+test('history: off keeps nothing', async () => {
+  const { run, home } = await place({ MODELGATE_HISTORY: 'off' })
+  expect(await run(['generate', '-m', 'sandbox-text', 'Hello'])).toMatchObject({ code: 0 })
+  expect(readdirSync(home)).toEqual(['work'])
+})
+
+test('a log that cannot be written is one warning, and nothing else', async () => {
+  const { run, home, folder } = await place()
+  mkdirSync(join(home, '.local/state'), { recursive: true })
+  writeFileSync(join(home, '.local/state/modelgate'), '')
+  const { code, err } = await run(['generate', '-m', 'sandbox-text', 'Hello'])
+  const path = join(folder, `${new Date().toISOString().slice(0, 7)}.jsonl`)
+  expect([code, err]).toEqual([
+    0,
+    `warning: The call is not in the log: "${path}" cannot be written: a part of its path is a file, not a folder. MODELGATE_HISTORY=off keeps no log.\n`,
+  ])
+  expect((await run(['generate', '-q', '-m', 'sandbox-text', 'Hello'])).err).toBe('')
+})
+
+test('the key is not in the log, whoever says it', async () => {
+  const key = 'some-key-0123'
+  const { entryOf, folder } = await place()
+  await entryOf(['generate', '-m', 'sandbox-text', `My key is ${key}`, '--set', `labels={"key":"${key}"}`])
+  const [name] = readdirSync(folder)
+  expect(readFileSync(join(folder, name!), 'utf8')).not.toContain(key)
+})
+
+test.skipIf(process.getuid?.() === 0)('a state folder that may not be written', async () => {
+  const { run, home } = await place()
+  mkdirSync(join(home, '.local/state/modelgate'), { recursive: true })
+  chmodSync(join(home, '.local/state/modelgate'), 0o500)
+  expect(await run(['generate', '-m', 'sandbox-text', 'Hello'])).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('permission denied'),
+  })
+})
