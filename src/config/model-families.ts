@@ -1,4 +1,3 @@
-import * as v from 'valibot'
 import { families as builtIn, familyCalled } from '../contract/families.ts'
 import type {
   Endpoint,
@@ -14,28 +13,13 @@ import type { SizeRule } from '../contract/size-rule.ts'
 import { videoRemixEndpoint } from '../contract/videos.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
+import { mappingSchema, unknownKey, type Report } from './mapping-schema.ts'
 
 /**
  * `families:` of a configuration. Each model id has the name of a family, `none`, or the limits of a family of its own,
  * which other ids of the same mapping can name.
  */
-export const modelFamilies: v.GenericSchema<unknown, ModelFamilies> = v.pipe(
-  v.custom<JsonObject>(isObject, 'must map model ids to families'),
-  v.rawTransform(({ dataset: { value: mapping }, addIssue, NEVER }) => {
-    let isRight = true
-    const found = parseFamilies(mapping, (keys, message, input) => {
-      isRight = false
-      const path = keys.map(
-        (key) => ({ type: 'object', origin: 'value', input: {}, key, value: input }) as const,
-      )
-      addIssue({ message, input, path: path as [(typeof path)[0], ...typeof path] })
-    })
-    return isRight ? found : NEVER
-  }),
-)
-
-/** Reports what is wrong with a value: the keys that lead to it, and a clause that follows them. */
-type Report = (keys: readonly string[], message: string, input?: unknown) => void
+export const modelFamilies = mappingSchema('must map model ids to families', parseFamilies)
 
 function parseFamilies(mapping: JsonObject, report: Report): ModelFamilies {
   // No prototype, so that a model called `constructor` does not get a family by accident.
@@ -88,11 +72,6 @@ function parseFamily(id: string, given: JsonObject, report: Report): Family {
   }
   const kind = 'video remix' in limits ? 'video' : 'image'
   return { id, kind, about, endpoints: limits, ...(sources === undefined ? {} : { sources }) }
-}
-
-function unknownKey(problem: string, key: string, known: readonly string[]): string {
-  const near = nearestName(key, known)
-  return near === undefined ? `${problem}: ${known.join(', ')}` : `${problem}; did you mean ${near}?`
 }
 
 function parseLimits({ name, fields }: Endpoint, given: unknown, report: Report): FamilyFields {

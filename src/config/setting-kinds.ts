@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
+import type { Prices } from '../cost/prices.ts'
 
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
@@ -71,6 +72,12 @@ export const retryMode: Kind<(typeof retryModes)[number]> = {
 export const historyModes = ['off', 'metadata', 'full'] as const
 export const historyMode: Kind<(typeof historyModes)[number]> = {
   schema: v.picklist(historyModes, `must be one of ${historyModes.join(', ')}`),
+  fromText: (value) => value,
+}
+
+export const prices: Kind<Prices> = {
+  // Loaded only when a file has the setting.
+  schema: async () => (await import('./model-prices.ts')).modelPrices,
   fromText: (value) => value,
 }
 

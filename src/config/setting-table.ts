@@ -1,4 +1,5 @@
 import type { ModelFamilies } from '../contract/known-models.ts'
+import type { Prices } from '../cost/prices.ts'
 import { defaultMaxRetries, defaultSeconds, pollSeconds } from '../limits.ts'
 import {
   boolean,
@@ -8,6 +9,7 @@ import {
   historyModes,
   origins,
   path,
+  prices,
   retryMode,
   retryModes,
   seconds,
@@ -42,6 +44,8 @@ export interface SettingValues {
   readonly outputDir: string | undefined
   /** The families of model ids; null for a model of none. */
   readonly families: ModelFamilies
+  /** What models cost, by the user's own words; empty where nothing is known. */
+  readonly prices: Prices
   readonly quiet: boolean
   readonly noStdin: boolean
   /** What the log keeps of a call. */
@@ -99,6 +103,7 @@ export interface SettingRow<Value> extends Row<Value> {
   readonly env: string | undefined
 }
 
+const noPrices: Prices = Object.freeze(Object.create(null) as Prices)
 const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
 const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
@@ -251,6 +256,15 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     project: 'may set',
     onlyInFiles: true,
     join: (mappings) => Object.assign(Object.create(null), ...mappings.toReversed()) as ModelFamilies,
+  },
+  prices: {
+    about: 'what models cost, for estimates',
+    kind: prices,
+    default: noPrices,
+    // A low price would defeat --max-cost.
+    project: 'never',
+    onlyInFiles: true,
+    join: (mappings) => Object.assign(Object.create(null), ...mappings.toReversed()) as Prices,
   },
   quiet: {
     about: 'no messages on standard error, except errors',

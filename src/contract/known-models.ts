@@ -1,6 +1,7 @@
 import { nearestName } from '../nearest-name.ts'
 import { families, familyCalled, type FamilyId } from './families.ts'
 import type { Family, FamilyEndpoint } from './field.ts'
+import { withoutDate } from './model-snapshot.ts'
 
 /** What is known of a model. */
 export interface Model {
@@ -61,7 +62,7 @@ export function knownModels(configured: ModelFamilies = {}): readonly Model[] {
  * (`gpt-image-2-2026-04-21`) has what its id has.
  */
 export function modelCalled(id: string, configured: ModelFamilies = {}): Model {
-  const plain = id.replace(/-\d{4}-\d{2}-\d{2}$/, '')
+  const plain = withoutDate(id)
   const found = builtIn.find((model) => model.id === id) ?? builtIn.find((model) => model.id === plain)
   const name = [id, plain].find((candidate) => Object.hasOwn(configured, candidate))
   if (name !== undefined) {

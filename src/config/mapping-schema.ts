@@ -1,0 +1,36 @@
+import * as v from 'valibot'
+import { isObject, type JsonObject } from '../json.ts'
+import { nearestName } from '../nearest-name.ts'
+
+/** Reports what is wrong with a value: the keys that lead to it, and a clause that follows them. */
+export type Report = (keys: readonly string[], message: string, input?: unknown) => void
+
+/**
+ * A mapping that a function reads, with every problem where it is.
+ * @param problem what is wrong with a value that is none, as a clause
+ */
+export function mappingSchema<Value>(
+  problem: string,
+  parse: (mapping: JsonObject, report: Report) => Value,
+): v.GenericSchema<unknown, Value> {
+  return v.pipe(
+    v.custom<JsonObject>(isObject, problem),
+    v.rawTransform(({ dataset: { value: mapping }, addIssue, NEVER }) => {
+      let isRight = true
+      const found = parse(mapping, (keys, message, input) => {
+        isRight = false
+        const path = keys.map(
+          (key) => ({ type: 'object', origin: 'value', input: {}, key, value: input }) as const,
+        )
+        addIssue({ message, input, path: path as [(typeof path)[0], ...typeof path] })
+      })
+      return isRight ? found : NEVER
+    }),
+  )
+}
+
+/** What is wrong with a key that is none of those that are known, as a clause. */
+export function unknownKey(problem: string, key: string, known: readonly string[]): string {
+  const near = nearestName(key, known)
+  return near === undefined ? `${problem}: ${known.join(', ')}` : `${problem}; did you mean ${near}?`
+}
