@@ -234,7 +234,7 @@ export function billedOf(error: ModelgateError): Billed {
 }
 
 /** The same without what the gateway's words say: they could be about something else. */
-function billedByFacts({ exit, facts: { billed, phase } }: ModelgateError): Billed {
+export function billedByFacts({ exit, facts: { billed, phase } }: ModelgateError): Billed {
   if (billed !== undefined) return billed
   if (phase === 'input' || phase === 'config' || phase === 'connect') return 'no'
   return unbilledExits.has(exit) ? 'no' : 'maybe'

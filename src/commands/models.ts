@@ -20,7 +20,7 @@ interface ModelsOptions extends CommonOptions {
 
 /** The common options that do not apply to this command. */
 const refused: ReadonlySet<string> = new Set(
-  'model output force usage strict body set validate stdinTimeout'.split(' '),
+  'model output force usage maxCreates maxCost strict body set validate stdinTimeout'.split(' '),
 )
 
 const modelsExamples: readonly Example[] = [

@@ -1,6 +1,7 @@
 /** Everything that `--jsonl` prints line by line and `--json` as one document; names are never removed. */
 
 import { helpDefinitions, helpDocument } from './help-document.ts'
+import { costDefinitions } from './cost.ts'
 import { imageDefinitions, imageDocument, imageEvents } from './image.ts'
 import {
   count,
@@ -95,6 +96,7 @@ const definitions = Object.fromEntries(
     ...imageDefinitions,
     ...videoDefinitions,
     ...modelDefinitions,
+    ...costDefinitions,
     ...inspectionDefinitions,
     ...helpDefinitions,
   ].map(({ name, schema }: Definition<unknown>) => [name, schema]),

@@ -12,6 +12,7 @@ import {
   version,
   type Infer,
 } from './output-schema.ts'
+import { cost } from './cost.ts'
 import { failureFields, file, savedFileFields, usageFields, verified, warnings } from './text.ts'
 
 /** An image that was saved and checked. */
@@ -85,6 +86,7 @@ export const imageDocument = object({
   model: textOrNull('the requested model; null when the gateway chooses'),
   files: list(image.reference, 'images that were saved'),
   usage: orNull(imageUsage.reference, 'tokens, where the gateway reports them'),
+  cost,
   request_id: textOrNull('id of the request'),
   response: anything("the gateway's own object, without the base64"),
   partials: list(file.reference, 'previews that were kept (--save-partials)'),

@@ -4,6 +4,7 @@
  */
 
 import { responseStates } from '../contract/response-object.ts'
+import { cost } from './cost.ts'
 import {
   anything,
   count,
@@ -157,6 +158,7 @@ export const textDocument = object({
   finish_reason: oneOf(finishReasons, 'why the text ended'),
   tool_calls: list(toolCall.reference, 'tools that the model asks to be called'),
   usage: orNull(usage.reference, 'tokens, where the gateway reports them'),
+  cost,
   request_id: textOrNull('id of the request'),
   response: anything("the gateway's own object; the chunks of a stream merged into one"),
   reasoning: text('what the model shows of its reasoning'),

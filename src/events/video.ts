@@ -22,6 +22,7 @@ import {
   type EventsOf,
   type Infer,
 } from './output-schema.ts'
+import { cost } from './cost.ts'
 import { failureFields, savedFileFields, verified, warnings } from './text.ts'
 
 /** The kind of a job: a Video (endpoints 3 and 5) or an operation (endpoint 7). */
@@ -155,6 +156,7 @@ export const videoDocument = object({
   version,
   command: text<'video generate' | 'video remix' | 'video status' | 'video wait'>('the command that ran'),
   ...outcomeFields,
+  cost,
   state,
 })
 

@@ -16,7 +16,7 @@ import { makeFolder } from './write-target.ts'
 const fileName = /^\d{4}-(?:0[1-9]|1[0-2])\.jsonl$/
 
 /** The name of the file of a month. @param now milliseconds since 1970; the month is that of UTC */
-function monthFile(now: number): string {
+export function monthFile(now: number): string {
   return `${new Date(now).toISOString().slice(0, 7)}.jsonl`
 }
 

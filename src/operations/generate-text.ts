@@ -153,6 +153,7 @@ export function beginAnswer(
       command,
       model: model ?? usedModel,
       ...result,
+      cost: null,
       request_id: requestId,
       files,
       warnings,

@@ -195,6 +195,7 @@ export function imageDocument(results: ImageResults): ImageDocument {
     model,
     files: allImages(results).map(([, file]) => file),
     usage: readImageUsage(results.usage),
+    cost: null,
     request_id: requestId,
     response: reply?.response ?? null,
     partials,

@@ -3,6 +3,7 @@ import { asModelgateError, type ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { TextReply } from '../gateway/stream-text.ts'
+import type { Spending } from './spending.ts'
 
 /** A request body in the contract's own names. */
 export type Body = Record<string, unknown>
@@ -41,6 +42,8 @@ export interface Call {
   readonly redactor: Redactor
   /** The folder for results that were paid for but cannot be written to their target. */
   readonly rescueFolder: string | undefined
+  /** What is created and spent; left out where nobody counts. */
+  readonly spending?: Pick<Spending, 'withCost'> | undefined
   /** Whether a request that may cost money has been sent. */
   hasSent(): boolean
 }
@@ -60,21 +63,23 @@ export type Outcome<Document extends OutputDocument> =
  * @param amend adds to an error what only the operation knows
  */
 export async function settle<Document extends OutputDocument>(
-  { gateway, hasSent }: Call,
+  { gateway, hasSent, spending }: Call,
   work: () => Promise<ModelgateError | undefined>,
   document: () => Document | undefined,
   amend: (error: ModelgateError) => ModelgateError | Promise<ModelgateError>,
 ): Promise<Outcome<Document>> {
   try {
     const failure = await work()
-    return { kind: 'ended', document: document()!, failure }
+    const ended = document()!
+    return { kind: 'ended', document: (await spending?.withCost(ended)) ?? ended, failure }
   } catch (thrown) {
     const error = asModelgateError(thrown, gateway.trace !== undefined)
     // A bug before a request was sent cost nothing. Other errors have that fact themselves.
     const known =
       error.exit === 'bug' ? error.amend({ billed: hasSent() ? 'maybe' : 'no', ...error.facts }) : error
     const amended = await amend(known)
-    const partial = document()
+    const left = document()
+    const partial = left && ((await spending?.withCost(left)) ?? left)
     // A problem of the input has nothing to do with a request.
     const id = amended.exit === 'usage' || partial === undefined ? undefined : requestIdOf(partial)
     return { kind: 'failed', error: amended.amend({ requestId: id, ...amended.facts }), document: partial }

@@ -101,6 +101,7 @@ export function documentOf(run: VideoRun): VideoDocument | undefined {
     operation: kind === 'video' ? null : value,
     files: savedFiles(run),
     failures,
+    cost: null,
     request_id: job.requestId,
     warnings,
   }

@@ -98,6 +98,7 @@ function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): Awai
   const record = named.stored?.record
   const {
     version: _,
+    cost: ___,
     command: __,
     ...known
   } = document ?? {

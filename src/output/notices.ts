@@ -1,6 +1,8 @@
 import { lastSegment } from '../contract/video-state.ts'
 import { outputItemKinds } from '../contract/response-object.ts'
 
+import { amountOf, shownAmount } from '../cost/amount.ts'
+import type { CostEstimate } from '../events/cost.ts'
 import { createGrowingText } from '../growing-text.ts'
 import { billedOf, OutputClosed, saysNotCharged, type ModelgateError } from '../errors.ts'
 import type { Citation, Usage } from '../events/text.ts'
@@ -77,7 +79,7 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
       printRefusal()
       const answer = options.quiet || options.warningsOnly ? undefined : options.answer?.(document)
       if (answer !== undefined) screen.line(`answer with: ${answer}`, 'plain', errorLimit)
-      if (options.usage) screen.line(usageText(usageOf(document)), 'plain')
+      if (options.usage) screen.line(spentText(document), 'plain')
     },
     error(error, partial) {
       printRefusal()
@@ -86,8 +88,9 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         for (const problem of problems) screen.line(problem, 'error', errorLimit)
         for (const note of notes) screen.line(note, 'plain', errorLimit)
       }
-      const usage = usageOf(partial)
-      if (options.usage && usage !== null) screen.line(usageText(usage), 'plain')
+      if (options.usage && partial !== undefined && usageOf(partial) !== null) {
+        screen.line(spentText(partial), 'plain')
+      }
     },
   }
 }
@@ -155,7 +158,20 @@ export function noticeOf(event: OutputEvent): Notice | undefined {
   }
 }
 
-/** One line of token counts for `--usage`. */
+/** The line of `--usage`: tokens, and what they cost. A video is not counted in tokens. */
+function spentText(document: OutputDocument): string {
+  const cost = 'cost' in document ? document.cost : null
+  if ('operation' in document)
+    return cost === null ? 'cost: unknown (no prices are configured)' : costText(cost)
+  return [usageText(usageOf(document)), ...(cost === null ? [] : [costText(cost)])].join(' · ')
+}
+
+function costText({ amount, currency, reason }: CostEstimate): string {
+  if (amount === null) return `cost unknown (${reason})`
+  return reason ?? `about ${shownAmount(amountOf(amount))} ${currency}`
+}
+
+/** Token counts in one line. */
 function usageText(usage: Usage | ImageUsage | null): string {
   if (usage === null) return 'tokens: not reported'
   const [image, text] =
@@ -285,13 +301,5 @@ function billedNote(error: ModelgateError): string[] {
 
 /** The token counts of a document; null if none were reported, and for jobs, which have none. */
 function usageOf(document: OutputDocument | undefined): Usage | ImageUsage | null {
-  switch (document?.command) {
-    case 'generate':
-    case 'respond':
-    case 'image create':
-    case 'image edit':
-      return document.usage
-    default:
-      return null
-  }
+  return document !== undefined && 'usage' in document ? document.usage : null
 }

@@ -230,6 +230,7 @@ test.each(['generate', 'respond'] as const)(
       'Request:',
       'Output:',
       'Input:',
+      'Money:',
       'Gateway:',
     ])
     expect(out.indexOf('--model')).toBeLessThan(out.indexOf('--attach'))

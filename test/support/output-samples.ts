@@ -228,6 +228,7 @@ export const sampleDocument: TextDocument = {
   finish_reason: 'stop',
   tool_calls: [{ type: 'function', id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
   usage: { input_tokens: 3, cached_tokens: 0, output_tokens: 5, reasoning_tokens: null, total_tokens: 8 },
+  cost: null,
   request_id: 'req_1',
   response: { candidates: [] },
   reasoning: '',
@@ -256,6 +257,7 @@ export const sampleVideoDocument: VideoDocument = {
   completed_at: 1_700_000_060,
   expires_at: 1_800_000_000,
   video: { id: 'video_1', object: 'video', status: 'completed', unheard_of: { of: [1, null] } },
+  cost: null,
   operation: null,
   files: [sampleEvents['video-save'].file],
   failures: [sampleEvents['video-fail'].failure],
@@ -272,7 +274,7 @@ export const sampleModels: ModelsDocument = {
   warnings: [],
 }
 
-const { version: _, command: __, ...sampleOutcome } = sampleVideoDocument
+const { version: _, command: __, cost: ___, ...sampleOutcome } = sampleVideoDocument
 
 /** One job that came to its end, and one of which nothing was heard. */
 export const sampleVideosDocument: VideosDocument = {

@@ -24,6 +24,8 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['MODELGATE_API_KEY', 'the key'],
   ['MODELGATE_CONFIG_DIR', 'folder of the user file and the credentials'],
   ['MODELGATE_STATE_DIR', 'folder of job records and rescued results'],
+  ['MODELGATE_MAX_CREATES', 'how many texts, images and videos may be created, by all commands together'],
+  ['MODELGATE_COUNT_SINCE', 'from when they are counted: a time, or an age such as 24h (local midnight)'],
   ['HTTPS_PROXY, HTTP_PROXY', 'proxies, by the scheme of the address'],
   ['ALL_PROXY, NO_PROXY', 'the proxy for both, and hosts that need none'],
   ['NODE_EXTRA_CA_CERTS', 'further certificate authorities (PEM file)'],

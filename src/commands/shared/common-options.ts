@@ -16,6 +16,8 @@ export interface CommonOptions {
   raw?: true
   quiet?: true
   usage?: true
+  maxCreates?: string
+  maxCost?: string
   strict?: true
   debug?: true
   dryRun?: true
@@ -58,7 +60,7 @@ export function addCommonOptions(program: Command): void {
       new Option('--force', 'overwrite an existing file'),
       new Option('--jsonl', 'print one JSON event a line as things happen').conflicts('raw'),
       new Option('--raw', "print the gateway's own JSON"),
-      new Option('--usage', 'print the token counts on standard error'),
+      new Option('--usage', 'print the token counts on standard error, and the cost if prices are known'),
       new Option('--strict', 'treat a cut answer, or an image or a video in doubt, as a failure'),
       new Option('-q, --quiet', 'no messages on standard error, except errors'),
       new Option('--debug', 'trace requests and replies on standard error, secrets hidden'),
@@ -70,6 +72,10 @@ export function addCommonOptions(program: Command): void {
         `how long a silent pipe is waited for (${defaultSeconds.standardInput})`,
       ),
       new Option('--no-input', 'never ask; missing input is an error'),
+    ],
+    'Money:': [
+      new Option('--max-creates <number>', 'create at most so many texts, images or videos'),
+      new Option('--max-cost <amount>', 'stop at this estimated cost of all calls since midnight'),
     ],
     'Gateway:': [
       new Option('--base-url <url>', 'address of the gateway'),

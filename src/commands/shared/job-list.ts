@@ -42,7 +42,7 @@ export interface JobListing<Family extends AnyJobs> {
 
 /** The common options that do not apply to a list. */
 const refused: ReadonlySet<string> = new Set(
-  'model output force raw usage strict body set validate curl stdinTimeout'.split(' '),
+  'model output force raw usage maxCreates maxCost strict body set validate curl stdinTimeout'.split(' '),
 )
 
 /** Makes a command list the jobs that are recorded on this machine. */

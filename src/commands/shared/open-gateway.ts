@@ -1,12 +1,13 @@
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { defaultSeconds } from '../../limits.ts'
-import { sandboxFolder } from '../../config/paths.ts'
+import { sandboxFolder, stateFolder } from '../../config/paths.ts'
 import { resolveSettings, type Settings } from '../../config/settings.ts'
 import { shownPath } from '../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../files/input-file.ts'
 import type { ConnectionOptions, Proxies } from '../../gateway/connection.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { createSpending, type Spending } from '../../operations/spending.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import type { Output } from '../../output/output.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
@@ -18,6 +19,8 @@ interface OpenGateway {
   readonly gateway: Gateway
   /** Redacts all output except results; it knows the key. */
   readonly gate: Gate
+  /** What the gateway's requests create, and what they cost. */
+  readonly spending: Spending
   /** Whether a request that may cost money has been sent. */
   hasSent(): boolean
   close(): Promise<void>
@@ -55,11 +58,29 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const milliseconds = (seconds: number | undefined) => (seconds ? seconds * 1000 : undefined)
   const network = await networkOptions(context, settings, options.sandbox === true)
+  const { env } = context
+  const isLimited = [
+    options.maxCreates,
+    options.maxCost,
+    env['MODELGATE_MAX_CREATES'],
+    env['MODELGATE_COUNT_SINCE'],
+  ]
+  const limits = isLimited.some(Boolean)
+    ? await (await import('./read-limits.ts')).readLimits(context, options)
+    : undefined
   // Last: once the sandbox runs, nothing may fail before it can be closed.
   const destination = options.sandbox
     ? await sandboxDestination(context, options, settings)
     : await configuredDestination(options, settings)
   if (!isDryRun(options)) gate.hide(destination.key)
+  const spending = createSpending({
+    clock: context.clock,
+    stateFolder: stateFolder(context),
+    prices: settings.prices.value,
+    isSandbox: options.sandbox === true,
+    limits,
+    warn: (message) => currentOutput()?.event({ type: 'warning-add', message }),
+  })
   let hasSent = false
   const gateway: Gateway = {
     baseUrl: destination.baseUrl,
@@ -81,12 +102,13 @@ export async function openGateway(
       progress: milliseconds(settings.progressTimeout.value),
       total: milliseconds(settings.timeout.value),
     },
+    admit: (creation) => spending.admit(creation),
     onSend: () => void (hasSent = true),
     onRetry: (retry) => currentOutput()?.event({ type: 'retry-wait', ...retry }),
     ...(options.debug ? { trace: createTraceSink(context, gate) } : {}),
     ...network,
   }
-  return { gateway, gate, hasSent: () => hasSent, close: destination.close }
+  return { gateway, gate, spending, hasSent: () => hasSent, close: destination.close }
 }
 
 /**

@@ -38,7 +38,7 @@ export interface ResponseOptions extends CommonOptions {
 type ResponseCommand = 'response status' | 'response wait' | 'response cancel'
 
 /** The common options that apply only to creating a response. */
-export const refusedByResponses = 'model body set validate stdinTimeout'.split(' ')
+export const refusedByResponses = 'model body set validate maxCreates maxCost stdinTimeout'.split(' ')
 
 /** Looks up a background response, waits for it, or cancels it. */
 export async function followUp(

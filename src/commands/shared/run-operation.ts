@@ -46,7 +46,7 @@ export async function runOperation<Document extends OutputDocument>(
 ): Promise<void> {
   const { streamed, describeRequest, output: describeOutput, operation, gate: ownGate } = command
   let output: Output | undefined
-  const { gateway, gate, hasSent, close } = await openGateway(
+  const { gateway, gate, spending, hasSent, close } = await openGateway(
     context,
     options,
     settings,
@@ -76,6 +76,7 @@ export async function runOperation<Document extends OutputDocument>(
       listener: { ...listenerOf(renderer, options), reply: log.takeReply },
       redactor: gate,
       rescueFolder: rescueFolder(context),
+      spending,
       hasSent,
     }
     const outcome = await operation(call, gate)

@@ -20,7 +20,7 @@ import type { WaitPlan } from '../../operations/wait-for-video.ts'
 import { createGate } from '../../output/gate.ts'
 import { learnName, resumeCommand, type JobNames } from './resume-command.ts'
 import { buildRequest, type CommandCall, type RequestParts } from './build-request.ts'
-import { explainCommon, refuseOptions, strictMeanings, type CommonOptions } from './common-options.ts'
+import { explainCommon, strictMeanings, type CommonOptions } from './common-options.ts'
 import { addJobOptions, findNamedJob, optionsForJob, pollOption, type FoundJob } from './named-job.ts'
 import { readSettings } from './open-gateway.ts'
 import { runOperation } from './run-operation.ts'
@@ -45,9 +45,11 @@ export function waitOptions(): Option[] {
 
 /** Adds the options of the commands that start a job. */
 export function addStartOptions(command: Command): void {
-  explainCommon(command, strictMeanings.videos)
-  // The specification has no usage for videos.
-  refuseOptions(command, new Set(['usage']))
+  explainCommon(command, {
+    ...strictMeanings.videos,
+    // The specification has no token counts for videos.
+    usage: 'print the cost on standard error, if prices are known',
+  })
   addJobOptions(command, [
     new Option('--wait', 'wait for the video and save it (the default on a terminal)'),
     new Option('--no-wait', 'only start the job and print its id'),

@@ -19,7 +19,7 @@ import { findVideo, refuseCombinations, waitPlan, type VideoOptions } from './vi
 
 /** The common options that apply only to creating a job. */
 export const refusedByLookUps: ReadonlySet<string> = new Set(
-  'model body set validate usage stdinTimeout'.split(' '),
+  'model body set validate usage maxCreates maxCost stdinTimeout'.split(' '),
 )
 
 /** Looks up a job, or waits for it and saves its videos where the command that started it intended. */

@@ -1,0 +1,64 @@
+import { UsageError } from '../../errors.ts'
+
+const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** What a time in the past may look like, for messages and help. */
+const sinceForms =
+  'a date or time (2026-11-22, 2026-11-22T09:30), today, yesterday, or an age such as 90m, 24h, 7d, 2w'
+
+/**
+ * A time in the past, in milliseconds since 1970. Dates, and times without a zone, are those of this machine: a date
+ * means its midnight.
+ * @param name of the flag or variable, for the message
+ * @param now milliseconds since 1970
+ * @throws UsageError also for a time that is still to come
+ */
+export function parseSince(name: string, text: string, now: number): number {
+  const time = timeOf(text.trim().toLowerCase(), now)
+  if (time === undefined) {
+    throw new UsageError(`${name} must be ${sinceForms}, not ${JSON.stringify(text.slice(0, 40))}.`, {
+      code: 'bad_time',
+    })
+  }
+  if (time <= now) return time
+  throw new UsageError(`${name}: ${text} is still to come.`, { code: 'bad_time' })
+}
+
+function timeOf(text: string, now: number): number | undefined {
+  if (text === 'today') return midnight(now)
+  // Not 24 hours before: a day on which the clock is changed has more or less.
+  if (text === 'yesterday') return midnight(midnight(now) - 1)
+  const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
+  if (unit !== undefined) return now - Number(count) * units[unit]!
+  const [, date, clock = 't00:00'] =
+    /^(\d{4}-\d{2}-\d{2})([t ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:z|[+-]\d{2}:\d{2})?)?$/.exec(text) ?? []
+  if (date === undefined || !isDate(date)) return undefined
+  // Without a zone, such a time is a local one (ECMAScript).
+  const time = Date.parse(`${date}${clock.replace(' ', 't')}`.toUpperCase())
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** Whether the day exists: 30 February would be taken for one in March. */
+function isDate(date: string): boolean {
+  const time = Date.parse(`${date}T00:00Z`)
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date)
+}
+
+/** The beginning of a local day. @param time milliseconds since 1970 */
+export function midnight(time: number): number {
+  return new Date(time).setHours(0, 0, 0, 0)
+}
+
+/** A local time for a person: `2026-11-22 09:30`. @param time milliseconds since 1970 */
+export function localMinute(time: number): string {
+  const date = new Date(time)
+  return `${localDay(time)} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+/** A local day: `2026-11-22`. @param time milliseconds since 1970 */
+function localDay(time: number): string {
+  const date = new Date(time)
+  return `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+}
+
+const two = (number: number) => String(number).padStart(2, '0')

@@ -1,0 +1,123 @@
+import { amountFrom, amountText, shownAmount, type Amount } from '../cost/amount.ts'
+import type { Creation } from '../cost/creation.ts'
+import type { KnownCost } from '../cost/estimate.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import type { LedgerEntry } from '../files/ledger.ts'
+
+/** What may be created and spent. */
+export interface SpendingLimits {
+  /** How much one command may create. */
+  readonly own?: number | undefined
+  /** How much all commands of this machine together may create since a time. */
+  readonly all?: number | undefined
+  /** What they may cost since then, by estimate. */
+  readonly cost?: Amount | undefined
+  /** Milliseconds since 1970. */
+  readonly since: number
+  /** The same for messages: `2026-11-22 00:00`. */
+  readonly sinceText: string
+}
+
+/** Tells what is left out of an estimate. */
+type Warn = (message: string) => void
+
+/** @param own how much the command has created so far @throws ModelgateError (exit 15) */
+export function checkOwn({ own: limit }: SpendingLimits, own: number, { count, of }: Creation): void {
+  if (limit === undefined || own + count <= limit) return
+  const before = own === 0 ? '' : `it has created ${own}, and `
+  throw reached(
+    'creations_limit',
+    `--max-creates ${limit} is reached: ${before}this would create ${counted(count, of)}${own === 0 ? '' : ' more'}.`,
+    'Raise --max-creates, or ask for less.',
+  )
+}
+
+/**
+ * Whether a call can be held against `--max-cost` at all.
+ * @param known its estimate; undefined without a price for it
+ * @throws UsageError
+ */
+export function checkPrice({ model }: Creation, known: KnownCost | undefined, warn: Warn): void {
+  if (known === undefined) {
+    const subject = model ?? 'the model that the gateway chooses'
+    throw new UsageError(`--max-cost cannot be checked: there is no price for this call of ${subject}.`, {
+      code: 'price_unknown',
+      hint: `Set prices.${model ?? 'MODEL'} in your configuration file (docs/cost.md), or leave out --max-cost.`,
+    })
+  }
+  if (known.without !== undefined) {
+    warn(`The estimate for --max-cost leaves out ${known.without}, which nobody knows yet.`)
+  }
+}
+
+/**
+ * Holds a call against the limits of all commands.
+ * @param before what stands before it in the ledger
+ * @throws ModelgateError (exit 15); UsageError for costs in several currencies
+ */
+export function checkAll(
+  { all, cost, sinceText }: SpendingLimits,
+  { count, of }: Creation,
+  known: KnownCost | undefined,
+  before: readonly LedgerEntry[],
+  warn: Warn,
+): void {
+  const created = before.reduce((sum, entry) => sum + entry.count, 0)
+  if (all !== undefined && created + count > all) {
+    throw reached(
+      'creations_limit',
+      `MODELGATE_MAX_CREATES=${all} is reached: ${created} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
+      'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see: modelgate usage',
+    )
+  }
+  if (cost !== undefined && known !== undefined) checkCost(cost, known, before, sinceText, warn)
+}
+
+function checkCost(
+  limit: Amount,
+  { amount, currency }: KnownCost,
+  before: readonly LedgerEntry[],
+  sinceText: string,
+  warn: Warn,
+): void {
+  const other = before.find((entry) => entry.currency !== null && entry.currency !== currency)
+  if (other !== undefined) {
+    const message = `--max-cost cannot be checked: since ${sinceText} there were costs in ${other.currency} and ${currency}.`
+    throw new UsageError(message, { code: 'several_currencies', hint: `To go on, ${laterTime}` })
+  }
+  const spent = before.reduce((sum, entry) => sum + (amountFrom(entry.amount ?? '0') ?? 0n), 0n)
+  if (spent + amount > limit) {
+    const parts = `${shownAmount(spent)} since ${sinceText}, and about ${shownAmount(amount)} for this call`
+    throw reached(
+      'cost_limit',
+      `--max-cost ${amountText(limit)} ${currency} is reached, by estimate: ${parts}.`,
+      `Raise --max-cost, or ${laterTime}`,
+    )
+  }
+  const unknown = before.filter((entry) => entry.amount === null).length
+  if (unknown === 0) return
+  warn(
+    `The estimate for --max-cost leaves out ${unknown} earlier calls since ${sinceText}: their cost is not known.`,
+  )
+}
+
+const laterTime = 'count from a later time with MODELGATE_COUNT_SINCE.'
+
+/** With a limit, whatever cannot be counted is not sent. */
+export function cannotCount(error: unknown): unknown {
+  if (!(error instanceof ModelgateError) || error.exit !== 'io') return error
+  const message = `What is created cannot be counted, so nothing was sent: ${error.message}`
+  return error.amend({ message, phase: 'send', billed: 'no' })
+}
+
+function reached(code: string, message: string, hint: string): ModelgateError {
+  return new ModelgateError('limit', code, `${message} Nothing was sent.`, {
+    phase: 'send',
+    billed: 'no',
+    hint,
+  })
+}
+
+function counted(count: number, of: Creation['of']): string {
+  return `${count} ${of}${count === 1 ? '' : 's'}`
+}
