@@ -81,7 +81,7 @@ export function throwProblems(problems: readonly ModelgateError[]): void {
 function listOf(problems: readonly ModelgateError[]): ModelgateError {
   const { exit, code } = problems.find((problem) => problem.exit === 'usage') ?? problems[0]!
   const isShared = ({ message, facts: { hint } }: ModelgateError) =>
-    message.includes('\n') || problems.filter((other) => other.facts.hint === hint).length > 1
+    `${message}${hint}`.includes('\n') || problems.filter((other) => other.facts.hint === hint).length > 1
   const lines = problems.map((problem) => {
     const { hint } = problem.facts
     return hint === undefined || isShared(problem) ? problem.message : `${problem.message} ${hint}`

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { pipedInput } from '../support/piped-input.ts'
+import { runMain } from '../support/run-main.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { refusalOf, textCall, type TextCommand } from '../support/text-call.ts'
 
@@ -294,16 +295,32 @@ test('words that only look like something to read are sent', async () => {
   expect(request.body['input']).toBe('Mail ann@example.org @ -5 or -- - and more')
 })
 
-test('a newcomer is told at once all that is missing, and the two ways on', async () => {
-  const { exit, lines, hint } = await refusalOf('generate', [], { env: {} })
+test.each([
+  ['generate', ['hi'], ', MODELGATE_API_KEY and MODELGATE_TEXT_MODEL'],
+  ['image create', ['A boat'], ', MODELGATE_API_KEY and MODELGATE_IMAGE_MODEL'],
+  ['video generate', ['A boat'], ', MODELGATE_API_KEY and MODELGATE_VIDEO_MODEL'],
+  ['models', ['--remote'], ' and MODELGATE_API_KEY'],
+])('a newcomer to %s gets three lines with the three ways on', async (command, argv, variables) => {
+  const { code, out, err } = await runMain([...command.split(' '), ...argv], { cwd: temporaryFolder() })
+  expect({ code, out }).toEqual({ code: 2, out: '' })
+  expect(err).toBe(`modelgate: No gateway is set up yet: modelgate init asks for address, key and models.
+  hint: To try it without gateway, key and model, add --sandbox.
+  hint: In a script, set MODELGATE_BASE_URL${variables}.
+`)
+})
+
+test('of what is set up in part all that is missing is told', async () => {
+  const env = { MODELGATE_API_KEY: 'some-key' }
+  const { exit, lines, hint } = await refusalOf('generate', [], { env })
   expect(exit).toBe(2)
   expect(lines).toEqual([
-    'No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url.',
+    expect.stringMatching(/^No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url\./),
     expect.stringMatching(/^No prompt was given\. /),
-    'No model was given: set MODELGATE_TEXT_MODEL (text_model in the configuration), or pass -m.',
-    'No API key was given: set MODELGATE_API_KEY, or pass --api-key-file FILE.',
+    expect.stringMatching(
+      /^No model was given: set MODELGATE_TEXT_MODEL \(text_model in the configuration\), or pass -m\./,
+    ),
   ])
-  expect(hint).toBe('To try it without gateway, key and model, add --sandbox.')
+  expect(hint).toBeUndefined()
 })
 
 test('a missing key is told with a missing model, and not for a dry run', async () => {
@@ -360,7 +377,7 @@ test('a call that fails anyway neither waits for a silent pipe nor asks', async 
   expect(
     await refusalOf('generate', ['--tools', '{'], { stdin: terminal, terminal: true, env: {} }),
   ).toMatchObject({
-    lines: ['gateway', '--tools', 'model', 'key'].map((word) => expect.stringContaining(word)),
+    lines: ['gateway', '--tools'].map((word) => expect.stringContaining(word)),
   })
   expect([stdin.reads, terminal.reads]).toEqual([0, 0])
 })

@@ -255,5 +255,5 @@ test('nothing to look up needs no gateway; with one missing it is said', async (
   expect(await list(['--refresh', '--dry-run'])).toMatchObject({ code: 0 })
   const { code, err, out } = await list(['--refresh'])
   expect({ code, out }).toEqual({ code: 2, out: '' })
-  expect(err).toContain('No gateway is configured: set MODELGATE_BASE_URL')
+  expect(err).toContain('No gateway is set up yet')
 })

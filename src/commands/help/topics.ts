@@ -38,6 +38,7 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['NODE_COMPILE_CACHE', 'another folder for compiled code'],
   ['APPDATA, LOCALAPPDATA', 'on Windows, in place of the XDG folders'],
   ['HOME, USERPROFILE', 'the home directory'],
+  ['SHELL, ZDOTDIR, PATH', 'init: the shell at hand, and whether it finds modelgate'],
 ]
 
 /** By these a terminal says what it is. */

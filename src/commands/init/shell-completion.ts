@@ -34,9 +34,12 @@ export function completionFor(context: Context): ShellCompletion | undefined {
 /** PowerShell leaves the login shell in SHELL and sets a variable of its own, which Windows has everywhere. */
 function shellOf({ env, platform }: Context): Shell | undefined {
   const name = basename(env['SHELL'] ?? '').replace(/\.exe$/, '')
-  if (platform === 'win32' ? name === '' : env['PSModulePath'] !== undefined) return 'powershell'
+  if (platform === 'win32' ? name === '' : hasPowerShell(env)) return 'powershell'
   return name === 'bash' || name === 'zsh' || name === 'fish' ? name : undefined
 }
+
+/** PowerShell sets it for all that it starts. */
+const hasPowerShell = (env: Context['env']) => Object.hasOwn(env, 'PSModulePath')
 
 function startFile({ env, platform }: Context, shell: Shell, home: string): string | undefined {
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config')

@@ -12,7 +12,7 @@ import {
   type ContractFlag,
   refuseConflicts,
 } from './contract-flags.ts'
-import { addMissingKey, configuredBaseUrl, readSettings, trySandbox } from './open-gateway.ts'
+import { addMissingKey, configuredBaseUrl, isNotSetUp, notSetUp, readSettings } from './open-gateway.ts'
 import { createProblemList, type ProblemList } from '../../problems.ts'
 import { applySets, isSet, startBody } from './request-body.ts'
 import { askText, canAsk } from './questions.ts'
@@ -102,7 +102,9 @@ export async function buildRequest(
   const problems = createProblemList()
   const { check } = problems
   const settings = await check(() => readSettings(context, options))
-  if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
+  const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
+  if (isFirst) problems.add(notSetUp(kinds[modelPart.kind].env))
+  else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
   await check(() => refuseConflicts(own, parts.conflicts ?? []))
   const body: Body = (await check(() => startBody(context, options))) ?? {}
   await applyContractFlags(context, flags, own, body, problems)
@@ -123,7 +125,7 @@ export async function buildRequest(
   await applySets(options, body, problems)
   const warnings: string[] = []
   const model = await check(() => nameModel())
-  if (settings !== undefined && problems.has('base_url_missing', 'model_missing')) {
+  if (settings !== undefined && !isFirst && problems.has('base_url_missing', 'model_missing')) {
     await addMissingKey(options, settings, problems)
   }
   const { family: kind } = kinds[modelPart.kind]
@@ -153,7 +155,7 @@ export async function buildRequest(
     const named =
       (location === 'body' ? modelOfBody(body, options) : undefined) ??
       configuredModel(kind, options, settings)
-    if (named === undefined && whenLeftOut !== undefined) return undefined
+    if (named === undefined && (isFirst || whenLeftOut !== undefined)) return undefined
     const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))
     // A model of another type stays in the body, where the check finds it.
     const isSetWrong = isSet(options, 'model') && typeof body['model'] !== 'string'
@@ -294,7 +296,10 @@ async function chooseModel(
     if (answer.trim() !== '') return answer.trim()
   }
   const ways = `set ${env} (${file} in the configuration), or pass -m`
-  throw new UsageError(`No model was given: ${ways}.`, { code: 'model_missing', hint: trySandbox })
+  throw new UsageError(`No model was given: ${ways}.`, {
+    code: 'model_missing',
+    hint: 'modelgate models --remote shows those of the gateway; modelgate init makes one the default.',
+  })
 }
 
 /** @param served the families that the endpoint takes */

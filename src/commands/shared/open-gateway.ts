@@ -176,6 +176,7 @@ const examplePort = 8080
 
 async function configuredDestination(options: CommonOptions, settings: Settings): Promise<Destination> {
   const problems = createProblemList()
+  if (await isNotSetUp(settings)) throw notSetUp()
   const baseUrl = await problems.check(() => configuredBaseUrl(settings))
   if (baseUrl === undefined) await addMissingKey(options, settings, problems)
   problems.throwIfAny()
@@ -183,8 +184,28 @@ async function configuredDestination(options: CommonOptions, settings: Settings)
   return { baseUrl: baseUrl!, key, close: async () => {} }
 }
 
-/** The way on for someone who has configured nothing. */
-export const trySandbox = 'To try it without gateway, key and model, add --sandbox.'
+/** Whether there is neither a gateway nor a key: somebody's first call on a machine. */
+export async function isNotSetUp({ baseUrl, keyLocation }: Settings): Promise<boolean> {
+  if (baseUrl.value !== undefined) return false
+  // A file of keys that cannot be used is a problem of its own.
+  return (await keyLocation().catch(() => 'somewhere')) === undefined
+}
+
+/**
+ * The three ways on for someone who has set up nothing, in place of everything that is missing.
+ * @param model the variable of the model, for a command that needs one
+ */
+export function notSetUp(model?: string): UsageError {
+  const variables = ['MODELGATE_BASE_URL', 'MODELGATE_API_KEY', ...(model === undefined ? [] : [model])]
+  const list = `${variables.slice(0, -1).join(', ')} and ${variables.at(-1)}`
+  return new UsageError('No gateway is set up yet: modelgate init asks for address, key and models.', {
+    code: 'base_url_missing',
+    phase: 'config',
+    hint: `${trySandbox}\nIn a script, set ${list}.`,
+  })
+}
+
+const trySandbox = 'To try it without gateway, key and model, add --sandbox.'
 
 /** Adds the missing key, for a call that lacks something else as well; nothing when there is a key. */
 export async function addMissingKey(
