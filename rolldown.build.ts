@@ -147,6 +147,19 @@ export const bundle: BuildOptions = {
   ],
 }
 
+/** What answers the completion scripts: a bundle of its own, so that it needs no file of the program. */
+const completionBundle: BuildOptions = {
+  ...bundle,
+  input: { complete: 'src/commands/completion/live-values.ts' },
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'complete-[name]-[hash].js',
+    minify: { compress: true, mangle: false },
+  },
+}
+
 /** Absolute paths of all that is in the bundle. */
 function filesOf(output: readonly (OutputChunk | OutputAsset)[]): string[] {
   return output.flatMap((file) =>
@@ -157,5 +170,6 @@ function filesOf(output: readonly (OutputChunk | OutputAsset)[]): string[] {
 if (import.meta.main) {
   // Through the API rather than the command line, which prints a table of chunks before every `npm start`.
   const { output } = await build(bundle)
+  await build(completionBundle)
   writeFileSync(new URL('THIRD-PARTY-NOTICES', import.meta.url), thirdPartyNotices(filesOf(output)))
 }

@@ -25,8 +25,17 @@ if (!newEnough) {
     process.exitCode = 10
   })
   process.stdout.write(`${version}\n`)
+} else if (process.argv[2] === '__complete') {
+  // Asked for by the completion scripts, while TAB waits: a call with anything else would take longer.
+  keepCompiledCode()
+  const { liveValues } = await import('../dist/complete.js')
+  const { env, platform } = process
+  const home = process.getBuiltinModule('node:os').homedir()
+  process.stdout.on('error', () => {})
+  const place = { env, platform, home, cwd: workingDirectory() ?? home, now: Date.now() }
+  process.stdout.write(await liveValues(process.argv.slice(3), place))
 } else {
-  process.getBuiltinModule('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE ?? codeCache())
+  keepCompiledCode()
   const { main, systemContext } = await import('../dist/main.js')
   const context = systemContext()
   await context.end(await main(process.argv.slice(2), context))
@@ -49,6 +58,19 @@ function mayBeClosed() {
   } catch {
     return false
   }
+}
+
+/** Undefined when it has been removed. */
+function workingDirectory() {
+  try {
+    return process.cwd()
+  } catch {
+    return undefined
+  }
+}
+
+function keepCompiledCode() {
+  process.getBuiltinModule('node:module').enableCompileCache(process.env.NODE_COMPILE_CACHE ?? codeCache())
 }
 
 /**

@@ -1,6 +1,6 @@
 # Completion of modelgate for bash, printed by: modelgate completion bash
 _modelgate() {
-  local cur prev word path='' flags words='' files='' rest='' index=1
+  local cur prev word path='' flags words='' files='' live='' rest='' index=1
   COMPREPLY=()
   cur=${COMP_WORDS[COMP_CWORD]}
   prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -53,15 +53,20 @@ _modelgate() {
   # What the option before the cursor takes.
   if [[ -z $rest ]]; then
     case "$path $prev" in
-      *' -m'|*' --model'|*' --set'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --profile'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --previous-response-id'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --profile'|'sandbox --connect-timeout'|'init --text-model'|'init --image-model'|'init --video-model'|'init --base-url'|'init --profile'|'init --timeout'|'init --connect-timeout') : ;;
+      *' -m'|*' --model'|'init --text-model'|'init --image-model'|'init --video-model') live=models ;;
       *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file') files=plain ;;
-      *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --tool'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --tool'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
+      *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
+      *' --set'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --connect-timeout'|'init --base-url'|'init --timeout'|'init --connect-timeout') : ;;
+      *' --profile'|'sandbox --profile'|'init --profile') live=profiles ;;
       *' --retry') words='never safe always' ;;
+      'generate --tool') words='google_search code_execution url_context google_maps' files=at ;;
       'generate --function-calling-mode') words='AUTO ANY NONE VALIDATED' ;;
       'generate --response-mime-type') words='text/plain application/json text/x.enum' ;;
       'generate --response-modalities') words='TEXT IMAGE AUDIO' ;;
       'generate --thinking-level') words='MINIMAL LOW MEDIUM HIGH' ;;
       'generate --media-resolution') words='MEDIA_RESOLUTION_LOW MEDIA_RESOLUTION_MEDIUM MEDIA_RESOLUTION_HIGH' ;;
+      'respond --tool') words='web_search web_search_preview image_generation code_interpreter local_shell' files=at ;;
+      'respond --previous-response-id') live=responses ;;
       'respond --service-tier') words='default scale' ;;
       'respond --reasoning-effort') words='none minimal low medium high xhigh' ;;
       'respond --reasoning-summary') words='auto concise detailed' ;;
@@ -126,23 +131,23 @@ _modelgate() {
     'generate') files=at ;;
     'respond') files=at ;;
     'response') words='status wait cancel list' ;;
-    'response status') : ;;
-    'response wait') : ;;
-    'response cancel') : ;;
+    'response status') live=responses ;;
+    'response wait') live=responses ;;
+    'response cancel') live=responses ;;
     'response list') : ;;
     'image') words='create edit' ;;
     'image create') files=at ;;
     'image edit') files=at ;;
     'video') words='generate remix status wait list' ;;
     'video generate') files=at ;;
-    'video remix') files=at ;;
-    'video status') : ;;
-    'video wait') : ;;
+    'video remix') files=at live=videos ;;
+    'video status') live=videos ;;
+    'video wait') live=videos ;;
     'video list') : ;;
     'sandbox') : ;;
     'inspect') files=plain ;;
     'init') : ;;
-    'models') : ;;
+    'models') live=models ;;
     'schema') words='output images videos waits jobs models inspections help init events error' ;;
     'completion') words='bash zsh fish powershell' ;;
     'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models schema completion help' ;;
@@ -150,14 +155,48 @@ _modelgate() {
   _modelgate_value
 }
 
-# Completes one of $words, or the name of a file.
+# Completes one of $words, what the program knows of $live, or the name of a file.
 _modelgate_value() {
   [[ -n $words ]] && COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  [[ -n $live ]] && _modelgate_live
   if [[ $files == plain ]]; then
     _modelgate_files "$cur" ''
   elif [[ $files == at && $cur == @* ]]; then
     _modelgate_files "${cur#@}" @
   fi
+}
+
+# Asks the program for values that begin as the word at the cursor does; they may hold anything.
+_modelgate_live() {
+  local value typed=$cur before='' quote='' program=${COMP_WORDS[0]/#\~/$HOME}
+  case $cur in
+    [\"\']*)
+      quote=${cur:0:1}
+      typed=${cur:1}
+      ;;
+    *)
+      # bash takes a colon for the end of a word, and keeps what is before it.
+      if [[ -n $COMP_LINE && $COMP_WORDBREAKS == *:* && $cur$prev == *:* ]]; then
+        typed=${COMP_LINE:0:COMP_POINT}
+        typed=${typed##*[[:space:]]}
+        [[ $typed == -*=* ]] && typed=${typed#*=}
+        before=${typed%"${typed##*:}"}
+      fi
+      typed=${typed//\\/}
+      ;;
+  esac
+  compopt -o nosort 2>/dev/null
+  while IFS=$'\t' read -r value _; do
+    [[ -n $value && $value == "$typed"* ]] || continue
+    if [[ -n $quote ]]; then
+      # What acts inside quotes cannot be completed there.
+      [[ $value == *[\"\'\$\`\\!]* ]] && continue
+    else
+      value=${value#"$before"}
+      printf -v value '%q' "$value"
+    fi
+    COMPREPLY[${#COMPREPLY[@]}]=$value
+  done < <("$program" __complete "$live" $path 2>/dev/null </dev/null)
 }
 
 # Completes the name of a file that may have spaces in it.

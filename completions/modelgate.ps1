@@ -346,11 +346,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     # What an option or an argument may be.
     $values = @{
         ' --retry' = @('never', 'safe', 'always')
+        'generate --tool' = @('google_search', 'code_execution', 'url_context', 'google_maps')
         'generate --function-calling-mode' = @('AUTO', 'ANY', 'NONE', 'VALIDATED')
         'generate --response-mime-type' = @('text/plain', 'application/json', 'text/x.enum')
         'generate --response-modalities' = @('TEXT', 'IMAGE', 'AUDIO')
         'generate --thinking-level' = @('MINIMAL', 'LOW', 'MEDIUM', 'HIGH')
         'generate --media-resolution' = @('MEDIA_RESOLUTION_LOW', 'MEDIA_RESOLUTION_MEDIUM', 'MEDIA_RESOLUTION_HIGH')
+        'respond --tool' = @('web_search', 'web_search_preview', 'image_generation', 'code_interpreter', 'local_shell')
         'respond --service-tier' = @('default', 'scale')
         'respond --reasoning-effort' = @('none', 'minimal', 'low', 'medium', 'high', 'xhigh')
         'respond --reasoning-summary' = @('auto', 'concise', 'detailed')
@@ -384,11 +386,30 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
         'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'models', 'schema', 'completion', 'help')
     }
+    # What the program is asked for.
+    $lives = @{
+        ' --model' = 'models'
+        ' --profile' = 'profiles'
+        'respond --previous-response-id' = 'responses'
+        'response status' = 'responses'
+        'response wait' = 'responses'
+        'response cancel' = 'responses'
+        'video remix' = 'videos'
+        'video status' = 'videos'
+        'video wait' = 'videos'
+        'sandbox --profile' = 'profiles'
+        'init --text-model' = 'models'
+        'init --image-model' = 'models'
+        'init --video-model' = 'models'
+        'init --profile' = 'profiles'
+        'models' = 'models'
+    }
     $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model')
     $withoutCommon = @('sandbox', 'inspect', 'init', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''
+    $live = $null
     foreach ($element in ($commandAst.CommandElements | Select-Object -Skip 1)) {
         if ($element.Extent.EndOffset -ge $cursorPosition -and $wordToComplete -ne '') { break }
         $word = $element.ToString()
@@ -400,12 +421,25 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
 
     if ($takesValue -ccontains $previous) {
         $found = @($values["$path $previous"]) + @($values[" $previous"])
+        $live = if ($lives["$path $previous"]) { $lives["$path $previous"] } else { $lives[" $previous"] }
     } elseif ($wordToComplete.StartsWith('-')) {
         $found = @($flags[$path].Keys)
         if ($withoutCommon -cnotcontains $path) { $found += @($flags[''].Keys) }
     } else {
         $found = @($values[$path])
+        $live = $lives[$path]
         if ($commands.ContainsKey($path)) { $found += @($commands[$path].Keys) }
+    }
+
+    $typed = $wordToComplete.TrimStart([char[]](34, 39))
+    $program = $commandAst.CommandElements[0].ToString()
+    $known = if ($live) { & $program __complete $live $path.Split(' ') 2>$null }
+    foreach ($line in $known) {
+        $value, $about = $line -split "`t", 2
+        if (-not $value -or -not $value.StartsWith($typed)) { continue }
+        $text = if ($value -match '^[\w./:+-]+$') { $value } else { "'" + $value.Replace("'", "''") + "'" }
+        if (-not $about) { $about = $value }
+        [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', $about)
     }
 
     $found | Where-Object { $_ -and $_.StartsWith($wordToComplete) } | Select-Object -Unique | ForEach-Object {

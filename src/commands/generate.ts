@@ -7,7 +7,7 @@ import { addMessage, addSafety, contentRequest, type SafetySetting } from '../op
 import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
-import { collect, explainCommon, strictMeanings } from './shared/common-options.ts'
+import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
 import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
@@ -20,7 +20,7 @@ import {
   type TextInputs,
   type TextOptions,
 } from './shared/text-command.ts'
-import { contentToolForms, readContentTool, readToolOutput } from './shared/tool-flag.ts'
+import { contentToolForms, contentToolNames, readContentTool, readToolOutput } from './shared/tool-flag.ts'
 
 interface GenerateOptions extends TextOptions {
   system?: string
@@ -71,7 +71,12 @@ export function registerGenerate(command: Command, context: Context, send = send
       'safety setting, such as harassment=BLOCK_NONE (repeatable)',
       collect,
     )
-    .addOption(new Option('--tool <tool>', `${contentToolForms} (repeatable)`).argParser(collect))
+    .addOption(
+      suggestWords(
+        new Option('--tool <tool>', `${contentToolForms} (repeatable)`).argParser(collect),
+        contentToolNames,
+      ),
+    )
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<GenerateOptions>()
       const { settings, request } = await buildGenerateRequest({ context, options, own: self.opts(), words })

@@ -6,7 +6,7 @@ import { appendEntries, type Body } from '../operations/operation.ts'
 import { addInput, responseRequest } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
-import { collect, explainCommon, strictMeanings } from './shared/common-options.ts'
+import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
 import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
@@ -19,7 +19,13 @@ import {
   type TextInputs,
   type TextOptions,
 } from './shared/text-command.ts'
-import { readApproval, readResponseTool, readToolOutput, responseToolForms } from './shared/tool-flag.ts'
+import {
+  readApproval,
+  readResponseTool,
+  readToolOutput,
+  responseToolForms,
+  responseToolNames,
+} from './shared/tool-flag.ts'
 
 interface RespondOptions extends TextOptions {
   tool?: string[]
@@ -70,7 +76,12 @@ export function registerRespond(command: Command, context: Context, send = sendT
     .option('--custom-tool-output <call=text>', 'the same for a call of a custom tool (repeatable)', collect)
     .option('--approve <id>', 'approve the call of a remote tool (repeatable)', collect)
     .option('--deny <id>', 'deny the call of a remote tool: ID or ID=REASON (repeatable)', collect)
-    .addOption(new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect))
+    .addOption(
+      suggestWords(
+        new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect),
+        responseToolNames,
+      ),
+    )
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<RespondOptions>()
       const { settings, request } = await buildRespondRequest({ context, options, own: self.opts(), words })

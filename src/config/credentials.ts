@@ -4,7 +4,7 @@ import { dangerousNames, objectOf } from '../json.ts'
 import { editJson } from './edit/edit-json.ts'
 import { readIfThere, rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
 import { checkKey, credentialsPath, parseCredentials } from './key.ts'
-import { quoted } from './setting-kinds.ts'
+import { quoted } from './quoted.ts'
 
 /**
  * Stores the key of a profile in the credentials file, which becomes private (0600) if it was not.

@@ -1,11 +1,10 @@
 import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import type { CosmiconfigResult, Options } from 'cosmiconfig'
-import type { Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { parseJson, parseYaml } from './parse-config.ts'
-import { configFolder, homeFolder } from './paths.ts'
+import { configFolder, homeFolder, type Environment } from './paths.ts'
 
 /** The key of package.json that holds a project's settings. */
 const packageKey = 'modelgate'
@@ -36,7 +35,7 @@ export interface FoundFile {
  * The project file: the first one found from the working directory up to the home directory or the repository root.
  * @throws ConfigError when it cannot be read
  */
-export async function findProjectFile(context: Context): Promise<FoundFile | undefined> {
+export async function findProjectFile(context: Environment): Promise<FoundFile | undefined> {
   for (const folder of foldersToSearch(context)) {
     const found = await readFirst(folder, projectFiles)
     if (found !== undefined) return found
@@ -45,7 +44,7 @@ export async function findProjectFile(context: Context): Promise<FoundFile | und
 }
 
 /** @throws ConfigError when it is there and cannot be read */
-export async function findUserFile(context: Context): Promise<FoundFile | undefined> {
+export async function findUserFile(context: Environment): Promise<FoundFile | undefined> {
   const folder = configFolder(context)
   return folder === undefined ? undefined : readFirst(folder, userFiles)
 }
@@ -60,19 +59,41 @@ export async function parseUserFile(path: string, text: string): Promise<FoundFi
 }
 
 /** The path of the user's own configuration file, whether it exists or not: for hints. */
-export function userFilePath(context: Context): string {
+export function userFilePath(context: Environment): string {
   const folder = configFolder(context)
   if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
   const present = userFiles.find((name) => existsSync(join(folder, name)))
   return join(folder, present ?? 'config.yaml')
 }
 
+/**
+ * The files of the user and of the project that are there, for a reader that cannot wait for the packages below and
+ * does without checks.
+ * @throws ConfigError for one that cannot be read
+ */
+export function presentFiles(context: Environment): { readonly user: string[]; readonly project: string[] } {
+  const folder = configFolder(context)
+  const user = folder === undefined ? [] : present(folder, userFiles)
+  for (const searched of foldersToSearch(context)) {
+    const project = present(searched, projectFiles)
+    if (project.length > 0) return { user, project }
+  }
+  return { user, project: [] }
+}
+
 /** Checks with `stat` first: loading the packages that read such files takes longer than the rest of the start. */
 async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
-  // String concatenation: normalising a hundred paths takes longer than checking the files.
-  const present = names.filter((name) => isCandidate(`${folder}${sep}${name}`))
-  if (present.length === 0) return undefined
-  return loadFirst(folder, present)
+  const files = present(folder, names)
+  if (files.length === 0) return undefined
+  return loadFirst(
+    folder,
+    files.map((path) => path.slice(folder.length + 1)),
+  )
+}
+
+/** String concatenation: normalising a hundred paths takes longer than checking the files. */
+function present(folder: string, names: readonly string[]): string[] {
+  return names.map((name) => `${folder}${sep}${name}`).filter(isCandidate)
 }
 
 const maxBytes = 1_048_576
@@ -108,7 +129,7 @@ function hasSettings(file: string): boolean {
   }
 }
 
-function* foldersToSearch(context: Context): Generator<string> {
+function* foldersToSearch(context: Environment): Generator<string> {
   const home = homeFolder(context)
   const last = new Set([home, home === undefined ? undefined : realPath(home)])
   for (let folder = context.cwd; ; folder = dirname(folder)) {

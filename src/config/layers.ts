@@ -6,7 +6,8 @@ import { isObject } from '../json.ts'
 import type { ProblemList } from '../problems.ts'
 import { userFilePath, type FoundFile } from './find-config-file.ts'
 import { homeFolder } from './paths.ts'
-import { kindOf, parseValue, quoted, type Kind } from './setting-kinds.ts'
+import { quoted } from './quoted.ts'
+import { kindOf, parseValue, type Kind } from './setting-kinds.ts'
 import { flagName, settingNames, settingTable, type SettingFlags, type SettingName } from './setting-table.ts'
 
 /** The sources of a value, in order of precedence. */

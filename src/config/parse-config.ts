@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.ts'
 import { describeJsonError } from '../files/parse-json.ts'
 import { dangerousNames, isDeeperThan, isObject } from '../json.ts'
-import { quoted } from './setting-kinds.ts'
+import { quoted } from './quoted.ts'
 
 /** Limits for documents that are small on disk and large in memory. */
 const maxAliases = 100

@@ -1,7 +1,8 @@
 import { posix, win32 } from 'node:path'
 import type { Context } from '../context.ts'
 
-type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
+/** What it takes to find files. */
+export type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
 
 /**
  * The folder of the user's own configuration and credentials: `MODELGATE_CONFIG_DIR`,

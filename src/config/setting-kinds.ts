@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import type { Prices } from '../cost/prices.ts'
+import { quoted } from './quoted.ts'
 
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
@@ -126,15 +127,6 @@ export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a mapping'
   return typeof value === 'string' ? 'text' : `a ${typeof value}`
-}
-
-/** A name from a file, safe to print: quoted, shortened, with control and bidirectional characters escaped. */
-export function quoted(name: string): string {
-  const short = name.length > 60 ? `${name.slice(0, 60)}…` : name
-  return JSON.stringify(short).replace(
-    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
 
 function oneLine(message: string) {

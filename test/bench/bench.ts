@@ -17,7 +17,7 @@ const { values } = parseArgs({ options: { json: { type: 'string' } } })
 
 await withWorkbench(async (workbench) => {
   const measurements: Measurement[] = [
-    measureStartup(workbench),
+    ...measureStartup(workbench),
     measureShortReply(workbench),
     ...measureLongStreams(workbench),
     ...(await measureLatency(workbench)),

@@ -1,21 +1,39 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Measurement } from './measurement.ts'
 import { atMost } from './ratio.ts'
-import { timeInTurns } from './timing.ts'
+import { run, timeInTurns } from './timing.ts'
 import { modelgate, type Workbench } from './workbench.ts'
 
-const bar = 1.25
+const versionBar = 1.25
+const helpBar = 1.6
+const completionBar = 1.5
 
-/** How long `--version` takes, against a Node that does nothing. */
-export function measureStartup(workbench: Workbench): Measurement {
+/** How long `--version` and `--help` take, against a Node that does nothing; and what TAB waits for, against `--version`. */
+export function measureStartup(workbench: Workbench): Measurement[] {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
-  const runs = timeInTurns(
-    workbench,
-    { words: modelgate('--version'), output: `${version}\n` },
-    { words: [process.execPath, '-e', '0'], output: '' },
-    21,
-  )
-  return atMost('--version / node -e 0', runs, bar)
+  const nothing = { words: [process.execPath, '-e', '0'], output: '' }
+  const versionCall = { words: modelgate('--version'), output: `${version}\n` }
+  const helpWords = modelgate('--help')
+  const helpCall = { words: helpWords, output: run(workbench, helpWords, 'pipe').stdout }
+  // The slowest of what the completion scripts ask for: it reads YAML.
+  const completionCall = { words: modelgate('__complete', 'profiles'), output: 'work\tgw.example\n' }
+  return [
+    atMost('--version / node -e 0', timeInTurns(workbench, versionCall, nothing, 21), versionBar),
+    atMost('--help / node -e 0', timeInTurns(workbench, helpCall, nothing, 21), helpBar),
+    atMost(
+      'TAB for a profile / --version',
+      timeInTurns(withProfiles(workbench), completionCall, versionCall, 21),
+      completionBar,
+    ),
+  ]
+}
+
+function withProfiles(workbench: Workbench): Workbench {
+  const folder = join(workbench.folder, 'profiles')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'config.yaml'), 'profiles:\n  work:\n    base_url: https://gw.example\n')
+  return { ...workbench, env: { ...workbench.env, MODELGATE_CONFIG_DIR: folder } }
 }

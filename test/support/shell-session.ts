@@ -31,6 +31,7 @@ export function isInstalled(program: string): boolean {
 /**
  * Types a line and TAB into a real shell on a pseudo-terminal.
  * @param script path of the completion script, loaded first
+ * @param cwd the folder that it runs in; programs are looked for in its `bin` first
  * @returns what the line has become
  */
 export async function typeAndTab(
@@ -43,7 +44,8 @@ export async function typeAndTab(
     cwd,
     cols: 200,
     rows: 40,
-    env: { PATH: process.env['PATH'] ?? '', HOME: cwd, TERM: 'dumb', PS1: '$ ' },
+    // A program of the test's own may stand in for this one.
+    env: { PATH: `${cwd}/bin:${process.env['PATH']}`, HOME: cwd, TERM: 'dumb', PS1: '$ ' },
   })
   onTestFinished(() => terminal.kill('SIGKILL'))
   let seen = ''

@@ -15,7 +15,7 @@ export function bashCompletion(root: CommandNode): string {
     )
   return `# Completion of modelgate for bash, printed by: modelgate completion bash
 _modelgate() {
-  local cur prev word path='' flags words='' files='' rest='' index=1
+  local cur prev word path='' flags words='' files='' live='' rest='' index=1
   COMPREPLY=()
   cur=\${COMP_WORDS[COMP_CWORD]}
   prev=\${COMP_WORDS[COMP_CWORD - 1]}
@@ -68,14 +68,48 @@ ${nodes.map((node) => `    '${node.path}') ${assign(positionals(node))} ;;`).joi
   _modelgate_value
 }
 
-# Completes one of $words, or the name of a file.
+# Completes one of $words, what the program knows of $live, or the name of a file.
 _modelgate_value() {
   [[ -n $words ]] && COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  [[ -n $live ]] && _modelgate_live
   if [[ $files == plain ]]; then
     _modelgate_files "$cur" ''
   elif [[ $files == at && $cur == @* ]]; then
     _modelgate_files "\${cur#@}" @
   fi
+}
+
+# Asks the program for values that begin as the word at the cursor does; they may hold anything.
+_modelgate_live() {
+  local value typed=$cur before='' quote='' program=\${COMP_WORDS[0]/#\\~/$HOME}
+  case $cur in
+    [\\"\\']*)
+      quote=\${cur:0:1}
+      typed=\${cur:1}
+      ;;
+    *)
+      # bash takes a colon for the end of a word, and keeps what is before it.
+      if [[ -n $COMP_LINE && $COMP_WORDBREAKS == *:* && $cur$prev == *:* ]]; then
+        typed=\${COMP_LINE:0:COMP_POINT}
+        typed=\${typed##*[[:space:]]}
+        [[ $typed == -*=* ]] && typed=\${typed#*=}
+        before=\${typed%"\${typed##*:}"}
+      fi
+      typed=\${typed//\\\\/}
+      ;;
+  esac
+  compopt -o nosort 2>/dev/null
+  while IFS=$'\\t' read -r value _; do
+    [[ -n $value && $value == "$typed"* ]] || continue
+    if [[ -n $quote ]]; then
+      # What acts inside quotes cannot be completed there.
+      [[ $value == *[\\"\\'\\$\\\`\\\\!]* ]] && continue
+    else
+      value=\${value#"$before"}
+      printf -v value '%q' "$value"
+    fi
+    COMPREPLY[\${#COMPREPLY[@]}]=$value
+  done < <("$program" __complete "$live" $path 2>/dev/null </dev/null)
 }
 
 # Completes the name of a file that may have spaces in it.
@@ -114,17 +148,20 @@ function patterns(path: string, { names, value }: Flag): { pattern: string; assi
   }))
 }
 
-function assign({ words, files }: Pick<Value, 'words' | 'files'>): string {
+type Completed = Pick<Value, 'words' | 'files' | 'live'>
+
+function assign({ words, files, live }: Completed): string {
   const parts = [
     ...(words.length === 0 ? [] : [`words='${words.join(' ')}'`]),
     ...(files === 'none' ? [] : [`files=${files}`]),
+    ...(live === undefined ? [] : [`live=${live}`]),
   ]
   return parts.length === 0 ? ':' : parts.join(' ')
 }
 
-function positionals({ children, argument }: CommandNode): Pick<Value, 'words' | 'files'> {
-  const names = children.map(ownName)
-  return { words: [...names, ...(argument?.words ?? [])], files: argument?.files ?? 'none' }
+function positionals({ children, argument }: CommandNode): Completed {
+  const { words = [], files = 'none', ...rest } = argument ?? {}
+  return { ...rest, words: [...children.map(ownName), ...words], files }
 }
 
 function namesOf(flags: readonly Flag[]): string[] {

@@ -46,6 +46,12 @@ function __modelgate_takes_common
     not contains -- "$path" ${withoutCommon.join(' ')}
 end
 
+# What the program knows of a kind of values, for the command that is called.
+function __modelgate_live
+    set -l words (commandline -opc)
+    $words[1] __complete $argv (string split -n ' ' -- (__modelgate_path)) 2>/dev/null </dev/null
+end
+
 # File names after an "@".
 function __modelgate_at_files
     set -l word (commandline -ct)
@@ -78,8 +84,12 @@ function flagWords({ names, about, value }: Flag): string {
   return ` ${spelled.join(' ')}${takes} -d ${quote(about)}`
 }
 
-function valueWords({ words, files }: Value): string {
-  const listed = [...words, ...(files === 'at' ? ['(__modelgate_at_files)'] : [])]
+function valueWords({ words, files, live }: Value): string {
+  const listed = [
+    ...words,
+    ...(files === 'at' ? ['(__modelgate_at_files)'] : []),
+    ...(live === undefined ? [] : [`(__modelgate_live ${live})`]),
+  ]
   return `${files === 'plain' ? ' -F' : ''}${listed.length === 0 ? '' : ` -a '${listed.join(' ')}'`}`
 }
 

@@ -22,11 +22,16 @@ ${nodes.map(flagTable).join('\n')}
     $values = @{
 ${nodes.flatMap(valueTable).join('\n')}
     }
+    # What the program is asked for.
+    $lives = @{
+${nodes.flatMap(liveTable).join('\n')}
+    }
     $takesValue = ${list(valueFlagNames(root))}
     $withoutCommon = ${list(withoutCommon)}
 
     $path = ''
     $previous = ''
+    $live = $null
     foreach ($element in ($commandAst.CommandElements | Select-Object -Skip 1)) {
         if ($element.Extent.EndOffset -ge $cursorPosition -and $wordToComplete -ne '') { break }
         $word = $element.ToString()
@@ -38,12 +43,25 @@ ${nodes.flatMap(valueTable).join('\n')}
 
     if ($takesValue -ccontains $previous) {
         $found = @($values["$path $previous"]) + @($values[" $previous"])
+        $live = if ($lives["$path $previous"]) { $lives["$path $previous"] } else { $lives[" $previous"] }
     } elseif ($wordToComplete.StartsWith('-')) {
         $found = @($flags[$path].Keys)
         if ($withoutCommon -cnotcontains $path) { $found += @($flags[''].Keys) }
     } else {
         $found = @($values[$path])
+        $live = $lives[$path]
         if ($commands.ContainsKey($path)) { $found += @($commands[$path].Keys) }
+    }
+
+    $typed = $wordToComplete.TrimStart([char[]](34, 39))
+    $program = $commandAst.CommandElements[0].ToString()
+    $known = if ($live) { & $program __complete $live $path.Split(' ') 2>$null }
+    foreach ($line in $known) {
+        $value, $about = $line -split "\`t", 2
+        if (-not $value -or -not $value.StartsWith($typed)) { continue }
+        $text = if ($value -match '^[\\w./:+-]+$') { $value } else { "'" + $value.Replace("'", "''") + "'" }
+        if (-not $about) { $about = $value }
+        [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', $about)
     }
 
     $found | Where-Object { $_ -and $_.StartsWith($wordToComplete) } | Select-Object -Unique | ForEach-Object {
@@ -84,6 +102,18 @@ function valueTable({ path, flags, argument }: CommandNode): string[] {
 function flagValues(path: string, { names, value }: Flag): string[] {
   if (value === undefined || value.words.length === 0) return []
   return names.filter((name) => name.startsWith('--')).map((name) => row(`${path} ${name}`, value.words))
+}
+
+function liveTable({ path, flags, argument }: CommandNode): string[] {
+  const own = argument?.live === undefined ? [] : [`        '${path}' = '${argument.live}'`]
+  const options = flags.flatMap(({ names, value }) =>
+    value?.live === undefined
+      ? []
+      : names
+          .filter((name) => name.startsWith('--'))
+          .map((name) => `        '${path} ${name}' = '${value.live}'`),
+  )
+  return [...own, ...options]
 }
 
 function row(key: string, words: readonly string[]): string {

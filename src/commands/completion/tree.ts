@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander'
 import { collect } from '../shared/common-options.ts'
+import type { LiveKind } from './live-values.ts'
 
 /** What can follow an option or be an argument. */
 export interface Value {
@@ -8,6 +9,31 @@ export interface Value {
   /** Whether file names are completed: as they are, after an `@`, or not at all. */
   readonly files: 'plain' | 'at' | 'none'
   readonly words: readonly string[]
+  /** What the program is asked for when TAB is pressed; left out where all is known beforehand. */
+  readonly live?: LiveKind
+}
+
+/** The arguments that name what only this machine knows, by the words that call the command. */
+const liveArguments: Readonly<Record<string, LiveKind>> = {
+  'video status': 'videos',
+  'video wait': 'videos',
+  'video remix': 'videos',
+  'response status': 'responses',
+  'response wait': 'responses',
+  'response cancel': 'responses',
+  models: 'models',
+  again: 'calls',
+  'log show': 'calls',
+}
+
+/** The same for options, whatever the command. */
+const liveOptions: Readonly<Record<string, LiveKind>> = {
+  '--model': 'models',
+  '--text-model': 'models',
+  '--image-model': 'models',
+  '--video-model': 'models',
+  '--profile': 'profiles',
+  '--previous-response-id': 'responses',
 }
 
 export interface Flag {
@@ -40,7 +66,7 @@ const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable
  * @param path words that call `command`
  */
 export function readTree(command: Command, path = ''): CommandNode {
-  const argument = readArguments(command.registeredArguments)
+  const argument = readArguments(command.registeredArguments, liveArguments[path])
   // Options hidden from the help are not offered either.
   const takesCommon = command.configureHelp().showGlobalOptions !== false
   const own = command.options.filter(({ hidden }) => !hidden)
@@ -74,17 +100,22 @@ function readFlag(option: Option): Flag {
     names,
     about: option.description,
     repeatable: option.parseArg === collect,
-    ...(placeholder === undefined ? {} : { value: readValue(placeholder, option) }),
+    ...(placeholder === undefined
+      ? {}
+      : { value: { ...readValue(placeholder, option), ...liveIf(liveOptions[option.long ?? '']) } }),
   }
 }
 
-function readArguments(all: readonly Argument[]): Value | undefined {
+const liveIf = (live: LiveKind | undefined) => (live === undefined ? {} : { live })
+
+function readArguments(all: readonly Argument[], live: LiveKind | undefined): Value | undefined {
   const values = all.map((argument) => readValue(argument.name(), argument))
   if (values.length === 0) return undefined
   return {
     name: values.map(({ name }) => name).join(' or '),
     files: values.find(({ files }) => files !== 'none')?.files ?? 'none',
     words: values.flatMap(({ words }) => words),
+    ...liveIf(live),
   }
 }
 

@@ -1,4 +1,4 @@
-import { allNodes, ownName, type CommandNode, type Flag, type Value } from './tree.ts'
+import { allNodes, ownName, valueFlagNames, type CommandNode, type Flag, type Value } from './tree.ts'
 
 /** A function for zsh's completion system: as the file `_modelgate` in `$fpath`, or evaluated. */
 export function zshCompletion(root: CommandNode): string {
@@ -19,12 +19,47 @@ _modelgate_at_file() {
   fi
 }
 
+# Sets modelgate_command to the command that the words before the cursor call.
+_modelgate_path() {
+  local word skip=''
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    if [[ -n $skip ]]; then
+      skip=''
+      continue
+    fi
+    case $word in
+      ${valueFlagNames(root).join('|')}) skip=yes ;;
+    esac
+    case "$modelgate_command/$word" in
+${steps(root).join('\n')}
+    esac
+  done
+}
+
+# Completes what the program knows of a kind of values, for the command that is called.
+_modelgate_live() {
+  local line
+  local -a values shown
+  for line in "\${(@f)"$(\${~modelgate_program} __complete $1 \${=modelgate_command} 2>/dev/null </dev/null)"}"; do
+    [[ -n $line ]] || continue
+    values+=("\${line%%$'\\t'*}")
+    shown+=("\${line/$'\\t'/  }")
+  done
+  (($#values)) && compadd -V "modelgate-$1" -l -d shown -a values
+}
+
 if [[ $funcstack[1] == _modelgate ]]; then
   _modelgate "$@"
 else
   compdef _modelgate modelgate
 fi
 `
+}
+
+function steps(root: CommandNode): string[] {
+  return allNodes(root).flatMap(({ path, children }) =>
+    children.map((child) => `      '${path}/${ownName(child)}') modelgate_command='${child.path}' ;;`),
+  )
 }
 
 function functionOf(node: CommandNode, root: CommandNode): string {
@@ -47,7 +82,7 @@ ${flags.join('\n')}
   return `${name}() {
   local curcontext=$curcontext state line
   typeset -A opt_args
-${intro}
+${isRoot ? `  local modelgate_program=\${(Q)words[1]} modelgate_command=''\n  _modelgate_path\n` : ''}${intro}
 ${node.children.length === 0 ? leaf(node, all) : branch(node, all)}
 }
 `
@@ -88,11 +123,12 @@ function specification({ names, about, repeatable, value }: Flag): string {
   return `${exclusive === '' ? '' : quote(exclusive)}${spelled}${rest}`
 }
 
-function message({ name, words, files }: Value): string {
-  return `${name.replaceAll(':', '\\:')}:${action(words, files)}`
+function message({ name, ...value }: Value): string {
+  return `${name.replaceAll(':', '\\:')}:${action(value)}`
 }
 
-function action(words: readonly string[], files: Value['files']): string {
+function action({ words, files, live }: Omit<Value, 'name'>): string {
+  if (live !== undefined) return ` _modelgate_live ${live}`
   // With a leading space zsh does not insert its own options before the words.
   if (files === 'at') return ` ${['_modelgate_at_file', ...words].join(' ')}`
   if (files === 'plain') return '_files'

@@ -12,11 +12,11 @@ const contentTools: Readonly<Record<string, string>> = {
   google_maps: 'googleMaps',
 }
 
+/** The names that `--tool` takes. */
+export const contentToolNames = Object.keys(contentTools)
+
 /** Every form of `--tool`, for the help. */
-export const contentToolForms = [
-  ...Object.keys(contentTools),
-  'or a function or whole tool: @file, JSON',
-].join(', ')
+export const contentToolForms = [...contentToolNames, 'or a function or whole tool: @file, JSON'].join(', ')
 
 /**
  * One `--tool`: a built-in tool by name, or a function declaration (or a whole tool) as JSON or `@file`.
@@ -44,12 +44,12 @@ const responseTools: Readonly<Record<string, unknown>> = {
   local_shell: { type: 'local_shell' },
 }
 
-const shortForms = [
-  ...Object.keys(responseTools),
-  'file_search:ID[,ID]',
-  'mcp:LABEL=URL',
-  'connector:LABEL=ID',
-].join(', ')
+/** The names that `--tool` takes. */
+export const responseToolNames = Object.keys(responseTools)
+
+const shortForms = [...responseToolNames, 'file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'].join(
+  ', ',
+)
 
 /** Every form of `--tool`, for the help. */
 export const responseToolForms = `${shortForms}, or a function or whole tool: @file, JSON`

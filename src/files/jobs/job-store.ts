@@ -48,7 +48,8 @@ export interface JobStore<Family extends JobFamily = VideoJobs> {
    * @throws FileError
    */
   create(job: NewJob<Family>): Promise<StoredJob<Family>>
-  list(): Promise<JobList<Family>>
+  /** @param newest reads no more than so many */
+  list(newest?: number): Promise<JobList<Family>>
   /**
    * The job with this idempotency key, id, operation name, or last part of an operation's name; else the only one whose
    * id or last part begins so (with at least 4 characters). Of several with the same id the newest.
@@ -79,7 +80,7 @@ interface JobStoreOptions<Family extends JobFamily> {
  */
 export function openJobStore(
   stateFolder: string | undefined,
-  clock: Clock,
+  clock: Pick<Clock, 'now'>,
   options: JobStoreOptions<VideoJobs> = {},
 ): JobStore {
   return openStore(videoJobs, stateFolder, clock, options)
@@ -88,7 +89,7 @@ export function openJobStore(
 /** The background responses in a state folder, as `openJobStore` has the video jobs. */
 export function openResponseStore(
   stateFolder: string | undefined,
-  clock: Clock,
+  clock: Pick<Clock, 'now'>,
   options: JobStoreOptions<ResponseJobs> = {},
 ): JobStore<ResponseJobs> {
   return openStore(responseJobs, stateFolder, clock, options)
@@ -97,7 +98,7 @@ export function openResponseStore(
 function openStore<Family extends JobFamily>(
   family: Family,
   stateFolder: string | undefined,
-  clock: Clock,
+  clock: Pick<Clock, 'now'>,
   { clean = (json) => json, readReply: findIdIn = () => undefined }: JobStoreOptions<Family>,
 ): JobStore<Family> {
   const root = stateFolder === undefined ? undefined : join(stateFolder, family.folder)
@@ -162,9 +163,10 @@ function openStore<Family extends JobFamily>(
     return { ...record, ...findIdIn(await readReply(folder, found), record.kind) }
   }
 
-  async function list(): Promise<JobList<Family>> {
+  async function list(newest = Infinity): Promise<JobList<Family>> {
     if (root === undefined) return { jobs: [], warnings: [noFolder().message] }
-    const { names, warnings } = await folderNames(root)
+    const { names: all, warnings } = await folderNames(root)
+    const names = all.slice(-Math.min(newest, all.length))
     const jobs: StoredJob<Family>[] = []
     const load = async (name: string) => {
       const folder = join(root, name)
@@ -227,7 +229,7 @@ function digest(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16)
 }
 
-function seconds(clock: Clock): number {
+function seconds(clock: Pick<Clock, 'now'>): number {
   return Math.floor(clock.now() / 1000)
 }
 

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { completionScripts, type Shell } from '../../../src/commands/completion.ts'
@@ -10,8 +11,22 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 const tree = await programTree()
 let folder: string
 
+/** Stands in for the program where a script asks it: it knows hostile ids, and nothing of other commands. */
+const standIn = String.raw`#!/bin/sh
+case "$*" in
+  '__complete videos video wait')
+    printf '%s\tcompleted, 3 min ago: A boat\n' 'models/veo/operations/a1:b2' 'video two words' 'it'\''s $(touch bad)'
+    ;;
+  '__complete models image create') printf 'gpt-image-2\tany size\n' ;;
+  '__complete models generate') printf 'text;model\tused lately\n' ;;
+  '__complete profiles generate') printf 'work\tgw.example\n' ;;
+esac
+`
+
 beforeEach(() => {
   folder = temporaryFolder()
+  mkdirSync(join(folder, 'bin'))
+  writeFileSync(join(folder, 'bin/modelgate'), standIn, { mode: 0o755 })
   writeFiles(folder, {
     ...Object.fromEntries(Object.entries(completionScripts).map(([name, write]) => [name, write(tree)])),
     'question.txt': '',
@@ -45,8 +60,29 @@ const lines: readonly (readonly [string, string])[] = [
   ['modelgate schema --he', 'modelgate schema --help '],
 ]
 
+/** Values that the program is asked for. */
+const liveLines: readonly (readonly [string, string])[] = [
+  ['modelgate image create -m gpt', 'modelgate image create -m gpt-image-2 '],
+  ['modelgate image create --model=gpt', 'modelgate image create --model=gpt-image-2 '],
+  ['modelgate generate --profile w', 'modelgate generate --profile work '],
+  ['modelgate generate -m te', String.raw`modelgate generate -m text\;model `],
+  ['modelgate video wait mod', 'modelgate video wait models/veo/operations/a1:b2 '],
+  ['modelgate video wait models/veo/operations/a1:', 'modelgate video wait models/veo/operations/a1:b2 '],
+  ['modelgate video wait vid', String.raw`modelgate video wait video\ two\ words `],
+  [String.raw`modelgate video wait video\ tw`, String.raw`modelgate video wait video\ two\ words `],
+  ['modelgate video wait it', String.raw`modelgate video wait it\'s\ \$\(touch\ bad\) `],
+  // Nothing is known.
+  ['modelgate video status vid', 'modelgate video status vid'],
+]
+
 describe.each(['bash', 'zsh'] as const)('%s (needs it)', (shell) => {
   const isHere = isInstalled(shell)
+
+  test.skipIf(!isHere).each(liveLines)('asks the program: %s', async (line, expected) => {
+    const completed = await typeAndTab(shell, join(folder, shell), line, folder)
+    expect(completed.replace(/=$/, ' ')).toBe(expected)
+    expect(existsSync(join(folder, 'bad'))).toBe(false)
+  })
 
   test.skipIf(!isHere)('accepts the script', () => {
     expect(syntaxCheck(shell)).toEqual('')
@@ -108,6 +144,21 @@ describe('fish (needs it)', () => {
       .replaceAll('\\', '')
     expect(offered.filter(Boolean)).toEqual(expected === line ? [] : [last])
   })
+})
+
+test.skipIf(!isInstalled('fish')).each([
+  ['modelgate image create -m gpt', ['gpt-image-2\tany size']],
+  ['modelgate video wait vid', ['video two words\tcompleted, 3 min ago: A boat']],
+  ['modelgate video wait it', [`it's $(touch bad)\tcompleted, 3 min ago: A boat`]],
+  ['modelgate video status vid', []],
+])('fish shows what the program says (needs fish): %s', (line, expected) => {
+  const { stdout } = spawnSync('fish', ['--no-config', '-c', `source ./fish; complete -C "${line}"`], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: `${folder}/bin:${process.env['PATH']}`, HOME: folder },
+  })
+  expect(stdout.split('\n').filter(Boolean)).toEqual(expected)
+  expect(existsSync(join(folder, 'bad'))).toBe(false)
 })
 
 test.skipIf(!isInstalled('pwsh'))('powershell offers the words of an option (needs pwsh)', () => {

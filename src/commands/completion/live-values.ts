@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs'
+import { presentFiles } from '../../config/find-config-file.ts'
+import { parseYaml } from '../../config/parse-config.ts'
+import { stateFolder } from '../../config/paths.ts'
+import type { Context } from '../../context.ts'
+import { knownModels } from '../../contract/known-models.ts'
+import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
+import { logFolder, openLog } from '../../files/log/log-file.ts'
+import { isObject } from '../../json.ts'
+
+/** What only this machine knows: its jobs, its configuration, its log. */
+export const liveKinds = ['videos', 'responses', 'models', 'profiles', 'calls'] as const
+export type LiveKind = (typeof liveKinds)[number]
+
+/** Where the values are looked for. */
+export type Place = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'> & {
+  /** Milliseconds since 1970. */
+  readonly now: number
+}
+
+/** A value, and what a shell may show beside it. */
+interface LiveValue {
+  readonly value: string
+  readonly about: string
+}
+
+/** How many values are worth looking through at a prompt. */
+const maxValues = 50
+/** How many calls are read to learn which models are in use. */
+const maxCalls = 200
+
+/**
+ * What the completion scripts ask for while TAB waits: a line for each value, with a tab and a description behind it,
+ * the most likely ones first. No network, nothing is written, and whatever fails yields nothing. The launcher answers
+ * from this module alone.
+ * @param words a kind, and the words of the command that it is for
+ * @public
+ */
+export async function liveValues([kind, ...command]: readonly string[], place: Place): Promise<string> {
+  if (!liveKinds.includes(kind as LiveKind)) return ''
+  const values = await finders[kind as LiveKind](place, command).catch(() => [])
+  const seen = new Set<string>()
+  return values
+    .filter(({ value }) => isPlain(value) && !seen.has(value) && seen.add(value))
+    .slice(0, maxValues)
+    .map(({ value, about }) => `${value}\t${shortened(about)}\n`)
+    .join('')
+}
+
+const finders: Readonly<
+  Record<LiveKind, (place: Place, command: readonly string[]) => Promise<readonly LiveValue[]>>
+> = {
+  videos: (place) => jobs(place, openJobStore),
+  responses: (place) => jobs(place, openResponseStore),
+  models,
+  profiles,
+  calls: async (place) => calls(place),
+}
+
+async function jobs(
+  place: Place,
+  open: typeof openJobStore | typeof openResponseStore,
+): Promise<LiveValue[]> {
+  const { jobs: found } = await open(stateFolder(place), { now: () => place.now }).list(maxValues)
+  return found.flatMap(({ record: { id, state, prompt, created_at } }) =>
+    id === null ? [] : [{ value: id, about: describe(state, place.now - created_at * 1000, prompt) }],
+  )
+}
+
+function calls(place: Place): LiveValue[] {
+  const found: LiveValue[] = []
+  for (const call of newestCalls(place, maxValues)) {
+    const { command, time } = call.facts
+    const { prompt = '' } = call.entry()
+    found.push({
+      value: String(call.number),
+      about: describe(command, place.now - Date.parse(time), prompt),
+    })
+  }
+  return found
+}
+
+function* newestCalls(place: Place, most: number) {
+  const state = stateFolder(place)
+  for (const call of openLog(state === undefined ? undefined : logFolder(state)).calls()) {
+    if (call.number > most) return
+    yield call
+  }
+}
+
+/** The kind of model that a command takes, by its first word; undefined for one of any kind. */
+const modelKinds: Readonly<Record<string, 'text' | 'image' | 'video'>> = {
+  generate: 'text',
+  respond: 'text',
+  chat: 'text',
+  image: 'image',
+  video: 'video',
+}
+
+async function models(place: Place, [word = '']: readonly string[]): Promise<LiveValue[]> {
+  const kind = modelKinds[word]
+  const ofKind = (other: string | undefined) => kind === undefined || other === kind
+  const settings = await configured(place)
+  const chosen = Object.entries(modelKinds).flatMap(([, own]) => {
+    const ids = [
+      place.env[`MODELGATE_${own.toUpperCase()}_MODEL`],
+      ...settings.map((some) => some[`${own}_model`]),
+    ]
+    return ofKind(own) ? ids.flatMap((id) => (typeof id === 'string' ? [id] : [])) : []
+  })
+  const used = [...newestCalls(place, maxCalls)].flatMap(({ facts: { model, command } }) =>
+    model !== undefined && ofKind(modelKinds[command.split(' ')[0]!]) ? [model] : [],
+  )
+  const families = settings.flatMap(({ families: own }) => (isObject(own) ? Object.keys(own) : []))
+  const known = knownModels()
+  return [
+    ...chosen.map((value) => ({ value, about: 'configured' })),
+    ...used.map((value) => ({ value, about: 'used lately' })),
+    ...families.map((value) => ({ value, about: 'configured' })),
+    ...known
+      .filter(({ family }) => ofKind(family?.kind))
+      .map(({ id, family }) => ({ value: id, about: family?.about ?? '' })),
+  ]
+}
+
+async function profiles(place: Place): Promise<LiveValue[]> {
+  // Only the user's file has profiles.
+  const [user] = await configured(place)
+  const named = isObject(user?.['profiles']) ? user['profiles'] : {}
+  return Object.entries(named).map(([value, own]) => ({
+    value,
+    about: isObject(own) && typeof own['base_url'] === 'string' ? hostOf(own['base_url']) : '',
+  }))
+}
+
+/** Never the whole address: what else is in it may be a secret. */
+const hostOf = (url: string) => URL.parse(url)?.host ?? ''
+
+type FileSettings = Readonly<Record<string, unknown>>
+
+/** The settings in the files of the user and the project, and in the user's profiles, unchecked. */
+async function configured(place: Place): Promise<FileSettings[]> {
+  const { user, project } = presentFiles(place)
+  const files = await Promise.all([user[0], project[0]].map((path) => path && readSettings(path)))
+  return files.flatMap((settings) => {
+    if (!isObject(settings)) return []
+    const own = isObject(settings['profiles']) ? Object.values(settings['profiles']) : []
+    return [settings, ...own.filter(isObject)]
+  })
+}
+
+async function readSettings(path: string): Promise<unknown> {
+  const text = readFileSync(path, 'utf8')
+  try {
+    const content: unknown = JSON.parse(text)
+    return isObject(content) && path.endsWith('package.json') ? content['modelgate'] : content
+  } catch {
+    return parseYaml(path, text).catch(() => undefined)
+  }
+}
+
+const units: readonly (readonly [seconds: number, sign: string])[] = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+]
+
+/** `completed, 3 h ago: A paper boat` @param age in milliseconds */
+function describe(what: string, age: number, prompt: string): string {
+  const seconds = Math.max(0, Math.floor(age / 1000))
+  const [size, sign] = units.find(([least]) => seconds >= least) ?? [1, 's']
+  return `${what}, ${Math.floor(seconds / size)} ${sign} ago${prompt === '' ? '' : `: ${prompt}`}`
+}
+
+/** Neither shells nor terminals act on it, and it fits a line. */
+function isPlain(value: string): boolean {
+  return value !== '' && value.length <= 300 && !unsafe.test(value)
+}
+
+/** Control characters, and those that change the direction of text or cannot be seen. */
+const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** Characters of a description that fit beside a value. */
+const maxAbout = 60
+
+function shortened(text: string): string {
+  const start = text.slice(0, 4 * maxAbout)
+  const clean = start.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
+  const characters = [...clean]
+  const isShort = characters.length <= maxAbout
+  return isShort ? clean : `${characters.slice(0, maxAbout - 1).join('')}…`
+}

@@ -1,0 +1,28 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { spawnProgram } from './spawn-program.ts'
+
+test('the launcher tells a shell the jobs that another command has started', async () => {
+  const env = { MODELGATE_STATE_DIR: temporaryFolder() }
+  const start = spawnProgram(['video', 'generate', '--sandbox', '--no-wait', 'A paper boat'], { env })
+  const { exit, stdout } = await start.ended
+  expect(exit).toBe(0)
+  const asked = await spawnProgram(['__complete', 'videos', 'video', 'wait'], { env }).ended
+  expect([asked.exit, asked.stderr]).toEqual([0, ''])
+  const [id, about] = asked.stdout.toString().trimEnd().split('\t')
+  expect(id).toBe(stdout.toString().trim())
+  expect(about).toMatch(/^pending, \d+ s ago: A paper boat$/)
+})
+
+test('the launcher tells the profiles of the user, also from a folder that is gone', async () => {
+  const folder = temporaryFolder()
+  writeFiles(folder, { 'config.yaml': 'profiles:\n  work:\n    base_url: https://gw.example\n' })
+  const gone = join(folder, 'gone')
+  mkdirSync(gone)
+  const env = { MODELGATE_CONFIG_DIR: folder }
+  const shell = 'cd gone && rmdir ../gone && modelgate __complete profiles; modelgate __complete bogus'
+  const { exit, stdout, stderr } = await spawnProgram([], { shell, env, cwd: folder }).ended
+  expect([exit, stdout.toString(), stderr]).toEqual([0, 'work\tgw.example\n', ''])
+})
