@@ -1,12 +1,13 @@
+import { dirname, join } from 'node:path'
 import type { Context } from '../context.ts'
-import { ConfigError } from '../errors.ts'
+import { ConfigError, FileError } from '../errors.ts'
 import { createProblemList } from '../problems.ts'
 import { normaliseBaseUrl } from './base-url.ts'
 import type { Change } from './edit/change.ts'
 import { editJson } from './edit/edit-json.ts'
 import { editYaml } from './edit/edit-yaml.ts'
-import { rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
-import { findUserFile, parseUserFile, userFilePath, type FoundFile } from './find-config-file.ts'
+import { readIfThere, rewriteFile, type RewrittenFile } from './edit/rewrite-file.ts'
+import { findUserFile, parseUserFile, userFilePath } from './find-config-file.ts'
 import { userLayer, type FileLayer, type Layer } from './layers.ts'
 import { configFolder } from './paths.ts'
 
@@ -28,17 +29,35 @@ export async function editUserFile(context: Context, changes: readonly Change[])
     })
   }
   const path = (await findUserFile(context))?.path ?? userFilePath(context)
-  return await rewriteFile(context, path, async (before) => {
-    const text = await editedText(path, before ?? newFile(path), changes)
-    if (before === undefined && text === newFile(path)) return undefined
-    await checkUserFile(context, await parseUserFile(path, text.replace(/^\uFEFF/, '')))
+  const written = await rewriteFile(context, path, async (before) => {
+    const text = await editedText(path, before ?? newUserFile(path), changes)
+    if (before === undefined && text === newUserFile(path)) return undefined
+    await checkUserFile(context, path, text)
     return text
   })
+  await refreshSchema(context, path)
+  return written
 }
 
-/** The first line is for editors: they complete and check by the schema beside the file. */
-function newFile(path: string): string {
-  return path.endsWith('.json') ? '' : '# Settings of modelgate. All there are: modelgate config list --all\n'
+/** The name of the schema that a new file refers to, in the same folder. */
+const schemaName = 'config.schema.json'
+
+/** What a file begins with. The first line is for editors, which complete and check by the schema that it names. */
+export function newUserFile(path: string): string {
+  if (path.endsWith('.json')) return `{\n  "$schema": "./${schemaName}"\n}\n`
+  return `# yaml-language-server: $schema=./${schemaName}\n# Settings of modelgate. All there are: modelgate config list --all\n`
+}
+
+/** Writes the schema beside a file that refers to it, as this version has it. Best effort. */
+export async function refreshSchema(context: Context, path: string): Promise<void> {
+  if (!(readIfThere(path) ?? '').includes(schemaName)) return
+  const { configSchema } = await import('./file-schema.ts')
+  const text = `${JSON.stringify(await configSchema('user'), undefined, 2)}\n`
+  try {
+    await rewriteFile(context, join(dirname(path), schemaName), async () => text)
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+  }
 }
 
 async function editedText(path: string, before: string, changes: readonly Change[]): Promise<string> {
@@ -77,10 +96,11 @@ function notEditable(path: string, { path: keys }: Change): ConfigError {
 }
 
 /**
- * Whether a user's own file is right in itself, as far as that can be known without the rest of the configuration.
+ * Whether a text is right as the user's own file, as far as that can be known without the rest of the configuration.
  * @throws ConfigError listing everything that is wrong
  */
-async function checkUserFile(context: Context, file: FoundFile): Promise<void> {
+export async function checkUserFile(context: Context, path: string, text: string): Promise<void> {
+  const file = await parseUserFile(path, text.replace(/^\uFEFF/, ''))
   // A file of comments alone has no settings.
   if (file.content === null || file.content === undefined) return
   const problems = createProblemList(20)

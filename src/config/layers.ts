@@ -123,7 +123,7 @@ async function readSection(section: Section, content: unknown): Promise<Layer> {
   }
   for (const [key, value] of Object.entries(content)) {
     if (problems.isFull) break
-    if (section.otherKeys.includes(key)) continue
+    if (section.otherKeys.includes(key) || (key === '$schema' && path.length === 0)) continue
     const name = settingNames.find((setting) => settingTable[setting].file === key)
     const location = (keys: readonly string[] = []) => locationOf(file, [...path, key, ...keys])
     if (name === undefined) problems.add(unknownKey(section, key))
@@ -161,20 +161,28 @@ function unknownKey({ file, path, otherKeys }: Section, key: string): ConfigErro
 /** A longer key may exceed the limits of the regular expression engine. */
 const maxSearchedKey = 100
 
-/** `file:line: key`; the line is the first one where the keys of the path follow each other. */
+/** `file:line: key`. */
 function locationOf(file: FoundFile, path: readonly string[]): string {
+  if (path.length === 0) return `${file.path}: the file`
   const name = path.map((key) => (/^\w{1,60}$/.test(key) ? key : quoted(key))).join('.')
+  const line = lineOf(file, path)
+  return line === undefined ? `${file.path}: ${name}` : `${file.path}:${line}: ${name}`
+}
+
+/** The first line where the keys of a path follow each other, counted from 1; undefined if they cannot be told. */
+export function lineOf({ text }: FoundFile, path: readonly string[]): number | undefined {
   let offset = 0
-  for (const key of path) {
-    if (key.length > maxSearchedKey) return `${file.path}: ${name}`
+  for (const [depth, key] of path.entries()) {
+    if (key.length > maxSearchedKey) return undefined
     const escaped = key.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-    const pattern = `(?:^|[\\s{,])["']?${escaped}["']?\\s*:`
-    const found = new RegExp(pattern, 'm').exec(file.text.slice(offset))
-    if (found === null) return `${file.path}: ${name}`
+    const rest = text.slice(offset)
+    const find = (before: string) => new RegExp(`${before}["']?${escaped}["']?\\s*:`, 'm').exec(rest)
+    // At the top of a file of lines a key is at the start of its line: not in a comment, nor in a profile.
+    const found = (depth === 0 ? find('^') : null) ?? find(String.raw`(?:^|[\s{,])`)
+    if (found === null) return undefined
     offset += found.index + found[0].length
   }
-  if (path.length === 0) return `${file.path}: the file`
-  return `${file.path}:${file.text.slice(0, offset).split('\n').length}: ${name}`
+  return text.slice(0, offset).split('\n').length
 }
 
 interface Origin {
@@ -208,7 +216,8 @@ async function addValue(
   layer.set(name, { value, source, level })
 }
 
-function absolutePath(context: Context, folder: string, path: string): string {
+/** A path of a setting, from the folder that it is relative to; `~` is the home directory. */
+export function absolutePath(context: Context, folder: string, path: string): string {
   const { join, resolve } = context.platform === 'win32' ? win32 : posix
   const home = homeFolder(context)
   return home !== undefined && /^~[\\/]/.test(path) ? join(home, path.slice(2)) : resolve(folder, path)

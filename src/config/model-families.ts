@@ -46,12 +46,12 @@ function nameProblem(value: unknown, own: readonly string[]): string {
     : `must be none or a family, such as ${near}`
 }
 
-const endpoints: Readonly<Partial<Record<FamilyEndpoint, Endpoint>>> = {
+export const familyEndpoints: Readonly<Partial<Record<FamilyEndpoint, Endpoint>>> = {
   'image create': imageCreateEndpoint,
   'image edit': imageEditEndpoint,
   'video remix': videoRemixEndpoint,
 }
-const familyKeys = ['about', ...Object.keys(endpoints), 'sources']
+const familyKeys = ['about', ...Object.keys(familyEndpoints), 'sources']
 
 /** A family whose name is the first id that it is for. */
 function parseFamily(id: string, given: JsonObject, report: Report): Family {
@@ -60,7 +60,7 @@ function parseFamily(id: string, given: JsonObject, report: Report): Family {
   let sources: SourceLimits | undefined
   for (const [key, value] of Object.entries(given)) {
     const inside: Report = (keys, ...rest) => report([key, ...keys], ...rest)
-    const endpoint = Object.hasOwn(endpoints, key) ? endpoints[key as FamilyEndpoint] : undefined
+    const endpoint = Object.hasOwn(familyEndpoints, key) ? familyEndpoints[key as FamilyEndpoint] : undefined
     if (endpoint !== undefined) limits[endpoint.name!] = parseLimits(endpoint, value, inside)
     else if (key === 'about' && typeof value === 'string') about = value
     else if (key === 'about') report([key], 'must be text', value)
@@ -68,7 +68,7 @@ function parseFamily(id: string, given: JsonObject, report: Report): Family {
     else report([key], unknownKey('is not a part of a family', key, familyKeys))
   }
   if (Object.keys(limits).length === 0) {
-    report([], `must have the limits of at least one of ${Object.keys(endpoints).join(', ')}`, given)
+    report([], `must have the limits of at least one of ${Object.keys(familyEndpoints).join(', ')}`, given)
   }
   const kind = 'video remix' in limits ? 'video' : 'image'
   return { id, kind, about, endpoints: limits, ...(sources === undefined ? {} : { sources }) }
@@ -116,7 +116,7 @@ function parseLimit(
 
 /** Limits that need not be whole numbers. */
 const fractions = new Set(['min', 'max', 'max_ratio', 'below_mb'])
-const sizeKeys = ['multiple_of', 'max_ratio', 'max_edge', 'min_pixels', 'max_pixels']
+export const sizeKeys = ['multiple_of', 'max_ratio', 'max_edge', 'min_pixels', 'max_pixels']
 
 function parseSize(given: JsonObject, report: Report): FamilyFields[string] | undefined {
   const { words = [], ...rest } = given
@@ -143,9 +143,9 @@ function parseSources(given: unknown, report: Report): SourceLimits | undefined 
     report([], `must be a mapping of ${sourceKeys.join(', ')}`, given)
     return undefined
   }
-  const { media_types: types = mediaTypes, square = false, ...rest } = given
-  if (!isWords(types) || types.some((type) => !mediaTypes.includes(type))) {
-    report(['media_types'], `must be a list of ${mediaTypes.join(', ')}`, types)
+  const { media_types: types = familyMediaTypes, square = false, ...rest } = given
+  if (!isWords(types) || types.some((type) => !familyMediaTypes.includes(type))) {
+    report(['media_types'], `must be a list of ${familyMediaTypes.join(', ')}`, types)
   }
   if (typeof square !== 'boolean') report(['square'], 'must be true or false', square)
   const found = parseNumbers(rest, sourceKeys.slice(0, 2), report, sourceKeys.slice(2))
@@ -157,7 +157,7 @@ function parseSources(given: unknown, report: Report): SourceLimits | undefined 
   }
 }
 
-const mediaTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
+export const familyMediaTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
 
 /** Numbers, by their names. @param others keys that are allowed beside them, for the nearest one */
 function parseNumbers(

@@ -23,14 +23,14 @@ function parsePrices({ currency = 'USD', ...models }: JsonObject, report: Report
 }
 
 /** Prices of a million tokens, as files and the program name them. */
-const tokenPrices = {
+export const tokenPrices = {
   input: 'input',
   cached_input: 'cachedInput',
   image_input: 'imageInput',
   output: 'output',
 } as const satisfies Record<string, keyof ModelPrice>
 
-const priceNames = [...Object.keys(tokenPrices), 'image', 'second']
+export const priceNames = [...Object.keys(tokenPrices), 'image', 'second']
 
 function parseModel(given: JsonObject, report: Report): Omit<ModelPrice, 'currency'> {
   const found: { -readonly [Name in keyof ModelPrice]?: ModelPrice[Name] } = {}

@@ -2,20 +2,30 @@ import * as v from 'valibot'
 import type { ModelFamilies } from '../contract/known-models.ts'
 import type { Prices } from '../cost/prices.ts'
 import { quoted } from './quoted.ts'
+import type { JsonObject } from '../json.ts'
 
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
   readonly schema: v.GenericSchema<unknown, Value> | (() => Promise<v.GenericSchema<unknown, Value>>)
   readonly fromText: (text: string) => unknown
+  /** The same as JSON Schema, for editors; what it cannot express, it accepts. */
+  readonly json: JsonObject | (() => Promise<JsonObject>)
   /** Relative to the folder of the file that names it; `~/` is the home directory. */
   readonly isPath?: true
 }
 
-export const text: Kind<string> = { schema: oneLine('must be text'), fromText: (value) => value }
+const line = { type: 'string', pattern: String.raw`^(?=[\s\S]*\S)[^\u0000-\u001f\u007f]+$` }
+
+export const text: Kind<string> = {
+  schema: oneLine('must be text'),
+  fromText: (value) => value,
+  json: line,
+}
 
 export const path: Kind<string> = {
   schema: oneLine('must be the path of a file or folder'),
   fromText: (value) => value,
+  json: line,
   isPath: true,
 }
 
@@ -27,6 +37,7 @@ export const seconds: Kind<number> = {
     v.check((value) => value > 0, secondsMessage),
   ),
   fromText: numberFrom,
+  json: { type: 'number', exclusiveMinimum: 0 },
 }
 
 const countMessage = 'must be a whole number from 0 to 100'
@@ -38,6 +49,7 @@ export const count: Kind<number> = {
     v.maxValue(100, countMessage),
   ),
   fromText: numberFrom,
+  json: { type: 'integer', minimum: 0, maximum: 100 },
 }
 
 const booleanWords: ReadonlyMap<string, boolean> = new Map([
@@ -47,6 +59,7 @@ const booleanWords: ReadonlyMap<string, boolean> = new Map([
 export const boolean: Kind<boolean> = {
   schema: v.boolean('must be true or false'),
   fromText: (value) => booleanWords.get(value.toLowerCase()) ?? value,
+  json: { type: 'boolean' },
 }
 
 const originMessage = 'must be an origin such as https://gateway.example'
@@ -60,6 +73,7 @@ export const origins: Kind<readonly string[]> = {
     'must be a list of origins',
   ),
   fromText: (value) => value.split(/[\s,]+/).filter((part) => part !== ''),
+  json: { type: 'array', items: { type: 'string', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/]' } },
 }
 
 /** From fewest to most retries. */
@@ -67,6 +81,7 @@ export const retryModes = ['never', 'safe', 'always'] as const
 export const retryMode: Kind<(typeof retryModes)[number]> = {
   schema: v.picklist(retryModes, `must be one of ${retryModes.join(', ')}`),
   fromText: (value) => value,
+  json: { enum: retryModes },
 }
 
 /** From least to most that is recorded of a call. */
@@ -74,18 +89,21 @@ export const historyModes = ['off', 'metadata', 'full'] as const
 export const historyMode: Kind<(typeof historyModes)[number]> = {
   schema: v.picklist(historyModes, `must be one of ${historyModes.join(', ')}`),
   fromText: (value) => value,
+  json: { enum: historyModes },
 }
 
 export const prices: Kind<Prices> = {
   // Loaded only when a file has the setting.
   schema: async () => (await import('./model-prices.ts')).modelPrices,
   fromText: (value) => value,
+  json: async () => (await import('./price-schema.ts')).priceSchema,
 }
 
 export const families: Kind<ModelFamilies> = {
   // Loaded only when a file has the setting: it needs the limits of every endpoint.
   schema: async () => (await import('./model-families.ts')).modelFamilies,
   fromText: (value) => value,
+  json: async () => (await import('./family-schema.ts')).familySchema,
 }
 /** A problem of a value: the keys inside the setting that lead to it, and a clause that follows its name. */
 interface WrongValue {

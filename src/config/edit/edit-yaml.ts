@@ -94,12 +94,16 @@ function editFlow(yaml: Yaml, { text, change, document }: Edit, mapping: Mapping
   else mapping.setIn(path, document.createNode(change.value))
   // What stands around it stays where it is.
   mapping.commentBefore = mapping.comment = null
+  const [start] = mapping.range!
   return splice(
     text,
     mapping.range!,
-    nodeText(yaml, mapping, columnOf(text, lineStart(text, mapping.range![0]))),
+    nodeText(yaml, mapping, columnOf(text, lineStart(text, start)), isPadded(text, start)),
   )
 }
+
+/** Whether there is a space within the brackets, as in `{ a: 1 }`. */
+const isPadded = (text: string, start: number) => /^(?:\{\}|[[{]\s)/.test(text.slice(start, start + 2))
 
 function removeEntry(yaml: Yaml, text: string, mapping: Mapping, entry: Entry, owner?: Entry): string {
   const [start] = entry.key.range
@@ -141,7 +145,11 @@ function replaceValue(yaml: Yaml, edit: Edit, entry: Entry, column: number): str
     const space = start === behindColon(entry) ? ' ' : ''
     // A literal block takes the line break after it along.
     const isLiteral = end > start && text[end - 1] === '\n'
-    return splice(text, [start, end], `${space}${nodeText(yaml, node, column)}${isLiteral ? '\n' : ''}`)
+    return splice(
+      text,
+      [start, end],
+      `${space}${nodeText(yaml, node, column, isPadded(text, start))}${isLiteral ? '\n' : ''}`,
+    )
   }
   const before = text.slice(0, start).trimEnd()
   const block = indented(nodeText(yaml, node, 0), column + 2)
@@ -221,10 +229,10 @@ function blockText(yaml: Yaml, value: unknown, column: number): string {
   return indented(nodeText(yaml, new yaml.Document(value).contents as Node, 0), column)
 }
 
-function nodeText(yaml: Yaml, node: Node, column: number): string {
+function nodeText(yaml: Yaml, node: Node, column: number, flowCollectionPadding = true): string {
   const part = new yaml.Document<Node>(null)
   part.contents = node as typeof part.contents
-  const [first = '', ...lines] = part.toString({ lineWidth: 0 }).trimEnd().split('\n')
+  const [first = '', ...lines] = part.toString({ lineWidth: 0, flowCollectionPadding }).trimEnd().split('\n')
   return [first, ...lines.map((line) => ' '.repeat(column) + line)].join('\n')
 }
 
