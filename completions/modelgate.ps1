@@ -14,6 +14,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
             'init' = 'Set up gateway, key and models, or look around first'
             'models' = 'Show the known models and their limits, or those of the gateway'
+            'config' = 'Show and change the settings'
             'schema' = 'Print the JSON Schema of the --json and --jsonl output'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
             'help' = 'Show help for a command or a topic; all of it as data with --json'
@@ -34,6 +35,15 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'status' = 'Look up a job: a video or an operation'
             'wait' = 'Wait for a job and save its videos'
             'list' = 'The jobs that this machine has started'
+        }
+        'config' = [ordered]@{
+            'list' = 'Show the settings in use, and where each comes from'
+            'get' = 'Print the value of one setting'
+            'set' = 'Change a setting in your own file'
+            'unset' = 'Remove a setting from your own file'
+            'path' = 'Show where files are looked for and kept'
+            'edit' = 'Open your own file in an editor, and check it'
+            'schema' = 'Print the JSON Schema of configuration files'
         }
     }
     $flags = @{
@@ -331,6 +341,39 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'models' = [ordered]@{
             '--remote' = 'ask the gateway for its models'
         }
+        'config' = [ordered]@{
+
+        }
+        'config list' = [ordered]@{
+            '--all' = 'also the settings that have their default'
+            '--json' = 'print one JSON document when done'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'config get' = [ordered]@{
+            '--json' = 'print one JSON document when done'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'config set' = [ordered]@{
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'config unset' = [ordered]@{
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
+        'config path' = [ordered]@{
+            '--json' = 'print one JSON document when done'
+            '--help' = 'show help'
+        }
+        'config edit' = [ordered]@{
+            '--help' = 'show help'
+        }
+        'config schema' = [ordered]@{
+            '--project' = 'of a project file, which has fewer settings'
+            '--help' = 'show help'
+        }
         'schema' = [ordered]@{
             '--help' = 'show help'
         }
@@ -382,9 +425,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --compression-quality' = @('optimized', 'lossless')
         'video generate --resize-mode' = @('pad', 'crop')
         'sandbox --pace' = @('fast', 'real')
-        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'help', 'init', 'events', 'error')
+        'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
+        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'models', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'models', 'config', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -405,7 +449,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'models' = 'models'
     }
     $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model')
-    $withoutCommon = @('sandbox', 'inspect', 'init', 'schema', 'completion', 'help')
+    $withoutCommon = @('sandbox', 'inspect', 'init', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -157,6 +157,53 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/models.ts')).registerModels,
   },
   {
+    name: 'config',
+    about: 'Show and change the settings',
+    sends: true,
+    examples: [
+      ['modelgate config list'],
+      ['modelgate config set base_url https://gateway.example'],
+      ['modelgate config edit'],
+    ],
+    commands: [
+      {
+        name: 'list',
+        about: 'Show the settings in use, and where each comes from',
+        load: async () => (await import('./commands/config-list.ts')).registerConfigList,
+      },
+      {
+        name: 'get',
+        about: 'Print the value of one setting',
+        load: async () => (await import('./commands/config-get.ts')).registerConfigGet,
+      },
+      {
+        name: 'set',
+        about: 'Change a setting in your own file',
+        load: async () => (await import('./commands/config-set.ts')).registerConfigSet,
+      },
+      {
+        name: 'unset',
+        about: 'Remove a setting from your own file',
+        load: async () => (await import('./commands/config-set.ts')).registerConfigUnset,
+      },
+      {
+        name: 'path',
+        about: 'Show where files are looked for and kept',
+        load: async () => (await import('./commands/config-path.ts')).registerConfigPath,
+      },
+      {
+        name: 'edit',
+        about: 'Open your own file in an editor, and check it',
+        load: async () => (await import('./commands/config-edit.ts')).registerConfigEdit,
+      },
+      {
+        name: 'schema',
+        about: 'Print the JSON Schema of configuration files',
+        load: async () => (await import('./commands/config-schema.ts')).registerConfigSchema,
+      },
+    ],
+  },
+  {
     name: 'schema',
     about: 'Print the JSON Schema of the --json and --jsonl output',
     load: async () => (await import('./commands/schema.ts')).registerSchema,

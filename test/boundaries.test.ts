@@ -64,6 +64,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/shared/help-layout.ts',
     'commands/shared/job-list.ts',
     'commands/shared/open-gateway.ts',
+    'commands/shared/print-document.ts',
     'commands/shared/run-operation.ts',
     'commands/shared/text-prompt.ts',
     'commands/shared/video-look-up.ts',

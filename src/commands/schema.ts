@@ -13,6 +13,10 @@ export const schemaNames = [
   'inspections',
   'help',
   'init',
+  'settings',
+  'places',
+  'keys',
+  'checks',
   'events',
   'error',
 ] as const satisfies readonly OutputSchemaName[]

@@ -23,9 +23,11 @@ import {
   type Schema,
 } from './output-schema.ts'
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
+import { checkDefinitions, checkEvents, checksDocument, keysDocument } from './checks.ts'
 import { inspectionDefinitions, inspectionDocument, inspectionEvents } from './inspection.ts'
 import { initDocument } from './set-up.ts'
 import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
+import { placesDocument, settingDefinitions, settingsDocument } from './setting.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
 
 /** Events of every operation and of the request core. */
@@ -54,6 +56,7 @@ const events = {
   ...videoEvents,
   ...modelEvents,
   ...inspectionEvents,
+  ...checkEvents,
 }
 
 /** The `type` of every event that a command may emit between `start` and the last line. */
@@ -70,6 +73,10 @@ const documents = [
   modelsDocument,
   inspectionDocument,
   initDocument,
+  settingsDocument,
+  placesDocument,
+  keysDocument,
+  checksDocument,
 ] as const
 
 /** The error object of `--json` and `--jsonl`. */
@@ -98,6 +105,8 @@ const definitions = Object.fromEntries(
     ...modelDefinitions,
     ...costDefinitions,
     ...inspectionDefinitions,
+    ...settingDefinitions,
+    ...checkDefinitions,
     ...helpDefinitions,
   ].map(({ name, schema }: Definition<unknown>) => [name, schema]),
 )
@@ -150,6 +159,14 @@ export const outputSchemas = {
   ),
   help: published('help', 'The document of help --json', helpDocument),
   init: published('init', 'The document of --json of init', initDocument),
+  settings: published(
+    'settings',
+    'The document of --json of the list of settings, or of one',
+    settingsDocument,
+  ),
+  places: published('places', 'The document of --json of config path', placesDocument),
+  keys: published('keys', 'The document of --json of auth status', keysDocument),
+  checks: published('checks', 'The document of --json of doctor', checksDocument),
   events: published('events', 'A line of --jsonl', { oneOf: lines }),
   error: published('error', 'The document of --json on standard error when a command fails', failure),
 } as const satisfies Record<string, JsonSchema>

@@ -45,6 +45,13 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   inspect: [['a.png'], ['-']],
   init: [['--base-url', 'http://127.0.0.1:1024', '--yes', '--no-check']],
   models: [['--remote'], ['gpt-image-2', '--remote']],
+  'config list': [[]],
+  'config get': [['timeout']],
+  'config set': [['timeout', '5']],
+  'config unset': [['timeout']],
+  'config path': [[]],
+  'config edit': [[]],
+  'config schema': [[]],
   schema: [['events']],
   completion: [['bash']],
   help: [['image']],
@@ -109,6 +116,9 @@ async function toEnd(run: Promise<unknown>, clock: FakeClock): Promise<void> {
   while (!hasEnded) await clock.advance(20)
 }
 
+/** Commands that take no `--sandbox`; those of `config` and `auth`, too. */
+const local = new Set(['init', 'sandbox', 'inspect', 'schema', 'completion', 'help'])
+
 async function ignoredBy(words: string): Promise<string[]> {
   const cwd = temporaryFolder()
   writeFiles(cwd, { 'a.png': await maskPng(64) })
@@ -132,7 +142,7 @@ async function ignoredBy(words: string): Promise<string[]> {
   for (const call of calls[words]!) {
     const context = testContext({ cwd, env })
     const program = createProgram(context)
-    const sends = !['init', 'sandbox', 'inspect', 'schema', 'completion', 'help'].includes(words)
+    const sends = !local.has(words) && !/^(?:config|auth) /.test(words)
     const job = startsResponse && words !== 'response list' ? ['--last'] : []
     const argv = [...words.split(' '), ...call, ...job, ...(sends ? ['--sandbox'] : [])]
     for (const name of await flagsRead(program, argv, context.clock)) read.add(name)

@@ -10,11 +10,15 @@ import {
 import { GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import {
+  sampleChecks,
   sampleDocument,
   sampleEvents,
   sampleInspections,
   sampleJobList,
+  sampleKeys,
   sampleModels,
+  samplePlaces,
+  sampleSettings,
   sampleVideoDocument,
   sampleVideosDocument,
   textDelta,
@@ -81,6 +85,10 @@ test.each([
   ['waits', sampleVideosDocument],
   ['jobs', sampleJobList],
   ['inspections', sampleInspections],
+  ['settings', sampleSettings],
+  ['places', samplePlaces],
+  ['keys', sampleKeys],
+  ['checks', sampleChecks],
   ['models', sampleModels],
   ['models', { ...sampleModels, models: sampleModels.models.map(unlimited) }],
 ] as const)('the document of --json (%s) and its error document are described, whole', async (name, of) => {

@@ -1,3 +1,5 @@
+import type { Check, ChecksDocument, KeysDocument } from '../../src/events/checks.ts'
+import type { PlacesDocument, SettingsDocument } from '../../src/events/setting.ts'
 import type { Inspection, InspectionDocument } from '../../src/events/inspection.ts'
 import type { JobListDocument, JobSummary, VideoDocument, VideosDocument } from '../../src/events/video.ts'
 import type { ModelEntry, ModelsDocument } from '../../src/events/model.ts'
@@ -20,6 +22,14 @@ const sampleJob: JobSummary = {
   completed_at: null,
   expires_at: null,
   files: ['a.mp4'],
+}
+
+const sampleCheck: Check = {
+  name: 'base URL',
+  verdict: 'failed',
+  message: 'it does not answer',
+  remedy: 'Check the base URL.',
+  exit_code: 6,
 }
 
 const sampleModel: ModelEntry = {
@@ -217,6 +227,7 @@ export const sampleEvents = {
       message: '"gone.png" cannot be read: it does not exist.',
     },
   },
+  'check-end': { type: 'check-end', check: sampleCheck },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 
@@ -311,4 +322,56 @@ export const sampleInspections: InspectionDocument = {
   files: [sampleInspection, { ...sampleInspection, made_with: null }],
   failures: [sampleEvents['file-fail'].failure],
   warnings: ['odd'],
+}
+
+export const sampleSettings: SettingsDocument = {
+  version: 1,
+  command: 'config list',
+  profile: 'default',
+  settings: [
+    {
+      name: 'timeout',
+      value: 5,
+      hidden: false,
+      level: 'user',
+      source: 'user file /home/config.yaml',
+      file: '/home/config.yaml',
+      line: 3,
+      env: 'MODELGATE_TIMEOUT',
+      flag: '--timeout',
+      about: 'seconds for the whole request, or for a wait',
+    },
+  ],
+}
+
+export const samplePlaces: PlacesDocument = {
+  version: 1,
+  command: 'config path',
+  places: [{ name: 'project file', path: null, exists: false }],
+}
+
+export const sampleKeys: KeysDocument = {
+  version: 1,
+  command: 'auth status',
+  profiles: [
+    {
+      profile: 'default',
+      current: true,
+      source: 'environment MODELGATE_API_KEY',
+      last_four: '6789',
+      stored: false,
+      base_url: null,
+      problem: null,
+      check: { state: 'accepted', message: 'accepted' },
+    },
+  ],
+}
+
+export const sampleChecks: ChecksDocument = {
+  version: 1,
+  command: 'doctor',
+  verdict: 'failed',
+  program: '0.1.0',
+  platform: 'linux x64',
+  checks: [sampleCheck],
 }

@@ -1,0 +1,22 @@
+import { Option, type Command } from 'commander'
+import { configSchema } from '../config/file-schema.ts'
+import type { Context } from '../context.ts'
+import { takeOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { printLine } from './shared/print-document.ts'
+
+const schemaExamples: readonly Example[] = [
+  ['modelgate config schema > modelgate.schema.json', 'for an editor'],
+  ['modelgate config schema --project'],
+]
+
+/** `modelgate config schema`: describes configuration files for editors. */
+export function registerConfigSchema(command: Command, context: Context): void {
+  addExamples(command, context, schemaExamples)
+  command.addOption(new Option('--project', 'of a project file, which has fewer settings'))
+  takeOptions(command, new Set())
+  command.action(async ({ project }: { readonly project?: true }) => {
+    const schema = await configSchema(project ? 'project' : 'user')
+    await printLine(context, JSON.stringify(schema, undefined, 2))
+  })
+}

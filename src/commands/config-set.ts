@@ -1,0 +1,142 @@
+import type { Command } from 'commander'
+import { describeSettings } from '../config/describe-settings.ts'
+import { editUserFile } from '../config/edit-config.ts'
+import { findUserFile } from '../config/find-config-file.ts'
+import { keysOf, parseSettingPath, type SettingPath } from '../config/setting-path.ts'
+import { parseValue, type Kind } from '../config/setting-kinds.ts'
+import { settingTable } from '../config/setting-table.ts'
+import { resolveSettings } from '../config/settings.ts'
+import { absolutePath } from '../config/layers.ts'
+import type { Context } from '../context.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import { isObject } from '../json.ts'
+import { type CommonOptions, takeOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { homePath, tell } from './shared/print-document.ts'
+
+const setExamples: readonly Example[] = [
+  ['modelgate config set base_url https://gateway.example'],
+  ['modelgate config set --profile work text_model gpt-5'],
+  ['modelgate config set trusted_origins "https://a.example https://b.example"'],
+  ['modelgate config set families.my-model image-model-a', 'a part of a mapping'],
+]
+
+/** `modelgate config set`: changes one setting in the user's own file. */
+export function registerConfigSet(command: Command, context: Context): void {
+  addExamples(command, context, setExamples)
+  command
+    .argument('<name>', 'a setting, as in the file: base_url')
+    .argument('<value>', 'a word, a number, true or false; lists with commas or spaces; mappings as JSON')
+  takeOptions(command, new Set(['profile']))
+  command.action(async (name: string, value: string, _: unknown, self: Command) => {
+    const { profile, quiet } = self.optsWithGlobals<CommonOptions>()
+    const path = await inProfile(context, parseSettingPath(name), profile)
+    const given = await checkedValue(context, path, value)
+    const { path: file } = await editUserFile(context, [{ path: keysOf(path), value: given }])
+    if (quiet !== true) await report(context, path, `is set in ${homePath(context, file)}`)
+  })
+}
+
+const unsetExamples: readonly Example[] = [
+  ['modelgate config unset timeout'],
+  ['modelgate config unset --profile work text_model'],
+  ['modelgate config unset families.my-model'],
+]
+
+/** `modelgate config unset`: removes one setting from the user's own file. */
+export function registerConfigUnset(command: Command, context: Context): void {
+  addExamples(command, context, unsetExamples)
+  command.argument('<name>', 'a setting, as in the file: base_url')
+  takeOptions(command, new Set(['profile']))
+  command.action(async (name: string, _: unknown, self: Command) => {
+    const { profile, quiet } = self.optsWithGlobals<CommonOptions>()
+    const other = await otherKeys(context, name)
+    const path = other === undefined ? await inProfile(context, parseSettingPath(name), profile) : undefined
+    const keys = other ?? keysOf(path!)
+    const { path: file, changed } = await editUserFile(context, [{ path: keys, value: undefined }])
+    if (quiet) return
+    const what = `${changed ? 'is removed from' : 'was not set in'} ${homePath(context, file)}`
+    if (path === undefined) tell(context, `${keys.join('.')} ${what}.`)
+    else await report(context, path, what)
+  })
+}
+
+/** The keys to what can be removed beside settings: a profile, and what is in the file without being a setting. */
+async function otherKeys(context: Context, name: string): Promise<string[] | undefined> {
+  const content = (await findUserFile(context))?.content
+  const keys = name.startsWith('profiles.') ? ['profiles', name.slice('profiles.'.length)] : [name]
+  const owner = keys.length === 1 ? content : isObject(content) ? content['profiles'] : undefined
+  const isThere = isObject(owner) && Object.hasOwn(owner, keys.at(-1)!)
+  const isSetting = Object.values(settingTable).some(({ file }) => file === name)
+  return isThere && !isSetting ? keys : undefined
+}
+
+/** The settings of the profile `default` are those at the top of the file, unless it is written out there. */
+async function inProfile(
+  context: Context,
+  path: SettingPath,
+  profile: string | undefined,
+): Promise<SettingPath> {
+  if (profile === undefined || path.profile !== undefined) return path
+  if (profile !== settingTable.profile.default) return { ...path, profile }
+  const content = (await findUserFile(context))?.content
+  const profiles = isObject(content) ? content['profiles'] : undefined
+  return isObject(profiles) && Object.hasOwn(profiles, profile) ? { ...path, profile } : path
+}
+
+/** @throws UsageError for a value that the setting cannot have */
+async function checkedValue(context: Context, path: SettingPath, text: string): Promise<unknown> {
+  const value = valueOf(context, path, text)
+  // A part of a mapping is checked with the whole.
+  if (path.inner.length > 0) return value
+  const { kind, file } = settingTable[path.name]
+  const result = await parseValue(kind as Kind<unknown>, value)
+  if ('wrong' in result) {
+    const problems = result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`)
+    throw new UsageError(problems, { code: 'bad_value' })
+  }
+  return value
+}
+
+/** As the file has it. A path is meant from here, but a file's are read from its folder. */
+function valueOf(context: Context, { name, inner }: SettingPath, text: string): unknown {
+  const { kind, onlyInFiles } = settingTable[name]
+  if (inner.length > 0 || onlyInFiles) {
+    try {
+      return JSON.parse(text) as unknown
+    } catch {
+      return text
+    }
+  }
+  const isHome = /^~[\\/]/.test(text)
+  return kind.isPath && !isHome && text.trim() !== ''
+    ? absolutePath(context, context.cwd, text)
+    : kind.fromText(text)
+}
+
+/** Says what was done, and what hides it. */
+async function report(context: Context, path: SettingPath, what: string): Promise<void> {
+  const own = keysOf(path).join('.')
+  tell(context, `${own} ${what}.`)
+  // A mapping is joined from all its sources, so nothing hides a part of it but the same part.
+  if (path.inner.length > 0) return
+  const setting = await inUse(context, path)
+  if (setting === undefined || setting.level === 'default') return
+  const isOwn =
+    setting.level === 'user' && (path.profile !== undefined || !setting.source.includes(', profile '))
+  if (!isOwn) tell(context, `warning: ${setting.source} wins over it at present.`)
+  else if (what.startsWith('is removed')) tell(context, `It is still set: ${setting.source}.`)
+}
+
+/** The setting as a call would use it now; undefined if the rest of the configuration has problems. */
+async function inUse(context: Context, { name, profile }: SettingPath) {
+  try {
+    const settings = await resolveSettings(context, { profile })
+    const all = await describeSettings(context, settings)
+    return all.find((setting) => setting.name === settingTable[name].file)
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    tell(context, `warning: ${error.message}`)
+    return undefined
+  }
+}

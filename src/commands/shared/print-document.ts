@@ -1,0 +1,46 @@
+import type { Context } from '../../context.ts'
+import type { OutputDocument } from '../../events/documents.ts'
+import { createOutput } from '../../output/create-output.ts'
+import { createGate, type Gate } from '../../output/gate.ts'
+import { loadResultStyles, type Styles } from '../../output/screen.ts'
+import type { Columns } from '../../output/table-cells.ts'
+import { lineLimit } from './open-gateway.ts'
+
+/**
+ * Prints what a command without a request found out: the document with `--json`, otherwise a text of it.
+ * @param describe gets the colours, and the width of the terminal if it is one
+ */
+export async function printDocument(
+  context: Context,
+  { json }: { readonly json?: true | undefined },
+  document: OutputDocument,
+  describe: (styles: Styles, columns: Columns) => string,
+  gate: Gate = createGate(context),
+): Promise<void> {
+  const { stdout } = context
+  if (json)
+    return await createOutput(context, { mode: 'json', quiet: true, usage: false, gate }).end(document)
+  const styles = loadResultStyles(context)
+  await styles.ready
+  stdout.write(gate.text(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
+  await stdout.drain()
+}
+
+/** Prints a line that is the result. @throws what `Sink.drain` throws */
+export async function printLine({ stdout }: Context, line: string): Promise<void> {
+  stdout.write(`${line}\n`)
+  await stdout.drain()
+}
+
+/** Tells the user what was done. */
+export function tell(context: Context, line: string): void {
+  context.stderr.write(`${createGate(context).line(line, lineLimit)}\n`)
+}
+
+/** A path as people write it: `~` for the home directory. */
+export function homePath(context: Pick<Context, 'home' | 'platform'>, path: string): string {
+  const { home, platform } = context
+  const separator = platform === 'win32' ? '\\' : '/'
+  const isInside = home !== '' && home !== separator && path.startsWith(home + separator)
+  return isInside ? `~${path.slice(home.length)}` : path
+}

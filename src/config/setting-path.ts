@@ -1,0 +1,61 @@
+import { UsageError } from '../errors.ts'
+import { nearestName } from '../nearest-name.ts'
+import { quoted } from './setting-kinds.ts'
+import { settingNames, settingTable, type SettingName } from './setting-table.ts'
+
+/** A setting, or a value inside one, as a command names it. */
+export interface SettingPath {
+  readonly name: SettingName
+  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`. */
+  readonly inner: readonly string[]
+  /** Of `profiles.work.timeout`. */
+  readonly profile: string | undefined
+}
+
+/**
+ * Reads the name of a setting as files have it (`base_url`), also with dashes; a key of a mapping follows after a dot
+ * (`families.my-model`), as does a setting after its profile (`profiles.work.base_url`).
+ * @throws UsageError that names the nearest setting
+ */
+export function parseSettingPath(typed: string): SettingPath {
+  const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
+  const [first = '', ...rest] = own.split('.')
+  const plain = first.replaceAll('-', '_').toLowerCase()
+  const name = settingNames.find((setting) => settingTable[setting].file === plain)
+  if (name === undefined) throw unknownSetting(first)
+  if (rest.length > 0 && !settingTable[name].onlyInFiles) {
+    throw new UsageError(`${plain} has no parts: ${quoted(own)} is not a setting.`, {
+      code: 'unknown_setting',
+    })
+  }
+  if (name === 'profile' && profile !== undefined) {
+    throw new UsageError('profile cannot be set in a profile.', { code: 'unknown_setting' })
+  }
+  return { name, inner: innerKeys(rest), profile }
+}
+
+/** An id of a model may have dots in it. */
+function innerKeys(rest: readonly string[]): readonly string[] {
+  return rest.length === 0 ? [] : [rest.join('.')]
+}
+
+/** The keys to it in the user's own file. */
+export function keysOf({ name, inner, profile }: SettingPath): readonly string[] {
+  return [...(profile === undefined ? [] : ['profiles', profile]), settingTable[name].file, ...inner]
+}
+
+function unknownSetting(typed: string): UsageError {
+  const isKey = /^api[-_]?key$/i.test(typed)
+  const nearest = nearestName(
+    typed,
+    settingNames.map((name) => settingTable[name].file),
+  )
+  return new UsageError(`${quoted(typed)} is not a setting.`, {
+    code: 'unknown_setting',
+    hint: isKey
+      ? 'Keys do not belong in configuration files: store it with modelgate auth login.'
+      : nearest === undefined
+        ? 'See: modelgate config list --all'
+        : `Did you mean ${nearest}? All settings: modelgate config list --all`,
+  })
+}

@@ -1,0 +1,215 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { SettingsDocument } from '../../src/events/setting.ts'
+import { configPlace, type ConfigPlace, type ConfigPlaceContent } from '../support/config-place.ts'
+import { memorySink } from '../support/memory-sink.ts'
+import { runMain } from '../support/run-main.ts'
+
+/** Runs `modelgate config …` in the project of a place; the random name of its folder is replaced. */
+async function run(place: ConfigPlace, words: string, overrides: Parameters<typeof runMain>[1] = {}) {
+  const { home, project } = place
+  const all = { home, cwd: project, ...overrides }
+  const { code, out, err } = await runMain(['config', ...words.split(' ')], all)
+  return { code, out: place.scrub(out), err: place.scrub(err) }
+}
+
+const printed = async (
+  content: ConfigPlaceContent,
+  words: string,
+  overrides?: Parameters<typeof runMain>[1],
+) => run(configPlace(content), words, overrides)
+
+const user = `timeout: 5
+api_key_command: echo sk-0123456789
+trusted_origins: [https://a.example]
+families:
+  my-model: image-model-a
+profiles:
+  work:
+    timeout: 7
+`
+
+test('list: what is set, with its source and line, in a pipe', async () => {
+  const env = { MODELGATE_TRUSTED_ORIGINS: 'https://b.example', MODELGATE_RETRY: 'never' }
+  const { code, out, err } = await printed({ user, project: 'quiet: true\n' }, 'list', { env })
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out.split('\n').map((line) => line.split('\t'))).toEqual([
+    ['api_key_command', '(hidden)', 'user file HOME/.config/modelgate/config.yaml:2'],
+    [
+      'trusted_origins',
+      'https://b.example, https://a.example',
+      'environment MODELGATE_TRUSTED_ORIGINS and user file HOME/.config/modelgate/config.yaml',
+    ],
+    ['timeout', '5', 'user file HOME/.config/modelgate/config.yaml:1'],
+    ['retry', 'never', 'environment MODELGATE_RETRY'],
+    ['families', '{"my-model":"image-model-a"}', 'user file HOME/.config/modelgate/config.yaml:4'],
+    ['quiet', 'true', 'project file HOME/project/.modelgaterc:1'],
+    [''],
+  ])
+})
+
+test('list: of a profile, as JSON, with the defaults', async () => {
+  const { out } = await printed({ user }, 'list --profile work --json')
+  const { profile, settings } = JSON.parse(out) as SettingsDocument
+  expect(profile).toBe('work')
+  expect(settings.find(({ name }) => name === 'timeout')).toEqual({
+    name: 'timeout',
+    value: 7,
+    hidden: false,
+    level: 'user',
+    source: 'user file HOME/.config/modelgate/config.yaml, profile work',
+    file: 'HOME/.config/modelgate/config.yaml',
+    line: 8,
+    env: 'MODELGATE_TIMEOUT',
+    flag: '--timeout',
+    about: 'seconds for the whole request, or for a wait',
+  })
+  expect(settings.find(({ name }) => name === 'connect_timeout')).toMatchObject({
+    value: 10,
+    level: 'default',
+  })
+  expect(out).not.toContain('sk-0123456789')
+})
+
+test.each([80, 40])('list on a terminal of %i columns', async (columns) => {
+  const stdout = memorySink({ isTerminal: true, columns })
+  const { out } = await printed({ user }, 'list', { stdout, env: { NO_COLOR: '1' } })
+  expect(out).toMatchSnapshot()
+  for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns)
+})
+
+test('list: nothing is set, or something is wrong', async () => {
+  expect(await printed({}, 'list')).toEqual({
+    code: 0,
+    out: '',
+    err: 'Nothing is set. All settings: modelgate config list --all\n',
+  })
+  expect(await printed({ user: 'timout: 5\n' }, 'list')).toEqual({
+    code: 2,
+    out: '',
+    err: 'modelgate: HOME/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?\n',
+  })
+})
+
+test.each([
+  ['get timeout', '5\n'],
+  ['get --profile work timeout', '7\n'],
+  ['get profiles.work.timeout', '7\n'],
+  ['get connect-timeout', '10\n'],
+  ['get trusted_origins', 'https://a.example\n'],
+  ['get families.my-model', 'image-model-a\n'],
+  ['get families', '{\n  "my-model": "image-model-a"\n}\n'],
+  ['get api_key_command', 'echo sk-0123456789\n'],
+])('%s prints the value alone', async (words, out) => {
+  expect(await printed({ user }, words)).toEqual({ code: 0, out, err: '' })
+})
+
+test.each([
+  ['get text_model', 'text_model is not set.\n  hint: Set it: modelgate config set text_model VALUE'],
+  [
+    'get families.other',
+    'families.other is not set.\n  hint: Set it: modelgate config set families.other VALUE',
+  ],
+  [
+    'get timeot',
+    '"timeot" is not a setting.\n  hint: Did you mean timeout? All settings: modelgate config list --all',
+  ],
+  ['set xyzzy 5', '"xyzzy" is not a setting.\n  hint: See: modelgate config list --all'],
+  [
+    'set api-key sk-1',
+    '"api-key" is not a setting.\n  hint: Keys do not belong in configuration files: store it with modelgate auth login.',
+  ],
+  ['set timeout.x 5', 'timeout has no parts: "timeout.x" is not a setting.'],
+  ['set timeout -1', 'timeout must be a number of seconds greater than 0, not -1.'],
+  ['set quiet perhaps', 'quiet must be true or false, not "perhaps".'],
+  [
+    'set base_url ftp://a.example',
+    'The base URL (base_url) must start with https:// or http://.\n  hint: Write it like https://gateway.example.',
+  ],
+  ['set profiles.work.profile x', 'profile cannot be set in a profile.'],
+  [
+    'edit',
+    'An editor needs a terminal.\n  hint: Change a setting with modelgate config set, or the file itself: HOME/.config/modelgate/config.yaml',
+  ],
+  [
+    'path project',
+    'There is no project file here.\n  hint: It is looked for from the working directory up to the repository root: .modelgaterc.yaml, for example.',
+  ],
+])('%s is refused, and nothing is changed', async (words, err) => {
+  const place = configPlace({ user })
+  expect(await run(place, words)).toEqual({ code: 2, out: '', err: `modelgate: ${err}\n` })
+  expect(readFileSync(place.userFile, 'utf8')).toBe(user)
+})
+
+test('set and unset change the file, and say so', async () => {
+  const place = configPlace({ user })
+  const file = '~/.config/modelgate/config.yaml'
+  const steps = [
+    ['set idle-timeout 9', `idle_timeout is set in ${file}.\n`],
+    ['set quiet yes', `quiet is set in ${file}.\n`],
+    ['set trusted_origins https://b.example,https://c.example', `trusted_origins is set in ${file}.\n`],
+    ['set families.gpt-4.1 none', `families.gpt-4.1 is set in ${file}.\n`],
+    ['set --profile new ca_file a.pem', `profiles.new.ca_file is set in ${file}.\n`],
+    ['unset families.my-model', `families.my-model is removed from ${file}.\n`],
+    ['unset timeout', `timeout is removed from ${file}.\n`],
+    ['unset timeout', `timeout was not set in ${file}.\n`],
+    ['unset profiles.work', `profiles.work is removed from ${file}.\n`],
+    ['unset -q api_key_command', ''],
+  ] as const
+  for (const [words, err] of steps) expect(await run(place, words)).toEqual({ code: 0, out: '', err })
+  expect(place.scrub(readFileSync(place.userFile, 'utf8')))
+    .toBe(`trusted_origins: [https://b.example, https://c.example]
+families:
+  gpt-4.1: none
+profiles:
+  new:
+    ca_file: HOME/project/a.pem
+idle_timeout: 9
+quiet: true
+`)
+})
+
+test('what hides a setting is told', async () => {
+  const place = configPlace({ user, project: 'timeout: 3\n' })
+  expect((await run(place, 'set timeout 4')).err).toBe(
+    'timeout is set in ~/.config/modelgate/config.yaml.\nwarning: project file HOME/project/.modelgaterc wins over it at present.\n',
+  )
+  const env = { MODELGATE_PROFILE: 'work' }
+  const own = configPlace({ user })
+  expect((await run(own, 'set timeout 4', { env })).err).toContain('config.yaml, profile work wins over it')
+  expect((await run(own, 'unset --profile work timeout')).err).toBe(
+    'profiles.work.timeout is removed from ~/.config/modelgate/config.yaml.\nIt is still set: user file HOME/.config/modelgate/config.yaml.\n',
+  )
+})
+
+test('a new file names its schema, which is beside it', async () => {
+  const place = configPlace()
+  await run(place, 'set timeout 4')
+  expect(readFileSync(place.userFile, 'utf8')).toBe(
+    '# yaml-language-server: $schema=./config.schema.json\n# Settings of modelgate. All there are: modelgate config list --all\ntimeout: 4\n',
+  )
+  const schema = readFileSync(join(place.userFile, '../config.schema.json'), 'utf8')
+  const { out } = await run(place, 'schema')
+  expect(JSON.parse(schema)).toEqual(JSON.parse(out))
+  const other = configPlace({ user })
+  await run(other, 'set timeout 4')
+  expect(existsSync(join(other.userFile, '../config.schema.json'))).toBe(false)
+})
+
+test('path: every place, there or not', async () => {
+  const place = configPlace({ user })
+  expect((await run(place, 'path')).out.split('\n')).toEqual([
+    'user\tHOME/.config/modelgate/config.yaml\texists',
+    'project\t\tmissing',
+    'credentials\tHOME/.config/modelgate/credentials.json\tmissing',
+    'state\tHOME/.local/state/modelgate\tmissing',
+    'log\tHOME/.local/state/modelgate/log\tmissing',
+    'rescued\tHOME/.local/state/modelgate/rescued\tmissing',
+    '',
+  ])
+  expect((await run(place, 'path user')).out).toBe('HOME/.config/modelgate/config.yaml\n')
+  expect(JSON.parse((await run(place, 'path --json')).out)).toMatchObject({
+    places: [{ name: 'user', exists: true }, { name: 'project', path: null, exists: false }, {}, {}, {}, {}],
+  })
+})
