@@ -26,6 +26,7 @@ _modelgate() {
       '/inspect') path='inspect' ;;
       '/init') path='init' ;;
       '/models') path='models' ;;
+      '/config') path='config' ;;
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
       '/help') path='help' ;;
@@ -40,6 +41,13 @@ _modelgate() {
       'video/status') path='video status' ;;
       'video/wait') path='video wait' ;;
       'video/list') path='video list' ;;
+      'config/list') path='config list' ;;
+      'config/get') path='config get' ;;
+      'config/set') path='config set' ;;
+      'config/unset') path='config unset' ;;
+      'config/path') path='config path' ;;
+      'config/edit') path='config edit' ;;
+      'config/schema') path='config schema' ;;
     esac
     case "$word" in
       --) rest=yes ;;
@@ -57,7 +65,7 @@ _modelgate() {
       *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file') files=plain ;;
       *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
       *' --set'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --connect-timeout'|'init --base-url'|'init --timeout'|'init --connect-timeout') : ;;
-      *' --profile'|'sandbox --profile'|'init --profile') live=profiles ;;
+      *' --profile'|'sandbox --profile'|'init --profile'|'config list --profile'|'config get --profile'|'config set --profile'|'config unset --profile') live=profiles ;;
       *' --retry') words='never safe always' ;;
       'generate --tool') words='google_search code_execution url_context google_maps' files=at ;;
       'generate --function-calling-mode') words='AUTO ANY NONE VALIDATED' ;;
@@ -119,6 +127,13 @@ _modelgate() {
       'inspect') flags="--json --jsonl -h --help" ;;
       'init') flags="--text-model --image-model --video-model --tour --no-tour --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
       'models') flags="$flags --remote" ;;
+      'config list') flags="-a --all --json --profile -h --help" ;;
+      'config get') flags="--json --profile -h --help" ;;
+      'config set') flags="--profile -h --help" ;;
+      'config unset') flags="--profile -h --help" ;;
+      'config path') flags="--json -h --help" ;;
+      'config edit') flags="-h --help" ;;
+      'config schema') flags="--project -h --help" ;;
       'schema') flags="-h --help" ;;
       'completion') flags="-h --help" ;;
       'help') flags="--all --json -h --help" ;;
@@ -127,7 +142,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond response image video sandbox inspect init models schema completion help' ;;
+    '') words='generate respond response image video sandbox inspect init models config schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'response') words='status wait cancel list' ;;
@@ -148,9 +163,17 @@ _modelgate() {
     'inspect') files=plain ;;
     'init') : ;;
     'models') live=models ;;
-    'schema') words='output images videos waits jobs models inspections help init events error' ;;
+    'config') words='list get set unset path edit schema' ;;
+    'config list') : ;;
+    'config get') : ;;
+    'config set') : ;;
+    'config unset') : ;;
+    'config path') words='user project credentials state log rescued' ;;
+    'config edit') : ;;
+    'config schema') : ;;
+    'schema') words='output images videos waits jobs models inspections help init settings places keys checks events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models schema completion help' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models config schema completion help' ;;
   esac
   _modelgate_value
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
-import { quoted } from './setting-kinds.ts'
+import { quoted } from './quoted.ts'
 import { settingNames, settingTable, type SettingName } from './setting-table.ts'
 
 /** A setting, or a value inside one, as a command names it. */
