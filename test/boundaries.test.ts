@@ -60,6 +60,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     'commands/models.ts',
     'commands/sandbox.ts',
     'commands/schema.ts',
+    'commands/shared/conversation.ts',
     'commands/shared/dry-run.ts',
     'commands/shared/help-layout.ts',
     'commands/shared/job-list.ts',

@@ -2,13 +2,23 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { generateContentEndpoint as endpoint } from '../contract/generate-content.ts'
 import { UsageError } from '../errors.ts'
+import { listOf } from '../json.ts'
 import { readContents } from '../operations/chat-history.ts'
 import { addMessage, addSafety, contentRequest, type SafetySetting } from '../operations/content-request.ts'
+import type { PreparedRequest, Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries } from '../operations/operation.ts'
 import { functionResponses } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
 import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
+import {
+  attachmentPaths,
+  continueConversation,
+  continueOption,
+  conversationConflicts,
+  conversationFileOption,
+  type ConversationOptions,
+} from './shared/conversation.ts'
 import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
@@ -22,7 +32,7 @@ import {
 } from './shared/text-command.ts'
 import { contentToolForms, contentToolNames, readContentTool, readToolOutput } from './shared/tool-flag.ts'
 
-interface GenerateOptions extends TextOptions {
+interface GenerateOptions extends TextOptions, ConversationOptions {
   system?: string
   history?: string
   toolOutput?: string[]
@@ -35,6 +45,7 @@ const flags = flagsOf(endpoint.fields)
 const conflicts: readonly ConflictingFlags[] = [
   ['--system', '--system-instruction'],
   ['--history', '--contents'],
+  ...conversationConflicts('--contents'),
   ['--schema', '--response-schema'],
   ['--schema', '--response-json-schema'],
   ['--schema', '--response-mime-type'],
@@ -71,6 +82,8 @@ export function registerGenerate(command: Command, context: Context, send = send
       'safety setting, such as harassment=BLOCK_NONE (repeatable)',
       collect,
     )
+    .addOption(continueOption())
+    .addOption(conversationFileOption())
     .addOption(
       suggestWords(
         new Option('--tool <tool>', `${contentToolForms} (repeatable)`).argParser(collect),
@@ -85,9 +98,12 @@ export function registerGenerate(command: Command, context: Context, send = send
   addContractFlags(command, flags, conflicts)
 }
 
-async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
+/** @param session the conversation that it goes on with, where no flag names it */
+export async function buildGenerateRequest(call: CommandCall<GenerateOptions>, session?: Session) {
   const { context, options, own } = call
   let inputs: TextInputs
+  let talk: PreparedRequest | undefined
+  let paths: ReadonlyMap<string, string> = new Map()
   const { settings, problems, body, model, warnings } = await buildRequest(call, {
     endpoint,
     flags,
@@ -98,28 +114,35 @@ async function buildGenerateRequest(call: CommandCall<GenerateOptions>) {
       'safety-settings': 'safety',
       'system-instruction': 'system',
     },
-    model: { kind: 'text', location: 'path' },
+    model: { kind: 'text', location: 'path', carried: () => talk?.model },
     joinsInput: true,
     async readInputs(draft) {
       await applyShortFlags(context, options, draft)
+      const { check } = draft.problems
+      talk = await check(() => continueConversation(context, options, draft, 'generate', session))
+      await check(() => addToolOutputs(context, options, draft, talk?.known))
       inputs = await readTextInputs(context, options, draft, (schema) => [
         [['generationConfig', 'responseMimeType'], 'application/json'],
         [['generationConfig', 'responseJsonSchema'], schema],
       ])
+      if (talk !== undefined) paths = await attachmentPaths(inputs.attachments)
     },
     hasContent({ body: { contents }, problems: { any } }) {
       // If one of these could not be read, it probably held the messages.
       const isUnreadable = any && [options.history, own['contents']].some(isGiven)
-      return isUnreadable || isGiven(contents) || isSet(options, 'contents')
+      return isUnreadable || isGiven(contents) || isSet(options, 'contents') || talk?.awaitsAnswer === true
     },
-    addPrompt: (draft, prompt) => addMessage(draft.body, inputs.attachments, prompt),
+    addPrompt({ body }, prompt) {
+      addMessage(body, inputs.attachments, prompt)
+      talk?.complete(body, paths)
+    },
   })
   const { answerSchema } = inputs!
   const request = await problems.check(() =>
     contentRequest({ model: model ?? 'model', body, answerSchema, warnings }),
   )
   problems.throwIfAny()
-  return { settings: settings!, request: request! }
+  return { settings: settings!, request: talk === undefined ? request! : { ...request!, talk } }
 }
 
 const isGiven = (value: unknown) => value !== undefined
@@ -127,7 +150,7 @@ const isGiven = (value: unknown) => value !== undefined
 /** Flags that set several fields, or one field in another form. */
 async function applyShortFlags(
   context: Context,
-  { system, history, toolOutput = [], safety = [], tool = [] }: GenerateOptions,
+  { system, history, safety = [], tool = [] }: GenerateOptions,
   { body, problems }: Draft,
 ): Promise<void> {
   const { check } = problems
@@ -148,17 +171,6 @@ async function applyShortFlags(
       body['systemInstruction'] = { parts: [{ text: own }] }
     })
   }
-  if (toolOutput.length > 0) {
-    await check(async () => {
-      const outputs = await allInputs(
-        toolOutput.map((text) => readToolOutput(context, '--tool-output', text)),
-      )
-      // What could not be read may hold the calls.
-      if (problems.any) return
-      const message = underFlag('--tool-output', () => functionResponses(body['contents'], outputs))
-      appendEntries(body, 'contents', [message])
-    })
-  }
   if (safety.length > 0) {
     await check(async () => addSafety(body, await allInputs(safety.map(async (text) => readSafety(text)))))
   }
@@ -166,6 +178,22 @@ async function applyShortFlags(
     const tools = () => allInputs(tool.map((text) => readContentTool(context, text)))
     await check(async () => appendEntries(body, 'tools', await tools()))
   }
+}
+
+/** @param known the messages of the conversation that is gone on with */
+async function addToolOutputs(
+  context: Context,
+  { toolOutput = [] }: GenerateOptions,
+  { body, problems }: Draft,
+  known: readonly unknown[] = [],
+): Promise<void> {
+  if (toolOutput.length === 0) return
+  const outputs = await allInputs(toolOutput.map((text) => readToolOutput(context, '--tool-output', text)))
+  // What could not be read may hold the calls.
+  if (problems.any) return
+  const contents = [...known, ...listOf(body['contents'])]
+  const message = underFlag('--tool-output', () => functionResponses(contents, outputs))
+  appendEntries(body, 'contents', [message])
 }
 
 /**

@@ -2,12 +2,21 @@ import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { responsesEndpoint as endpoint } from '../contract/responses.ts'
 import { readInputItems } from '../operations/chat-history.ts'
+import type { PreparedRequest, Session } from '../operations/conversation/conversation-session.ts'
 import { appendEntries, type Body } from '../operations/operation.ts'
 import { addInput, responseRequest } from '../operations/response-request.ts'
 import { approvalItems, toolOutputItems } from '../operations/tool-outputs.ts'
 import { buildRequest, type CommandCall, type Draft } from './shared/build-request.ts'
 import { collect, explainCommon, strictMeanings, suggestWords } from './shared/common-options.ts'
 import { addContractFlags, flagsOf, type ConflictingFlags } from './shared/contract-flags.ts'
+import {
+  attachmentPaths,
+  continueConversation,
+  continueOption,
+  conversationConflicts,
+  conversationFileOption,
+  type ConversationOptions,
+} from './shared/conversation.ts'
 import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
@@ -27,7 +36,7 @@ import {
   responseToolNames,
 } from './shared/tool-flag.ts'
 
-interface RespondOptions extends TextOptions {
+interface RespondOptions extends TextOptions, ConversationOptions {
   tool?: string[]
   instructions?: string
   history?: string
@@ -46,6 +55,7 @@ const flags = flagsOf(endpoint.fields)
 const conflicts: readonly ConflictingFlags[] = [
   ['--schema', '--text-format'],
   ['--history', '--input'],
+  ...conversationConflicts('--input', '--previous-response-id', '--conversation', '--background'),
 ]
 
 export const respondExamples: readonly Example[] = [
@@ -76,6 +86,8 @@ export function registerRespond(command: Command, context: Context, send = sendT
     .option('--custom-tool-output <call=text>', 'the same for a call of a custom tool (repeatable)', collect)
     .option('--approve <id>', 'approve the call of a remote tool (repeatable)', collect)
     .option('--deny <id>', 'deny the call of a remote tool: ID or ID=REASON (repeatable)', collect)
+    .addOption(continueOption())
+    .addOption(conversationFileOption())
     .addOption(
       suggestWords(
         new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect),
@@ -90,23 +102,30 @@ export function registerRespond(command: Command, context: Context, send = sendT
   addContractFlags(command, flags, conflicts)
 }
 
-async function buildRespondRequest(call: CommandCall<RespondOptions>) {
+/** @param session the conversation that it goes on with, where no flag names it */
+export async function buildRespondRequest(call: CommandCall<RespondOptions>, session?: Session) {
   const { context, options, own } = call
   let inputs: TextInputs
+  let talk: PreparedRequest | undefined
+  let paths: ReadonlyMap<string, string> = new Map()
   let answers: readonly unknown[] = []
   const { settings, problems, body, model, warnings } = await buildRequest(call, {
     endpoint,
     flags,
     conflicts,
     otherForms: { input: 'history', tools: 'tool' },
-    model: { kind: 'text', location: 'body', whenLeftOut: () => [] },
+    model: { kind: 'text', location: 'body', whenLeftOut: () => [], carried: () => talk?.model },
     joinsInput: true,
     async readInputs(draft) {
       await applyShortFlags(context, options, draft)
-      answers = (await draft.problems.check(() => readToolAnswers(context, options, draft.body))) ?? []
+      const { check } = draft.problems
+      talk = await check(() => continueConversation(context, options, draft, 'respond', session))
+      const known = talk === undefined ? draft.body : { ...draft.body, input: talk.known }
+      answers = (await check(() => readToolAnswers(context, options, known))) ?? []
       inputs = await readTextInputs(context, options, draft, (schema) => [
         [['text', 'format'], { type: 'json_schema', name: schemaName(schema), schema }],
       ])
+      if (talk !== undefined) paths = await attachmentPaths(inputs.attachments)
     },
     hasContent({ body, problems: { any } }) {
       // If one of these could not be read, it probably held the input.
@@ -116,10 +135,14 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
       return (
         isUnreadable ||
         answers.length > 0 ||
+        talk?.awaitsAnswer === true ||
         ['input', 'prompt'].some((name) => isGiven(body[name]) || isSet(options, name))
       )
     },
-    addPrompt: (draft, prompt) => addInput(draft.body, inputs.attachments, prompt, answers),
+    addPrompt({ body }, prompt) {
+      addInput(body, inputs.attachments, prompt, answers)
+      talk?.complete(body, paths)
+    },
     setDefaults(body) {
       // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
       if (body['stream'] === undefined) body['stream'] = body['background'] !== true
@@ -132,7 +155,7 @@ async function buildRespondRequest(call: CommandCall<RespondOptions>) {
     answerSchema: inputs!.answerSchema,
     warnings,
   })
-  return { settings: settings!, request }
+  return { settings: settings!, request: talk === undefined ? request : { ...request, talk } }
 }
 
 const isGiven = (value: unknown) => value !== undefined

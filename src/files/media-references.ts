@@ -61,6 +61,14 @@ export function referencesIn(value: unknown): MediaReference[] {
   return found
 }
 
+/** Names the files of references that have none, by the SHA-256 of their content. */
+export function nameFiles<Value>(value: Value, paths: ReadonlyMap<string, string>): Value {
+  return replaced(value, (entry) => {
+    const path = isReference(entry) && entry.path === undefined ? paths.get(entry.sha256) : undefined
+    return path === undefined ? undefined : { ...(entry as MediaReference), path }
+  })
+}
+
 /** @param contentOf the bytes of a reference, which have been checked */
 export function restoreMedia<Value>(value: Value, contentOf: (reference: MediaReference) => Buffer): Value {
   return replaced(value, (entry) =>

@@ -1,4 +1,4 @@
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FileContext } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
@@ -14,7 +14,11 @@ interface FileAttachment {
   readonly mediaType: string
   /** Its size. */
   readonly bytes: number
+  /** Absolute; none for standard input. */
+  readonly path?: string
   base64(): string
+  /** Of its content, in hexadecimal. */
+  sha256(): Promise<string>
 }
 
 /** A URL that the gateway fetches. */
@@ -42,7 +46,7 @@ export async function readAttachment(context: FileContext, location: string): Pr
   const path = fileUrl.test(location) ? pathOf(location) : location
   const content = await readInputFile(context, path)
   if (content instanceof ModelgateError) throw content
-  return fileAttachment(basename(path), content)
+  return { ...fileAttachment(basename(path), content), path: resolve(context.cwd, path) }
 }
 
 /** Attaches bytes without a name, under a name that fits their type. */
@@ -53,7 +57,17 @@ export function attachBytes(stem: string, content: Buffer): Attachment {
 
 function fileAttachment(name: string, content: Buffer): FileAttachment {
   const mediaType = refineZip(sniffMediaType(content.subarray(0, 4096)) ?? 'application/octet-stream', name)
-  return { kind: 'file', name, mediaType, bytes: content.length, base64: () => content.toString('base64') }
+  return {
+    kind: 'file',
+    name,
+    mediaType,
+    bytes: content.length,
+    base64: () => content.toString('base64'),
+    async sha256() {
+      const { createHash } = await import('node:crypto')
+      return createHash('sha256').update(content).digest('hex')
+    },
+  }
 }
 
 function urlAttachment(url: string): UrlAttachment {

@@ -6,6 +6,7 @@ import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { jsonRequest } from '../gateway/send-request.ts'
 import {
   streamText,
+  type TextReply,
   type DecoderOptions,
   type TextDecoder,
   type TextReceiver,
@@ -13,6 +14,7 @@ import {
 import { mintIdempotencyKey } from '../gateway/url.ts'
 import { countOf, objectOf } from '../json.ts'
 import type { AnswerSchema } from './answer-schema.ts'
+import type { PreparedRequest } from './conversation/conversation-session.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
 import { createImageSaver, type ImageData, type ImageSaver } from './text-images.ts'
 
@@ -29,6 +31,8 @@ export interface TextRequest {
   /** The schema that the answer must match. */
   readonly answerSchema?: AnswerSchema | undefined
   readonly warnings: readonly string[]
+  /** The conversation that it goes on with. */
+  readonly talk?: PreparedRequest | undefined
   readonly createDecoder: (options: DecoderOptions) => TextDecoder
 }
 
@@ -216,14 +220,40 @@ export async function generateText(
   request: TextRequest,
   plan: TextPlan,
 ): Promise<Outcome<TextDocument>> {
-  const { gateway } = call
-  const run = beginAnswer(call, request, plan)
+  const { gateway, listener } = call
+  const { talk, model } = request
+  let { body } = request
+  let reply: TextReply | undefined
+  const keepReply = (whole: TextReply) => {
+    reply = whole
+    listener.reply?.(whole)
+  }
+  const own = talk === undefined ? call : { ...call, listener: { ...listener, reply: keepReply } }
+  const run = beginAnswer(own, request, plan)
+  const send = () =>
+    streamText(gateway, textGatewayRequest(gateway, { ...request, body }), run.decoder, run.receiver)
   const work = async () => {
     run.begin()
-    await streamText(gateway, textGatewayRequest(gateway, request), run.decoder, run.receiver)
+    await send().catch(async (error: unknown) => {
+      const other = error instanceof ModelgateError ? await talk?.instead(error) : undefined
+      if (other === undefined) throw error
+      run.warn(other.note)
+      body = other.body
+      await send()
+    })
     await run.finish()
   }
-  return run.settle(work, (error) => withResume(error, plan.resume))
+  const outcome = await run.settle(work, (error) => withResume(error, plan.resume))
+  if (talk === undefined) return outcome
+  try {
+    await talk.record({ model, body, reply }, outcome)
+    return outcome
+  } catch (error) {
+    if (!(error instanceof ModelgateError)) throw error
+    if (outcome.kind === 'ended' && outcome.failure === undefined) return { ...outcome, failure: error }
+    run.warn(error.message)
+    return outcome
+  }
 }
 
 /** The error for an answer that goes on at the gateway, with the command that waits for it. */

@@ -190,7 +190,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
     const isPrinted = kept.size > 0 && !(error instanceof OutputClosed)
     const unfinished = `${file.path} was not finished; the text that arrived is on standard output`
     if (error.exit === 'running') return void (await file.discard().catch(() => {}))
-    if (error.exit !== 'schema') return void (await printInstead(isPrinted ? unfinished : undefined))
+    if (!isAboutWhole(error)) return void (await printInstead(isPrinted ? unfinished : undefined))
     try {
       return await commit()
     } catch (reason) {
@@ -232,6 +232,11 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
       await other.error(error, saved && partial ? withFile(partial, saved) : partial)
     },
   }
+}
+
+/** Whether the answer came whole, and something else is wrong with it. */
+function isAboutWhole({ exit, code }: ModelgateError): boolean {
+  return exit === 'schema' || code === 'conversation_changed' || code === 'conversation_not_saved'
 }
 
 function isImagesOnly(document: OutputDocument): boolean {

@@ -52,7 +52,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   sixel: ['output'],
   undici: ['gateway'],
   valibot: ['config', 'contract', 'sandbox'],
-  yaml: ['config'],
+  yaml: ['config', 'operations'],
 }
 
 /** Only src/context.ts is the door to the process, to time and to chance. */

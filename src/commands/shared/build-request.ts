@@ -51,6 +51,8 @@ export interface RequestParts {
      * about that. Without this, the user is asked for a model.
      */
     readonly whenLeftOut?: (body: Body) => readonly string[]
+    /** The model of what is gone on with: `-m` overrides it, environment and configuration do not. */
+    readonly carried?: () => string | undefined
   }
   /** Whether piped text and a prompt make one prompt. */
   readonly joinsInput: boolean
@@ -113,6 +115,7 @@ export async function buildRequest(
   // A body that could not be read probably held the content.
   const hasContent = parts.hasContent(draft) || (problems.any && options.body !== undefined)
   const hasModel =
+    modelPart.carried?.() !== undefined ||
     configuredModel(modelPart.kind, options, settings) !== undefined ||
     modelPart.whenLeftOut !== undefined ||
     (modelPart.location === 'body' && (body['model'] !== undefined || isSet(options, 'model')))
@@ -151,9 +154,10 @@ export async function buildRequest(
   return { ...draft, model, family: known?.family, prompt, warnings }
 
   async function nameModel(): Promise<string | undefined> {
-    const { kind, location, whenLeftOut } = modelPart
+    const { kind, location, whenLeftOut, carried } = modelPart
     const named =
       (location === 'body' ? modelOfBody(body, options) : undefined) ??
+      (options.model === undefined ? carried?.() : undefined) ??
       configuredModel(kind, options, settings)
     if (named === undefined && (isFirst || whenLeftOut !== undefined)) return undefined
     const chosen = named ?? (await chooseModel(kind, context, options, settings, problems))

@@ -15,6 +15,7 @@ import {
 import type { Call } from '../../operations/operation.ts'
 import type { Draft } from './build-request.ts'
 import type { CommonOptions } from './common-options.ts'
+import { say } from './conversation.ts'
 import { ofFlag, parseJsonFileFlag, setField, underFlag } from './request-body.ts'
 import { allInputs } from '../../problems.ts'
 import { answerCommand, learnName, resumeResponse, type JobNames } from './resume-command.ts'
@@ -89,7 +90,9 @@ export async function sendText(
   settings: Settings,
   request: TextRequest,
 ): Promise<void> {
-  const { command, model, body, streamed, warnings } = request
+  const { command, model, body, streamed, warnings, talk } = request
+  for (const line of [talk?.announcement, ...(talk?.notes ?? [])])
+    if (line !== undefined) say(context, settings, line)
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
   const plan = {
@@ -106,7 +109,7 @@ export async function sendText(
       command,
       model,
       body,
-      media: options.attach ?? [],
+      media: [...(options.attach ?? []), ...(talk?.media ?? [])],
       ...(isBackground ? { creation: { model, count: 1, of: 'text' } } : {}),
     },
     ...(start === undefined ? {} : { gate: start.gate }),

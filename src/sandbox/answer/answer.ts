@@ -20,6 +20,8 @@ export interface TextRequest {
   /** The schema of the JSON or of the enum, if one was given. */
   readonly schema?: unknown
   readonly calls: readonly ToolCall[]
+  /** What the user said before, if the prompt asks for it (`sandbox:recall`). */
+  readonly recalled?: readonly string[]
   /** Tool outputs in the request, to be acknowledged in the answer. */
   readonly toolOutputs: readonly string[]
   /** Sentences at the end of a text. */
@@ -105,6 +107,11 @@ export function askedFor<Name extends string>(
 ): Name | undefined {
   const requested = new Set(scenarioWords(header, prompt).map(({ name }) => name))
   return names.find((name) => requested.has(name))
+}
+
+/** Whether a prompt asks for what was said before. */
+export function wantsRecall(prompt: string): boolean {
+  return /\bsandbox:recall\b/.test(prompt)
 }
 
 /** A prompt without the words that are meant for the sandbox. */

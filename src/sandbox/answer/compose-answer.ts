@@ -8,6 +8,7 @@ import {
   type ToolCall,
   type TextRequest,
   firstCharacters,
+  withoutScenarios,
   tokensOf,
 } from './answer.ts'
 
@@ -71,7 +72,7 @@ function visibleParts(request: TextRequest, random: Random, budget: Budget, imag
 }
 
 function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
-  const { prompt, schema, format, toolOutputs, scenario, findings = [] } = request
+  const { prompt, schema, format, toolOutputs, recalled, scenario, findings = [] } = request
   if (format === 'enum') return String(sampleOf(schema, random, budget))
   if (format === 'json') {
     return JSON.stringify(
@@ -83,9 +84,16 @@ function wordsOf(request: TextRequest, random: Random, budget: Budget): string {
   const words = scenario === 'long' ? longAnswerWords : requestedWords(prompt)
   const text = wantsMarkdown(prompt) ? writeMarkdown(prompt, random) : writeText(prompt, random, words)
   budget.spend(text.length)
+  if (recalled !== undefined) return [text, recallOf(recalled), ...findings].join(' ')
   if (toolOutputs.length === 0) return [text, ...findings].join(' ')
   const shown = toolOutputs.slice(0, maxOutputs).map((output) => firstCharacters(output, 200))
   return [text, `The tool answered: ${shown.join(' and ')}.`, ...findings].join(' ')
+}
+
+/** What the user said before, each as a quotation. */
+function recallOf(recalled: readonly string[]): string {
+  const quotes = recalled.slice(0, maxOutputs).map((prompt) => `“${quoteOf(withoutScenarios(prompt))}”`)
+  return quotes.length === 0 ? 'You said nothing before.' : `Before that you said ${quotes.join(', then ')}.`
 }
 
 function cutAtStop(text: string, stopSequences: readonly string[]): string {

@@ -1,4 +1,11 @@
-import { chooseCalls, textOfParts, type Answer, type TextRequest, type ToolCall } from '../answer/answer.ts'
+import {
+  chooseCalls,
+  textOfParts,
+  wantsRecall,
+  type Answer,
+  type TextRequest,
+  type ToolCall,
+} from '../answer/answer.ts'
 import { composeAnswer } from '../answer/compose-answer.ts'
 import type { PromptCache } from '../answer/prompt-cache.ts'
 import type { Budget } from '../budget.ts'
@@ -143,12 +150,21 @@ function readRequest(request: SandboxRequest, model: SandboxModel, seed: number)
     format: mime === 'text/x.enum' ? 'enum' : isJson ? 'json' : 'text',
     schema,
     calls: [...callsOf(body, mode, { prompt, hasOutput, budget }), ...tools.calls],
+    ...(wantsRecall(prompt) && { recalled: earlierPrompts(body) }),
     toolOutputs: toolOutputs.map((response) => JSON.stringify(objectOf(response)['response'] ?? null)),
     thinks: thinks(objectOf(config['thinkingConfig'])),
     maxTokens: numberOf(config['maxOutputTokens']),
     stopSequences: textsOf(config['stopSequences']),
   }
   return { text, wishes, tools, finish }
+}
+
+/** What the user said before the last message. */
+function earlierPrompts({ contents }: JsonObject): readonly string[] {
+  return objectsOf(contents)
+    .slice(0, -1)
+    .filter(({ role }) => role !== 'model')
+    .map(({ parts }) => textOfParts(parts))
 }
 
 async function candidatesOf(body: JsonObject, plan: Plan, budget: Budget): Promise<Candidate[]> {

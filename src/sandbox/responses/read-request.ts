@@ -1,4 +1,4 @@
-import { askedFor, scenarios, textOfParts, type TextRequest } from '../answer/answer.ts'
+import { askedFor, scenarios, textOfParts, wantsRecall, type TextRequest } from '../answer/answer.ts'
 import { type JsonObject, numberOf, objectOf, textOf, objectsOf } from '../json-value.ts'
 import type { SandboxModel } from '../sandbox-models.ts'
 import { scenarioHeader, type SandboxRequest } from '../request.ts'
@@ -24,6 +24,7 @@ export function readRequest(
     scenario: askedFor(scenarios, scenarioHeader(request), prompt) ?? model.scenario,
     format: kind === 'json_schema' || kind === 'json_object' ? 'json' : 'text',
     schema: kind === 'json_schema' ? format['schema'] : undefined,
+    ...(wantsRecall(prompt) && { recalled: earlierPrompts(items) }),
     toolOutputs: lastOutputs(items).flatMap(({ type, output }) =>
       type === 'mcp_approval_response' ? [] : [describeOutput(output)],
     ),
@@ -31,6 +32,14 @@ export function readRequest(
     maxTokens: numberOf(body['max_output_tokens']),
     stopSequences: [],
   }
+}
+
+/** What the user said before the last message. */
+function earlierPrompts(items: readonly JsonObject[]): readonly string[] {
+  return items
+    .filter(({ role }) => role === 'user')
+    .slice(0, -1)
+    .map(({ content }) => (typeof content === 'string' ? content : textOfParts(content)))
 }
 
 /** What the caller answers to calls at the end of the context. */

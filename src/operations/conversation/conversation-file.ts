@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { sleep, type FileContext } from '../../context.ts'
+import { FileError, ModelgateError, UsageError } from '../../errors.ts'
+import { shownPath, systemCode } from '../../files/file-error.ts'
+import { numberedPath } from '../../files/file-name.ts'
+import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
+import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { readAttachment } from '../attachments.ts'
+import { newConversationText, readConversationText, type ConversationText } from './file-text.ts'
+import { userMessages, type Attached } from './turn-text.ts'
+import type { Conversation, Style } from './turns.ts'
+
+/** A conversation that is kept in a file. */
+export interface ConversationFile {
+  /** As given; another once the file was changed by someone else meanwhile. */
+  readonly path: string
+  /** What it holds at first. */
+  readonly conversation: Conversation
+  readonly notes: readonly string[]
+  /**
+   * Writes the conversation. What another process has written meanwhile is left alone: then this one goes on in a file
+   * of its own beside it.
+   * @throws FileError `conversation_changed`, which names that file; FileError of a write that failed, with the file in
+   *   the rescue folder
+   */
+  save(conversation: Conversation): Promise<void>
+}
+
+/** More than a person reads; media is not in it. */
+const maxBytes = 64 * 1024 * 1024
+
+/**
+ * Reads a conversation file, or prepares to create it.
+ * @param style of a file that says none
+ * @param isWritten whether it will be written: checked here, before anything is sent
+ * @throws UsageError `invalid_conversation`, FileError
+ */
+export async function openConversationFile(
+  context: FileContext,
+  path: string,
+  options: { readonly style: Style; readonly isWritten: boolean; readonly rescueFolder: string | undefined },
+): Promise<ConversationFile> {
+  const { style, isWritten, rescueFolder } = options
+  const isJson = /\.json$/i.test(path)
+  let known = await readText(context, path)
+  let current = path
+  const text = !known ? newConversationText(isJson) : readConversationText(path, known, { style, isJson })
+  const { conversation, notes } = await withAttachments(context, path, style, text)
+  if (isWritten) await checkWritable(context, path)
+
+  const write = async (target: string, content: string, isNew: boolean) => {
+    const file = await openAtomicFile(context, target, {
+      force: !isNew,
+      rescueFolder,
+      ...(isNew && { mode: 0o600, spareName: (count: number) => basename(numberedPath(path, count)) }),
+    })
+    await file.write(content)
+    return await file.commit()
+  }
+  return {
+    get path() {
+      return current
+    },
+    conversation: !known ? { ...conversation, style } : conversation,
+    notes,
+    async save(next) {
+      const content = text.update(next)
+      const release = await lock(context, current)
+      try {
+        const found = await readText(context, current)
+        const isMine = release !== undefined && (found === undefined || digest(found) === digest(known ?? ''))
+        const isNew = !isMine || found === undefined
+        const { path: written, rescued } = await write(current, content, isNew)
+        if (rescued !== undefined) throw notSaved(rescued)
+        const before = current
+        current = written
+        known = content
+        if (!isMine || (isNew && written !== before)) throw changed(before, written)
+      } catch (error) {
+        if (error instanceof ModelgateError && !error.code.startsWith('conversation_')) throw notSaved(error)
+        throw error
+      } finally {
+        await release?.()
+      }
+    },
+  }
+}
+
+/** The text of a file; undefined when there is none. An empty one is as good as none. */
+async function readText(context: FileContext, path: string): Promise<string | undefined> {
+  const bytes = await readInputFile(context, path, { maxBytes, pipes: false })
+  if (bytes instanceof ModelgateError) {
+    if (bytes.code === 'not_found') return undefined
+    if (bytes.code === 'empty_file') return ''
+    throw bytes
+  }
+  const { text, invalid } = decodeText(bytes)
+  if (text !== undefined) return text
+  throw new UsageError(`${shownPath(path)} ${invalidTextClause(invalid)}.`, { code: 'invalid_conversation' })
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+async function checkWritable(context: FileContext, path: string): Promise<void> {
+  const file = await openAtomicFile(context, path, { force: true })
+  await file.discard()
+}
+
+/** The error of a write, told from one of the answer itself. */
+function notSaved(error: ModelgateError): ModelgateError {
+  const message = `The conversation was not saved: ${error.message}`
+  return error.amend({ exit: 'io', code: 'conversation_not_saved', message, phase: 'output', billed: 'yes' })
+}
+
+function changed(path: string, written: string): FileError {
+  const message = `${shownPath(path)} was changed by someone else meanwhile; the conversation with this exchange is in ${shownPath(written)}.`
+  return new FileError('conversation_changed', message, {
+    phase: 'output',
+    billed: 'yes',
+    hint: `Go on with either of them: --conversation-file ${shownPath(written)}`,
+  })
+}
+
+const lockPollMs = 20
+const maxPolls = 100
+/** A lock is held for the time of one write; one of a killed process is taken over. */
+const staleMs = 10_000
+
+/** One writer at a time. @returns undefined when another one holds it for too long */
+async function lock(context: FileContext, path: string): Promise<(() => Promise<void>) | undefined> {
+  const location = resolve(context.cwd, path)
+  const folder = join(dirname(location), `.${basename(location)}.lock`)
+  const release = () => rm(folder, { recursive: true, force: true })
+  for (let poll = 0; poll < maxPolls; poll++) {
+    try {
+      await mkdir(folder)
+      return release
+    } catch (error) {
+      // A folder that cannot be written is told by the write itself.
+      if (systemCode(error) !== 'EEXIST') return async () => {}
+      const found = await stat(folder).catch(() => undefined)
+      if (found !== undefined && context.clock.now() - found.mtimeMs > staleMs) await release()
+      else await sleep(context.clock, lockPollMs)
+    }
+  }
+  return undefined
+}
+
+/** Attachments that were written by hand get their type and digest; paths count from the folder of the file. */
+async function withAttachments(
+  context: FileContext,
+  file: string,
+  style: Style,
+  { conversation, notes, attached }: ConversationText,
+): Promise<Pick<ConversationText, 'conversation' | 'notes'>> {
+  if (attached.size === 0) return { conversation, notes }
+  const folder = dirname(resolve(context.cwd, file))
+  const turns = []
+  for (const turn of conversation.turns) {
+    const list = attached.get(turn) ?? []
+    const isComplete = list.every(
+      (one) => 'url' in one || (one.sha256 !== undefined && one.type !== undefined),
+    )
+    if (
+      list.length === 0 ||
+      (isComplete && list.every((one) => 'url' in one || resolve(one.file) === one.file))
+    ) {
+      turns.push(turn)
+      continue
+    }
+    const whole: Attached[] = []
+    for (const one of list)
+      whole.push('url' in one ? one : await completed(context, resolve(folder, one.file), one))
+    turns.push({ ...turn, style, messages: userMessages(style, turn.text, whole) })
+  }
+  return { conversation: { ...conversation, turns }, notes }
+}
+
+async function completed(context: FileContext, file: string, given: Attached): Promise<Attached> {
+  const { sha256, type, bytes } = given as Exclude<Attached, { url: string }>
+  if (sha256 !== undefined && type !== undefined && bytes !== undefined) return { file, type, bytes, sha256 }
+  const attachment = await readAttachment(context, file)
+  if (attachment.kind === 'url') return attachment
+  const { mediaType, bytes: size } = attachment
+  return { file, type: type ?? mediaType, bytes: size, sha256: sha256 ?? (await attachment.sha256()) }
+}

@@ -1,0 +1,136 @@
+import type { LogEntry, LogFacts } from '../../files/log/log-entry.ts'
+import { nameFiles } from '../../files/media-references.ts'
+import { stringOf } from '../../json.ts'
+import {
+  answerTurn,
+  messagesOf,
+  settingsOf,
+  turnsOf,
+  type Conversation,
+  type Style,
+  type Turn,
+} from './turns.ts'
+
+/** An entry of the log, parsed as far as it is wanted. */
+interface LoggedCall {
+  readonly facts: LogFacts
+  entry(): LogEntry
+  text(): string
+}
+
+/** Where a conversation may go on. */
+export interface Place {
+  readonly terminal: string | undefined
+  readonly cwd: string
+}
+
+/** What of the log is gone on from. */
+export type LastExchange =
+  | {
+      readonly kind: 'found'
+      readonly conversation: Conversation
+      /** Where it was held: in this terminal, or only in this folder. */
+      readonly in: 'terminal' | 'folder'
+      /** When its last exchange began: ISO 8601. */
+      readonly time: string
+    }
+  /** There was an exchange, but only its facts were recorded. */
+  | { readonly kind: 'not-recorded' }
+  | { readonly kind: 'none' }
+
+const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'])
+
+/**
+ * The newest exchange of this terminal, or, where there is none, of this folder, with all before it. A call that got no
+ * answer is passed over.
+ * @param calls begins to read the log, the newest call first; read no further than is needed
+ */
+export function lastExchange(calls: () => Iterable<LoggedCall>, { terminal, cwd }: Place): LastExchange {
+  let ofFolder: LogEntry | undefined
+  let wasSeen = false
+  for (const { facts, entry } of calls()) {
+    if (!textCommands.has(facts.command)) continue
+    const isOfTerminal = terminal !== undefined && facts.terminal === terminal
+    if (!isOfTerminal && (facts.cwd !== cwd || ofFolder !== undefined)) continue
+    const whole = entry()
+    if (whole.request === undefined || answerOfEntry(whole) === undefined) {
+      wasSeen ||= whole.request === undefined && whole.exit_code === 0
+      continue
+    }
+    if (isOfTerminal) return found(whole, 'terminal', calls)
+    ofFolder = whole
+  }
+  if (ofFolder !== undefined) return found(ofFolder, 'folder', calls)
+  return { kind: wasSeen ? 'not-recorded' : 'none' }
+}
+
+function found(
+  last: LogEntry,
+  where: 'terminal' | 'folder',
+  calls: () => Iterable<LoggedCall>,
+): LastExchange {
+  return { kind: 'found', conversation: conversationOf(last, calls), in: where, time: last.time }
+}
+
+/** @param calls to find the responses in that each other went on from */
+function conversationOf(last: LogEntry, calls: () => Iterable<LoggedCall>): Conversation {
+  const style = styleOf(last)
+  const links = [last]
+  let before = previousOf(last)
+  if (before !== undefined) {
+    for (const { facts, entry, text } of calls()) {
+      if (facts.time > last.time || !textCommands.has(facts.command) || !text().includes(before)) continue
+      const candidate = entry()
+      if (stringOf(candidate.reply?.['id']) !== before || candidate.request === undefined) continue
+      links.unshift(candidate)
+      before = previousOf(candidate)
+      if (before === undefined) break
+    }
+  }
+  const request = last.request ?? {}
+  return {
+    ...settingsOf(style, request),
+    style,
+    model: stringOf(request['model']) ?? last.model,
+    turns: links.flatMap(turnsOfEntry),
+    before,
+  }
+}
+
+function previousOf({ request }: LogEntry): string | undefined {
+  return stringOf(request?.['previous_response_id'])
+}
+
+function styleOf({ command, request = {} }: LogEntry): Style {
+  if (command === 'generate' || command === 'respond') return command
+  return request['contents'] === undefined ? 'respond' : 'generate'
+}
+
+function turnsOfEntry(entry: LogEntry): Turn[] {
+  const source = sourceOf(entry)
+  const sent = turnsOf(styleOf(entry), messagesOf(styleOf(entry), entry.request ?? {}))
+  const answer = answerOfEntry(entry)
+  // What this gateway took, it will take again.
+  const turns = sent.map((turn) => (turn.role === 'assistant' ? { ...turn, source } : turn))
+  return answer === undefined ? turns : [...turns, answer]
+}
+
+function sourceOf({ sandbox, origin }: LogFacts): string | undefined {
+  return sandbox ? 'sandbox' : origin
+}
+
+/** Exit codes of calls whose answer came whole: done, not written, incomplete, not of its schema. */
+const wholeExits: ReadonlySet<number> = new Set([0, 10, 12, 14])
+
+function answerOfEntry(entry: LogEntry): Turn | undefined {
+  const { reply, request, exit_code: exit, error } = entry
+  if (reply === undefined) return undefined
+  const isWhole = (wholeExits.has(exit) || error?.code === 'finish_length') && reply['is_partial'] !== true
+  return answerTurn({
+    style: styleOf(entry),
+    source: sourceOf(entry),
+    reply: nameFiles(reply, new Map(entry.files.map(({ sha256, path }) => [sha256, path]))),
+    isStored: request?.['store'] !== false,
+    isWhole,
+  })
+}

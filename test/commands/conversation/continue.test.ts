@@ -1,0 +1,310 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { runMain } from '../../support/run-main.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+import type { TestOverrides } from '../../support/test-context.ts'
+
+/** A machine with a gateway: each call is a process of its own, in a terminal. */
+async function machine(env: Record<string, string> = {}) {
+  const { url } = await runningSandbox()
+  const folder = temporaryFolder()
+  const base = {
+    MODELGATE_BASE_URL: url,
+    MODELGATE_API_KEY: 'some-key-0123',
+    MODELGATE_TEXT_MODEL: 'sandbox-text',
+    MODELGATE_STATE_DIR: join(folder, 'state'),
+    MODELGATE_HISTORY: 'full',
+    ...env,
+  }
+  const run = (words: readonly string[], more: TestOverrides = {}) =>
+    runMain(words, {
+      terminalId: 'one',
+      cwd: folder,
+      // Each call has an id and a time of its own.
+      clock: { ...fakeClock({ random: Math.random }), now: systemClock.now },
+      ...more,
+      env: { ...base, ...more.env },
+    })
+  /** The body that a call would send. */
+  const bodyOf = async (words: readonly string[], more?: TestOverrides) => {
+    const { out, err } = await run([...words, '--dry-run'], more)
+    return { body: (JSON.parse(out) as { body: Record<string, unknown> }).body, err }
+  }
+  return { run, bodyOf, folder }
+}
+
+const recall = 'And now? sandbox:recall'
+
+describe.each(['generate', 'respond'] as const)('%s', (command) => {
+  test('the third turn knows the first', async () => {
+    const { run } = await machine()
+    await run([command, 'My name is Ada'])
+    const second = await run([command, '-c', 'I live in York'])
+    expect(second.err).toBe('modelgate: continuing "My name is Ada", 1 turn, model sandbox-text\n')
+    const third = await run([command, '-c', recall])
+    expect(third.err).toBe('modelgate: continuing "My name is Ada", 2 turns, model sandbox-text\n')
+    expect(third.out).toContain('Before that you said “My name is Ada”, then “I live in York”.')
+  })
+
+  test('two terminals in one folder never mix; a third goes on with the newest of the folder', async () => {
+    const { run } = await machine()
+    await run([command, 'I am one'], { terminalId: 'one' })
+    await run([command, 'I am two'], { terminalId: 'two' })
+    const one = await run([command, '-c', recall], { terminalId: 'one' })
+    expect(one.out).toContain('“I am one”.')
+    const two = await run([command, '-c', recall], { terminalId: 'two' })
+    expect(two.out).toContain('“I am two”.')
+    const none = await run([command, '-c', recall], { terminalId: undefined })
+    expect(none.out).toContain('“I am two”, then “And now?”.')
+  })
+
+  test('instructions, tools and the model are carried along, and flags change them', async () => {
+    const { run, bodyOf } = await machine()
+    const system = command === 'generate' ? '--system' : '--instructions'
+    const tool = command === 'generate' ? 'google_search' : 'web_search'
+    await run([
+      command,
+      '-m',
+      'other-model',
+      system,
+      'Be brief',
+      '--tool',
+      tool,
+      '--temperature',
+      '0.5',
+      'Hi',
+    ])
+    const { body, err } = await bodyOf([command, '-c', 'And?'])
+    expect(err).toContain('model other-model')
+    expect(JSON.stringify(body)).toContain('Be brief')
+    expect(body['tools']).toHaveLength(1)
+    expect(JSON.stringify(body)).not.toContain('0.5')
+    const changed = await bodyOf([command, '-c', system, 'Be long', '-m', 'sandbox-text', 'And?'])
+    expect(JSON.stringify(changed.body)).toContain('Be long')
+    expect(JSON.stringify(changed.body)).not.toContain('Be brief')
+  })
+
+  test('a call without an answer is passed over', async () => {
+    const { run } = await machine()
+    await run([command, 'First'])
+    expect(await run([command, '-c', 'sandbox:failure sandbox:empty'])).not.toMatchObject({ code: 0 })
+    const next = await run([command, '-c', recall])
+    expect(next.out).toContain('Before that you said “First”.')
+  })
+
+  test('piped text, a file and a schema join it as they do without', async () => {
+    const { run, bodyOf, folder } = await machine()
+    writeFiles(folder, {
+      'a.txt': 'some text',
+      's.json': '{"type":"object","properties":{"a":{"type":"number"}}}',
+    })
+    await run([command, 'First'])
+    const { body } = await bodyOf([command, '-c', '-a', 'a.txt', '--schema', 's.json', 'And?'], {
+      stdin: 'piped',
+    })
+    const sent = JSON.stringify(body)
+    expect(sent).toContain('piped\\n\\nAnd?')
+    expect(sent).toContain(Buffer.from('some text').toString('base64'))
+    const checked = await run([command, '-c', '--schema', 's.json', 'And?'])
+    expect(JSON.parse(checked.out)).toHaveProperty('a')
+  })
+
+  test('attached files are sent again from where they are, unless they have changed', async () => {
+    const { run, folder } = await machine()
+    writeFiles(folder, { 'a.txt': 'x'.repeat(400) })
+    const other = command === 'generate' ? 'generate' : 'respond'
+    await run(
+      [other, '--no-store', '-a', 'a.txt', 'First'].filter(
+        (word) => command === 'respond' || word !== '--no-store',
+      ),
+    )
+    const next = await run([command, '-c', recall])
+    expect(next).toMatchObject({ code: 0, out: expect.stringContaining('“First”') as string })
+    writeFiles(folder, { 'a.txt': 'y'.repeat(400) })
+    const changed = await run([command, '-c', 'And?'])
+    expect(changed).toMatchObject({
+      code: 10,
+      err: expect.stringMatching(/a\.txt.*has changed since/) as string,
+    })
+    expect(await run([command, 'Without'])).toMatchObject({ code: 0 })
+  })
+})
+
+describe('where there is nothing to go on with, the call ends with a way', () => {
+  test.each<[string, Record<string, string>, string]>([
+    ['nothing was asked', {}, 'there is no exchange of this terminal or this folder'],
+    ['no log is kept', { MODELGATE_HISTORY: 'off' }, 'no calls are recorded (environment MODELGATE_HISTORY)'],
+    [
+      'texts are not kept',
+      { MODELGATE_HISTORY: 'metadata' },
+      'the texts of calls are not recorded (history: metadata',
+    ],
+  ])('%s', async (_, env, reason) => {
+    const { run } = await machine(env)
+    if (env['MODELGATE_HISTORY'] !== undefined) await run(['generate', 'First'])
+    const { code, err } = await run(['generate', '-c', 'Next'])
+    expect(code).toBe(2)
+    expect(err).toContain(`Nothing to continue: ${reason}`)
+    expect(err).toContain('--conversation-file talk.yaml')
+  })
+
+  test.each([
+    [['generate', '-c', '--history', '[]', 'x'], '--continue and --history cannot be used together'],
+    [['respond', '-c', '--previous-response-id', 'r', 'x'], '--continue and --previous-response-id cannot'],
+    [['respond', '-c', '--input', 'x'], '--continue and --input cannot'],
+    [
+      ['respond', '--conversation-file', 'a', '--conversation', 'c', 'x'],
+      '--conversation-file and --conversation',
+    ],
+  ])('%j', async (words, problem) => {
+    const { run } = await machine()
+    expect(await run(words)).toMatchObject({ code: 2, err: expect.stringContaining(problem) as string })
+  })
+
+  test('a prompt is needed all the same', async () => {
+    const { run } = await machine()
+    await run(['generate', 'First'])
+    expect(await run(['generate', '-c'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('No prompt') as string,
+    })
+  })
+})
+
+describe('respond', () => {
+  test('names the response that it goes on from, and sends the instructions again', async () => {
+    const { run, bodyOf } = await machine()
+    await run(['respond', '--instructions', 'Be brief', 'First'])
+    const { body } = await bodyOf(['respond', '-c', 'Next'])
+    expect(body).toEqual({
+      model: 'sandbox-text',
+      stream: true,
+      instructions: 'Be brief',
+      input: 'Next',
+      previous_response_id: expect.stringMatching(/^resp_/) as string,
+    })
+  })
+
+  test('without a store it sends all items, with the reasoning encrypted, and stays without', async () => {
+    const { run, bodyOf } = await machine()
+    await run(['respond', '--no-store', '--reasoning-effort', 'low', 'First'])
+    await run(['respond', '-c', 'Second'])
+    const { body } = await bodyOf(['respond', '-c', 'Third'])
+    expect(body).toMatchObject({
+      store: false,
+      include: ['reasoning.encrypted_content'],
+      reasoning: { effort: 'low' },
+    })
+    expect(body).not.toHaveProperty('previous_response_id')
+    const items = body['input'] as { type?: string; role?: string; encrypted_content?: string; id?: string }[]
+    expect(items.map(({ type, role }) => role ?? type)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'reasoning',
+      'assistant',
+      'user',
+    ])
+    // Of the first answer there was none to keep, so that its id would be refused.
+    expect(items[1]).not.toHaveProperty('id')
+    expect(items[3]?.encrypted_content).toMatch(/./)
+  })
+
+  test('--no-store now sends what was stored before', async () => {
+    const { run, bodyOf } = await machine()
+    await run(['respond', 'First'])
+    const { body } = await bodyOf(['respond', '-c', '--no-store', 'Second'])
+    expect(body).not.toHaveProperty('previous_response_id')
+    expect(body['input']).toHaveLength(3)
+  })
+
+  test('a response that the gateway no longer has is told, and all is sent instead', async () => {
+    const { run, folder } = await machine()
+    await run(['respond', 'First'])
+    const log = join(folder, 'state/log')
+    const file = join(log, readdirSync(log)[0]!)
+    writeFiles(log, { '2026-01.jsonl': readFileSync(file, 'utf8').replaceAll(/resp_\w+/g, 'resp_gone') })
+    writeFiles(log, {
+      [readdirSync(log).at(-1)!]: readFileSync(file, 'utf8').replaceAll(/resp_\w+/g, 'resp_gone'),
+    })
+    const { code, out, err } = await run(['respond', '-c', recall])
+    expect(code).toBe(0)
+    expect(out).toContain('“First”')
+    expect(err).toContain(
+      'The gateway no longer has the earlier answer, so the whole conversation was sent instead.',
+    )
+  })
+
+  test('the calls of an answer wait for their outputs, whose kind is known', async () => {
+    const { run, bodyOf } = await machine()
+    const tools = ['--tool', '{"name":"get_weather"}', '--tool', '{"type":"custom","name":"note"}']
+    const { err } = await run(['respond', ...tools, 'Use get_weather and note'])
+    const [call, note] = [...err.matchAll(/(call_\w+)=TEXT/g)].map(([, id]) => id!)
+    const refused = await run(['respond', '-c', 'And?'])
+    expect(refused.code).toBe(2)
+    expect(refused.err).toContain('The last answer waits for what get_weather, note gives.')
+    expect(refused.err).toContain(`--tool-output ${call}=TEXT --custom-tool-output ${note}=TEXT`)
+    const outputs = ['--tool-output', `${call}=21 degrees`, '--tool-output', `${note}=done`]
+    const { body } = await bodyOf(['respond', '-c', ...outputs])
+    expect(body['input']).toMatchObject([
+      { type: 'function_call_output' },
+      { type: 'custom_tool_call_output' },
+    ])
+    expect((await run(['respond', '-c', ...outputs])).out).toContain('21 degrees')
+  })
+})
+
+describe('generate', () => {
+  test('signatures go back with their parts', async () => {
+    const { run, bodyOf } = await machine()
+    const declared = '{"functionDeclarations":[{"name":"get_weather"}]}'
+    const thinking = ['--generation-config', '{"thinkingConfig":{"includeThoughts":true}}']
+    await run(['generate', '--tool', declared, ...thinking, 'Use get_weather'])
+    const { body } = await bodyOf(['generate', '-c', '--tool-output', 'get_weather={"degrees":21}'])
+    expect(body['contents']).toMatchObject([
+      { role: 'user' },
+      {
+        role: 'model',
+        parts: [{ functionCall: { name: 'get_weather' }, thoughtSignature: expect.any(String) as string }],
+      },
+      { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: { degrees: 21 } } }] },
+    ])
+    expect(body['generationConfig']).toEqual({ thinkingConfig: { includeThoughts: true } })
+  })
+})
+
+describe('from one style to the other', () => {
+  test('what was said goes over, what cannot is told', async () => {
+    const { run } = await machine()
+    await run(['generate', '--system', 'Be brief', '--tool', 'google_search', 'First'])
+    const over = await run(['respond', '-c', recall])
+    expect(over.out).toContain('“First”')
+    expect(over.err).toContain('The tools of `generate` do not go over to `respond`.')
+    const back = await run(['generate', '-c', recall])
+    expect(back.out).toContain('“First”, then “And now?”')
+    expect(back.code).toBe(0)
+  })
+
+  test('signatures stay behind, with a word about it', async () => {
+    const { run, bodyOf } = await machine()
+    const declared = '{"functionDeclarations":[{"name":"get_weather"}]}'
+    const thinking = ['--generation-config', '{"thinkingConfig":{"includeThoughts":true}}']
+    await run(['generate', '--tool', declared, ...thinking, 'Use get_weather'])
+    const { out } = await run(['generate', '-c', '--tool-output', 'get_weather={"degrees":21}'])
+    expect(out).toContain('21')
+    const { body, err } = await bodyOf(['respond', '-c', 'And?'])
+    expect(err).toContain('Not sent along: thought signatures.')
+    expect(body['input']).toMatchObject([
+      { role: 'user', content: 'Use get_weather' },
+      { type: 'function_call', name: 'get_weather' },
+      { type: 'function_call_output', output: '{"degrees":21}' },
+      { role: 'assistant' },
+      { role: 'user' },
+    ])
+    expect((await run(['respond', '-c', recall])).code).toBe(0)
+  })
+})
