@@ -69,9 +69,9 @@ export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Whether the output goes to a CI runner; most set `CI`, GitHub's sets both. */
+/** Whether the output goes to a CI runner; most set `CI`, GitHub's sets both, Azure's and TeamCity's only their own. */
 export function inCi(env: Context['env']): boolean {
-  return Boolean(env['CI'] || env['GITHUB_ACTIONS'])
+  return Boolean(env['CI'] || env['GITHUB_ACTIONS'] || env['TF_BUILD'] || env['TEAMCITY_VERSION'])
 }
 
 /** `FORCE_COLOR` decides, then `NO_COLOR` (no-color.org: set and not empty), then the terminal. */

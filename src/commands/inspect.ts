@@ -50,7 +50,7 @@ async function inspect(context: Context, options: CommonOptions, paths: readonly
   })
   if (mode === undefined) {
     const columns = stdout.isTerminal ? stdout.columns : undefined
-    const reports = document.files.map((file) => gate.text(inspectionReport(file, columns)))
+    const reports = document.files.map((file) => gate.report(inspectionReport(file, columns)))
     stdout.write(reports.join('\n'))
   }
   await reportOutcome(output, options, { kind: 'ended', document, failure })

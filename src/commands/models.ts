@@ -20,7 +20,7 @@ interface ModelsOptions extends CommonOptions {
 
 /** The common options that do not apply to this command. */
 const refused: ReadonlySet<string> = new Set(
-  'model output force usage maxCreates maxCost strict body set validate stdinTimeout'.split(' '),
+  'model output force githubOutput usage maxCreates maxCost strict body set validate stdinTimeout'.split(' '),
 )
 
 const modelsExamples: readonly Example[] = [
@@ -68,7 +68,7 @@ async function showKnown(
 ): Promise<void> {
   const gate = createGate(context)
   const document = describeModels(request, context.clock.now())
-  const output = openOutput(context, options, settings, gate, { result: 'job' })
+  const output = await openOutput(context, options, settings, gate, { result: 'job' })
   output.event({ type: 'start', version: outputVersion, command: 'models', model: request.id ?? null })
   for (const model of document.models) output.event({ type: 'model-list', model })
   print(context, options, settings, gate, request, document)
@@ -109,7 +109,7 @@ function print(
     id === undefined
       ? modelTable(models, columns)
       : models.map((model) => modelReport(model, columns)).join('')
-  stdout.write(gate.text(text))
+  stdout.write(gate.report(text))
   const hasMore = id === undefined && models.length > 0
   if (hasMore && stdout.isTerminal && !quiet.value) stderr.write('All limits of one: modelgate models ID\n')
 }

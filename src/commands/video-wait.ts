@@ -69,7 +69,7 @@ async function waitForJobs(context: Context, given: WaitOptions, ids: readonly s
   const [first] = unsaved
   if (first === undefined) {
     const settings = await readSettings(context, given)
-    const output = openOutput(context, given, settings, gate, parts)
+    const output = await openOutput(context, given, settings, gate, parts)
     const listener = listenerOf(output, given)
     const noCall = (): never => {
       throw new Error('Saved videos need no gateway.')

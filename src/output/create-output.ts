@@ -9,6 +9,8 @@ import type { OutputDocument } from '../events/documents.ts'
 import type { Output, OutputMode } from './output.ts'
 import { createRawOutput, redactRaw } from './raw-output.ts'
 import { createScreen, loadResultStyles, type Screen } from './screen.ts'
+import type { StepOutput } from './step-output.ts'
+import { createAnnotate } from './step-log.ts'
 import { createWordWrap } from './word-wrap.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
@@ -37,6 +39,8 @@ export interface OutputOptions {
   readonly gate?: Gate | undefined
   /** The rescue folder for text that cannot be written to standard output. */
   readonly rescue?: Omit<TextRescue, 'isRaw'> | undefined
+  /** The output of a CI step that takes the place of standard output. */
+  readonly step?: StepOutput | undefined
 }
 
 /** Maximum length of ids in progress lines. */
@@ -44,6 +48,16 @@ const maxIdLength = 500
 
 /** Chooses the renderer, once. No other code checks for JSON or a terminal. */
 export function createOutput(context: Context, options: OutputOptions): Output {
+  const { step } = options
+  if (step === undefined) return createPlainOutput(context, options)
+  const stdout = { value: step.sink, enumerable: true }
+  // Not copied: some of its properties are read only when they are needed.
+  const output = createPlainOutput(Object.create(context, { stdout }) as Context, options)
+  const { result = 'text', mode, file } = options
+  return step.outputTo(output, { result, isDocument: mode === 'json', file })
+}
+
+function createPlainOutput(context: Context, options: OutputOptions): Output {
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
   const gate = options.gate ?? createGate(context)
   const output = createRenderer(context, options, createScreen(context, gate, options.quiet), gate, mode)
@@ -79,7 +93,17 @@ function createRenderer(
     progress ??= createJobProgress({ screen, clock, clean, log: mode !== 'jsonl', jobs })
     progress(event)
   }
-  const notices = createNotices(screen, { quiet, usage, warningsOnly, resume, answer, showProgress })
+  // A program that reads JSON there reads no annotations.
+  const annotate = warningsOnly ? undefined : createAnnotate(context, gate, screen.command)
+  const notices = createNotices(screen, {
+    quiet,
+    usage,
+    warningsOnly,
+    resume,
+    answer,
+    showProgress,
+    annotate,
+  })
   const parts = { screen, notices, stdout, stderr, gate }
   switch (mode) {
     case 'json':

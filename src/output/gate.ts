@@ -3,6 +3,7 @@ import { formsOf, minLength, spellings } from '../redact/forms.ts'
 import { createMatcher } from '../redact/matcher.ts'
 import { createPieceStream, type PieceStream, createTextStream, type TextStream } from '../redact/streams.ts'
 import { inCi, type Context } from '../context.ts'
+import { defuse, defuseJson } from './step-log.ts'
 
 type Redactor = (text: string) => string
 
@@ -112,6 +113,8 @@ export interface Gate {
   hide(secret: string): void
   /** Redacts an id, a path or a URL. */
   text(text: string): string
+  /** Redacts lines about something for standard output, where a CI runner reads them, too. */
+  report(text: string): string
   /** Cleans one line for standard error, at most `limit` characters long. */
   line(text: string, limit: number): string
   /** Cleans streamed text for standard error. */
@@ -151,13 +154,14 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
   return {
     hide: (secret) => void (secret !== '' && hidden.add(secret)),
     text: redact,
-    // Secrets are removed before a line is cut. In CI no line may look like a command to the runner
-    // (`::set-env …`, `##[group]`), which reads standard error too.
+    // Secrets are removed before a line is cut. A CI runner reads standard error too.
     line(text, limit) {
       const line = cut(sanitise(redact(text).replace(/[\r\n]+/g, ' ')), limit)
-      return isCi
-        ? line.replaceAll('##[', '## [').replace(/^\s*::/, (start) => `${start.slice(0, -1)} :`)
-        : line
+      return isCi ? defuse(line) : line
+    },
+    report(text) {
+      const clean = redact(text)
+      return isCi ? clean.split('\n').map(defuse).join('\n') : clean
     },
     stream() {
       const redactor = createStreamRedactor([...hidden])
@@ -174,9 +178,9 @@ export function createGate(context: Context, secrets: readonly string[] = []): G
     },
     json(text) {
       const json = sanitiseJson(redactJson(text))
-      return isCi ? json.replaceAll('##[', '#\\u0023[') : json
+      return isCi ? defuseJson(json) : json
     },
-    document: redactJson,
+    document: (json) => (isCi ? defuseJson(redactJson(json)) : redactJson(json)),
     documents: () => createPieceRedactor([...hidden]),
     reply: () => createReplyStream(createJsonStreamRedactor([...hidden]), Boolean(context.stdout.isTerminal)),
   }

@@ -10,6 +10,7 @@ import type { OutputEvent, OutputDocument } from '../events/documents.ts'
 import type { VideoEvent, SavedVideo } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { ProgressEvent } from './job-progress.ts'
+import type { Annotate } from './step-log.ts'
 import { imageLabel, previewLabel } from '../events/format-image.ts'
 import type { ImageUsage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
@@ -34,6 +35,8 @@ interface NoticeOptions {
   /** The command that answers what a reply asks for. */
   readonly answer: ((document: OutputDocument) => string | undefined) | undefined
   readonly showProgress: (event: ProgressEvent) => void
+  /** Shows errors and warnings on the page of a CI job, too. */
+  readonly annotate: Annotate | undefined
 }
 
 /** Large, because a message or a hint may contain a command to paste. */
@@ -72,8 +75,10 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
         return
       }
       const notice = noticeOf(event)
-      if (notice?.level === 'warning') screen.line(notice.text, 'warning')
-      else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')
+      if (notice?.level === 'warning') {
+        screen.line(notice.text, 'warning')
+        if (lasting.has(event.type)) options.annotate?.('warning', 'modelgate', [withoutLabel(notice.text)])
+      } else if (notice !== undefined && !options.warningsOnly) screen.line(notice.text, 'plain')
     },
     end(document) {
       printRefusal()
@@ -85,14 +90,28 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
       printRefusal()
       if (!(error instanceof OutputClosed)) {
         const { problems, notes } = errorLines(error, partial)
-        for (const problem of problems) screen.line(problem, 'error', errorLimit)
+        for (const problem of problems) screen.line(`modelgate: ${problem}`, 'error', errorLimit)
         for (const note of notes) screen.line(note, 'plain', errorLimit)
+        const title = `modelgate: ${error.code} (exit ${error.exitCode})`
+        options.annotate?.('error', title, [...problems, ...notes.map((note) => note.trim())])
       }
       if (options.usage && partial !== undefined && usageOf(partial) !== null) {
         screen.line(spentText(partial), 'plain')
       }
     },
   }
+}
+
+/** Warnings that hold when the command has ended, unlike those of a retry. */
+const lasting: ReadonlySet<OutputEvent['type']> = new Set([
+  'warning-add',
+  'image-fail',
+  'video-fail',
+  'job-fail',
+])
+
+function withoutLabel(text: string): string {
+  return text.replace(/^warning: /, '')
 }
 
 /** Prints a line about an event for a person. Information is omitted if a document contains it; warnings are not. */
@@ -266,10 +285,7 @@ function errorLines(
 ): { problems: string[]; notes: string[] } {
   const { hint, requestId, remoteId } = error.facts
   return {
-    problems: error.message
-      .split('\n')
-      .filter((line) => line.trim() !== '')
-      .map((line) => `modelgate: ${line}`),
+    problems: error.message.split('\n').filter((line) => line.trim() !== ''),
     notes: [
       ...(hint === undefined ? [] : hint.split('\n').map((line) => `  hint: ${line}`)),
       ...(requestId === undefined ? [] : [`  request id: ${requestId}`]),

@@ -13,6 +13,8 @@ export interface Screen {
   reasoning(text: string): void
   /** One line on standard error. On a terminal it waits for the end of the current line of text. */
   line(text: string, tone: Tone, limit?: number): void
+  /** One line on standard error that is clean already, for the runner of a CI job. */
+  command(line: string): void
   /** A JSON document on standard error. */
   json(text: string): void
   /** Whether a line can be redrawn in place while nothing else is written. */
@@ -124,6 +126,7 @@ export function createScreen(context: Context, gate: Gate, quiet: boolean): Scre
         else putLines([line])
       })
     },
+    command: (line) => whenStyled(() => putLines([line])),
     json(text) {
       endReasoning()
       whenStyled(() => {

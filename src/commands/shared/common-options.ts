@@ -20,6 +20,7 @@ export interface CommonOptions {
   maxCost?: string
   strict?: true
   debug?: true
+  githubOutput?: string
   dryRun?: true
   curl?: true
   body?: string
@@ -60,6 +61,10 @@ export function addCommonOptions(program: Command): void {
       new Option('--force', 'overwrite an existing file'),
       new Option('--jsonl', 'print one JSON event a line as things happen').conflicts('raw'),
       new Option('--raw', "print the gateway's own JSON"),
+      new Option(
+        '--github-output <name>',
+        'write the result to this output of a GitHub Actions step instead',
+      ).conflicts(['jsonl', 'raw']),
       new Option('--usage', 'print the token counts on standard error, and the cost if prices are known'),
       new Option('--strict', 'treat a cut answer, or an image or a video in doubt, as a failure'),
       new Option('-q, --quiet', 'no messages on standard error, except errors'),

@@ -168,7 +168,7 @@ export async function sendImages(
   request: ImageRequest,
 ): Promise<void> {
   if (request.wanted.length === 0) {
-    const output = openOutput(context, options, settings, createGate(context), { result: 'files' })
+    const output = await openOutput(context, options, settings, createGate(context), { result: 'files' })
     const listener = listenerOf(output, options)
     return reportOutcome(output, options, takeExistingImages({ context, listener }, request))
   }

@@ -42,7 +42,7 @@ export interface JobListing<Family extends AnyJobs> {
 
 /** The common options that do not apply to a list. */
 const refused: ReadonlySet<string> = new Set(
-  'model output force raw usage maxCreates maxCost strict body set validate curl stdinTimeout'.split(' '),
+  'model output force githubOutput raw usage maxCreates maxCost strict body set validate curl stdinTimeout'.split(' '),
 )
 
 /** Makes a command list the jobs that are recorded on this machine. */
@@ -148,7 +148,7 @@ async function show(
   { command, jobs, warnings, now }: Listing,
 ): Promise<void> {
   const { stdout } = context
-  const output = openOutput(context, options, settings, gate, { result: 'job' })
+  const output = await openOutput(context, options, settings, gate, { result: 'job' })
   output.event({ type: 'start', version: outputVersion, command, model: null })
   for (const job of jobs) output.event({ type: 'job-list', job })
   for (const message of warnings) output.event({ type: 'warning-add', message })
@@ -156,7 +156,7 @@ async function show(
     const colours = loadResultStyles(context)
     await colours.ready
     const columns = stdout.isTerminal ? stdout.columns : undefined
-    stdout.write(gate.text(jobTable(jobs, { now, columns, styles: colours.current })))
+    stdout.write(gate.report(jobTable(jobs, { now, columns, styles: colours.current })))
     if (!settings.quiet.value) {
       reportCount(context, options, jobs.length)
       if (stdout.isTerminal && !options.prune) reportAge(context, jobs, now)

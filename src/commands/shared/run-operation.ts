@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { AlreadyReported, asModelgateError } from '../../errors.ts'
+import { AlreadyReported, asModelgateError, UsageError } from '../../errors.ts'
 import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
@@ -65,7 +65,7 @@ export async function runOperation<Document extends OutputDocument>(
     }
     const log = beginLog(context, options, settings, { gate, gateway, request: command.logged })
     const parts = await describeOutput()
-    const renderer = openOutput(context, options, settings, gate, {
+    const renderer = await openOutput(context, options, settings, gate, {
       ...parts,
       file: parts.file && log.noting(parts.file),
     })
@@ -153,19 +153,31 @@ function beginLog(
   }
 }
 
-/** The renderer of a command, as its flags ask for it. */
-export function openOutput(
+/**
+ * The renderer of a command, as its flags ask for it.
+ * @throws UsageError, FileError when `--github-output` cannot be obeyed
+ */
+export async function openOutput(
   context: Context,
   options: CommonOptions,
   settings: Settings,
   gate: Gate,
   more: Partial<OutputOptions>,
-): Output {
+): Promise<Output> {
+  const { githubOutput } = options
+  if (githubOutput !== undefined && options.output === '-' && more.result === 'files') {
+    throw new UsageError('--github-output takes paths, and -o - writes the bytes to standard output.')
+  }
+  const step =
+    githubOutput === undefined
+      ? undefined
+      : (await import('../../output/step-output.ts')).openStepOutput(context, githubOutput)
   return createOutput(context, {
     mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
     quiet: settings.quiet.value,
     usage: options.usage === true,
     gate,
+    step,
     ...more,
   })
 }

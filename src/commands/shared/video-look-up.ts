@@ -43,7 +43,7 @@ export async function lookUpJob(
       ? undefined
       : await findSavedVideos(context, named, wait.output, gate)
   if (saved !== undefined) {
-    const output = openOutput(context, options, settings, gate, { result: 'files' })
+    const output = await openOutput(context, options, settings, gate, { result: 'files' })
     const videos = { videos: saved, strict: options.strict === true }
     const outcome = reportSavedVideos(listenerOf(output, options), command, named, videos)
     return await reportOutcome(output, options, outcome).finally(() => {

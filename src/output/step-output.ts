@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
+import { posix, win32 } from 'node:path'
+import type { Context, Sink } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import type { OutputEvent } from '../events/documents.ts'
+import { writeError } from '../files/file-error.ts'
+import type { TextFile } from '../files/text-file.ts'
+import type { Output } from './output.ts'
+
+/** An output of a step of GitHub Actions (`$GITHUB_OUTPUT`) that takes the place of standard output. */
+export interface StepOutput {
+  /** Standard output for the renderer. */
+  readonly sink: Sink
+  /** Writes the output of the step when the command has ended. */
+  outputTo(other: Output, parts: StepParts): Output
+}
+
+interface StepParts {
+  readonly result: 'text' | 'files' | 'job' | 'job-id'
+  /** Whether the result is a JSON document. */
+  readonly isDocument: boolean
+  /** The file that takes the model's text. */
+  readonly file: TextFile | undefined
+}
+
+/**
+ * Checks, before anything is sent, that the output can be written.
+ * @throws UsageError without the variable, and for a name that is none; FileError
+ */
+export function openStepOutput(context: Context, name: string): StepOutput {
+  const path = context.env['GITHUB_OUTPUT']
+  if (!/^[A-Za-z_][\w-]{0,99}$/.test(name)) {
+    throw new UsageError(
+      `--github-output must be letters, digits, "-" and "_", and begin with a letter or "_", not ${JSON.stringify(name)}.`,
+    )
+  }
+  if (!path) {
+    throw new UsageError('--github-output needs a step of GitHub Actions: GITHUB_OUTPUT is not set.', {
+      code: 'github_output_missing',
+      hint: 'Elsewhere, leave the flag out: redirect standard output, or name a file with -o.',
+    })
+  }
+  const absolute = (given: string) => absolutePath(context, given)
+  const file = absolute(path)
+  append(file, '')
+  const { sink, text } = collectingSink()
+  return {
+    sink,
+    outputTo: (other, parts) =>
+      outputToStep(context, other, { ...parts, name, target: file, absolute, text }),
+  }
+}
+
+/** As the system of the runner writes it. */
+export function absolutePath({ cwd, platform }: Pick<Context, 'cwd' | 'platform'>, path: string): string {
+  return (platform === 'win32' ? win32 : posix).resolve(cwd, path)
+}
+
+/** Of a larger one GitHub may drop what is passed on to other jobs. */
+const maxValueBytes = 1024 * 1024
+
+/**
+ * Appends an output, with a delimiter that nobody can guess, so that no text can end it and begin another.
+ * @throws FileError
+ */
+function appendOutput(file: string, name: string, value: string): void {
+  const delimiter = `ghadelimiter_${randomBytes(16).toString('hex')}`
+  append(file, `${name}<<${delimiter}\n${value}\n${delimiter}\n`)
+}
+
+function append(file: string, text: string): void {
+  try {
+    appendFileSync(file, text)
+  } catch (error) {
+    throw writeError(error, file)
+  }
+}
+
+/** Keeps what is written. */
+function collectingSink(): { readonly sink: Sink; text(): string } {
+  const chunks: Buffer[] = []
+  const sink: Sink = {
+    isTerminal: false,
+    columns: 80,
+    isClosed: false,
+    write: (chunk) => void chunks.push(Buffer.from(chunk as string)),
+    needsDrain: false,
+    isIdle: true,
+    async drain() {},
+    stream: undefined,
+  }
+  return { sink, text: () => Buffer.concat(chunks).toString('utf8') }
+}
+
+interface OwnParts extends StepParts {
+  readonly name: string
+  /** The file that the runner reads when the step has ended. */
+  readonly target: string
+  /** What has been written to standard output. */
+  text(): string
+  absolute(path: string): string
+}
+
+/**
+ * The value is what standard output would have had; paths are absolute, since other steps may work in another folder.
+ * A text that broke off, or that cannot be written, goes to standard output after all: it has been paid for.
+ */
+function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts: OwnParts): Output {
+  const { result, isDocument, file, name, target, text, absolute } = parts
+  const listsFiles = result === 'files' && !isDocument
+  const files: string[] = []
+  let isWritten = false
+
+  const value = () => {
+    if (listsFiles) return files.join('\n')
+    const collected = text().replace(/\n$/, '')
+    return collected === '' && file !== undefined ? absolute(file.path) : collected
+  }
+  const write = () => {
+    if (isWritten) return
+    const written = value()
+    appendOutput(target, name, written)
+    isWritten = true
+    if (Buffer.byteLength(written) <= maxValueBytes) return
+    const message = `The output ${name} is larger than 1 MiB: GitHub may not pass it on to other jobs. -o FILE keeps it.`
+    other.event({ type: 'warning-add', message })
+  }
+  const printInstead = async () => {
+    if (isWritten) return
+    isWritten = true
+    stdout.write(text())
+    await stdout.drain().catch(() => {})
+  }
+  return {
+    event(event) {
+      const path = listsFiles ? resultOf(event) : undefined
+      if (path !== undefined) files.push(/^https?:/.test(path) ? path : absolute(path))
+      other.event(event)
+    },
+    raw: (json) => other.raw(json),
+    flush: () => other.flush(),
+    async end(document) {
+      await other.end(document)
+      write()
+    },
+    async error(error, partial) {
+      await other.error(error, partial)
+      const isUsable = result !== 'text' && (files.length > 0 || text() !== '')
+      if (isUsable && error.code !== 'write_failed') write()
+      else await printInstead()
+    },
+  }
+}
+
+/** The path or the URL of a result. */
+function resultOf(event: OutputEvent): string | undefined {
+  if (event.type === 'image-save' || event.type === 'video-save') return event.file.path
+  return event.type === 'image-link' ? event.link.url : undefined
+}

@@ -1,0 +1,179 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { GenerationError } from '../../src/errors.ts'
+import type { OutputEvent } from '../../src/events/documents.ts'
+import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
+import { absolutePath, openStepOutput } from '../../src/output/step-output.ts'
+import { sampleDocument, sampleEvents, textDelta } from '../support/output-samples.ts'
+import { runMain } from '../support/run-main.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { testContext, type TestOverrides } from '../support/test-context.ts'
+
+/** Reads the file as the runner does. */
+function outputsIn(file: string): Record<string, string> {
+  const outputs: Record<string, string> = {}
+  const lines = readFileSync(file, 'utf8').split('\n')
+  for (let at = 0; at < lines.length - 1; at++) {
+    const [, name, delimiter] = /^([\w-]+)<<(ghadelimiter_[0-9a-f]{32})$/.exec(lines[at]!)!
+    const end = lines.indexOf(delimiter!, at)
+    outputs[name!] = lines.slice(at + 1, end).join('\n')
+    at = end
+  }
+  return outputs
+}
+
+/** A step of a job, whose folders have spaces and letters of all kinds in their names. */
+function step(more: TestOverrides = {}) {
+  const cwd = join(temporaryFolder(), 'my שלום 船')
+  writeFiles(cwd, { 'out put': 'before<<x\n1\nx\n' })
+  const file = join(cwd, 'out put')
+  writeFileSync(file, '')
+  const env = { GITHUB_ACTIONS: 'true', GITHUB_OUTPUT: file, MODELGATE_STATE_DIR: join(cwd, 'state') }
+  return { cwd, file, env, context: testContext({ cwd, env, ...more }) }
+}
+
+/** Runs a call in the step, against a sandbox that answers at once. */
+async function run(place: ReturnType<typeof step>, words: readonly string[]) {
+  const { url } = await runningSandbox()
+  const env = {
+    ...place.env,
+    MODELGATE_BASE_URL: url,
+    MODELGATE_API_KEY: 'key',
+    MODELGATE_TEXT_MODEL: 'm',
+    MODELGATE_IMAGE_MODEL: 'gpt-image-2',
+    MODELGATE_VIDEO_MODEL: 'veo',
+  }
+  return await runMain(words, { cwd: place.cwd, env })
+}
+
+function rendered(place: ReturnType<typeof step>, name: string, options: Partial<OutputOptions> = {}) {
+  const opened = openStepOutput(place.context, name)
+  return createOutput(place.context, { quiet: true, usage: false, step: opened, ...options })
+}
+
+describe('--github-output', () => {
+  test('has the text, and nothing is on standard output', async () => {
+    const place = step()
+    const { code, out } = await run(place, ['generate', '--github-output', 'answer', 'Hi'])
+    expect([code, out]).toEqual([0, ''])
+    expect(outputsIn(place.file)['answer']).toMatch(/sandbox/i)
+  })
+
+  test('has the absolute path of each file', async () => {
+    const place = step()
+    const words = ['-n', '2', '-o', 'a b.png', '--github-output', 'images', 'A hill']
+    const { code, out } = await run(place, ['image', 'create', ...words])
+    expect([code, out]).toEqual([0, ''])
+    const paths = ['a b-1.png', 'a b-2.png'].map((name) => join(place.cwd, name))
+    expect(outputsIn(place.file)).toEqual({ images: paths.join('\n') })
+  })
+
+  test('has the document with --json, in one line', async () => {
+    const place = step()
+    await run(place, ['generate', '--json', '--github-output', 'reply', 'Hi'])
+    const { reply } = outputsIn(place.file)
+    expect(JSON.parse(reply!)).toMatchObject({ command: 'generate', finish_reason: 'stop' })
+    expect(reply).not.toContain('\n')
+  })
+
+  test('has the path of the file that -o names', async () => {
+    const place = step()
+    const { code } = await run(place, ['generate', '-o', 'סיכום.md', '--github-output', 'file', 'Hi'])
+    expect([code, outputsIn(place.file)]).toEqual([0, { file: join(place.cwd, 'סיכום.md') }])
+  })
+
+  test('has the id of a job that goes on', async () => {
+    const place = step()
+    const words = ['video', 'generate', '--no-wait', '--github-output', 'job', 'A hill']
+    expect((await run(place, words)).code).toBe(0)
+    expect(outputsIn(place.file)['job']).toMatch(/^models\/.+\/operations\/\S+$/)
+  })
+
+  test('is told after the earlier ones of the step', async () => {
+    const place = step()
+    for (const name of ['one', 'two']) await run(place, ['generate', '--github-output', name, name])
+    expect(Object.keys(outputsIn(place.file))).toEqual(['one', 'two'])
+  })
+
+  test('no text can end it and begin another', async () => {
+    const place = step()
+    const output = rendered(place, 'answer')
+    const text = 'EOF\nghadelimiter_0\nevil=1\nevil<<X\r\nY\n  \n::set-output name=a::b\n船\u202e\n\n'
+    output.event(textDelta(text))
+    await output.end({ ...sampleDocument, text })
+    expect(outputsIn(place.file)).toEqual({ answer: text.slice(0, -1) })
+  })
+
+  test('paths of Windows stay as they are', () => {
+    const windows = { cwd: String.raw`D:\a\my repo`, platform: 'win32' } as const
+    expect(absolutePath(windows, String.raw`out\hero 1.png`)).toBe(String.raw`D:\a\my repo\out\hero 1.png`)
+    expect(absolutePath(windows, String.raw`E:\x.png`)).toBe(String.raw`E:\x.png`)
+    expect(absolutePath(windows, String.raw`\\host\share\x.png`)).toBe(String.raw`\\host\share\x.png`)
+  })
+})
+
+describe('a failure', () => {
+  test('before anything is sent: no variable, a bad name, a folder', async () => {
+    const sandbox = await runningSandbox()
+    const { cwd } = step()
+    const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: 'key', MODELGATE_TEXT_MODEL: 'm' }
+    const runAs = (name: string, more: object = {}) =>
+      runMain(['generate', '--github-output', name, 'Hi'], { cwd, env: { ...env, ...more } })
+    expect(await runAs('answer')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'modelgate: --github-output needs a step of GitHub Actions: GITHUB_OUTPUT is not set.\n  hint: Elsewhere, leave the flag out: redirect standard output, or name a file with -o.\n',
+      ) as string,
+    })
+    for (const name of ['', '1a', 'a=b', 'a\nb', 'a<<b', 'ä']) {
+      expect((await runAs(name, { GITHUB_OUTPUT: 'out put' })).code).toBe(2)
+    }
+    expect((await runAs('answer', { GITHUB_OUTPUT: '.' })).code).toBe(10)
+    expect((await runAs('answer', { GITHUB_OUTPUT: 'no/where' })).code).toBe(10)
+    expect(sandbox.requests()).toEqual([])
+  })
+
+  test('of an image that goes to standard output: they exclude each other', async () => {
+    const words = ['image', 'create', '-o', '-', '--github-output', 'image', 'A hill']
+    expect(await run(step(), words)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--github-output takes paths') as string,
+    })
+  })
+
+  test('of the answer: what came is on standard output, and there is no output', async () => {
+    const place = step()
+    const output = rendered(place, 'answer')
+    output.event(textDelta('Half'))
+    await output.error(new GenerationError('failed', 'It broke.'))
+    expect([place.context.stdout.text, outputsIn(place.file)]).toEqual(['Half\n', {}])
+  })
+
+  test('of some of the files: the others are told', async () => {
+    const place = step()
+    const output = rendered(place, 'images', { result: 'files' })
+    output.event(sampleEvents['image-save'] as OutputEvent)
+    await output.error(new GenerationError('failed', 'One is missing.'))
+    expect(Object.keys(outputsIn(place.file))).toEqual(['images'])
+  })
+
+  test.skipIf(process.getuid?.() === 0)('to write it: the text is on standard output', async () => {
+    const place = step()
+    const output = rendered(place, 'answer')
+    output.event(textDelta('Dear'))
+    chmodSync(place.file, 0o400)
+    await expect(output.end(sampleDocument)).rejects.toThrow('permission denied')
+    await output.error(new GenerationError('failed', 'x'))
+    expect(place.context.stdout.text).toBe('Dear\n')
+  })
+})
+
+test('a value that GitHub may drop is told', async () => {
+  const place = step()
+  const output = rendered(place, 'answer', { quiet: false })
+  output.event(textDelta('a'.repeat(1024 * 1024 + 1)))
+  await output.end(sampleDocument)
+  expect(place.context.stderr.text).toContain('The output answer is larger than 1 MiB')
+})
