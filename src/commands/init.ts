@@ -116,8 +116,10 @@ async function setUp(context: Context, options: InitOptions, run: RunCommand): P
     completion: completion ?? null,
     warnings,
   }
-  if (options.json) await openOutput(context, options, settings, gate, { result: 'job' }).end(document)
-  else writeHelp(context, gate.text(report(context, document, { isPlan, credentials: reader.store })))
+  if (options.json) {
+    const output = await openOutput(context, options, settings, gate, { result: 'job' })
+    await output.end(document)
+  } else writeHelp(context, gate.text(report(context, document, { isPlan, credentials: reader.store })))
   if (asks && !isOnPath(context)) await say(notOnPath, 'warning')
   if (test?.failure !== undefined) throw test.failure
 }

@@ -42,7 +42,9 @@ export interface JobListing<Family extends AnyJobs> {
 
 /** The common options that do not apply to a list. */
 const refused: ReadonlySet<string> = new Set(
-  'model output force githubOutput raw usage maxCreates maxCost strict body set validate curl stdinTimeout'.split(' '),
+  'model output force githubOutput raw usage maxCreates maxCost strict body set validate curl stdinTimeout'.split(
+    ' ',
+  ),
 )
 
 /** Makes a command list the jobs that are recorded on this machine. */
