@@ -6,12 +6,19 @@ import type { InitDocument } from '../events/set-up.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { createGate } from '../output/gate.ts'
 import { createScreen } from '../output/screen.ts'
-import { overridden, planChanges, writeAnswers, type Answers, type Plan } from './init/apply-answers.ts'
+import { overridden, planChanges, writeAnswers, type Answers } from './init/apply-answers.ts'
 import { answerBaseUrl, answerKey, type KeyAnswer, type KeyReader } from './init/ask-gateway.ts'
 import { answerModel, modelKinds, type ModelKind } from './init/choose-models.ts'
 import { givenKey, keyReader, presentSettings, refuseMissing } from './init/present.ts'
 import { report } from './init/report.ts'
-import { createSay, type InitOptions, type RunCommand, type Session } from './init/session.ts'
+import {
+  createSay,
+  createWait,
+  shortPath,
+  type InitOptions,
+  type RunCommand,
+  type Session,
+} from './init/session.ts'
 import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
 import { testCall, type TestCall } from './init/test-call.ts'
 import { showTour } from './init/tour.ts'
@@ -75,43 +82,40 @@ async function setUp(context: Context, options: InitOptions, run: RunCommand): P
   const settings = await presentSettings(context, options)
   const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, !options.input)
   const isSilent = !asks && settings.quiet.value
-  const say = isSilent ? async () => {} : createSay(context, createScreen(context, gate, true))
+  const screen = createScreen(context, gate, !asks)
+  const say = isSilent ? async () => {} : createSay(context, screen)
+  const waitFor = createWait(screen)
   const checks = options.check && options.dryRun !== true
-  const session: Session = { context, options, asks, checks, settings, gate, say }
+  const session: Session = { context, options, asks, checks, settings, gate, say, waitFor }
   if (!asks) await refuseMissing(session)
-  let answers: Answers
-  let reader: KeyReader
-  let plan: Plan
-  try {
+  const { reader, answers, plan } = await underSignal('Nothing was written.', async () => {
     if (await wantsTour(session)) await showTour(context, run, say)
-    reader = await keyReader(session)
-    answers = await answer(session, reader)
-    plan = await planChanges(session, answers)
-  } catch (error) {
-    throw error instanceof Interrupted
-      ? error.amend({ message: `${error.message} Nothing was written.` })
-      : error
-  }
+    const reader = await keyReader(session)
+    const answers = await answer(session, reader)
+    return { reader, answers, plan: await planChanges(session, answers) }
+  })
   const isPlan = options.dryRun === true
-  const written = isPlan ? plan.files : await writeAnswers(session, plan.values, answers.key)
-  const warnings = isPlan ? [] : await overridden(session, answers)
-  for (const warning of warnings) await say(`warning: ${warning}`, 'warning')
-  const test = isPlan ? undefined : await offerTest(session, run, answers.models.text)
-  const completion = isPlan ? undefined : await offerCompletion(session)
+  const written = isPlan ? [...plan.files] : await writeAnswers(session, plan.values, answers.key)
+  const { warnings, test, completion } = await underSignal('The answers are written.', async () => {
+    const warnings = isPlan ? [] : await overridden(session, answers)
+    for (const warning of warnings) await say(`warning: ${warning}`, 'warning')
+    const test = isPlan ? undefined : await offerTest(session, run, answers.models.text)
+    const completion = isPlan ? undefined : await offerCompletion(session)
+    return { warnings, test, completion }
+  })
+  if (completion?.added) written.push(completion.path!)
+  const { baseUrl } = answers.gateway
+  const { text = null, image = null, video = null } = answers.models
   const document: InitDocument = {
     version: outputVersion,
     command: 'init',
     profile: settings.profile.value,
-    base_url: answers.gateway.baseUrl.href.replace(/\/$/, ''),
+    base_url: baseUrl.href.replace(/\/$/, ''),
     gateway: answers.check?.verdict ?? null,
     key: keyFacts(answers.key, reader),
-    models: {
-      text: answers.models.text ?? null,
-      image: answers.models.image ?? null,
-      video: answers.models.video ?? null,
-    },
+    models: { text, image, video },
     changed: Object.keys(plan.values),
-    written: [...written, ...(completion?.added ? [completion.path!] : [])],
+    written,
     test_exit_code: test === undefined ? null : (test.failure?.exitCode ?? 0),
     completion: completion ?? null,
     warnings,
@@ -119,9 +123,21 @@ async function setUp(context: Context, options: InitOptions, run: RunCommand): P
   if (options.json) {
     const output = await openOutput(context, options, settings, gate, { result: 'job' })
     await output.end(document)
-  } else writeHelp(context, gate.text(report(context, document, { isPlan, credentials: reader.store })))
+  } else {
+    if (asks) await say('')
+    writeHelp(context, gate.text(report(context, document, { isPlan, credentials: reader.store })))
+  }
   if (asks && !isOnPath(context)) await say(notOnPath, 'warning')
   if (test?.failure !== undefined) throw test.failure
+}
+
+/** Runs a part of the whole. @throws what it throws; an Interrupted says how far it had come */
+async function underSignal<Value>(state: string, part: () => Promise<Value>): Promise<Value> {
+  try {
+    return await part()
+  } catch (error) {
+    throw error instanceof Interrupted ? error.amend({ message: `${error.message} ${state}` }) : error
+  }
 }
 
 const notOnPath =
@@ -131,7 +147,7 @@ async function wantsTour({ context, options, asks, settings, say }: Session): Pr
   if (options.tour !== undefined) return options.tour
   if (!asks) return false
   await say(
-    'This sets up modelgate. Ctrl-C leaves at any time; nothing is written before the last question.',
+    'This sets up modelgate: gateway, key and models. Ctrl-C leaves; nothing is written until the models are chosen.',
     'dim',
   )
   const isFirst = settings.baseUrl.value === undefined
@@ -190,7 +206,9 @@ async function offerCompletion({
     }
     const isWanted =
       options.completion ??
-      (isOffered && path !== undefined && (await askYesNo(context, `Append it to ${path}?`, true)))
+      (isOffered &&
+        path !== undefined &&
+        (await askYesNo(context, `Append it to ${shortPath(context, path)}?`, true)))
     return { ...facts, added: isWanted && (await addCompletion(found)) }
   } catch (error) {
     if (!asks || !(error instanceof FileError)) throw error

@@ -4,7 +4,7 @@ import { ModelgateError, UsageError } from '../../errors.ts'
 import { isLoopback } from '../../loopback.ts'
 import { askChoice, askLine, askSecret, type Choice } from '../shared/questions.ts'
 import { checkGateway, describeCheck, type GatewayCheck } from './check-gateway.ts'
-import { absolute, type Session } from './session.ts'
+import { absolute, shortPath, type Session } from './session.ts'
 
 /** A gateway as answered, and what became of the check without a key; undefined where none is wanted. */
 export interface GatewayAnswer {
@@ -121,7 +121,7 @@ export async function answerKey(
   reader: KeyReader,
   given: KeyAnswer | undefined,
 ): Promise<{ readonly answer: KeyAnswer; readonly check: GatewayCheck | undefined }> {
-  const { checks, asks, context, gate, say } = session
+  const { checks, asks, context, gate, say, waitFor } = session
   for (let isFirst = true; ; isFirst = false) {
     const answer = isFirst && given !== undefined ? given : await askKey(session, reader)
     let check: GatewayCheck | undefined
@@ -130,7 +130,9 @@ export async function answerKey(
       if (key === undefined) return { answer, check: open }
       checkKey(key, 'as given')
       gate.hide(key)
-      check = checks ? await checkGateway(session, { baseUrl, key }) : undefined
+      check = checks
+        ? await waitFor(`asking ${baseUrl.host}`, checkGateway(session, { baseUrl, key }))
+        : undefined
       if (check === undefined) return { answer, check }
       if (!asks && check.verdict !== 'lists' && check.verdict !== 'lists none') throw check.error
     } catch (error) {
@@ -162,7 +164,11 @@ async function askKey(session: Session, { present, store }: KeyReader): Promise<
     ...(present === undefined
       ? []
       : [{ value: 'as it is' as const, name: 'As it is', description: present }]),
-    { value: 'store', name: 'Paste it now', description: `kept in ${store}, which only you can read` },
+    {
+      value: 'store',
+      name: 'Paste it now',
+      description: `kept in ${shortPath(context, store)}, which only you can read`,
+    },
     { value: 'file', name: 'A file holds it', description: 'the file is read on each call' },
     {
       value: 'command',

@@ -98,6 +98,7 @@ function choicesFor(
   const isListed = (id: string) => models.some((model) => model.id === id)
   const choice = ({ id, about }: Candidate): Choice<string> => ({ value: id, name: id, description: about })
   const none = { value: '', name: '(none)', description: 'give one with -m on each call' }
+  if (typed === '-') return [none]
   if (typed !== '') {
     const own = { value: typed, name: `${typed}  (as typed)`, description: 'the gateway does not list it' }
     return [...found.map(choice), ...(isListed(typed) ? [] : [own])]

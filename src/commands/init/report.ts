@@ -1,9 +1,8 @@
-import { relative } from 'node:path'
-import { homeFolder } from '../../config/paths.ts'
 import type { Context } from '../../context.ts'
 import type { InitDocument } from '../../events/set-up.ts'
 import { formatRows, headingLine, wrap } from '../shared/help-layout.ts'
 import type { Models } from './choose-models.ts'
+import { shortPath } from './session.ts'
 
 /** The last screen: what has been written where, and what to do next. */
 export function report(
@@ -19,7 +18,7 @@ export function report(
     if (path === completion?.path) return 'completion, from the next shell on'
     return changed.join(', ')
   }
-  const files = written.map((path) => [short(context, path), about(path)] as const)
+  const files = written.map((path) => [shortPath(context, path), about(path)] as const)
   const heading = isPlan ? 'Would be written:' : 'Written:'
   const blocks = [
     files.length === 0
@@ -55,12 +54,4 @@ function nextCommands(
   ]
   const list: readonly [string, string] = ['modelgate models', 'what is known of models']
   return [text, ...(models.image ? [image] : []), ...(models.video ? [video] : []), review, list].slice(0, 3)
-}
-
-/** A path below the home directory with `~`. */
-function short(context: Context, path: string): string {
-  const home = homeFolder(context)
-  if (home === undefined || context.platform === 'win32') return path
-  const below = relative(home, path)
-  return below === '' || below.startsWith('..') ? path : `~/${below}`
 }

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
+import { homeFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { AlreadyReported, asModelgateError } from '../../errors.ts'
@@ -34,6 +35,7 @@ export interface Session {
   readonly settings: Settings
   readonly gate: Gate
   readonly say: Say
+  readonly waitFor: WaitFor
 }
 
 /** Large, because a line may hold a command to paste. */
@@ -42,9 +44,25 @@ const maxLength = 4000
 export function createSay({ stderr }: Context, screen: Screen): Say {
   return async (text, tone = 'plain') => {
     const indent = /^ */.exec(text)![0]
-    const lines = stderr.isTerminal ? wrap(text, stderr.columns, indent).split('\n') : [text]
+    // What is to be pasted stays one line.
+    const isWrapped = stderr.isTerminal && tone !== 'accent'
+    const lines = isWrapped ? wrap(text, stderr.columns, indent).split('\n') : [text]
     for (const line of lines) screen.line(line, tone, maxLength)
     await screen.settle()
+  }
+}
+
+/** Shows what is waited for until it is there, where questions are asked. */
+type WaitFor = <Value>(what: string, work: Promise<Value>) => Promise<Value>
+
+export function createWait(screen: Screen): WaitFor {
+  return async (what, work) => {
+    screen.wait(what)
+    try {
+      return await work
+    } finally {
+      await screen.close()
+    }
   }
 }
 
@@ -74,4 +92,12 @@ export async function runCommand(
 /** As the file of settings takes it: `~/` is the home directory there, too. */
 export function absolute({ context }: Pick<Session, 'context'>, path: string): string {
   return /^~[\\/]/.test(path) ? path : resolve(context.cwd, path)
+}
+
+/** A path below the home directory with `~`. */
+export function shortPath(context: Context, path: string): string {
+  const home = homeFolder(context)
+  if (home === undefined || context.platform === 'win32') return path
+  const below = relative(home, path)
+  return below === '' || below.startsWith('..') ? path : `~/${below}`
 }

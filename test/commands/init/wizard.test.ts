@@ -1,0 +1,186 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { launcher } from '../../black-box/spawn-program.ts'
+import { canaryKey, expectNoKey } from '../../support/canary-key.ts'
+import { runningSandbox } from '../../support/running-sandbox.ts'
+import { runOnScreen, type ScreenOptions } from '../../support/screen.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+
+/** `modelgate init` on a terminal of its own, with every question answered by keys. */
+async function wizard(
+  type: NonNullable<ScreenOptions['type']>,
+  options: ScreenOptions = {},
+  argv: readonly string[] = [],
+) {
+  const home = options.cwd ?? temporaryFolder()
+  const env = { HOME: home, SHELL: '/bin/bash', PATH: '/bin:/usr/bin', ...options.env }
+  const result = await runOnScreen(launcher, ['init', ...argv], {
+    rows: 60,
+    ...options,
+    cwd: home,
+    env,
+    type,
+  })
+  const read = (path: string) =>
+    existsSync(join(home, path)) ? readFileSync(join(home, path), 'utf8') : undefined
+  return {
+    ...result,
+    lines: result.lines.map((line) => line.replaceAll(/(?<=0\.1:)\d+/g, '12345').trimEnd()),
+    home,
+    config: read('.config/modelgate/config.yaml'),
+    credentials: read('.config/modelgate/credentials.json'),
+  }
+}
+
+/** Keys for the whole way: a refused key first, then a good one, then each default. */
+const allAnswers = (url: string, key: string) => [
+  { when: 'See first', keys: 'n\r' },
+  { when: 'Address of your gateway', keys: `${url}/v1\r` },
+  { when: 'Paste it now', keys: '\r' },
+  { when: 'not shown', keys: 'invalid\r' },
+  { when: 'Give another key', keys: '\r' },
+  { when: /another key[^]*another key[^]*Paste it now/, keys: '\r' },
+  { when: /another key[^]*another key[^]*not shown/, keys: `  ${key}\r` },
+  { when: 'Model for text', keys: '\r' },
+  { when: 'Model for images', keys: 'gpt-image-1-m' },
+  { when: '(as typed)', keys: '\r' },
+  { when: 'Model for videos', keys: '\r' },
+  { when: 'test call', keys: '\r' },
+  { when: 'Append it', keys: '\r' },
+]
+
+test.each([80, 40])('the whole way at %i columns', async (columns) => {
+  const sandbox = await runningSandbox()
+  const key = canaryKey()
+  const result = await wizard(allAnswers(sandbox.url, key), { columns, env: { NO_COLOR: '1' } })
+  expectNoKey('the screen', result.bytes, key)
+  expect(result.exitCode).toBe(0)
+  expect(result.lines.join('\n')).toMatchSnapshot()
+  expect(result.config).toBe(`# Settings of modelgate. All there are: modelgate config list --all
+base_url: ${sandbox.url}
+text_model: sandbox-text
+image_model: gpt-image-1-mini
+video_model: sandbox-video
+`)
+  expect(JSON.parse(result.credentials!)).toEqual({ profiles: { default: { api_key: key } } })
+  expect(readFileSync(join(result.home, '.bashrc'), 'utf8')).toBe(
+    'command -v modelgate >/dev/null && eval "$(modelgate completion bash)"\n',
+  )
+  // oxlint-disable-next-line no-control-regex
+  expect(result.bytes).not.toMatch(/\u001b\[[\d;]*m/)
+})
+
+test('in colour the screen has the same words', async () => {
+  const sandbox = await runningSandbox()
+  const key = canaryKey()
+  const coloured = await wizard(allAnswers(sandbox.url, key), { columns: 80 })
+  const plain = await wizard(allAnswers(sandbox.url, key), { columns: 80, env: { NO_COLOR: '1' } })
+  expect(coloured.bytes).toContain('\u001b[36m')
+  expect(coloured.lines).toEqual(plain.lines)
+})
+
+test('running it again shows what is set, and Enter all the way changes nothing', async () => {
+  const sandbox = await runningSandbox()
+  const home = temporaryFolder()
+  const config = `# mine
+base_url: ${sandbox.url}
+text_model: my-own-模型 # by hand
+profiles:
+  work: { base_url: https://work.example }
+`
+  writeFiles(home, { '.config/modelgate/config.yaml': config })
+  const again = [
+    { when: 'See first', keys: '\r' },
+    { when: `(${sandbox.url})`, keys: '\r' },
+    { when: 'As it is', keys: '\r' },
+    { when: 'Model for text', keys: '\r' },
+    { when: 'Model for images', keys: '-' },
+    { when: /for images[^]*for images[^]*\(none\)/, keys: '\r' },
+    { when: 'Model for videos', keys: '-' },
+    { when: /for videos[^]*for videos[^]*\(none\)/, keys: '\r' },
+    { when: 'test call', keys: 'n\r' },
+    { when: 'Append it', keys: 'n\r' },
+  ]
+  const env = { NO_COLOR: '1', MODELGATE_API_KEY: 'some-key' }
+  const result = await wizard(again, { cwd: home, env })
+  expect(result.exitCode).toBe(0)
+  expect(result.config).toBe(config)
+  expect(result.credentials).toBeUndefined()
+  expect(result.lines.join('\n')).toContain('Everything is as it was')
+  expect(result.lines.join('\n')).toContain('Model for text: my-own-模型')
+})
+
+test.each([
+  ['the first', [{ when: 'See first', keys: '\u0003' }]],
+  [
+    'the address',
+    [
+      { when: 'See first', keys: 'n\r' },
+      { when: 'Address', keys: '\u0003' },
+    ],
+  ],
+  [
+    'the key',
+    [
+      { when: 'See first', keys: 'n\r' },
+      { when: 'Address', keys: 'URL\r' },
+      { when: 'Paste it now', keys: '\r' },
+      { when: 'not shown', keys: 'some-key\u0003' },
+    ],
+  ],
+  [
+    'a model',
+    [
+      { when: 'See first', keys: 'n\r' },
+      { when: 'Address', keys: 'URL\r' },
+      { when: 'Paste it now', keys: '\r' },
+      { when: 'not shown', keys: 'some-key\r' },
+      { when: 'Model for videos', keys: '\u0003' },
+    ],
+  ],
+])('Ctrl-C at %s question leaves nothing behind', async (_, keys) => {
+  const sandbox = await runningSandbox()
+  const type = keys.map((key) => ({ ...key, keys: key.keys.replace('URL', sandbox.url) }))
+  const typed = type.flatMap((key) =>
+    key.when === 'Model for videos'
+      ? [{ when: 'Model for text', keys: '\r' }, { when: 'Model for images', keys: '\r' }, key]
+      : [key],
+  )
+  const result = await wizard(typed, { env: { NO_COLOR: '1' } })
+  // The shell of the test tells a death by SIGINT as 130.
+  expect(result.exitCode).toBe(130)
+  expect(result.lines.at(-1)).toBe('modelgate: Stopped. Nothing was written.')
+  expect(readdirSync(result.home).filter((name) => name !== '.cache')).toEqual([])
+})
+
+const picture = /^▀+$/
+
+test('the tour shows the commands at work, and leaves nothing behind', async () => {
+  const temporary = temporaryFolder()
+  const type = [{ when: 'Address of your gateway', keys: '\u0003' }]
+  const env = { TMPDIR: temporary }
+  const { lines, bytes, home } = await wizard(type, { columns: 80, rows: 200, env }, ['--tour'])
+  expect(lines.filter((line) => line.startsWith('$ '))).toEqual([
+    '$ modelgate generate --sandbox "What is a gateway? Answer in Markdown"',
+    '$ modelgate image create --sandbox -o boat.png "A paper boat on a lake"',
+    '$ modelgate video generate --sandbox --wait -o boat.mp4 "A paper boat on a lake"',
+  ])
+  expect(lines.some((line) => line.includes('A stand-in answer'))).toBe(true)
+  expect(lines.filter((line) => picture.test(line)).length).toBeGreaterThan(10)
+  expect(bytes).toMatch(/░.* +\d+% /)
+  expect(lines).toContain('boat.mp4')
+  expect(readdirSync(temporary)).toEqual([])
+  expect(readdirSync(home)).toEqual([])
+})
+
+test('Ctrl-C skips the rest of the tour, and not the questions', async () => {
+  const type = [
+    { when: 'Answer in Markdown"', keys: '\u0003' },
+    { when: 'Address of your gateway', keys: '\u0003' },
+  ]
+  const { lines, exitCode } = await wizard(type, { env: { NO_COLOR: '1' } }, ['--tour'])
+  expect(exitCode).toBe(130)
+  expect(lines).toContain('Skipped.')
+  expect(lines.some((line) => line.includes('image create'))).toBe(false)
+})
