@@ -95,6 +95,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--continue' = 'go on with the last exchange of this terminal, else of this folder'
             '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
             '--tool' = 'google_search, code_execution, url_context, google_maps, or a function or whole tool: @file, JSON (repeatable)'
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--contents' = 'conversation history'
             '--tools' = 'tools available'
             '--tool-config' = 'tool configuration'
@@ -139,6 +140,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--continue' = 'go on with the last exchange of this terminal, else of this folder'
             '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
             '--tool' = 'web_search, web_search_preview, image_generation, code_interpreter, local_shell, file_search:ID[,ID], mcp:LABEL=URL, connector:LABEL=ID, or a function or whole tool: @file, JSON (repeatable)'
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--input' = 'text, image or file input'
             '--instructions' = 'system or developer message; not carried over with --previous-response-id'
             '--previous-response-id' = 'id of the response to continue; not together with --conversation'
@@ -182,6 +184,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         }
         'response wait' = [ordered]@{
             '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--last' = 'the response that was started last on this machine'
             '--stream' = 'take the stream of the answer instead of looking whether it is complete'
             '--starting-after' = 'stream only what follows the event with this number'
@@ -395,12 +398,14 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
     $values = @{
         ' --retry' = @('never', 'safe', 'always')
         'generate --tool' = @('google_search', 'code_execution', 'url_context', 'google_maps')
+        'generate --render' = @('auto', 'always', 'never')
         'generate --function-calling-mode' = @('AUTO', 'ANY', 'NONE', 'VALIDATED')
         'generate --response-mime-type' = @('text/plain', 'application/json', 'text/x.enum')
         'generate --response-modalities' = @('TEXT', 'IMAGE', 'AUDIO')
         'generate --thinking-level' = @('MINIMAL', 'LOW', 'MEDIUM', 'HIGH')
         'generate --media-resolution' = @('MEDIA_RESOLUTION_LOW', 'MEDIA_RESOLUTION_MEDIUM', 'MEDIA_RESOLUTION_HIGH')
         'respond --tool' = @('web_search', 'web_search_preview', 'image_generation', 'code_interpreter', 'local_shell')
+        'respond --render' = @('auto', 'always', 'never')
         'respond --service-tier' = @('default', 'scale')
         'respond --reasoning-effort' = @('none', 'minimal', 'low', 'medium', 'high', 'xhigh')
         'respond --reasoning-summary' = @('auto', 'concise', 'detailed')
@@ -408,6 +413,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'respond --tool-choice' = @('none', 'auto', 'required')
         'respond --truncation' = @('auto', 'disabled')
         'respond --include' = @('code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'file_search_call.results', 'message.input_image.image_url', 'message.output_text.logprobs', 'reasoning.encrypted_content', 'web_search_call.action.sources')
+        'response wait --render' = @('auto', 'always', 'never')
         'image create --background' = @('transparent', 'opaque', 'auto')
         'image create --output-format' = @('png', 'jpeg', 'webp')
         'image create --response-format' = @('url', 'b64_json')
@@ -457,7 +463,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config set --profile' = 'profiles'
         'config unset --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model')
     $withoutCommon = @('sandbox', 'inspect', 'init', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
 
     $path = ''

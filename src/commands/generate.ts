@@ -23,6 +23,7 @@ import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import {
+  addTextOutputOptions,
   readHistory,
   readTextInputs,
   sendText,
@@ -95,6 +96,7 @@ export function registerGenerate(command: Command, context: Context, send = send
       const { settings, request } = await buildGenerateRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })
+  addTextOutputOptions(command)
   addContractFlags(command, flags, conflicts)
 }
 

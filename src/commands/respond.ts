@@ -21,6 +21,7 @@ import { isSet, parseTextFlag, underFlag } from './shared/request-body.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { allInputs } from '../problems.ts'
 import {
+  addTextOutputOptions,
   readHistory,
   readTextInputs,
   sendText,
@@ -99,6 +100,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
       const { settings, request } = await buildRespondRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })
+  addTextOutputOptions(command)
   addContractFlags(command, flags, conflicts)
 }
 

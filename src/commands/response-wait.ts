@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addJobOptions, lastOption, pollOption } from './shared/named-job.ts'
+import { addTextOutputOptions } from './shared/text-command.ts'
 import { followUp, refusedByResponses, type ResponseOptions } from './shared/response-command.ts'
 
 const responseWaitExamples: readonly Example[] = [
@@ -23,6 +24,7 @@ export function registerResponseWait(command: Command, context: Context): void {
     .action((id: string | undefined, _: unknown, self: Command) =>
       followUp(context, self.optsWithGlobals<ResponseOptions>(), id, 'response wait'),
     )
+  addTextOutputOptions(command)
   addJobOptions(command, [
     lastOption('response'),
     new Option('--stream', 'take the stream of the answer instead of looking whether it is complete'),

@@ -84,6 +84,13 @@ export const retryMode: Kind<(typeof retryModes)[number]> = {
   json: { enum: retryModes },
 }
 
+const renderModes = ['auto', 'always', 'never'] as const
+export const renderMode: Kind<(typeof renderModes)[number]> = {
+  schema: v.picklist(renderModes, `must be one of ${renderModes.join(', ')}`),
+  fromText: (value) => value,
+  json: { enum: renderModes },
+}
+
 /** From least to most that is recorded of a call. */
 export const historyModes = ['off', 'metadata', 'full'] as const
 export const historyMode: Kind<(typeof historyModes)[number]> = {

@@ -10,6 +10,7 @@ import {
   origins,
   path,
   prices,
+  renderMode,
   retryMode,
   retryModes,
   seconds,
@@ -48,6 +49,8 @@ export interface SettingValues {
   readonly prices: Prices
   readonly quiet: boolean
   readonly noStdin: boolean
+  /** Whether the Markdown of an answer is shown: `auto` does so on a terminal. */
+  readonly render: 'auto' | 'always' | 'never'
   /** What the log keeps of a call. */
   readonly history: 'off' | 'metadata' | 'full'
 }
@@ -74,6 +77,7 @@ export interface SettingFlags {
   readonly outputDir?: string | undefined
   readonly quiet?: boolean | undefined
   readonly noStdin?: boolean | undefined
+  readonly render?: string | undefined
   /** Uses the built-in gateway; the base URL is neither used nor checked. */
   readonly sandbox?: boolean | undefined
 }
@@ -278,6 +282,13 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     kind: boolean,
     flag: 'noStdin',
     default: false,
+    project: 'may set',
+  },
+  render: {
+    about: 'whether the Markdown of an answer is shown: auto (on a terminal), always or never',
+    kind: renderMode,
+    flag: 'render',
+    default: 'auto',
     project: 'may set',
   },
   history: {

@@ -12,6 +12,7 @@ import { createScreen, loadResultStyles, type Screen } from './screen.ts'
 import type { StepOutput } from './step-output.ts'
 import { createAnnotate } from './step-log.ts'
 import { createWordWrap } from './word-wrap.ts'
+import type { openRenderer } from './markdown/open-renderer.ts'
 import { createJobProgress, type ProgressEvent } from './job-progress.ts'
 import type { ModelgateError } from '../errors.ts'
 
@@ -35,6 +36,8 @@ export interface OutputOptions {
   readonly usage: boolean
   /** The file for the model's text instead of (text modes) or besides (other modes) standard output. */
   readonly file?: TextFile | undefined
+  /** Shows the text as Markdown; undefined where it is printed as it is. */
+  readonly markdown?: typeof openRenderer | undefined
   /** Redacts everything except the result's own text; by default with the environment's key. */
   readonly gate?: Gate | undefined
   /** The rescue folder for text that cannot be written to standard output. */
@@ -80,7 +83,7 @@ function keepText(
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, resume, answer, jobs }: OutputOptions,
+  { quiet, usage, result, resume, answer, jobs, markdown }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -130,8 +133,10 @@ function createRenderer(
           what: result === 'job' ? 'report' : 'id',
         })
       }
-      const wrap = mode === 'terminal' ? createWordWrap(() => columnsOf(context)) : undefined
-      return createTextOutput({ screen, notices, show: showOwn, wrap, showReasoning })
+      const columns = () => columnsOf(context)
+      const rendered = markdown?.(context, columns, (text) => screen.text(text))
+      const wrap = mode === 'terminal' && rendered === undefined ? createWordWrap(columns) : undefined
+      return createTextOutput({ screen, notices, show: showOwn, markdown: rendered, wrap, showReasoning })
     }
   }
 }
@@ -140,6 +145,15 @@ function createRenderer(
 function columnsOf({ stdout, env }: Context): number {
   const { stream, columns } = stdout
   return env.TERM === 'dumb' || (stream !== undefined && !stream.columns) ? 0 : columns
+}
+
+/** Loads what shows Markdown, where it is wanted: by default on a terminal that has more than lines. */
+export async function loadMarkdown(
+  { stdout, env }: Context,
+  render: 'auto' | 'always' | 'never',
+): Promise<typeof openRenderer | undefined> {
+  const isWanted = render === 'auto' ? stdout.isTerminal && env.TERM !== 'dumb' : render === 'always'
+  return isWanted ? (await import('./markdown/open-renderer.ts')).openRenderer : undefined
 }
 
 export interface ErrorReportOptions {

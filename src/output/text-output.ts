@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { OutputClosed, FileError, ModelgateError } from '../errors.ts'
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import type { MarkdownRenderer } from './markdown/renderer.ts'
 import type { Notices } from './notices.ts'
 import { isRunning, isTextDocument, type Output } from './output.ts'
 import type { Screen } from './screen.ts'
@@ -15,6 +16,8 @@ interface TextOutputParts {
   readonly notices: Notices
   /** Formats the text: unchanged, or sanitised for a terminal. */
   readonly show: (text: string) => string
+  /** Shows the text as Markdown, in place of `show` and `wrap`. */
+  readonly markdown?: MarkdownRenderer | undefined
   /** For a terminal: keeps words whole. */
   readonly wrap?: WordWrap | undefined
   /** Whether to show the model's reasoning. */
@@ -25,24 +28,40 @@ interface TextOutputParts {
  * The model's text on standard output, plain or for a terminal.
  * Text is collected by `event` and written by `flush`, in one piece for all events of a network chunk.
  */
-export function createTextOutput({ screen, notices, show, wrap, showReasoning }: TextOutputParts): Output {
+export function createTextOutput(parts: TextOutputParts): Output {
+  const { screen, notices, show, markdown, wrap, showReasoning } = parts
   const text = createCandidateText()
   const reasoning = createCandidateText()
 
-  const writeText = (part: string) => screen.text(wrap?.push(show(part)) ?? show(part))
+  const writeText = (part: string) => {
+    if (markdown !== undefined) markdown.push(part)
+    else screen.text(wrap?.push(show(part)) ?? show(part))
+  }
+  /** Nothing of the text is held back any more, and what follows begins a line. */
+  const endText = () => {
+    markdown?.end()
+    markdown?.hurry()
+    if (wrap !== undefined) screen.text(wrap.end())
+  }
   const writeReasoning = (part: string) => {
-    if (part !== '' && wrap !== undefined) screen.text(wrap.end())
+    if (part !== '') endText()
     screen.reasoning(part)
   }
   const writePending = () => {
     writeReasoning(reasoning.take())
     writeText(text.take())
   }
-  const finishText = (ending: 'whole' | 'broken-off', endsLine = true) => {
-    writeReasoning(reasoning.rest(ending))
-    writeText(text.rest(ending))
-    if (wrap !== undefined) screen.text(wrap.end())
-    if (endsLine && text.last !== '' && text.last !== '\n') screen.text('\n')
+  const finishText = async (ending: 'whole' | 'broken-off', endsLine = true) => {
+    writeReasoning(reasoning.rest(ending).join(''))
+    for (const [index, part] of text.rest(ending).entries()) {
+      // Each candidate is a text of its own.
+      if (index > 0) markdown?.end()
+      writeText(part)
+    }
+    markdown?.end()
+    await markdown?.settle()
+    endText()
+    if (endsLine && markdown === undefined && text.last !== '' && text.last !== '\n') screen.text('\n')
   }
   return {
     event(event: OutputEvent) {
@@ -61,16 +80,19 @@ export function createTextOutput({ screen, notices, show, wrap, showReasoning }:
           break
         default:
           writePending()
+          if (betweenTexts.has(event.type)) markdown?.end()
+          if (betweenTexts.has(event.type)) markdown?.hurry()
           notices.event(event)
       }
     },
     raw() {},
     async flush() {
       writePending()
+      await markdown?.settle()
       await screen.settle()
     },
     async end(document) {
-      finishText('whole')
+      await finishText('whole')
       // There is no text yet: the id is what a script goes on with.
       if (isRunning(document) && isTextDocument(document)) screen.text(`${show(document.id ?? '')}\n`)
       notices.end(document)
@@ -79,12 +101,21 @@ export function createTextOutput({ screen, notices, show, wrap, showReasoning }:
     async error(error, partial) {
       // What follows of a response that goes on can be appended, except on a terminal.
       const endsLine = wrap !== undefined || error.exit !== 'running'
-      if (!(error instanceof OutputClosed)) finishText('broken-off', endsLine)
+      if (!(error instanceof OutputClosed)) await finishText('broken-off', endsLine)
       notices.error(error, partial)
       await screen.closeAfterError()
     },
   }
 }
+
+/** Events of what stands between two texts of an answer; others may come in the middle of a sentence. */
+const betweenTexts: ReadonlySet<OutputEvent['type']> = new Set([
+  'tool-call',
+  'code-run',
+  'code-result',
+  'item-add',
+  'file-save',
+])
 
 /** Orders the text of several candidates: the first is streamed, the others follow it. */
 interface CandidateText {
@@ -92,7 +123,7 @@ interface CandidateText {
   /** The text that can be written now. */
   take(): string
   /** The rest: the end of the first candidate, then the others by index, each on a new line. */
-  rest(ending: 'whole' | 'broken-off'): string
+  rest(ending: 'whole' | 'broken-off'): readonly string[]
   /** The last character taken so far; empty when there was no text. */
   readonly last: string
 }
@@ -121,14 +152,14 @@ function createCandidateText(): CandidateText {
     },
     rest(ending) {
       const finish = ending === 'whole' ? (text: string) => text : withoutHalfCharacter
-      let text = finish(pending)
+      const texts = [taken(finish(pending))]
       pending = ''
       for (const [, other] of [...others].sort(([a], [b]) => a - b)) {
-        const before = text.at(-1) ?? last
-        text += (before === '' || before === '\n' ? '' : '\n') + finish(other.toString())
+        const lineEnd = last === '' || last === '\n' ? '' : '\n'
+        texts.push(taken(lineEnd + finish(other.toString())))
       }
       others.clear()
-      return taken(text)
+      return texts
     },
     get last() {
       return last
@@ -169,7 +200,7 @@ export function outputToFile(other: Output, file: TextFile, textOnly: boolean): 
     })
   }
   const commit = async (): Promise<SavedFile> => {
-    file.write(text.rest('whole'))
+    file.write(text.rest('whole').join(''))
     await writeOut()
     if (failure !== undefined) throw failure
     const { rescued, ...saved } = await file.commit()
@@ -311,13 +342,13 @@ export function rescueText(context: Context, other: Output, rescue: TextRescue):
       await keep(() => other.flush())
     },
     async end(document) {
-      recent += text.rest('whole')
+      recent += text.rest('whole').join('')
       await keep(() => other.end(document))
       const lost = await finish()
       if (lost !== undefined) throw lost
     },
     async error(error, partial) {
-      recent += text.rest('broken-off')
+      recent += text.rest('broken-off').join('')
       if (file !== undefined) {
         const lost = await keep(async () => {}).then(finish, (reason: unknown) => reason)
         if (lost instanceof ModelgateError) other.event({ type: 'warning-add', message: lost.message })

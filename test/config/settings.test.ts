@@ -31,6 +31,7 @@ test('without any file, variable or flag every value is the default', async () =
       "profile": "default",
       "progressTimeout": 300,
       "quiet": false,
+      "render": "auto",
       "retry": "safe",
       "textModel": undefined,
       "timeout": undefined,
@@ -99,6 +100,7 @@ test('each setting is read from its own name in files and from its own variable'
     prices: ['{ m: { image: 0.04 } }', '', { m: { currency: 'USD', image: 0.04 } }],
     quiet: ['true', 'on', true],
     no_stdin: ['true', '1', true],
+    render: ['never', 'never', 'never'],
     history: ['off', 'off', 'off'],
   }
   expect(Object.keys(samples)).toEqual(settingNames.map((name) => settingTable[name].file))

@@ -37,6 +37,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** The only parts that may know a package. A package that is not listed is known to none. */
 const packageOwners: Readonly<Record<string, readonly string[]>> = {
+  '@codemirror/legacy-modes': ['output'],
+  '@codemirror/streamparser': ['output'],
   '@fastify/busboy': ['sandbox'],
   '@inquirer/prompts': ['commands'],
   '@jsquash/jpeg': ['files'],
@@ -44,6 +46,7 @@ const packageOwners: Readonly<Record<string, readonly string[]>> = {
   '@jsquash/webp': ['files'],
   ajv: ['operations'],
   chalk: ['output'],
+  'character-entities': ['output'],
   commander: ['program', 'commands'],
   cosmiconfig: ['config'],
   'eventsource-parser': ['gateway'],

@@ -22,7 +22,7 @@ import { findNamedJob, refuseUnwritten } from './named-job.ts'
 import { parseJsonFileFlag } from './request-body.ts'
 import { learnName, resumeResponse, type JobNames } from './resume-command.ts'
 import { runOperation } from './run-operation.ts'
-import { openOutputFile } from './text-command.ts'
+import { openOutputFile, openTextOutput } from './text-command.ts'
 
 /** The options of the commands for one background response. */
 export interface ResponseOptions extends CommonOptions {
@@ -32,6 +32,7 @@ export interface ResponseOptions extends CommonOptions {
   stream?: true
   startingAfter?: string
   schema?: string
+  render?: string
   pollInterval?: string
 }
 
@@ -82,7 +83,9 @@ export async function followUp(
       wait === undefined
         ? { result: 'job' }
         : {
-            file: await openAnswerFile(context, options, named, (warning) => void warnings.push(warning)),
+            ...(await openTextOutput(context, options, settings, () =>
+              openAnswerFile(context, options, named, (warning) => void warnings.push(warning)),
+            )),
             rescue: { folder: rescueFolder(context), name: 'response.txt' },
           },
     operation(call) {

@@ -1,3 +1,4 @@
+import { Option, type Command } from 'commander'
 import { rescueFolder, stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
@@ -14,8 +15,9 @@ import {
 } from '../../operations/generate-text.ts'
 import type { Call } from '../../operations/operation.ts'
 import type { Draft } from './build-request.ts'
-import type { CommonOptions } from './common-options.ts'
 import { say } from './conversation.ts'
+import { loadMarkdown, type OutputOptions } from '../../output/create-output.ts'
+import { suggestWords, type CommonOptions } from './common-options.ts'
 import { ofFlag, parseJsonFileFlag, setField, underFlag } from './request-body.ts'
 import { allInputs } from '../../problems.ts'
 import { answerCommand, learnName, resumeResponse, type JobNames } from './resume-command.ts'
@@ -26,6 +28,7 @@ import { readStandardInputBytes } from './standard-input.ts'
 export interface TextOptions extends CommonOptions {
   attach?: string[]
   schema?: string
+  render?: string
 }
 
 /** What the flags of both text commands set besides fields of the body. */
@@ -115,7 +118,7 @@ export async function sendText(
     ...(start === undefined ? {} : { gate: start.gate }),
     describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
     output: async () => ({
-      file: await openOutputFile(context, options),
+      ...(await openTextOutput(context, options, settings, () => openOutputFile(context, options))),
       rescue: { folder: rescueFolder(context), name: `${command}.txt` },
       resume: plan.resume,
       answer: answerCommand(context, options),
@@ -152,6 +155,24 @@ async function prepareBackground(
   const run = (call: Call, request: TextRequest, plan: TextPlan) =>
     startBackground(call, request, { ...plan, ...background })
   return { gate, run }
+}
+
+/** Adds the options of commands that print the text of an answer. */
+export function addTextOutputOptions(command: Command): void {
+  const render = new Option('--render <mode>', 'show Markdown: auto (on a terminal), always or never')
+  command.addOption(suggestWords(render, ['auto', 'always', 'never']))
+}
+
+/** The file for the text of an answer, or what shows it as Markdown. */
+export async function openTextOutput(
+  context: Context,
+  { json, jsonl, raw }: CommonOptions,
+  { render }: Settings,
+  openFile: () => Promise<TextFile | undefined>,
+): Promise<Partial<OutputOptions>> {
+  const file = await openFile()
+  if (file !== undefined) return { file }
+  return { markdown: json || jsonl || raw ? undefined : await loadMarkdown(context, render.value) }
 }
 
 /** Loaded only when a file is written: hashing alone adds milliseconds to the start. */

@@ -1,0 +1,41 @@
+import { inCi, type Context } from '../../context.ts'
+
+/** Terminals that are known to follow links (OSC 8); others might print their addresses into the text. */
+const terminals: readonly ((env: Context['env']) => unknown)[] = [
+  (env) => env.KITTY_WINDOW_ID || env.TERM === 'xterm-kitty',
+  (env) => env.GHOSTTY_RESOURCES_DIR || env.TERM === 'xterm-ghostty',
+  (env) => env.WEZTERM_PANE || env.WT_SESSION || env.DOMTERM,
+  (env) => /^(?:iTerm\.app|WezTerm|ghostty|vscode|Hyper|Tabby|rio|mintty)$/.test(env.TERM_PROGRAM ?? ''),
+  // Older versions crash.
+  (env) => Number(env.VTE_VERSION) >= 5000,
+  (env) => Number(env.KONSOLE_VERSION) >= 201_200,
+  (env) => /^(?:alacritty|foot|contour|wezterm)/.test(env.TERM ?? ''),
+]
+
+/**
+ * Whether the terminal follows links. `FORCE_HYPERLINK` decides (0 is no). In tmux and screen the outer terminal is not
+ * known, and old versions drop the address.
+ */
+export function hasHyperlinks({ env, stdout }: Pick<Context, 'env' | 'stdout'>): boolean {
+  if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0'
+  if (!stdout.isTerminal || inCi(env) || env.TMUX || env.STY) return false
+  if (/^(?:dumb|screen|tmux)/.test(env.TERM ?? '')) return false
+  return terminals.some((isTerminal) => isTerminal(env))
+}
+
+const maxLength = 2000
+
+/**
+ * The address as it may stand in a sequence for the terminal: only printable ASCII, and only of schemes that open
+ * pages or mail. Undefined for any other, which is shown as text.
+ */
+export function linkAddress(url: string): string | undefined {
+  if (!/^(?:https?|ftp|mailto):/i.test(url) || url.length > maxLength) return undefined
+  return url.toWellFormed().replaceAll(/[^!-~]/gu, (character) => encodeURIComponent(character))
+}
+
+/** Whether a text passes for another address than the one that it leads to: then that is shown. */
+export function isDisguise(text: string, url: string): boolean {
+  const shown = /^(?:https?:\/\/)?((?:[\w-]+\.)+[a-z]{2,})(?:[/:?#]|$)/i.exec(text.trim())?.[1]
+  return shown !== undefined && URL.parse(url)?.hostname.toLowerCase() !== shown.toLowerCase()
+}

@@ -1,0 +1,28 @@
+import { createMarkdownRenderer, type MarkdownOptions } from '../../../src/output/markdown/renderer.ts'
+
+export type RenderOptions = Partial<Omit<MarkdownOptions, 'write'>>
+
+/** What is written for a text that comes in pieces. */
+export async function rendered(pieces: readonly string[], options: RenderOptions = {}): Promise<string> {
+  let output = ''
+  const renderer = createMarkdownRenderer({
+    columns: 80,
+    isTerminal: true,
+    colors: true,
+    hyperlinks: true,
+    ...options,
+    write: (text) => void (output += text),
+  })
+  for (const piece of pieces) {
+    renderer.push(piece)
+    await renderer.settle()
+  }
+  renderer.end()
+  await renderer.settle()
+  return output
+}
+
+/** A text cut at one place, for every place. */
+export function everySplit(text: string): string[][] {
+  return Array.from({ length: text.length + 1 }, (_, at) => [text.slice(0, at), text.slice(at)])
+}
