@@ -103,6 +103,8 @@ export interface ErrorFacts {
   readonly billed?: Billed
   /** What to do next, as a sentence or a command to run. */
   readonly hint?: string | undefined
+  /** The words of the command that the hint names, if it names one to run next. */
+  readonly next?: readonly string[] | undefined
   /** Id of the remote response or job. */
   readonly remoteId?: string | undefined
   /** Absolute paths of results that could not be written to their targets and were saved in the rescue folder. */
@@ -149,13 +151,16 @@ export class ModelgateError extends Error {
   }
 
   /**
-   * A copy of the error with another message or other facts, of the same class unless the exit changes. `error.amend({
+   * A copy of the error with another message or other facts, of the same class unless the exit changes; another hint takes
+   * `next` with it. `error.amend({
    * billed: 'no', ...error.facts })` only adds missing facts.
    */
   amend(amendment: Amendment & { readonly exit?: undefined }): this
   amend(amendment: Amendment): ModelgateError
   amend({ exit = this.exit, code = this.code, message = this.message, ...changed }: Amendment) {
-    const facts = { ...this.facts, ...withoutUndefined(changed) }
+    // Another hint leads elsewhere.
+    const stale = changed.hint === undefined ? {} : { next: undefined }
+    const facts = { ...this.facts, ...stale, ...withoutUndefined(changed) }
     const amended = new ModelgateError(exit, code, message, { ...facts, hint: facts.hint ?? undefined })
     // Handlers check the class: an Interrupted has to stay one.
     const like = exit === this.exit ? (Object.getPrototypeOf(this) as object) : prototypeFor(exit)

@@ -87,12 +87,15 @@ function listOf(problems: readonly ModelgateError[]): ModelgateError {
     return hint === undefined || isShared(problem) ? problem.message : `${problem.message} ${hint}`
   })
   const hints = new Set(problems.filter(isShared).flatMap((problem) => problem.facts.hint ?? []))
+  const nexts = new Map(problems.flatMap(({ facts: { next } }) => (next ? [[next.join('\0'), next]] : [])))
   const isConfig = problems.every((problem) => problem.facts.phase === 'config')
   const listFacts = {
     phase: isConfig ? 'config' : 'input',
     billed: 'no',
     problems,
     ...(hints.size === 0 ? {} : { hint: [...hints].join('\n') }),
+    // Several ways on are no way on.
+    ...(nexts.size === 1 ? { next: [...nexts.values()][0]! } : {}),
   } as const
   return exit === 'usage'
     ? new UsageError(lines, { ...listFacts, code })

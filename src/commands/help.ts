@@ -85,6 +85,7 @@ function unknownTopic(name: string, ownName: string | undefined, names: readonly
     `There is no help on ${JSON.stringify(topic)}.${near === undefined ? '' : ` Did you mean ${near}?`}`,
     {
       code: 'unknown_topic',
+      next: near === undefined ? undefined : ['modelgate', 'help', ...`${given}${near}`.split(' ')],
       hint:
         names.length === 0
           ? 'See modelgate help.'

@@ -9,6 +9,7 @@ import {
   numberOrNull,
   object,
   oneOf,
+  orNull,
   outputVersion,
   seconds,
   text,
@@ -93,6 +94,10 @@ const error = object({
   billed: oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
   message: text('what went wrong, one line for each problem'),
   hint: textOrNull('what to do next'),
+  next: orNull(
+    texts('words'),
+    'the command to run next, word by word, the program first; null where there is none',
+  ),
   remote_id: textOrNull('id of the remote response or job'),
   rescued: texts('paths of results that could not be written where they belong'),
 })

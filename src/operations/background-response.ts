@@ -1,3 +1,4 @@
+import { leadTo } from '../files/next-command.ts'
 import { responseStateOf } from '../contract/response-object.ts'
 import { Interrupted, asModelgateError, type ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'
@@ -196,11 +197,12 @@ export function withResume(
   if (id === undefined || resume === undefined) return error
   const goesOn = error instanceof Interrupted || ['running', 'later', 'notSent'].includes(error.exit)
   if (!goesOn) return error.amend({ remoteId: id, ...error.facts })
-  const hint = `The response goes on at the gateway; to wait for it: ${resume(id, after < 0 ? undefined : after)}`
+  const command = resume(id, after < 0 ? undefined : after)
+  const next = leadTo('The response goes on at the gateway; to wait for it: ', command)
   const phase = error instanceof Interrupted ? 'wait' : undefined
   // What runs has not been paid for yet.
   const billed = error.exit === 'running' ? 'maybe' : 'yes'
-  const known = error.amend({ remoteId: id, billed, hint, phase })
+  const known = error.amend({ remoteId: id, billed, ...next, phase })
   // The response was accepted: this must not look like a call that is safe to repeat.
   return error.exit === 'notSent' ? known.amend({ exit: 'later' }) : known
 }

@@ -1,3 +1,4 @@
+import { leadTo, type NextCommand } from '../files/next-command.ts'
 import type { ResponseState } from '../contract/response-object.ts'
 import { ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
@@ -44,7 +45,7 @@ export interface TextPlan {
   /** Whether an answer cut short by the token limit is a failure. */
   readonly strict: boolean
   /** The command that waits for a response, for hints. @param after where its stream goes on */
-  readonly resume?: ((id: string, after?: number) => string) | undefined
+  readonly resume?: ((id: string, after?: number) => NextCommand) | undefined
 }
 
 /** The request as it goes over the wire. */
@@ -260,7 +261,7 @@ export async function generateText(
 function withResume(error: ModelgateError, resume: TextPlan['resume']): ModelgateError {
   const { remoteId } = error.facts
   if (error.exit !== 'running' || remoteId === undefined || resume === undefined) return error
-  return error.amend({ hint: `To wait for it: ${resume(remoteId)}` })
+  return error.amend(leadTo('To wait for it: ', resume(remoteId)))
 }
 
 /** Whether a reply contains anything besides images. */

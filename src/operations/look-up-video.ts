@@ -1,3 +1,4 @@
+import { leadTo, type NextCommand } from '../files/next-command.ts'
 import type { VideoState } from '../contract/video-state.ts'
 import { stat } from 'node:fs/promises'
 import { formatState, isoTime } from '../events/format-job.ts'
@@ -25,7 +26,7 @@ export interface LookUpPlan {
   /** Whether a job that failed or is still running makes the command fail. */
   readonly reportsState: boolean
   /** The command that waits for a job, for hints. */
-  readonly resume: (id: string) => string
+  readonly resume: (id: string) => NextCommand
 }
 
 /** Looks up a job, once. */
@@ -51,7 +52,7 @@ export async function lookUpVideo(
     return new ModelgateError('running', 'still_running', `The job is ${formatState(found)}.`, {
       phase: 'wait',
       remoteId: id,
-      hint: `To wait for it: ${resume(id)}`,
+      ...leadTo('To wait for it: ', resume(id)),
     })
   }
   return settleRun(call, run, work, (error) => withRecordedFacts(error, named, run))

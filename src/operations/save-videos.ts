@@ -1,3 +1,4 @@
+import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { lastSegment } from '../contract/video-state.ts'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
@@ -133,7 +134,7 @@ export interface SavePlan {
   /** Fetch results from private addresses, too. */
   readonly allowPrivateUrls: boolean
   /** The command that resumes waiting for a job, for hints. */
-  readonly resume: (id: string) => string
+  readonly resume: (id: string) => NextCommand
 }
 
 /**
@@ -186,7 +187,7 @@ export async function saveVideos(
   if (errors.length === count) throw errors[0]!.amend(rescued)
   reportFiltered(run, completed, count)
   return someMissing(`${errors.length} of ${count} videos could not be saved.`, completed.id, {
-    hint: `To try again while they are kept: ${plan.resume(job.id)}`,
+    ...leadTo('To try again while they are kept: ', plan.resume(job.id)),
     ...rescued,
   })
 }
@@ -280,12 +281,12 @@ async function withoutCopy(cwd: string, saved: SavedVideo, planned: string): Pro
 const afterwards: Partial<Record<ExitName, ExitName>> = { notSent: 'later', usage: 'io' }
 
 /** The video exists and can be fetched as long as the gateway keeps it. */
-function withResume(error: ModelgateError, id: string, resume: string): ModelgateError {
+function withResume(error: ModelgateError, id: string, resume: NextCommand): ModelgateError {
   const isFinal = error.code === 'result_expired' || error.code === 'result_in_cloud_storage'
   const expiry = error.facts.httpStatus === 404 ? ', if it has not expired meanwhile' : ''
-  const again = `The video has been made; to fetch it again${expiry}: ${resume}`
-  const hint = isFinal ? error.facts.hint : [error.facts.hint, again].filter(Boolean).join(' ')
-  return error.amend({ exit: afterwards[error.exit], phase: 'result', billed: 'yes', remoteId: id, hint })
+  const before = [error.facts.hint, `The video has been made; to fetch it again${expiry}: `].filter(Boolean)
+  const next = isFinal ? {} : leadTo(before.join(' '), resume)
+  return error.amend({ exit: afterwards[error.exit], phase: 'result', billed: 'yes', remoteId: id, ...next })
 }
 
 /** Milliseconds between two progress events of a download: one for every chunk would be too many. */

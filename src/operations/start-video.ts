@@ -1,3 +1,4 @@
+import { leadTo } from '../files/next-command.ts'
 import { formatState } from '../events/format-job.ts'
 import { UsageError, asModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
@@ -74,10 +75,9 @@ async function checkSource(
   throw new UsageError(`The video ${id} is ${formatState(found)}; only a completed video can be remixed.`, {
     code: 'source_not_completed',
     remoteId: id,
-    hint:
-      state === 'failed'
-        ? 'Choose another one; --no-check sends it anyway.'
-        : `Wait for it first: ${resume(id)} (--no-check sends it anyway.)`,
+    ...(state === 'failed'
+      ? { hint: 'Choose another one; --no-check sends it anyway.' }
+      : leadTo('Wait for it first: ', resume(id), ' (--no-check sends it anyway.)')),
   })
 }
 

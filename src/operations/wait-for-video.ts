@@ -1,3 +1,4 @@
+import { leadTo } from '../files/next-command.ts'
 import { type VideoState, isFinal } from '../contract/video-state.ts'
 import type { ModelgateError } from '../errors.ts'
 import type { VideoDocument } from '../events/video.ts'
@@ -76,7 +77,7 @@ export async function waitAndSave(
     deadlineMs,
     first,
     isUnverified: stored === undefined && first === undefined,
-    resumeHint: `To go on waiting: ${plan.resume(job.id)}`,
+    goOn: leadTo('To go on waiting: ', plan.resume(job.id)),
     onReport(found, { elapsedMs }) {
       const { state, status, progress } = found
       run.job = found

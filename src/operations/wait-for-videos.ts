@@ -1,3 +1,4 @@
+import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { lastSegment } from '../contract/video-state.ts'
 import { ModelgateError, type Billed } from '../errors.ts'
 import { outputVersion } from '../events/output-schema.ts'
@@ -29,7 +30,7 @@ export async function waitForVideos<Job extends AwaitedJob>(
   { listener, signal }: { readonly listener: Listener; readonly signal: AbortSignal },
   jobs: readonly Job[],
   callOf: (job: Job) => Call,
-  resume: (...ids: readonly string[]) => string,
+  resume: (...ids: readonly string[]) => NextCommand,
 ): Promise<Outcome<VideosDocument>> {
   const warnings: string[] = []
   listener.event({ type: 'start', version: outputVersion, command: 'video wait', model: null })
@@ -67,8 +68,8 @@ export async function waitForVideos<Job extends AwaitedJob>(
   if (!signal.aborted) return { kind: 'ended', document, failure: failureOf(outcomes, resume) }
   const reason = signal.reason as ModelgateError
   const open = outcomes.filter(({ error }) => error !== undefined).map(({ job }) => job.named.id)
-  const hint = `To go on waiting: ${resume(...open)}`
-  return { kind: 'failed', document, error: reason.amend({ phase: 'wait', billed: 'yes', hint }) }
+  const next = leadTo('To go on waiting: ', resume(...open))
+  return { kind: 'failed', document, error: reason.amend({ phase: 'wait', billed: 'yes', ...next }) }
 }
 
 interface AwaitedOutcome {
@@ -132,7 +133,7 @@ function awaitedVideo({ job: { named }, document, error }: AwaitedOutcome): Awai
 /** 11 if any job is still running, else the exit code that all have in common, else 12. */
 function failureOf(
   outcomes: readonly AwaitedOutcome[],
-  resume: (...ids: readonly string[]) => string,
+  resume: (...ids: readonly string[]) => NextCommand,
 ): ModelgateError | undefined {
   const failed = outcomes.filter(({ error }) => error !== undefined && error.exit !== 'running')
   const running = outcomes.filter(({ error }) => error?.exit === 'running')
@@ -142,8 +143,8 @@ function failureOf(
   if (running.length > 0) {
     const also = failed.length === 0 ? '' : `, and ${failed.length} failed`
     const message = `${running.length} ${of} ${running.length === 1 ? 'is' : 'are'} still running${also}.`
-    const hint = `To go on waiting: ${resume(...running.map(({ job }) => job.named.id))}`
-    return new ModelgateError('running', 'still_running', message, { ...facts, hint })
+    const next = leadTo('To go on waiting: ', resume(...running.map(({ job }) => job.named.id)))
+    return new ModelgateError('running', 'still_running', message, { ...facts, ...next })
   }
   if (first === undefined) return undefined
   const isOneReason =

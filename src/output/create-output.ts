@@ -25,7 +25,7 @@ export interface OutputOptions {
    */
   readonly result?: 'text' | 'files' | 'job' | 'job-id'
   /** The command that resumes waiting for a job. */
-  readonly resume?: (id: string) => string
+  readonly resume?: (id: string) => { toString(): string }
   /** The command that answers what a reply asks for; undefined for a reply that asks for nothing. */
   readonly answer?: ((document: OutputDocument) => string | undefined) | undefined
   /** The jobs that are waited for, if they are several. */

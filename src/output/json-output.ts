@@ -174,6 +174,7 @@ export function errorDocument(error: ModelgateError): ErrorDocument {
       billed: billedOf(error),
       message: error.message,
       hint: facts.hint ?? null,
+      next: facts.next ?? null,
       remote_id: facts.remoteId ?? null,
       rescued: facts.rescued ?? [],
     },

@@ -31,7 +31,7 @@ interface NoticeOptions {
   /** Omit what the document on standard output contains. */
   readonly warningsOnly: boolean
   /** The command that resumes waiting for a job. */
-  readonly resume: ((id: string) => string) | undefined
+  readonly resume: ((id: string) => { toString(): string }) | undefined
   /** The command that answers what a reply asks for. */
   readonly answer: ((document: OutputDocument) => string | undefined) | undefined
   readonly showProgress: (event: ProgressEvent) => void
@@ -55,7 +55,8 @@ export function createNotices(screen: Screen, options: NoticeOptions): Notices {
     const noun = kind === 'response' ? 'response' : 'job'
     const command = options.resume?.(id)
     // Told once: in the command, or alone where there is none.
-    const text = command === undefined ? `${noun} ${id} started` : `${noun} started; resume with: ${command}`
+    const text =
+      command === undefined ? `${noun} ${id} started` : `${noun} started; resume with: ${command.toString()}`
     screen.line(text, 'plain', errorLimit)
   }
   return {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { OutputEvent } from '../../src/events/documents.ts'
 import type { StoredJob } from '../../src/files/jobs/job-store.ts'
+import { nextCommand } from '../../src/files/next-command.ts'
 import { namedJob, openJobs } from '../../src/operations/jobs.ts'
 import { lookUpVideo } from '../../src/operations/look-up-video.ts'
 import type { Call } from '../../src/operations/operation.ts'
@@ -62,7 +63,7 @@ async function worker(replies: readonly ServerReply[]) {
     strict: false,
     pollIntervalS: undefined,
     deadlineMs: undefined,
-    resume: (id) => `resume ${id}`,
+    resume: (id) => nextCommand(['resume', id]),
     waits: false,
     checksSource: true,
   }

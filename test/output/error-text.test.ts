@@ -84,6 +84,7 @@ test('every fact has its place in the document', () => {
         "hint": "Wait.",
         "http_status": 429,
         "message": "Too many requests.",
+        "next": null,
         "phase": "reply",
         "remote_id": "resp_1",
         "request_id": "req_1",

@@ -202,8 +202,12 @@ export function notSetUp(model?: string): UsageError {
     code: 'base_url_missing',
     phase: 'config',
     hint: `${trySandbox}\nIn a script, set ${list}.`,
+    next: initCommand,
   })
 }
+
+/** Asks for all that is missing. */
+const initCommand = ['modelgate', 'init']
 
 const trySandbox = 'To try it without gateway, key and model, add --sandbox.'
 
@@ -219,7 +223,7 @@ export async function addMissingKey(
   } catch (error) {
     if (!(error instanceof ModelgateError) || error.code !== 'key_missing') return
     const message = `${error.message.replace(/\.$/, '')}: set MODELGATE_API_KEY, or pass --api-key-file FILE.`
-    problems.add(error.amend({ message, hint: trySandbox }))
+    problems.add(error.amend({ message, hint: trySandbox, next: initCommand }))
   }
 }
 
@@ -230,6 +234,7 @@ export function configuredBaseUrl({ baseUrl }: Settings): URL {
     code: 'base_url_missing',
     phase: 'config',
     hint: trySandbox,
+    next: initCommand,
   })
 }
 

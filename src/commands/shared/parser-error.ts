@@ -26,10 +26,36 @@ export function parserError(error: CommanderError, program: Command, argv: reado
   const code = error.code
     .replace('commander.', '')
     .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  return new UsageError(messageOf(error, command), {
+  const message = messageOf(error, command)
+  return new UsageError(message, {
     code,
     hint: hintFor(error, command),
+    next: correctedCall(message, program, argv),
   })
+}
+
+/**
+ * The call with the word that was most likely meant, where there is one such word. Only what the message suggests: both
+ * say the same.
+ */
+function correctedCall(
+  message: string,
+  program: Command,
+  argv: readonly string[],
+): readonly string[] | undefined {
+  const [, wrong, meant] =
+    /^unknown (?:command|option) '([^]*)' \(Did you mean ([\w -]+)\?\)$/.exec(message) ?? []
+  // A value of the wrong option may be a key; and of several words none is the one.
+  if (wrong === undefined || meant === undefined || / or |key/.test(meant)) return undefined
+  const at = argv.findIndex((word) => word === wrong || word.startsWith(`${wrong}=`))
+  if (at === -1) return undefined
+  const rest = argv[at]!.slice(wrong.length)
+  return [
+    program.name(),
+    ...argv.slice(0, at),
+    ...`${meant}${rest}`.split(rest === '' ? ' ' : '\0'),
+    ...argv.slice(at + 1),
+  ]
 }
 
 function hintFor(error: CommanderError, command: Command): string {

@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import { shortIds } from '../../events/format-job.ts'
 import { shellWord } from '../../files/file-error.ts'
+import { nextCommand, type NextCommand } from '../../files/next-command.ts'
 import type { JobFamily } from '../../files/jobs/job-record.ts'
 import type { JobStore } from '../../files/jobs/job-store.ts'
 import { objectOf, objectsOf } from '../../json.ts'
@@ -52,7 +53,7 @@ const placeFlags = ({ output, force }: CommonOptions) => [
 
 function commandOf({ program }: Pick<Context, 'program'>, words: readonly string[], ids: readonly string[]) {
   const operands = ids.some((id) => id.startsWith('-')) ? ['--', ...ids] : ids
-  return [program, ...[...words, ...operands].map(shellWord)].join(' ')
+  return nextCommand([program, ...words, ...operands])
 }
 
 interface Names {
@@ -71,7 +72,7 @@ export function resumeCommand(
   { names, isStart = false }: Names,
 ) {
   const { allowPrivateUrls } = options
-  return (...ids: readonly string[]): string => {
+  return (...ids: readonly string[]): NextCommand => {
     const isRecorded = ids.every((id) => names.has(id))
     const words = [
       'video',
@@ -134,7 +135,7 @@ export function resumeResponse(
 ) {
   const isWhole = options.json === true || (options.output !== undefined && options.output !== '-')
   /** @param after the number of the event behind which the stream of a response goes on */
-  return (id: string, after?: number): string => {
+  return (id: string, after?: number): NextCommand => {
     const isRecorded = names.has(id)
     const words = [
       'response',

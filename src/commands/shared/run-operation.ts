@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts'
-import { AlreadyReported, asModelgateError, UsageError } from '../../errors.ts'
+import { AlreadyReported, asModelgateError, billedOf, UsageError, type ModelgateError } from '../../errors.ts'
 import { rescueFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Gateway, GatewayRequest } from '../../gateway/gateway.ts'
@@ -11,7 +11,7 @@ import type { TextFile } from '../../files/text-file.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
 import { requestIdOf, type Call, type Outcome } from '../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../output/create-output.ts'
-import { isDryRun, type CommonOptions } from './common-options.ts'
+import { isDryRun, originOf, type CommonOptions } from './common-options.ts'
 import type { LoggedRequest } from './log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
 import { lineLimit, openGateway, sandboxKey } from './open-gateway.ts'
@@ -172,7 +172,7 @@ export async function openOutput(
     githubOutput === undefined
       ? undefined
       : (await import('../../output/step-output.ts')).openStepOutput(context, githubOutput)
-  return createOutput(context, {
+  const output = createOutput(context, {
     mode: options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined,
     quiet: settings.quiet.value,
     usage: options.usage === true,
@@ -180,6 +180,16 @@ export async function openOutput(
     step,
     ...more,
   })
+  return { ...output, error: (error, partial) => output.error(withSameCall(context, error), partial) }
+}
+
+/** Where nothing was accepted, the command to run next is the same call, unless its input has been read. */
+function withSameCall(context: Context, error: ModelgateError): ModelgateError {
+  const { words } = originOf(context)
+  const isSafe = (error.exit === 'later' || error.exit === 'notSent') && billedOf(error) === 'no'
+  if (!isSafe || error.facts.next !== undefined || words.length === 0) return error
+  const isLost = context.stdin.kind === 'pipe' || context.stdin.kind === 'file'
+  return isLost ? error : error.amend({ next: [context.program, ...words] })
 }
 
 /** The gateway's own JSON is passed on only if the output shows it: decoding is faster without. */

@@ -2,7 +2,7 @@ import { isFinal } from '../../contract/video-state.ts'
 import { formatState } from '../../events/format-job.ts'
 import { pollSeconds } from '../../limits.ts'
 import { sleep } from '../../context.ts'
-import { Interrupted, ModelgateError, OutputClosed } from '../../errors.ts'
+import { Interrupted, ModelgateError, OutputClosed, type ErrorFacts } from '../../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import {
   createLookUpFailures,
@@ -55,7 +55,7 @@ export interface WaitOptions<Report extends PolledReport = JobReport> {
   /** Whether only the job's name is known, so that it may not exist. */
   readonly isUnverified?: boolean | undefined
   /** How to resume the wait, as a sentence or a command: the hint of every error. */
-  readonly resumeHint?: string | undefined
+  readonly goOn?: Pick<ErrorFacts, 'hint' | 'next'> | undefined
   /** Every look-up that worked, and the first report. Its progress never goes back (fault F1). */
   readonly onReport?: (report: Report, facts: { readonly elapsedMs: number }) => void
   readonly onFailedLookUp?: (failed: FailedLookUp) => void
@@ -98,8 +98,8 @@ export async function waitForEnd<Report extends PolledReport>(
     return await pollUntilEnd(gateway, job, options)
   } catch (error) {
     if (!(error instanceof ModelgateError) || error instanceof OutputClosed) throw error
-    const { resumeHint, isUnverified } = options
-    if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, resumeHint)
+    const { goOn, isUnverified } = options
+    if (error.exit === 'notSent' && isUnverified !== true) throw notReached(error, job, goOn)
     const mayNotExist = isUnverified === true && (error.exit === 'usage' || isUnknownJob(error))
     const goesOn = error instanceof Interrupted || error.exit === 'running' || error.exit === 'later'
     throw error.amend({
@@ -107,7 +107,7 @@ export async function waitForEnd<Report extends PolledReport>(
       // The job exists, even if the look-up failed.
       billed: mayNotExist ? undefined : 'yes',
       phase: error instanceof Interrupted ? 'wait' : undefined,
-      hint: goesOn ? resumeHint : undefined,
+      ...(goesOn ? goOn : {}),
     })
   }
 }
@@ -116,10 +116,10 @@ export async function waitForEnd<Report extends PolledReport>(
 function notReached(
   error: ModelgateError,
   { id }: { readonly id: string },
-  resumeHint?: string,
+  goOn?: Pick<ErrorFacts, 'hint' | 'next'>,
 ): ModelgateError {
-  const hint = [error.facts.hint, resumeHint].filter((line) => line !== undefined).join(' ')
-  return error.amend({ exit: 'later', remoteId: id, billed: 'yes', hint })
+  const hint = [error.facts.hint, goOn?.hint].filter((line) => line !== undefined).join(' ')
+  return error.amend({ exit: 'later', remoteId: id, billed: 'yes', ...goOn, hint })
 }
 
 async function pollUntilEnd<Report extends PolledReport>(

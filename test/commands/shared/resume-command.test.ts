@@ -4,12 +4,14 @@ import type { VideoOptions } from '../../../src/commands/shared/video-command.ts
 
 const common = { validate: true, input: true, stdin: true } as const
 
-const command = (options: Partial<VideoOptions>, names: Record<string, string>, isStart: boolean) =>
-  resumeCommand(
+function command(options: Partial<VideoOptions>, names: Record<string, string>, isStart: boolean) {
+  const resume = resumeCommand(
     { program: 'modelgate' },
     { ...common, ...options },
     { names: new Map(Object.entries(names)), isStart },
   )
+  return (...ids: string[]) => resume(...ids).toString()
+}
 
 test.each<[string, Partial<VideoOptions>, string]>([
   ['video_1', {}, 'modelgate video wait video_1'],
@@ -29,6 +31,11 @@ test.each<[string, Partial<VideoOptions>, string]>([
   ['-abc', {}, 'modelgate video wait -- -abc'],
 ])('the command that resumes %s', (id, options, expected) => {
   expect(command(options, {}, false)(id)).toBe(expected)
+})
+
+test('the words of a command are not quoted', () => {
+  const resume = resumeCommand({ program: 'modelgate' }, common, { names: new Map() })
+  expect(resume("it's", '-b').words).toEqual(['modelgate', 'video', 'wait', '--', "it's", '-b'])
 })
 
 test('a job on record knows more, and several go on together', () => {

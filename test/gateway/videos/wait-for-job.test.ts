@@ -15,7 +15,10 @@ import { pollingTime } from './polling-time.ts'
 
 const id = 'video_1'
 const job: Job = { kind: 'video', id }
-const resumeHint = 'Go on with: modelgate video wait video_1'
+const goOn = {
+  hint: 'Go on with: modelgate video wait video_1',
+  next: ['modelgate', 'video', 'wait', 'video_1'],
+}
 
 const status = (word: string, more: object = {}, headers: Record<string, string> = {}) =>
   json({ id, status: word, ...more }, { headers })
@@ -44,7 +47,7 @@ async function waited(
   const reports: JobReport[] = []
   const failed: FailedLookUp[] = []
   const wait = waitForJob(gateway, more.job ?? job, {
-    resumeHint,
+    goOn,
     onReport: (report) => void reports.push(report),
     onFailedLookUp: (failure) => void failed.push(failure),
     ...options,
@@ -190,7 +193,7 @@ describe('a look-up that fails does not fail the job', () => {
       exitCode: 5,
       code: 'look_ups_failed',
       message: expect.stringContaining('Looking up the job failed 10 times in a row') as string,
-      facts: { remoteId: id, billed: 'yes', hint: resumeHint, httpStatus: 503 },
+      facts: { remoteId: id, billed: 'yes', ...goOn, httpStatus: 503 },
     })
     expect(failed).toHaveLength(9)
   })
@@ -241,12 +244,17 @@ const withCertificates = { skip: !canMakeCertificates }
 test('a certificate that nobody trusts ends the wait at once (needs openssl)', withCertificates, async () => {
   const server = await localServer([[]], { tls: makeCertificate(), verify: false })
   const gateway = testGateway(server.url)
-  const error = await waitForJob(gateway, job, { resumeHint }).catch((reason: unknown) => reason)
+  const error = await waitForJob(gateway, job, { goOn }).catch((reason: unknown) => reason)
   // Not 6, which would allow to pay for the job once more.
   expect(error).toMatchObject({
     exitCode: 5,
     code: 'not_sent_certificate',
-    facts: { remoteId: id, billed: 'yes', hint: expect.stringContaining(resumeHint) as string },
+    facts: {
+      remoteId: id,
+      billed: 'yes',
+      hint: expect.stringContaining(goOn.hint) as string,
+      next: goOn.next,
+    },
   })
 })
 
@@ -326,7 +334,7 @@ describe('at its deadline, the wait ends and the job goes on', () => {
       exitCode: 11,
       code: 'still_running',
       message: 'The job is still in_progress (20%) after 4 s.',
-      facts: { remoteId: id, billed: 'yes', hint: resumeHint },
+      facts: { remoteId: id, billed: 'yes', ...goOn },
     })
     expect(waits).toEqual([2, 2])
   })
@@ -415,14 +423,14 @@ describe('a signal', () => {
     const gateway = testGateway(server.url)
     let reported = false
     const onReport = () => void (reported = true)
-    const wait = waitForJob(gateway, job, { resumeHint, onReport }).catch((error: unknown) => error)
+    const wait = waitForJob(gateway, job, { goOn, onReport }).catch((error: unknown) => error)
     await until(() => reported && gateway.clock.pendingTimers === 1)
     gateway.abort(new Interrupted('interrupt'))
     const error = await wait
     expect(error).toBeInstanceOf(Interrupted)
     expect(error).toMatchObject({
       exitCode: 130,
-      facts: { remoteId: id, billed: 'yes', phase: 'wait', hint: resumeHint },
+      facts: { remoteId: id, billed: 'yes', phase: 'wait', ...goOn },
     })
     expect(gateway.clock.pendingTimers).toBe(0)
   })

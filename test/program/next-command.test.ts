@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { ModelgateError, UsageError } from '../../src/errors.ts'
+import { createProblemList } from '../../src/problems.ts'
+import { runMain } from '../support/run-main.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { localServer } from '../support/local-server.ts'
+import { json } from '../support/server-replies.ts'
+
+interface Failure {
+  readonly code: number
+  readonly hint: string | null
+  readonly next: readonly string[] | null
+}
+
+async function failureOf(
+  argv: readonly string[],
+  overrides: Parameters<typeof runMain>[1] = {},
+): Promise<Failure> {
+  const { code, err } = await runMain([...argv, '--json'], overrides)
+  const line = err.trimEnd().split('\n').at(-1)!
+  const { error } = JSON.parse(line) as { error: Omit<Failure, 'code'> }
+  return { code, hint: error.hint, next: error.next }
+}
+
+test.each([
+  [
+    ['vidoe', 'list'],
+    ['modelgate', 'video', 'list', '--json'],
+  ],
+  [['jobs'], ['modelgate', 'video', 'list', '--json']],
+  [
+    ['video', 'wiat', 'video_1'],
+    ['modelgate', 'video', 'wait', 'video_1', '--json'],
+  ],
+  [
+    ['generate', '--modle', 'a b', 'x'],
+    ['modelgate', 'generate', '--model', 'a b', 'x', '--json'],
+  ],
+  [
+    ['generate', '--modle=a', 'x'],
+    ['modelgate', 'generate', '--model=a', 'x', '--json'],
+  ],
+  [
+    ['help', 'video', 'wiat'],
+    ['modelgate', 'help', 'video', 'wait'],
+  ],
+  [
+    ['help', 'mony'],
+    ['modelgate', 'help', 'money'],
+  ],
+])('a near miss leads to what was meant: %j', async (argv, next) => {
+  expect(await failureOf(argv)).toMatchObject({ code: 2, next })
+})
+
+test.each([
+  [['generate', '--api-key', 'sk-1', 'x']],
+  [['generate', '--api-key-fiel=sk-1', 'x']],
+  [['zzzzzz']],
+  [['generate', '--nonsense', 'x']],
+  [['generate', '--timeout', 'soon', 'x']],
+])('nothing is suggested for %j', async (argv) => {
+  expect(await failureOf(argv)).toMatchObject({ code: 2, next: null })
+})
+
+test('where nothing is set up, init is next', async () => {
+  const home = temporaryFolder()
+  const overrides = { home, cwd: home, env: { HOME: home } }
+  expect(await failureOf(['generate', '-m', 'a', 'x'], overrides)).toMatchObject({
+    code: 2,
+    next: ['modelgate', 'init'],
+  })
+})
+
+test('a job that runs leads to the command that waits for it, and the hint names the same', async () => {
+  const running = { id: 'video_1', object: 'video', status: 'in_progress' }
+  const server = await localServer([json(running)])
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const argv = ['video', 'remix', '-m', 'm', 'video_1', 'Make it night']
+  const { code, hint, next } = await failureOf(argv, { env, cwd: temporaryFolder() })
+  expect(code).toBe(2)
+  expect(next).toEqual(['modelgate', 'video', 'wait', 'video_1'])
+  expect(hint).toBe(`Wait for it first: ${next!.join(' ')} (--no-check sends it anyway.)`)
+})
+
+test('what the gateway did not accept leads to the same call', async () => {
+  const busy = json({}, { status: 503, headers: { 'retry-after': '300' } })
+  const server = await localServer([busy, busy])
+  const argv = ['image', 'create', '-m', 'm', 'A boat']
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const cwd = temporaryFolder()
+  const next = ['modelgate', ...argv, '--json']
+  expect(await failureOf(argv, { env, cwd })).toMatchObject({ code: 5, next })
+  // What was piped in is gone.
+  const piped = ['image', 'create', '-m', 'm', '-']
+  expect(await failureOf(piped, { env, cwd, stdin: 'A boat' })).toMatchObject({ code: 5, next: null })
+})
+
+test('an outcome that is not known leads nowhere: the call may have been billed', async () => {
+  const server = await localServer([json({}, { status: 502 })])
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: 'key' }
+  const call = ['image', 'create', '-m', 'm', 'A boat']
+  expect(await failureOf(call, { env, cwd: temporaryFolder() })).toMatchObject({ code: 7, next: null })
+})
+
+test('another hint leads elsewhere', () => {
+  const facts = { hint: 'Run: a b', next: ['a', 'b'] }
+  const error = new ModelgateError('later', 'x', 'X.', facts)
+  expect(error.amend({ billed: 'no' }).facts.next).toEqual(['a', 'b'])
+  expect(error.amend({ hint: 'Wait.' }).facts.next).toBe(undefined)
+  expect(error.amend({ hint: null }).facts.next).toBe(undefined)
+  expect(error.amend({ hint: 'Run: c', next: ['c'] }).facts.next).toEqual(['c'])
+})
+
+test('several problems have a next command if it is one', () => {
+  const withNext = (message: string, ...next: string[]) => new UsageError(message, { next })
+  const thrown = (...problems: UsageError[]) => {
+    const list = createProblemList()
+    for (const problem of problems) list.add(problem)
+    try {
+      list.throwIfAny()
+    } catch (error) {
+      return (error as UsageError).facts.next
+    }
+    return undefined
+  }
+  expect(thrown(withNext('A.', 'x', 'y'), withNext('B.', 'x', 'y'))).toEqual(['x', 'y'])
+  expect(thrown(withNext('A.', 'x'), new UsageError('B.'))).toEqual(['x'])
+  expect(thrown(withNext('A.', 'x'), withNext('B.', 'y'))).toBe(undefined)
+})
