@@ -26,6 +26,7 @@ _modelgate() {
       '/inspect') path='inspect' ;;
       '/init') path='init' ;;
       '/models') path='models' ;;
+      '/auth') path='auth' ;;
       '/config') path='config' ;;
       '/schema') path='schema' ;;
       '/completion') path='completion' ;;
@@ -41,6 +42,9 @@ _modelgate() {
       'video/status') path='video status' ;;
       'video/wait') path='video wait' ;;
       'video/list') path='video list' ;;
+      'auth/login') path='auth login' ;;
+      'auth/status') path='auth status' ;;
+      'auth/logout') path='auth logout' ;;
       'config/list') path='config list' ;;
       'config/get') path='config get' ;;
       'config/set') path='config set' ;;
@@ -62,10 +66,10 @@ _modelgate() {
   if [[ -z $rest ]]; then
     case "$path $prev" in
       *' -m'|*' --model'|'init --text-model'|'init --image-model'|'init --video-model') live=models ;;
-      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'generate --conversation-file'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'respond --conversation-file'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file') files=plain ;;
+      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'generate --conversation-file'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'respond --conversation-file'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file'|'auth login --api-key-file'|'auth login --ca-file'|'auth status --api-key-file'|'auth status --ca-file') files=plain ;;
       *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
-      *' --set'|*' --github-output'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --connect-timeout'|'init --base-url'|'init --timeout'|'init --connect-timeout') : ;;
-      *' --profile'|'sandbox --profile'|'init --profile'|'config list --profile'|'config get --profile'|'config set --profile'|'config unset --profile') live=profiles ;;
+      *' --set'|*' --github-output'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --connect-timeout'|'init --base-url'|'init --timeout'|'init --connect-timeout'|'auth login --timeout'|'auth login --connect-timeout'|'auth status --base-url'|'auth status --timeout'|'auth status --connect-timeout') : ;;
+      *' --profile'|'sandbox --profile'|'init --profile'|'auth login --profile'|'auth status --profile'|'auth logout --profile'|'config list --profile'|'config get --profile'|'config set --profile'|'config unset --profile') live=profiles ;;
       *' --retry') words='never safe always' ;;
       'generate --tool') words='google_search code_execution url_context google_maps' files=at ;;
       'generate --render'|'respond --render'|'response wait --render') words='auto always never' ;;
@@ -128,6 +132,9 @@ _modelgate() {
       'inspect') flags="--json --jsonl -h --help" ;;
       'init') flags="--text-model --image-model --video-model --tour --no-tour --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
       'models') flags="$flags --remote" ;;
+      'auth login') flags="--no-check --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
+      'auth status') flags="--check --json --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
+      'auth logout') flags="--all --profile -h --help" ;;
       'config list') flags="-a --all --json --profile -h --help" ;;
       'config get') flags="--json --profile -h --help" ;;
       'config set') flags="--profile -h --help" ;;
@@ -143,7 +150,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond response image video sandbox inspect init models config schema completion help' ;;
+    '') words='generate respond response image video sandbox inspect init models auth config schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'response') words='status wait cancel list' ;;
@@ -164,6 +171,10 @@ _modelgate() {
     'inspect') files=plain ;;
     'init') : ;;
     'models') live=models ;;
+    'auth') words='login status logout' ;;
+    'auth login') : ;;
+    'auth status') : ;;
+    'auth logout') : ;;
     'config') words='list get set unset path edit schema' ;;
     'config list') : ;;
     'config get') : ;;
@@ -174,7 +185,7 @@ _modelgate() {
     'config schema') : ;;
     'schema') words='output images videos waits jobs models inspections help init settings places keys checks events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models config schema completion help' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models auth config schema completion help' ;;
   esac
   _modelgate_value
 }

@@ -14,6 +14,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
             'init' = 'Set up gateway, key and models, or look around first'
             'models' = 'Show the known models and their limits, or those of the gateway'
+            'auth' = 'Store, show and remove the key'
             'config' = 'Show and change the settings'
             'schema' = 'Print the JSON Schema of the --json and --jsonl output'
             'completion' = 'Print a completion script for bash, zsh, fish or PowerShell'
@@ -35,6 +36,11 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'status' = 'Look up a job: a video or an operation'
             'wait' = 'Wait for a job and save its videos'
             'list' = 'The jobs that this machine has started'
+        }
+        'auth' = [ordered]@{
+            'login' = 'Store the key of a profile, readable for you alone'
+            'status' = 'Show which key is used, and where it comes from'
+            'logout' = 'Remove a stored key'
         }
         'config' = [ordered]@{
             'list' = 'Show the settings in use, and where each comes from'
@@ -349,6 +355,36 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'models' = [ordered]@{
             '--remote' = 'ask the gateway for its models'
         }
+        'auth' = [ordered]@{
+
+        }
+        'auth login' = [ordered]@{
+            '--no-check' = 'do not ask the gateway whether it accepts the key'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
+            '--help' = 'show help'
+        }
+        'auth status' = [ordered]@{
+            '--check' = 'ask the gateway whether it accepts the keys; costs nothing'
+            '--json' = 'print one JSON document when done'
+            '--base-url' = 'address of the gateway'
+            '--api-key-file' = 'file that holds the key'
+            '--profile' = 'named profile of the configuration'
+            '--timeout' = 'limit for the whole request, or for a wait (none)'
+            '--connect-timeout' = 'limit for connecting (10)'
+            '--ca-file' = 'certificate authority to trust (PEM)'
+            '--allow-http' = 'allow a clear-text base URL on another host'
+            '--help' = 'show help'
+        }
+        'auth logout' = [ordered]@{
+            '--all' = 'of every profile'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
         'config' = [ordered]@{
 
         }
@@ -439,7 +475,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
         'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'models', 'config', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'models', 'auth', 'config', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -458,13 +494,16 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'init --video-model' = 'models'
         'init --profile' = 'profiles'
         'models' = 'models'
+        'auth login --profile' = 'profiles'
+        'auth status --profile' = 'profiles'
+        'auth logout --profile' = 'profiles'
         'config list --profile' = 'profiles'
         'config get --profile' = 'profiles'
         'config set --profile' = 'profiles'
         'config unset --profile' = 'profiles'
     }
     $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model')
-    $withoutCommon = @('sandbox', 'inspect', 'init', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
+    $withoutCommon = @('sandbox', 'inspect', 'init', 'auth login', 'auth status', 'auth logout', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -157,6 +157,33 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/models.ts')).registerModels,
   },
   {
+    name: 'auth',
+    about: 'Store, show and remove the key',
+    sends: true,
+    examples: [
+      ['modelgate auth login'],
+      ['modelgate auth status --check'],
+      ['modelgate auth logout --profile work'],
+    ],
+    commands: [
+      {
+        name: 'login',
+        about: 'Store the key of a profile, readable for you alone',
+        load: async () => (await import('./commands/auth-login.ts')).registerAuthLogin,
+      },
+      {
+        name: 'status',
+        about: 'Show which key is used, and where it comes from',
+        load: async () => (await import('./commands/auth-status.ts')).registerAuthStatus,
+      },
+      {
+        name: 'logout',
+        about: 'Remove a stored key',
+        load: async () => (await import('./commands/auth-logout.ts')).registerAuthLogout,
+      },
+    ],
+  },
+  {
     name: 'config',
     about: 'Show and change the settings',
     sends: true,

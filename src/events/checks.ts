@@ -49,6 +49,7 @@ const profileKey = define(
     stored: flag('whether auth login has stored a key for it, even if another source wins'),
     base_url: textOrNull('the gateway that gets the key'),
     problem: textOrNull('why the key cannot be used'),
+    warning: textOrNull('what else is wrong, such as a file that others can read'),
     check: orNull(keyVerdict, 'what the gateway says of it; null without --check'),
   }),
 )

@@ -362,6 +362,7 @@ export const sampleKeys: KeysDocument = {
       stored: false,
       base_url: null,
       problem: null,
+      warning: null,
       check: { state: 'accepted', message: 'accepted' },
     },
   ],

@@ -6,16 +6,17 @@ import { settingTable } from '../../config/setting-table.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { isObject } from '../../json.ts'
+import type { CommonOptions } from '../shared/common-options.ts'
 import { readStandardInputBytes } from '../shared/standard-input.ts'
 import type { KeyAnswer, KeyReader } from './ask-gateway.ts'
-import { absolute, type InitOptions, type Session } from './session.ts'
+import { absolute, type Session } from './session.ts'
 
 /**
  * What is configured for the profile that is set up, without the flags that are answers, and without a project file:
  * what is written is the user's own. A profile that does not exist yet has what every profile has.
  * @throws ConfigError listing everything that is wrong
  */
-export async function presentSettings(context: Context, options: InitOptions): Promise<Settings> {
+export async function presentSettings(context: Context, options: CommonOptions): Promise<Settings> {
   const { caFile, allowHttp, connectTimeout, timeout, quiet } = options
   const content = (await findUserFile(context))?.content
   const written = isObject(content) ? content : {}

@@ -64,12 +64,16 @@ function joinedNote(kind: InputKind, piped: string): string {
 }
 
 /**
- * Reads standard input to its end, without a time limit.
+ * Reads standard input to its end, without a time limit but for that of the steps.
  * @param reader as the user wrote it, for the message if it is read twice: `--tools @-`
  */
-export async function readStandardInputBytes(context: Context, reader: string): Promise<Buffer> {
+export async function readStandardInputBytes(
+  context: Context,
+  reader: string,
+  steps: readonly SilenceStep[] = [],
+): Promise<Buffer> {
   claimStandardInput(context, reader)
-  return context.stdin.kind === 'empty' ? Buffer.alloc(0) : await consume(context)
+  return context.stdin.kind === 'empty' ? Buffer.alloc(0) : await consume(context, steps)
 }
 
 /** As `readStandardInputBytes`, decoded (UTF-8, or UTF-16 with a byte order mark). */

@@ -1,0 +1,153 @@
+import type { Command } from 'commander'
+import { storeKey } from '../config/credentials.ts'
+import { checkKey, lastFour } from '../config/key.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
+import { readInputFile, type SilenceStep } from '../files/input-file.ts'
+import { maxKeyBytes } from '../limits.ts'
+import { presentSettings } from './init/present.ts'
+import { checkKeyAt } from './shared/check-key.ts'
+import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { homePath, tell } from './shared/print-document.ts'
+import { askSecret, canAsk } from './shared/questions.ts'
+import { readStandardInputBytes } from './shared/standard-input.ts'
+
+const loginExamples: readonly Example[] = [
+  ['modelgate auth login', 'asks for the key, and does not show it'],
+  ['pass show gateway | modelgate auth login', 'from a password manager'],
+  ['modelgate auth login --profile work --api-key-file key.txt'],
+]
+
+const meanings = {
+  apiKeyFile: 'file that holds the key; "-" is standard input',
+  profile: 'profile that the key is for (default)',
+}
+
+interface LoginOptions extends CommonOptions {
+  readonly check: boolean
+}
+
+/** `modelgate auth login`: stores the key of a profile in the private credentials file. */
+export function registerAuthLogin(command: Command, context: Context): void {
+  addExamples(command, context, loginExamples)
+  explainCommon(command, meanings)
+  command.option('--no-check', 'do not ask the gateway whether it accepts the key')
+  takeOptions(command, new Set('profile apiKeyFile caFile allowHttp connectTimeout timeout'.split(' ')))
+  command.action(async (_: unknown, self: Command) => logIn(context, self.optsWithGlobals<LoginOptions>()))
+}
+
+/** @throws UsageError, FileError; ModelgateError `key_refused` (exit 3), nothing is stored then */
+async function logIn(context: Context, options: LoginOptions): Promise<void> {
+  const settings = await presentSettings(context, options)
+  const profile = settings.profile.value
+  const { key, isChecked } = await newKey(context, options, settings)
+  if (!isChecked) await refuseBadKey(context, options, settings, key)
+  const { path } = await storeKey(context, profile, key)
+  if (settings.quiet.value) return
+  const ending = lastFour(key) === '' ? '' : ` (…${lastFour(key)})`
+  tell(context, `The key${ending} of profile ${profile} is stored in ${homePath(context, path)}.`)
+  const winner = await settings.keyLocation()
+  if (winner !== undefined && winner.kind !== 'credentials') {
+    tell(context, `warning: ${winner.source} wins over it at present.`)
+  }
+  if (settings.baseUrl.value === undefined) {
+    tell(context, 'No base URL is set yet: modelgate config set base_url URL')
+  }
+}
+
+/** From a file, standard input or a question; a question is repeated until the key is good. */
+async function newKey(
+  context: Context,
+  options: LoginOptions,
+  settings: Settings,
+): Promise<{ readonly key: string; readonly isChecked: boolean }> {
+  const { apiKeyFile: path, input, stdin } = options
+  const { kind } = context.stdin
+  if (path !== undefined && path !== '-') {
+    const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
+    if (bytes instanceof ModelgateError) throw bytes
+    return { key: keyIn(bytes, `file ${path}`), isChecked: false }
+  }
+  if (path === '-' && kind !== 'terminal') {
+    const bytes = await readStandardInputBytes(context, '--api-key-file -')
+    return { key: keyIn(bytes, 'standard input'), isChecked: false }
+  }
+  if (path === undefined && stdin && (kind === 'pipe' || kind === 'file')) {
+    const bytes = await readStandardInputBytes(context, 'auth login', silence(context))
+    return { key: keyIn(bytes, 'standard input'), isChecked: false }
+  }
+  if (path === undefined && canAsk(context, !input)) {
+    const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
+    const key = await askSecret(context, `API key${profile}:`, (typed) =>
+      problemOf(context, options, settings, typed),
+    )
+    return { key: key.trim(), isChecked: true }
+  }
+  throw new UsageError('No key was given, and there is no terminal to ask for it.', {
+    code: 'answers_missing',
+    hint: 'Pipe it in, or pass --api-key-file FILE.',
+  })
+}
+
+/** An open pipe that nobody asked to be read must not hang the program. */
+function silence(context: Context): readonly SilenceStep[] {
+  const hint = 'Pipe the key in, or pass --api-key-file FILE.'
+  return [
+    { afterMs: 1_000, act: () => tell(context, 'Waiting for the key on standard input, an open pipe.') },
+    {
+      afterMs: 60_000,
+      act() {
+        throw new UsageError('No key came on standard input for 60 s.', { code: 'stdin_silent', hint })
+      },
+    },
+  ]
+}
+
+function keyIn(bytes: Uint8Array, source: string): string {
+  const key = new TextDecoder().decode(bytes).trim()
+  checkKey(key, source)
+  return key
+}
+
+/** What is wrong with a key that was typed, to be shown below the question. */
+async function problemOf(
+  context: Context,
+  options: LoginOptions,
+  settings: Settings,
+  typed: string,
+): Promise<string | undefined> {
+  try {
+    checkKey(typed.trim(), 'as typed')
+    await refuseBadKey(context, options, settings, typed.trim())
+    return undefined
+  } catch (error) {
+    if (error instanceof ModelgateError && (error.exit === 'usage' || error.exit === 'key'))
+      return error.message
+    throw error
+  }
+}
+
+/** @throws ModelgateError `key_refused` when the gateway refuses it */
+async function refuseBadKey(
+  context: Context,
+  options: LoginOptions,
+  settings: Settings,
+  key: string,
+): Promise<void> {
+  if (!options.check || settings.baseUrl.value === undefined) return
+  const { state, message } = await checkKeyAt(context, options, settings, key)
+  if (state === 'refused') {
+    throw new ModelgateError('key', 'key_refused', `${message}; it was not stored.`, {
+      phase: 'reply',
+      billed: 'no',
+      hint: 'Check it, and the base URL; --no-check stores it anyway.',
+    })
+  }
+  if (settings.quiet.value) return
+  tell(
+    context,
+    state === 'accepted' ? `${message}.` : `The key could not be checked: ${message.replace(/\.$/, '')}.`,
+  )
+}

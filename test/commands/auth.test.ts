@@ -1,0 +1,261 @@
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { KeysDocument } from '../../src/events/checks.ts'
+import { configPlace, type ConfigPlace } from '../support/config-place.ts'
+import { localServer } from '../support/local-server.ts'
+import { memorySink } from '../support/memory-sink.ts'
+import { pipedInput } from '../support/piped-input.ts'
+import { questionTerminal } from '../support/question-terminal.ts'
+import { runMain } from '../support/run-main.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
+import { json } from '../support/server-replies.ts'
+import { testContext, type TestOverrides } from '../support/test-context.ts'
+import { main } from '../../src/main.ts'
+
+const key = 'sk-0123456789abcdef'
+
+async function run(place: ConfigPlace, words: string, overrides: TestOverrides = {}) {
+  const all = { home: place.home, cwd: place.project, ...overrides }
+  const { code, out, err } = await runMain(['auth', ...words.split(' ')], all)
+  return { code, out: place.scrub(out), err: place.scrub(err) }
+}
+
+const storedIn = (place: ConfigPlace) => {
+  const file = join(place.home, '.config/modelgate/credentials.json')
+  if (!existsSync(file)) return undefined
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { profiles: unknown }).profiles
+}
+
+test('login stores the piped key, and says where', async () => {
+  const place = configPlace()
+  expect(await run(place, 'login', { stdin: `  ${key}\n` })).toEqual({
+    code: 0,
+    out: '',
+    err:
+      'The key (…cdef) of profile default is stored in ~/.config/modelgate/credentials.json.\n' +
+      'No base URL is set yet: modelgate config set base_url URL\n',
+  })
+  await run(place, 'login --profile work --api-key-file -', { stdin: 'key-of-work-9999' })
+  expect(storedIn(place)).toEqual({ default: { api_key: key }, work: { api_key: 'key-of-work-9999' } })
+})
+
+test.each<[words: string, overrides: TestOverrides, err: string]>([
+  [
+    'login',
+    {},
+    'No key was given, and there is no terminal to ask for it.\n  hint: Pipe it in, or pass --api-key-file FILE.',
+  ],
+  [
+    'login',
+    { stdin: 'two words\n' },
+    'The API key (standard input) contains white space.\n  hint: Give only the key, on one line, as the gateway issued it. It has not been sent.',
+  ],
+  [
+    'login --no-stdin',
+    { stdin: key },
+    'No key was given, and there is no terminal to ask for it.\n  hint: Pipe it in, or pass --api-key-file FILE.',
+  ],
+])('%s %j stores nothing', async (words, overrides, err) => {
+  const place = configPlace()
+  const result = await run(place, words, overrides)
+  expect(result).toEqual({ code: 2, out: '', err: `modelgate: ${err}\n` })
+  expect(storedIn(place)).toBeUndefined()
+})
+
+test('login from a file; one that is missing is told', async () => {
+  const place = configPlace({ files: { 'project/key.txt': `${key}\r\n` } })
+  expect((await run(place, 'login --api-key-file key.txt')).code).toBe(0)
+  expect(storedIn(place)).toEqual({ default: { api_key: key } })
+  expect(await run(place, 'login --api-key-file gone.txt')).toMatchObject({
+    code: 10,
+    err: expect.stringContaining('"gone.txt" cannot be read: it does not exist.') as string,
+  })
+})
+
+test('login asks the gateway: a key that it refuses is not stored', async () => {
+  const { url } = await runningSandbox()
+  const env = { MODELGATE_BASE_URL: url }
+  const place = configPlace({ user: 'retry: never\n' })
+  const host = new URL(url).host
+  expect(await run(place, 'login', { env, stdin: 'invalid' })).toEqual({
+    code: 3,
+    out: '',
+    err: `modelgate: ${host} refuses the key; it was not stored.\n  hint: Check it, and the base URL; --no-check stores it anyway.\n`,
+  })
+  expect(storedIn(place)).toBeUndefined()
+  expect((await run(place, 'login --no-check -q', { env, stdin: 'invalid' })).err).toBe('')
+  expect((await run(place, 'login', { env, stdin: key })).err).toBe(
+    `${host} accepts the key.\nThe key (…cdef) of profile default is stored in ~/.config/modelgate/credentials.json.\n`,
+  )
+})
+
+test('login where the gateway cannot tell: the key is stored', async () => {
+  const open = await localServer([0, 1].map(() => json({ object: 'list', data: [{ id: 'm' }] })))
+  const place = configPlace()
+  expect((await run(place, 'login', { env: { MODELGATE_BASE_URL: open.url }, stdin: key })).err).toBe(
+    `The key could not be checked: ${new URL(open.url).host} lists its models without a key, too.\n` +
+      'The key (…cdef) of profile default is stored in ~/.config/modelgate/credentials.json.\n',
+  )
+  const dead = { MODELGATE_BASE_URL: 'http://127.0.0.1:1', MODELGATE_API_KEY: 'env-key-0123456' }
+  const { code, err } = await run(place, 'login', { env: dead, stdin: key })
+  expect(code).toBe(0)
+  expect(err).toMatch(/^The key could not be checked: .*127\.0\.0\.1:1/)
+  expect(err).toContain('warning: environment MODELGATE_API_KEY wins over it at present.\n')
+})
+
+test('login on a terminal: the key is not shown, and asked for again until it is good', async () => {
+  const { url } = await runningSandbox()
+  const terminal = questionTerminal()
+  const place = configPlace()
+  const context = testContext({
+    home: place.home,
+    cwd: place.project,
+    env: { MODELGATE_BASE_URL: url },
+    ...terminal.overrides,
+  })
+  const ended = main(['auth', 'login'], context)
+  await terminal.until('API key:')
+  terminal.press('invalid\r')
+  await terminal.until('refuses the key; it was not stored.')
+  terminal.press(`\u0015${key}\r`)
+  expect(await ended).toBe(0)
+  expect(terminal.shown() + context.stderr.text).not.toContain(key)
+  expect(storedIn(place)).toEqual({ default: { api_key: key } })
+})
+
+test('an open pipe that stays silent does not hang login', async () => {
+  const place = configPlace()
+  const context = testContext({ home: place.home, cwd: place.project, stdin: pipedInput('pipe') })
+  const ended = main(['auth', 'login'], context)
+  await context.clock.advance(59_000)
+  expect(context.stderr.text).toBe('Waiting for the key on standard input, an open pipe.\n')
+  await context.clock.advance(2_000)
+  expect(await ended).toBe(2)
+})
+
+test('logout removes what login has stored, and says what else there is', async () => {
+  const stored = { profiles: { default: { api_key: key }, work: { api_key: key } } }
+  const place = configPlace({ credentials: stored })
+  const file = '~/.config/modelgate/credentials.json'
+  const env = { MODELGATE_API_KEY: 'env-key-0123456' }
+  expect((await run(place, 'logout', { env })).err).toBe(
+    `The key of profile default is removed from ${file}.\nwarning: environment MODELGATE_API_KEY still supplies a key.\n`,
+  )
+  expect(await run(place, 'logout')).toEqual({
+    code: 0,
+    out: '',
+    err: `No key of profile default is stored in ${file}.\n`,
+  })
+  expect((await run(place, 'logout --all')).err).toBe(`The key of profile work is removed from ${file}.\n`)
+  expect((await run(place, 'logout --all')).err).toBe('No key is stored.\n')
+  expect(storedIn(place)).toEqual({})
+  expect((await run(place, 'logout --all --profile work')).code).toBe(2)
+})
+
+const status = async (place: ConfigPlace, words = 'status', overrides: TestOverrides = {}) => {
+  const { code, out } = await run(place, words, overrides)
+  return {
+    code,
+    rows: out
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split('\t')),
+  }
+}
+
+test('status: without a key exit 3', async () => {
+  expect(await status(configPlace())).toEqual({
+    code: 3,
+    rows: [['default', 'current', '', '', '', 'no key']],
+  })
+})
+
+test('status: every profile, its source, and nothing of a key but four characters', async () => {
+  const place = configPlace({
+    user: `base_url: https://a.example\nprofiles:\n  file:\n    api_key_file: ~/k.txt\n  command:\n    api_key_command: echo ${key}\n`,
+    credentials: { profiles: { stored: { api_key: 'key-of-store-9999' }, short: { api_key: 'tiny-k' } } },
+    files: { 'k.txt': 'key-of-file-8888' },
+  })
+  const url = 'https://a.example'
+  const store = 'credentials file HOME/.config/modelgate/credentials.json'
+  expect(await status(place)).toEqual({
+    code: 3,
+    rows: [
+      ['default', 'current', '', '', url, 'no key'],
+      [
+        'file',
+        '',
+        '8888',
+        'user file HOME/.config/modelgate/config.yaml, profile file, file HOME/k.txt',
+        url,
+        '',
+      ],
+      [
+        'command',
+        '',
+        '',
+        'user file HOME/.config/modelgate/config.yaml, profile command, its command',
+        url,
+        '',
+      ],
+      ['stored', '', '9999', store, url, ''],
+      ['short', '', '', store, url, ''],
+    ],
+  })
+  const { out } = await run(place, 'status --json --profile file')
+  const { profiles } = JSON.parse(out) as KeysDocument
+  expect(profiles).toMatchObject([
+    {
+      profile: 'file',
+      current: true,
+      last_four: '8888',
+      warning: 'Other users can read HOME/k.txt: chmod 600 it.',
+    },
+  ])
+  expect((await status(place, 'status --profile command')).rows[0]?.[2]).toBe('cdef')
+})
+
+test('status: a file that others can read is told, with exit 2', async () => {
+  const place = configPlace({ credentials: { profiles: { default: { api_key: key } } } })
+  chmodSync(join(place.home, '.config/modelgate/credentials.json'), 0o644)
+  const { code, rows } = await status(place)
+  expect(code).toBe(2)
+  expect(rows).toEqual([
+    [
+      'default',
+      'current',
+      '',
+      '',
+      '',
+      expect.stringMatching(/credentials\.json: other users can read your keys\. Run: chmod 600 /) as string,
+    ],
+  ])
+})
+
+test('status --check: what the gateway says', async () => {
+  const { url } = await runningSandbox()
+  const place = configPlace({
+    credentials: { profiles: { default: { api_key: 'invalid' }, work: { api_key: key } } },
+  })
+  const env = { MODELGATE_BASE_URL: url }
+  const host = new URL(url).host
+  expect(await status(place, 'status --check', { env })).toEqual({
+    code: 3,
+    rows: [
+      ['default', 'current', '', expect.any(String) as string, url, `${host} refuses the key`],
+      ['work', '', 'cdef', expect.any(String) as string, url, `${host} accepts the key`],
+    ],
+  })
+})
+
+test.each([80, 40])('status on a terminal of %i columns', async (columns) => {
+  const place = configPlace({
+    user: 'base_url: https://a.example\nprofiles:\n  work: { quiet: false }\n',
+    credentials: { profiles: { default: { api_key: key } } },
+  })
+  const stdout = memorySink({ isTerminal: true, columns })
+  const env = { MODELGATE_API_KEY: 'env-key-0123456', NO_COLOR: '1' }
+  expect((await run(place, 'status', { stdout, env })).out).toMatchSnapshot()
+})
