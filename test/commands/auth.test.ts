@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { KeysDocument } from '../../src/events/checks.ts'
 import { configPlace, type ConfigPlace } from '../support/config-place.ts'
-import { localServer } from '../support/local-server.ts'
+import { closedPort, localServer } from '../support/local-server.ts'
 import { memorySink } from '../support/memory-sink.ts'
 import { pipedInput } from '../support/piped-input.ts'
 import { questionTerminal } from '../support/question-terminal.ts'
@@ -98,10 +98,10 @@ test('login where the gateway cannot tell: the key is stored', async () => {
     `The key could not be checked: ${new URL(open.url).host} lists its models without a key, too.\n` +
       'The key (…cdef) of profile default is stored in ~/.config/modelgate/credentials.json.\n',
   )
-  const dead = { MODELGATE_BASE_URL: 'http://127.0.0.1:1', MODELGATE_API_KEY: 'env-key-0123456' }
+  const dead = { MODELGATE_BASE_URL: `http://127.0.0.1:${await closedPort()}`, MODELGATE_API_KEY: 'env-key-0123456' }
   const { code, err } = await run(place, 'login', { env: dead, stdin: key })
   expect(code).toBe(0)
-  expect(err).toMatch(/^The key could not be checked: .*127\.0\.0\.1:1/)
+  expect(err).toMatch(/^The key could not be checked: .*127\.0\.0\.1/)
   expect(err).toContain('warning: environment MODELGATE_API_KEY wins over it at present.\n')
 })
 
