@@ -98,7 +98,10 @@ test('login where the gateway cannot tell: the key is stored', async () => {
     `The key could not be checked: ${new URL(open.url).host} lists its models without a key, too.\n` +
       'The key (…cdef) of profile default is stored in ~/.config/modelgate/credentials.json.\n',
   )
-  const dead = { MODELGATE_BASE_URL: `http://127.0.0.1:${await closedPort()}`, MODELGATE_API_KEY: 'env-key-0123456' }
+  const dead = {
+    MODELGATE_BASE_URL: `http://127.0.0.1:${await closedPort()}`,
+    MODELGATE_API_KEY: 'env-key-0123456',
+  }
   const { code, err } = await run(place, 'login', { env: dead, stdin: key })
   expect(code).toBe(0)
   expect(err).toMatch(/^The key could not be checked: .*127\.0\.0\.1/)
