@@ -31,7 +31,12 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['NODE_EXTRA_CA_CERTS', 'further certificate authorities (PEM file)'],
   ['NO_COLOR, FORCE_COLOR, TERM=dumb', 'colours on a terminal'],
   ['CI', 'never ask'],
-  ['GITHUB_ACTIONS', 'messages for a log, as with CI'],
+  ['GITHUB_ACTIONS', 'messages for a log, as with CI; errors also as annotations'],
+  ['GITHUB_OUTPUT', 'the file that --github-output writes to'],
+  ['TF_BUILD, TEAMCITY_VERSION', 'messages for a log, as with CI'],
+  ['FORCE_HYPERLINK', 'links on a terminal: 1 always, 0 never'],
+  ['COLUMNS', 'width of --render always in a pipe'],
+  ['VISUAL, EDITOR', 'the editor of config edit'],
   ['XDG_CONFIG_HOME', 'where the user file lives'],
   ['XDG_STATE_HOME', 'where job records and rescued results live'],
   ['XDG_CACHE_HOME', 'where compiled code is kept between runs'],
@@ -43,7 +48,7 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
 
 /** By these a terminal says what it is. */
 export const terminalVariables =
-  'COLORTERM, GHOSTTY_RESOURCES_DIR, KITTY_WINDOW_ID, KONSOLE_VERSION, LC_TERMINAL, STY, TERM, TERM_PROGRAM, TERM_SESSION_ID, TMUX, TMUX_PANE, WEZTERM_PANE, WINDOWID, WT_SESSION'.split(
+  'COLORTERM, DOMTERM, GHOSTTY_RESOURCES_DIR, KITTY_WINDOW_ID, KONSOLE_VERSION, LC_TERMINAL, STY, TERM, TERM_PROGRAM, TERM_SESSION_ID, TMUX, TMUX_PANE, VTE_VERSION, WEZTERM_PANE, WINDOWID, WT_SESSION'.split(
     ', ',
   )
 
