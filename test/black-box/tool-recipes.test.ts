@@ -1,15 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { codeBlocks, readPage } from '../support/pages.ts'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { isInstalled } from '../support/shell-session.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { spawnProgram } from './spawn-program.ts'
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-
-/** The scripts of the README that answer the call of a tool. */
-const recipes = [...readme.matchAll(/^```bash\n([^]*?)^```$/gm)]
-  .map(([, script = '']) => script)
+/** The scripts of the page that answer the call of a tool. */
+const recipes = codeBlocks(readPage('docs/text.md'))
+  .map(({ text }) => text)
   .filter((script) => script.includes('--tool-output'))
 
 test.skipIf(!isInstalled('jq') || !isInstalled('bash'))(

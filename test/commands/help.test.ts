@@ -288,14 +288,14 @@ test.each([
       'connector:LABEL=ID',
     ],
   ],
-])('%s --help and README.md name every form of --tool', async (name, forms) => {
+])('%s --help and docs/text.md name every form of --tool', async (name, forms) => {
   const { out } = await runMain([name, '--help'], { columns: 200 })
   const help = out.replaceAll(/\s+/g, ' ')
   expect(help).toContain(
     `--tool <tool> ${forms.join(', ')}, or a function or whole tool: @file, JSON (repeatable)`,
   )
-  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-  expect(forms.filter((form) => !readme.includes(`\`${form}\``))).toEqual([])
+  const page = readFileSync(new URL('../../docs/text.md', import.meta.url), 'utf8')
+  expect(forms.filter((form) => !page.includes(`\`${form}\``))).toEqual([])
 })
 
 test('help exit-codes lists every code', async () => {

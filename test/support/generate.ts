@@ -1,6 +1,7 @@
-/** Writes what is generated from the command tree: completions/ and the blocks of README.md. `npm run generate`. */
+/** Writes what is generated from the command tree: completions/ and the blocks of the pages in docs/. `npm run generate`. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { generatedFiles, projectRoot } from './generated-files.ts'
+import { generatedFiles } from './generated-files.ts'
+import { projectRoot } from './pages.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('package.json', projectRoot), 'utf8')) as {
   version: string

@@ -3,7 +3,7 @@ import { environmentRows } from '../../src/commands/help/topics.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { markdownTable } from './markdown-table.ts'
 
-/** The parts of README.md that are written by the program itself, by the name in their marker. */
+/** The parts of the pages in docs/ that are written by the program itself, by the name in their marker. */
 export function generatedBlocks(program: Command): Readonly<Record<string, string>> {
   return {
     commands: markdownTable(['command', 'what it does'], commandRows(program, 'modelgate')),

@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { completionScripts } from '../../src/commands/completion.ts'
 import { readTree } from '../../src/commands/completion/tree.ts'
 import { generatedBlocks, replaceBlocks } from './generated-blocks.ts'
+import { readPage, userPages } from './pages.ts'
 import { loadedProgram } from './program-tree.ts'
+
+export { projectRoot } from './pages.ts'
 
 /** Named as each shell looks for them. */
 const completionNames = {
@@ -12,9 +14,6 @@ const completionNames = {
   powershell: 'modelgate.ps1',
 } as const satisfies Record<keyof typeof completionScripts, string>
 
-/** The repository's folder. */
-export const projectRoot = new URL('../../', import.meta.url)
-
 /** Every file that is generated, whole or in part, with what it should contain; by path below the root. */
 export async function generatedFiles(): Promise<Map<string, string>> {
   const program = await loadedProgram()
@@ -23,9 +22,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   for (const [shell, name] of Object.entries(completionNames)) {
     files.set(`completions/${name}`, completionScripts[shell as keyof typeof completionNames](tree))
   }
-  const readme = new URL('README.md', projectRoot)
-  if (existsSync(readme)) {
-    files.set('README.md', replaceBlocks(readFileSync(readme, 'utf8'), generatedBlocks(program)))
-  }
+  const blocks = generatedBlocks(program)
+  for (const path of userPages) files.set(path, replaceBlocks(readPage(path), blocks))
   return files
 }

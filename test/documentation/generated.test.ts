@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { titlesOfClient } from './support/client-tests.ts'
-import { markdownTable } from './support/markdown-table.ts'
-import { generatedBlocks, replaceBlocks } from './support/generated-blocks.ts'
-import { generatedFiles, projectRoot } from './support/generated-files.ts'
-import { loadedProgram } from './support/program-tree.ts'
+import { titlesOfClient } from '../support/client-tests.ts'
+import { markdownTable } from '../support/markdown-table.ts'
+import { generatedBlocks, replaceBlocks } from '../support/generated-blocks.ts'
+import { generatedFiles } from '../support/generated-files.ts'
+import { projectRoot, readPage, userPages } from '../support/pages.ts'
+import { loadedProgram } from '../support/program-tree.ts'
 
 describe('what is generated has not drifted', async () => {
   test.each([...(await generatedFiles())])('%s', (path, content) => {
@@ -14,9 +15,10 @@ describe('what is generated has not drifted', async () => {
   })
 })
 
-test('README.md has a place for every generated block', async () => {
-  const readme = readFileSync(new URL('README.md', projectRoot), 'utf8')
-  const names = [...readme.matchAll(/<!-- generated:([\w-]+) -->/g)].map(([, name]) => name)
+test('every generated block has one place', async () => {
+  const names = userPages.flatMap((page) =>
+    [...readPage(page).matchAll(/<!-- generated:([\w-]+) -->/g)].map(([, name]) => name),
+  )
   expect(names.toSorted()).toEqual(Object.keys(generatedBlocks(await loadedProgram())).toSorted())
 })
 

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { proseOf, projectRoot, readPage, userPages } from '../support/pages.ts'
+
+const pages = [...userPages, 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+
+/** As GitHub makes them of headings. */
+function anchorsOf(page: string): Set<string> {
+  const found = new Map<string, number>()
+  const anchors = [...proseOf(page).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => {
+    const plain = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    const slug = plain
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(/\s/g, '-')
+    const count = found.get(slug) ?? 0
+    found.set(slug, count + 1)
+    return count === 0 ? slug : `${slug}-${count}`
+  })
+  return new Set(anchors)
+}
+
+interface Link {
+  readonly path: string
+  readonly anchor: string | undefined
+}
+
+/** Links and pictures to files of the repository. */
+function linksOf(page: string): Link[] {
+  const targets = [
+    ...[...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!),
+    ...[...page.matchAll(/\b(?:src|srcset|href)="([^"\s]+)"/g)].map(([, target]) => target!),
+  ]
+  return targets
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [path = '', anchor] = target.split('#')
+      return { path, anchor }
+    })
+}
+
+describe.each(pages)('%s', (page) => {
+  const text = readPage(page)
+
+  test('links to what is there', () => {
+    const broken = linksOf(text).filter(({ path, anchor }) => {
+      const file = path === '' ? new URL(page, projectRoot) : new URL(path, new URL(page, projectRoot))
+      if (!existsSync(file)) return true
+      if (anchor === undefined || !file.pathname.endsWith('.md')) return false
+      return !anchorsOf(readPage(file.pathname.slice(projectRoot.pathname.length))).has(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+})
+
+test('README.md is short', () => {
+  expect(readPage('README.md').split('\n').length).toBeLessThan(250)
+})
+
+test('docs/README.md lists every other page of docs/', () => {
+  const listed = new Set(linksOf(readPage('docs/README.md')).map(({ path }) => `docs/${path}`))
+  const others = userPages.filter((page) => page.startsWith('docs/') && page !== 'docs/README.md')
+  expect(others.filter((page) => !listed.has(page))).toEqual([])
+})
+
+test('every example is used', () => {
+  const text = userPages.map(readPage).join('\n')
+  const named = new Set([...text.matchAll(/examples\/([\w.-]+)/g)].map(([, name]) => name))
+  expect([...named].filter((name) => !existsSync(new URL(`examples/${name}`, projectRoot)))).toEqual([])
+})
