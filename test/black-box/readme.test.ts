@@ -1,0 +1,83 @@
+import { cpSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { codeBlocks, projectRoot, readPage } from '../support/pages.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
+import { isInstalled } from '../support/shell-session.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { spawnProgram } from './spawn-program.ts'
+
+const readme = readPage('README.md')
+
+/** The blocks of a section. */
+function blocksOf(heading: string) {
+  const start = readme.indexOf(`\n## ${heading}\n`)
+  expect(start).toBeGreaterThan(0)
+  const end = readme.indexOf('\n## ', start + 4)
+  return codeBlocks(readme.slice(start, end)).map(({ text }) => text)
+}
+
+/** Errors and warnings; that piped text was joined to a prompt is neither. */
+const complaintsIn = (stderr: string) =>
+  (stderr.match(/^(?:modelgate|warning): .*/gm) ?? []).filter((line) => !line.includes(': Joined '))
+
+/** As in a clone: its examples, and a history. */
+const inClone = 'git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m "Begin"\n'
+
+async function run(script: string) {
+  const sandbox = await runningSandbox()
+  const cwd = temporaryFolder()
+  cpSync(fileURLToPath(new URL('examples', projectRoot)), join(cwd, 'examples'), { recursive: true })
+  const { exit, stdout, stderr } = await spawnProgram([], {
+    shell: `set -euo pipefail\n${inClone}${script}`,
+    cwd,
+    env: {
+      MODELGATE_BASE_URL: sandbox.url,
+      MODELGATE_TEXT_MODEL: 'text',
+      MODELGATE_IMAGE_MODEL: 'gpt-image-2',
+      MODELGATE_VIDEO_MODEL: 'veo',
+    },
+  }).ended
+  const files = readdirSync(cwd).filter((name) => !name.startsWith('.') && name !== 'examples')
+  return { exit, out: String(stdout), stderr, files: files.toSorted(), sandbox }
+}
+
+describe.skipIf(!isInstalled('bash') || !isInstalled('git') || !isInstalled('jq'))(
+  'the README can be pasted as it stands (needs bash, git, jq)',
+  () => {
+    test('in a terminal', async () => {
+      const { exit, out, stderr, files } = await run(blocksOf('In a terminal').join('\n'))
+      expect([exit, complaintsIn(stderr)]).toEqual([0, []])
+      const made = ['blue.png', 'boat.mp4', 'boat.png', 'hero-1.png', 'hero-2.png', 'hero-3.png', 'rain.mp4']
+      expect(files).toEqual(made)
+      for (const name of made) expect(out.split('\n')).toContain(name)
+    })
+
+    test('in a script', async () => {
+      const { exit, out, stderr, files } = await run(blocksOf('In a script').join('\n'))
+      expect([exit, complaintsIn(stderr)]).toEqual([0, []])
+      expect(files).toEqual(['boat.png', 'sky.png'])
+      expect(out).toMatch(/"total_tokens": \d+/)
+      expect(out).toMatch(/^curl /m)
+    })
+
+    test('the address, the key and the models of the first minute', async () => {
+      const [, sandbox = ''] = blocksOf('The first minute')
+      const [start, ...exports] = sandbox.trimEnd().split('\n')
+      expect(start).toBe('modelgate sandbox --port 8080 &')
+      const names = 'BASE_URL API_KEY TEXT_MODEL IMAGE_MODEL VIDEO_MODEL'.split(' ')
+      const { out } = await run(`${exports.join('\n')}\nenv | grep ^MODELGATE_`)
+      expect(names.filter((name) => !out.includes(`MODELGATE_${name}=`))).toEqual([])
+    })
+  },
+)
+
+test('the two commands of a fresh clone stand by themselves', () => {
+  const [first = ''] = blocksOf('Start')
+  expect(first.split('\n').map((line) => line.replace(/ +#.*/, ''))).toEqual([
+    'npm ci && npm start',
+    'npm cit',
+    '',
+  ])
+})
