@@ -78,8 +78,11 @@ export function createContentKeeper() {
   let role = 'model'
   let length = 0
   let isCut = false
+  /** The last part, where that is a text of the answer. */
+  let last: GrowingText | undefined
 
   const take = (part: unknown, size: number) => {
+    last = undefined
     length += size
     if (length > maxReplyCharacters) isCut = true
     else appendPart(parts, part, open)
@@ -92,11 +95,15 @@ export function createContentKeeper() {
     },
     /** The text of a chunk that holds nothing else. */
     addText(text: string) {
-      const begun = open.get(parts)
-      if (begun === undefined || begun.part['thought'] !== undefined) return take({ text }, text.length)
+      if (last === undefined) {
+        take({ text }, text.length)
+        const begun = open.get(parts)
+        last = begun?.part['thought'] === undefined ? begun?.text : undefined
+        return
+      }
       length += text.length
       if (length > maxReplyCharacters) isCut = true
-      else begun.text.add(text)
+      else last.add(text)
     },
     reply(isWhole: boolean): TextReply {
       closeParts(open)
