@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --conversation-file --tool --render --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age --text-model --image-model --video-model
+            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --conversation-file --tool --render --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age --text-model --image-model --video-model --since --grep --command --before
                 set skip yes
             case '-*'
             case '*'
@@ -32,6 +32,8 @@ function __modelgate_path
                         set path 'inspect'
                     case '/init'
                         set path 'init'
+                    case '/log'
+                        set path 'log'
                     case '/models'
                         set path 'models'
                     case '/auth'
@@ -66,6 +68,10 @@ function __modelgate_path
                         set path 'video wait'
                     case 'video/list'
                         set path 'video list'
+                    case 'log/show'
+                        set path 'log show'
+                    case 'log/clear'
+                        set path 'log clear'
                     case 'auth/login'
                         set path 'auth login'
                     case 'auth/status'
@@ -100,7 +106,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'sandbox' 'inspect' 'init' 'auth login' 'auth status' 'auth logout' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config edit' 'config schema' 'schema' 'completion' 'help'
+    not contains -- "$path" 'sandbox' 'inspect' 'init' 'log' 'log show' 'log clear' 'auth login' 'auth status' 'auth logout' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config edit' 'config schema' 'schema' 'completion' 'help'
 end
 
 # What the program knows of a kind of values, for the command that is called.
@@ -127,6 +133,7 @@ complete -c modelgate -n '__modelgate_is ' -a video -d 'Make videos: start jobs,
 complete -c modelgate -n '__modelgate_is ' -a sandbox -d 'Run the local gateway that obeys the same contract'
 complete -c modelgate -n '__modelgate_is ' -a inspect -d 'Show what a file is, its content credentials, and the call that made it'
 complete -c modelgate -n '__modelgate_is ' -a init -d 'Set up gateway, key and models, or look around first'
+complete -c modelgate -n '__modelgate_is ' -a log -d 'Show what was called: prompts, answers, files, usage'
 complete -c modelgate -n '__modelgate_is ' -a models -d 'Show the known models and their limits, or those of the gateway'
 complete -c modelgate -n '__modelgate_is ' -a auth -d 'Store, show and remove the key'
 complete -c modelgate -n '__modelgate_is ' -a config -d 'Show and change the settings'
@@ -412,6 +419,25 @@ complete -c modelgate -n '__modelgate_is init' -l connect-timeout -r -f -d 'limi
 complete -c modelgate -n '__modelgate_is init' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
 complete -c modelgate -n '__modelgate_is init' -l allow-http -d 'allow a clear-text base URL on another host'
 complete -c modelgate -n '__modelgate_is init' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is log' -a show -d 'All of one call: request, answer, files'
+complete -c modelgate -n '__modelgate_is log' -a clear -d 'Forget calls'
+complete -c modelgate -n '__modelgate_is log' -s n -l limit -r -f -d 'show so many of them; 0 for all (20)'
+complete -c modelgate -n '__modelgate_is log' -l since -r -f -d 'only calls that began then or later: 2h, 3d, yesterday, 2026-11-22'
+complete -c modelgate -n '__modelgate_is log' -l grep -r -f -d 'only calls with this text in prompt, answer, command line or file names'
+complete -c modelgate -n '__modelgate_is log' -l command -r -f -d 'only calls of this command, or group: "image create", image'
+complete -c modelgate -n '__modelgate_is log' -s m -l model -r -f -a '(__modelgate_live models)' -d 'model to use'
+complete -c modelgate -n '__modelgate_is log' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is log' -l jsonl -d 'print one JSON event a line as things happen'
+complete -c modelgate -n '__modelgate_is log' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is log show' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is log show' -l jsonl -d 'print one JSON event a line as things happen'
+complete -c modelgate -n '__modelgate_is log show' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is log show' -a '(__modelgate_live calls)'
+complete -c modelgate -n '__modelgate_is log clear' -l before -r -f -d 'only calls that ended before: 30d, yesterday, 2026-11-01'
+complete -c modelgate -n '__modelgate_is log clear' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is log clear' -l force -d 'overwrite an existing file'
+complete -c modelgate -n '__modelgate_is log clear' -l jsonl -d 'print one JSON event a line as things happen'
+complete -c modelgate -n '__modelgate_is log clear' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is models' -l remote -d 'ask the gateway for its models'
 complete -c modelgate -n '__modelgate_is models' -a '(__modelgate_live models)'
 complete -c modelgate -n '__modelgate_is auth' -a login -d 'Store the key of a profile, readable for you alone'
@@ -466,10 +492,10 @@ complete -c modelgate -n '__modelgate_is config edit' -s h -l help -d 'show help
 complete -c modelgate -n '__modelgate_is config schema' -l project -d 'of a project file, which has fewer settings'
 complete -c modelgate -n '__modelgate_is config schema' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections help init settings places keys checks events error'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing help init settings places keys checks events error'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'
 complete -c modelgate -n '__modelgate_is help' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init models auth config schema completion help'
+complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init log models auth config schema completion help'

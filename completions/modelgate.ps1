@@ -13,6 +13,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
             'init' = 'Set up gateway, key and models, or look around first'
+            'log' = 'Show what was called: prompts, answers, files, usage'
             'models' = 'Show the known models and their limits, or those of the gateway'
             'auth' = 'Store, show and remove the key'
             'config' = 'Show and change the settings'
@@ -36,6 +37,10 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'status' = 'Look up a job: a video or an operation'
             'wait' = 'Wait for a job and save its videos'
             'list' = 'The jobs that this machine has started'
+        }
+        'log' = [ordered]@{
+            'show' = 'All of one call: request, answer, files'
+            'clear' = 'Forget calls'
         }
         'auth' = [ordered]@{
             'login' = 'Store the key of a profile, readable for you alone'
@@ -352,6 +357,28 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--allow-http' = 'allow a clear-text base URL on another host'
             '--help' = 'show help'
         }
+        'log' = [ordered]@{
+            '--limit' = 'show so many of them; 0 for all (20)'
+            '--since' = 'only calls that began then or later: 2h, 3d, yesterday, 2026-11-22'
+            '--grep' = 'only calls with this text in prompt, answer, command line or file names'
+            '--command' = 'only calls of this command, or group: "image create", image'
+            '--model' = 'model to use'
+            '--json' = 'print one JSON document when done'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--help' = 'show help'
+        }
+        'log show' = [ordered]@{
+            '--json' = 'print one JSON document when done'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--help' = 'show help'
+        }
+        'log clear' = [ordered]@{
+            '--before' = 'only calls that ended before: 30d, yesterday, 2026-11-01'
+            '--json' = 'print one JSON document when done'
+            '--force' = 'overwrite an existing file'
+            '--jsonl' = 'print one JSON event a line as things happen'
+            '--help' = 'show help'
+        }
         'models' = [ordered]@{
             '--remote' = 'ask the gateway for its models'
         }
@@ -473,9 +500,9 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --resize-mode' = @('pad', 'crop')
         'sandbox --pace' = @('fast', 'real')
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
-        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'events', 'error')
+        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'models', 'auth', 'config', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'log', 'models', 'auth', 'config', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -493,6 +520,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'init --image-model' = 'models'
         'init --video-model' = 'models'
         'init --profile' = 'profiles'
+        'log --model' = 'models'
+        'log show' = 'calls'
         'models' = 'models'
         'auth login --profile' = 'profiles'
         'auth status --profile' = 'profiles'
@@ -502,8 +531,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config set --profile' = 'profiles'
         'config unset --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model')
-    $withoutCommon = @('sandbox', 'inspect', 'init', 'auth login', 'auth status', 'auth logout', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model', '--since', '--grep', '--command', '--before')
+    $withoutCommon = @('sandbox', 'inspect', 'init', 'log', 'log show', 'log clear', 'auth login', 'auth status', 'auth logout', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -151,6 +151,24 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => withRunner((await import('./commands/init.ts')).registerInit),
   },
   {
+    name: 'log',
+    about: 'Show what was called: prompts, answers, files, usage',
+    sends: true,
+    load: async () => (await import('./commands/log.ts')).registerLog,
+    commands: [
+      {
+        name: 'show',
+        about: 'All of one call: request, answer, files',
+        load: async () => (await import('./commands/log-show.ts')).registerLogShow,
+      },
+      {
+        name: 'clear',
+        about: 'Forget calls',
+        load: async () => (await import('./commands/log-clear.ts')).registerLogClear,
+      },
+    ],
+  },
+  {
     name: 'models',
     about: 'Show the known models and their limits, or those of the gateway',
     sends: true,

@@ -26,6 +26,7 @@ import {
 import { file, textDefinitions, textDocument, textEvents } from './text.ts'
 import { checkDefinitions, checkEvents, checksDocument, keysDocument } from './checks.ts'
 import { inspectionDefinitions, inspectionDocument, inspectionEvents } from './inspection.ts'
+import { callDocument, logClearDocument, logDefinitions, logDocument, logEvents } from './call.ts'
 import { initDocument } from './set-up.ts'
 import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
 import { placesDocument, settingDefinitions, settingsDocument } from './setting.ts'
@@ -57,6 +58,7 @@ const events = {
   ...videoEvents,
   ...modelEvents,
   ...inspectionEvents,
+  ...logEvents,
   ...checkEvents,
 }
 
@@ -73,6 +75,9 @@ const documents = [
   jobListDocument,
   modelsDocument,
   inspectionDocument,
+  logDocument,
+  callDocument,
+  logClearDocument,
   initDocument,
   settingsDocument,
   placesDocument,
@@ -110,6 +115,7 @@ const definitions = Object.fromEntries(
     ...modelDefinitions,
     ...costDefinitions,
     ...inspectionDefinitions,
+    ...logDefinitions,
     ...settingDefinitions,
     ...checkDefinitions,
     ...helpDefinitions,
@@ -162,6 +168,9 @@ export const outputSchemas = {
     'The document of --json of the inspection of files',
     inspectionDocument,
   ),
+  log: published('log', 'The document of --json of log', logDocument),
+  call: published('call', 'The document of --json of log show', callDocument),
+  clearing: published('clearing', 'The document of --json of log clear', logClearDocument),
   help: published('help', 'The document of help --json', helpDocument),
   init: published('init', 'The document of --json of init', initDocument),
   settings: published(

@@ -44,6 +44,9 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   inspect: [['a.png'], ['-']],
   init: [['--base-url', 'http://127.0.0.1:1024', '--yes', '--no-check']],
+  log: [['--since', '2h', '--grep', 'x', '--command', 'image', '-m', 'x', '-n', '3']],
+  'log show': [['1']],
+  'log clear': [['--before', '2h'], ['--force']],
   models: [['--remote'], ['gpt-image-2', '--remote']],
   'auth login': [[], ['--api-key-file', 'key.txt']],
   'auth status': [['--check']],
@@ -71,10 +74,11 @@ const forbidding: Readonly<Record<string, readonly string[]>> = {
   'video list': ['input', 'stdin'],
 }
 
-/** Every command of the program that has none below it, by the words that call it. */
+/** Every command of the program that does something itself, by the words that call it. */
 function leaves(command: Command, words = ''): [words: string, command: Command][] {
   const below = command.commands.flatMap((child) => leaves(child, `${words} ${child.name()}`.trim()))
-  return below.length > 0 ? below : [[words, command]]
+  const isGroup = below.length > 0 && (words === '' || command.options.length === 0)
+  return isGroup ? below : [[words, command], ...below]
 }
 
 /** The flags that the help of a command shows, by the names that the parser keeps them under. */
@@ -119,8 +123,9 @@ async function toEnd(run: Promise<unknown>, clock: FakeClock): Promise<void> {
   while (!hasEnded) await clock.advance(20)
 }
 
-/** Commands that take no `--sandbox`; those of `config` and `auth`, too. */
+/** Commands that take no `--sandbox`; those of groups that never send anything, too. */
 const local = new Set(['init', 'sandbox', 'inspect', 'schema', 'completion', 'help'])
+const isLocal = (words: string) => local.has(words) || /^(?:config|auth|log)\b/.test(words)
 
 async function ignoredBy(words: string): Promise<string[]> {
   const cwd = temporaryFolder()
@@ -145,7 +150,7 @@ async function ignoredBy(words: string): Promise<string[]> {
   for (const call of calls[words]!) {
     const context = testContext({ cwd, env })
     const program = createProgram(context)
-    const sends = !local.has(words) && !/^(?:config|auth) /.test(words)
+    const sends = !isLocal(words)
     const job = startsResponse && words !== 'response list' ? ['--last'] : []
     const argv = [...words.split(' '), ...call, ...job, ...(sends ? ['--sandbox'] : [])]
     for (const name of await flagsRead(program, argv, context.clock)) read.add(name)

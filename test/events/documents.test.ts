@@ -10,12 +10,15 @@ import {
 import { GenerationError } from '../../src/errors.ts'
 import { createOutput } from '../../src/output/create-output.ts'
 import {
+  sampleCallDocument,
   sampleChecks,
+  sampleClearing,
   sampleDocument,
   sampleEvents,
   sampleInspections,
   sampleJobList,
   sampleKeys,
+  sampleLog,
   sampleModels,
   samplePlaces,
   sampleSettings,
@@ -85,6 +88,9 @@ test.each([
   ['waits', sampleVideosDocument],
   ['jobs', sampleJobList],
   ['inspections', sampleInspections],
+  ['log', sampleLog],
+  ['call', sampleCallDocument],
+  ['clearing', sampleClearing],
   ['settings', sampleSettings],
   ['places', samplePlaces],
   ['keys', sampleKeys],

@@ -1,6 +1,7 @@
 import type { Check, ChecksDocument, KeysDocument } from '../../src/events/checks.ts'
 import type { PlacesDocument, SettingsDocument } from '../../src/events/setting.ts'
 import type { Inspection, InspectionDocument } from '../../src/events/inspection.ts'
+import type { CallDocument, CallSummary, LogClearDocument, LogDocument } from '../../src/events/call.ts'
 import type { JobListDocument, JobSummary, VideoDocument, VideosDocument } from '../../src/events/video.ts'
 import type { ModelEntry, ModelsDocument } from '../../src/events/model.ts'
 import type { TextDocument } from '../../src/events/text.ts'
@@ -69,6 +70,71 @@ const sampleModel: ModelEntry = {
 }
 
 /** One of every event. */
+const sampleCall: CallSummary = {
+  number: 1,
+  id: 'log_0123456789abcdef',
+  time: '2026-11-22T09:00:00.000Z',
+  duration_ms: 1200,
+  command: 'image edit',
+  cwd: '/home/a b',
+  terminal: 'tty',
+  sandbox: false,
+  origin: 'https://gateway.example',
+  profile: 'work',
+  model: 'image-model-a',
+  exit_code: 12,
+  error: { code: 'some_images_failed', message: 'One image failed.', billed: 'yes' },
+  request_id: 'req_1',
+  finish_reason: null,
+  usage: { input_tokens: 3 },
+  created: { images: { count: 1, size: '1024x1024' } },
+  jobs: ['video_1'],
+  repeats: null,
+  inputs: [{ path: '/home/a b/in.png', bytes: 9, sha256: 'cd'.repeat(32), field: 'mask' }],
+  prompt: 'A boat',
+  files: [
+    {
+      path: '/home/a b/boat.png',
+      bytes: 5,
+      sha256: 'ab'.repeat(32),
+      format: 'png',
+      width: 1024,
+      height: 1024,
+      seconds: null,
+    },
+  ],
+}
+
+export const sampleLog: LogDocument = {
+  version: 1,
+  command: 'log',
+  calls: [
+    sampleCall,
+    { ...sampleCall, error: null, prompt: null, inputs: [{ ...sampleCall.inputs[0]!, field: null }] },
+  ],
+  warnings: [],
+}
+
+export const sampleCallDocument: CallDocument = {
+  version: 1,
+  command: 'log show',
+  call: {
+    ...sampleCall,
+    files: sampleCall.files.map((file) => ({ ...file, state: 'unchanged' })),
+    arguments: ['image', 'edit'],
+    request: { prompt: 'A boat' },
+    reply: null,
+  },
+  warnings: [],
+}
+
+export const sampleClearing: LogClearDocument = {
+  version: 1,
+  command: 'log clear',
+  removed: 3,
+  warnings: [],
+}
+
 const sampleInspection: Inspection = {
   path: 'boat.png',
   bytes: 1234,
@@ -228,6 +294,7 @@ export const sampleEvents = {
     },
   },
   'check-end': { type: 'check-end', check: sampleCheck },
+  'call-list': { type: 'call-list', call: sampleCall },
   'warning-add': { type: 'warning-add', message: 'user is deprecated' },
 } as const satisfies { readonly [Type in OutputEvent['type']]: Extract<OutputEvent, { type: Type }> }
 

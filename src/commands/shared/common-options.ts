@@ -198,7 +198,10 @@ export function takeOptions(command: Command, taken: ReadonlySet<string>): void 
   command.configureHelp({ ...command.configureHelp(), showGlobalOptions: false })
   const names = programOf(command).options.map((option) => option.attributeName())
   const refused = new Set(names.filter((name) => !taken.has(name) && !harmless.has(name)))
-  command.hook('preAction', () => refuseCommonOptions(command, refused))
+  command.hook('preAction', (_, called) => {
+    // The commands below it take options of their own.
+    if (called === command) refuseCommonOptions(command, refused)
+  })
 }
 
 function showOptions(command: Command, isShown: (name: string) => boolean): void {

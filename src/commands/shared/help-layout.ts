@@ -34,7 +34,7 @@ export const helpLayout: HelpConfiguration = {
       term: (item: Item) => string,
       about: (item: Item) => string,
     ) => items.map((item): HelpRow => [term.call(help, item), about.call(help, item)])
-    const isGroup = command.parent !== null && command.commands.length > 0
+    const isGroup = command.parent !== null && command.commands.length > 0 && command.options.length === 0
     const { shown, hidden } = isGroup ? noOptions : optionsOf(command, help, showsAll)
     const blocks: [heading: string, rows: HelpRow[]][] = [
       ['Arguments:', rows(help.visibleArguments(command), help.argumentTerm, help.argumentDescription)],

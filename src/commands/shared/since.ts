@@ -1,6 +1,13 @@
 import { UsageError } from '../../errors.ts'
 
-const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+/** By the first letter of their names. */
+const units: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
 
 /** What a time in the past may look like, for messages and help. */
 const sinceForms =
@@ -28,8 +35,8 @@ function timeOf(text: string, now: number): number | undefined {
   if (text === 'today') return midnight(now)
   // Not 24 hours before: a day on which the clock is changed has more or less.
   if (text === 'yesterday') return midnight(midnight(now) - 1)
-  const [, count, unit] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
-  if (unit !== undefined) return now - Number(count) * units[unit]!
+  const age = /^(\d{1,5})(?:([smhdw])| ?(sec|min|seconds?|minutes?|hours?|days?|weeks?)(?: ago)?)$/.exec(text)
+  if (age !== null) return now - Number(age[1]) * units[(age[2] ?? age[3])![0]!]!
   const [, date, clock = 't00:00'] =
     /^(\d{4}-\d{2}-\d{2})([t ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:z|[+-]\d{2}:\d{2})?)?$/.exec(text) ?? []
   if (date === undefined || !isDate(date)) return undefined

@@ -105,35 +105,42 @@ export function newEntryId(clock: Clock): string {
 /** In a line, what only `history: full` has begins here; inside a string its quotes would be escaped. */
 const fullPart = ',"arguments":['
 
+/** A line ends with the id that it begins with, unless it was cut. */
+const endOf = (id: string) => `,"end":"${id}"}`
+
 /** One line of the log, without its newline: the facts come first, so that they can be read alone. */
 export function encodeEntry(entry: LogEntry): string {
   const { arguments: words, prompt, repeat, request, reply, ...facts } = entry
-  return JSON.stringify(
-    words === undefined ? facts : { ...facts, arguments: words, prompt, repeat, request, reply },
-  )
+  const full = words === undefined ? {} : { arguments: words, prompt, repeat, request, reply }
+  return JSON.stringify({ ...facts, ...full, end: entry.id })
 }
 
-/** Only the facts of a line, which is faster than all of it; undefined for a line that is no entry. */
-export function decodeFacts(line: string): LogFacts | undefined {
-  const end = line.indexOf(fullPart)
-  return checkedEntry(parsed(end === -1 ? line : `${line.slice(0, end)}}`))
+/** A line of the log. Fields that are not as described are left out: a later version may have written them. */
+export interface DecodedLine {
+  readonly facts: LogFacts
+  /** The whole entry. */
+  entry(): LogEntry
+  text(): string
 }
 
-/**
- * The entry of a line; undefined for a line that is none. Fields that are not as described are left out: a later version
- * may have written them.
- */
-export function decodeEntry(line: string): LogEntry | undefined {
-  return checkedEntry(parsed(line))
-}
-
-/**
- * The entry that was appended to the torn line of a killed process, before anything could tell that it is torn;
- * undefined if there is none.
- */
-export function entryBehindTornLine(line: string): string | undefined {
+/** Reads only the facts at first, which is faster than all of it. Undefined for a line that is no entry. */
+export function decodeLine(line: Buffer): DecodedLine | undefined {
+  const text = () => line.toString()
+  const head = line.indexOf(fullPart)
+  const facts = checkedEntry(parsed(head === -1 ? text() : `${line.toString('utf8', 0, head)}}`))
+  const end = facts === undefined ? '' : endOf(facts.id)
+  if (facts !== undefined && line.toString('latin1', line.length - end.length) === end) {
+    return { facts, entry: () => decodeEntry(text()) ?? facts, text }
+  }
+  const entry = decodeEntry(text())
+  if (entry !== undefined) return { facts: entry, entry: () => entry, text }
+  // A process was killed while it wrote, and another appended its entry before anything could tell that.
   const start = line.lastIndexOf('{"version":1,"id":"log_')
-  return start > 0 ? line.slice(start) : undefined
+  return start > 0 ? decodeLine(line.subarray(start)) : undefined
+}
+
+function decodeEntry(line: string): LogEntry | undefined {
+  return checkedEntry(parsed(line))
 }
 
 function parsed(json: string): unknown {

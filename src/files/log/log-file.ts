@@ -1,15 +1,8 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { readError, systemCode } from '../file-error.ts'
+import { readError, systemCode, writeError } from '../file-error.ts'
 import { appendLine, monthFiles } from '../month-files.ts'
-import {
-  decodeEntry,
-  decodeFacts,
-  encodeEntry,
-  entryBehindTornLine,
-  type LogEntry,
-  type LogFacts,
-} from './log-entry.ts'
+import { decodeLine, encodeEntry, type DecodedLine, type LogEntry, type LogFacts } from './log-entry.ts'
 
 /** The log in a state folder: one file a month, `log/2026-11.jsonl`, one entry a line. */
 export function logFolder(stateFolder: string): string {
@@ -32,14 +25,9 @@ export async function appendEntry(
 }
 
 /** An entry of the log, parsed as far as it is wanted. */
-export interface LoggedCall {
+export interface LoggedCall extends DecodedLine {
   /** Counted from the newest, which is 1. */
   readonly number: number
-  readonly facts: LogFacts
-  /** The whole entry. */
-  entry(): LogEntry
-  /** The whole line, for a search. */
-  text(): string
 }
 
 /** A reader of the log. */
@@ -58,13 +46,10 @@ export function openLog(folder: string | undefined): LogReader {
   let unreadable = 0
   function* calls(): Generator<LoggedCall, void, undefined> {
     let number = 1
-    for (const line of lines(folder)) {
-      const call = readLine(line.toString(), number)
-      if (call === undefined) unreadable++
-      else {
-        number++
-        yield call
-      }
+    for (const { bytes } of lines(folder)) {
+      const decoded = decodeLine(bytes)
+      if (decoded === undefined) unreadable++
+      else yield { number: number++, ...decoded }
     }
   }
   return {
@@ -95,24 +80,70 @@ export function callsOfFiles(
   return found
 }
 
-function readLine(line: string, number: number): LoggedCall | undefined {
-  const torn = entryBehindTornLine(line)
-  if (torn !== undefined && decodeEntry(line) === undefined) return readLine(torn, number)
-  const facts = decodeFacts(line)
-  return facts && { number, facts, entry: () => decodeEntry(line) ?? facts, text: () => line }
+/**
+ * Forgets the calls that ended before a time. Others may append at the same time: a file is removed if nothing in it is
+ * to be kept, else blanks take the place of what is forgotten.
+ * @param before milliseconds since 1970; Infinity for every call
+ * @returns how many calls were forgotten
+ * @throws FileError
+ */
+export function clearLog(folder: string, before: number): number {
+  let count = 0
+  for (const name of monthFiles(folder)) {
+    const path = join(folder, name)
+    const old: Line[] = []
+    let isAllOld = true
+    for (const line of linesFromEnd(path)) {
+      const facts = decodeLine(line.bytes)?.facts
+      // What cannot be read is as old as the lines around it.
+      const isOld = facts === undefined ? old.length > 0 || before === Infinity : endedAt(facts) < before
+      if (isOld) old.push(line)
+      if (isOld && facts !== undefined) count++
+      if (!isOld) isAllOld = false
+    }
+    try {
+      if (isAllOld) unlinkSync(path)
+      else if (old.length > 0) blank(path, old)
+    } catch (error) {
+      throw writeError(error, path)
+    }
+  }
+  return count
+}
+
+/** When a call ended, in milliseconds since 1970: the log is in that order. */
+export function endedAt({ time, duration_ms: took }: LogFacts): number {
+  return Date.parse(time) + took
+}
+
+function blank(path: string, old: readonly Line[]): void {
+  const descriptor = openSync(path, 'r+')
+  try {
+    for (const { start, bytes } of old)
+      writeSync(descriptor, Buffer.alloc(bytes.length, space), 0, bytes.length, start)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+interface Line {
+  /** Where it begins in its file. */
+  readonly start: number
+  readonly bytes: Buffer
 }
 
 /** Every line, the newest first. @throws FileError */
-function* lines(folder: string | undefined): Generator<Buffer, void, undefined> {
+function* lines(folder: string | undefined): Generator<Line, void, undefined> {
   if (folder === undefined) return
   for (const name of monthFiles(folder).toReversed()) yield* linesFromEnd(join(folder, name))
 }
 
 const newline = 10
+const space = 32
 const blockBytes = 262_144
 
-/** The lines of a file, the last one first, without empty ones. @throws FileError */
-function* linesFromEnd(path: string): Generator<Buffer, void, undefined> {
+/** The lines of a file, the last one first, without blank ones. @throws FileError */
+function* linesFromEnd(path: string): Generator<Line, void, undefined> {
   const descriptor = openForReading(path)
   if (descriptor === undefined) return
   try {
@@ -127,7 +158,7 @@ function* linesFromEnd(path: string): Generator<Buffer, void, undefined> {
         if (at === -1) break
         pieces.push(block.subarray(at + 1, lineEnd))
         const line = joined(pieces)
-        if (line.length > 0) yield line
+        if (isFilled(line)) yield { start: start + at + 1, bytes: line }
         pieces = []
         lineEnd = at
       }
@@ -135,11 +166,13 @@ function* linesFromEnd(path: string): Generator<Buffer, void, undefined> {
       end = start
     }
     const first = joined(pieces)
-    if (first.length > 0) yield first
+    if (isFilled(first)) yield { start: 0, bytes: first }
   } finally {
     closeSync(descriptor)
   }
 }
+
+const isFilled = (line: Buffer) => line.length > 0 && line[0] !== space
 
 function joined(pieces: Buffer[]): Buffer {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces.toReversed())

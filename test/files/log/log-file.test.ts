@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { FileError } from '../../../src/errors.ts'
 import { newEntryId, type LogEntry } from '../../../src/files/log/log-entry.ts'
-import { appendEntry, callsOfFiles, logFolder, openLog } from '../../../src/files/log/log-file.ts'
+import { appendEntry, callsOfFiles, clearLog, logFolder, openLog } from '../../../src/files/log/log-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const november = Date.UTC(2026, 10, 22, 9)
@@ -186,6 +186,38 @@ test('what is written is clean of secrets', async () => {
   await appendEntry(folder, entry, { now: november, clean: (json) => json.replaceAll('secret', '[hidden]') })
   expect(readFileSync(path, 'utf8')).not.toContain('secret')
   expect([...openLog(folder).calls()][0]?.entry().prompt).toBe('the key is [hidden]')
+})
+
+const ended = (id: string, hour: number, more: Partial<LogEntry> = {}) =>
+  entryCalled(id, { time: `2026-11-22T0${hour}:00:00.000Z`, duration_ms: 0, ...more })
+
+test('what ended before a time is forgotten, in the file of a month that goes on', async () => {
+  const { folder, path, add } = newLog()
+  await add(ended('a', 1))
+  appendFileSync(path, 'damaged\n')
+  await add(ended('b', 2, { prompt: 'secret', duration_ms: 3_600_000 }))
+  await add(ended('c', 4))
+  const size = statSync(path).size
+  expect(clearLog(folder, Date.UTC(2026, 10, 22, 3, 30))).toBe(2)
+  const log = openLog(folder)
+  expect([...log.calls()].map(({ facts }) => facts.id)).toEqual(['log_c'])
+  expect(log.unreadable).toBe(0)
+  expect(readFileSync(path, 'utf8')).not.toContain('secret')
+  // In place, so that nothing is lost that others append meanwhile.
+  expect(statSync(path).size).toBe(size)
+  await add(ended('d', 5))
+  expect([...openLog(folder).calls()].map(({ facts }) => facts.id)).toEqual(['log_d', 'log_c'])
+})
+
+test('a file of which nothing is kept is removed', async () => {
+  const { folder, add } = newLog()
+  await add(ended('a', 1))
+  await add(ended('b', 2, { time: '2026-12-01T00:00:00.000Z' }), december)
+  expect(clearLog(folder, Date.UTC(2026, 11, 1))).toBe(1)
+  expect(readdirSync(folder)).toEqual(['2026-12.jsonl'])
+  expect(clearLog(folder, Infinity)).toBe(1)
+  expect(readdirSync(folder)).toEqual([])
+  expect(clearLog(folder, Infinity)).toBe(0)
 })
 
 test('the newest call that wrote a file is found by its content', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
@@ -254,9 +254,9 @@ test('history: metadata keeps neither words nor request nor reply', async () => 
 })
 
 test('history: off keeps nothing', async () => {
-  const { run, home } = await place({ MODELGATE_HISTORY: 'off' })
+  const { run, folder } = await place({ MODELGATE_HISTORY: 'off' })
   expect(await run(['generate', '-m', 'sandbox-text', 'Hello'])).toMatchObject({ code: 0 })
-  expect(readdirSync(home)).toEqual(['work'])
+  expect(existsSync(folder)).toBe(false)
 })
 
 test('a log that cannot be written is one warning, and nothing else', async () => {

@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import { stateFolder } from '../config/paths.ts'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import { clearLog, endedAt, logFolder } from '../files/log/log-file.ts'
+import { createOutput } from '../output/create-output.ts'
+import { ownLog } from './log.ts'
+import { explainCommon, takeOptions, type CommonOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { askYesNo, canAsk } from './shared/questions.ts'
+import { parseSince } from './shared/since.ts'
+
+interface ClearOptions extends CommonOptions {
+  before?: string
+}
+
+const logClearExamples: readonly Example[] = [
+  ['modelgate log clear', 'asks first'],
+  ['modelgate log clear --before 30d --force'],
+]
+
+/** `modelgate log clear`: forgets calls. The files that they made, and records of jobs, stay. */
+export function registerLogClear(command: Command, context: Context): void {
+  addExamples(command, context, logClearExamples)
+  command.option('--before <when>', 'only calls that ended before: 30d, yesterday, 2026-11-01')
+  takeOptions(command, new Set(['json', 'jsonl', 'force']))
+  explainCommon(command, { force: 'do not ask' })
+  command.action(async (_: unknown, self: Command) => clear(context, self.optsWithGlobals<ClearOptions>()))
+}
+
+/** @throws UsageError without `--force` where nobody can be asked; FileError */
+async function clear(context: Context, options: ClearOptions): Promise<void> {
+  const { before, json, jsonl, force, quiet } = options
+  const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())
+  const count = countBefore(context, time)
+  const calls = count === 1 ? '1 call' : `${count} calls`
+  if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) return
+  const folder = stateFolder(context)
+  const removed = folder === undefined ? 0 : clearLog(logFolder(folder), time)
+  const mode = json ? 'json' : jsonl ? 'jsonl' : undefined
+  const output = createOutput(context, { mode, quiet: quiet === true, usage: false, result: 'job' })
+  output.event({ type: 'start', version: outputVersion, command: 'log clear', model: null })
+  await output.end({ version: outputVersion, command: 'log clear', removed, warnings: [] })
+  if (mode === undefined && !quiet) {
+    context.stderr.write(
+      removed === 0
+        ? 'There is nothing to forget.\n'
+        : `${removed === count ? calls : `${removed} calls`} forgotten.\n`,
+    )
+  }
+}
+
+function countBefore(context: Context, time: number): number {
+  let count = 0
+  for (const { facts } of ownLog(context).calls()) if (endedAt(facts) < time) count++
+  return count
+}
+
+async function isConfirmed(context: Context, { input }: ClearOptions, question: string): Promise<boolean> {
+  if (canAsk(context, !input)) return await askYesNo(context, question, false)
+  throw new UsageError('modelgate log clear asks before it forgets anything, and there is nobody to ask.', {
+    code: 'not_confirmed',
+    hint: 'Add --force.',
+  })
+}

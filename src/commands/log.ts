@@ -1,0 +1,142 @@
+import { Option, type Command } from 'commander'
+import { stateFolder } from '../config/paths.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import type { CallSummary } from '../events/call.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import { logFolder, openLog, type LogReader } from '../files/log/log-file.ts'
+import { listCalls } from '../operations/read-log.ts'
+import { createGate } from '../output/gate.ts'
+import { logTable } from '../output/log-table.ts'
+import { loadResultStyles } from '../output/screen.ts'
+import { createProblemList } from '../problems.ts'
+import { explainCommon, takeOptions, type CommonOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { readSettings } from './shared/open-gateway.ts'
+import { openOutput } from './shared/run-operation.ts'
+import { parseSince } from './shared/since.ts'
+
+interface LogOptions extends CommonOptions {
+  since?: string
+  grep?: string
+  command?: string
+  limit?: string
+}
+
+const logExamples: readonly Example[] = [
+  ['modelgate log', 'the newest calls; 1 is the last one'],
+  ['modelgate log --since yesterday --command image'],
+  ['modelgate log --grep "paper boat" -n 5'],
+  ['modelgate log show 1', 'all of one call'],
+  ['modelgate log -n 0 --json | jq ".calls[].files[].path"'],
+  ['modelgate log clear --before 30d'],
+]
+
+const defaultLimit = 20
+
+/** `modelgate log`: what was called on this machine. */
+export function registerLog(command: Command, context: Context): void {
+  const own = [
+    new Option('-n, --limit <number>', `show so many of them; 0 for all (${defaultLimit})`),
+    new Option('--since <when>', 'only calls that began then or later: 2h, 3d, yesterday, 2026-11-22'),
+    new Option('--grep <text>', 'only calls with this text in prompt, answer, command line or file names'),
+    new Option('--command <name>', 'only calls of this command, or group: "image create", image'),
+  ]
+  addExamples(command, context, logExamples)
+  for (const option of own) command.addOption(option)
+  takeOptions(command, new Set(['json', 'jsonl', 'model']))
+  explainCommon(command, { model: 'only calls of this model' })
+  command.action(async (_: unknown, self: Command) => {
+    if (self.args.length > 0) throw noArgument(self.args[0]!)
+    await showLog(context, self.optsWithGlobals<LogOptions>())
+  })
+  command.allowExcessArguments()
+}
+
+function noArgument(word: string): UsageError {
+  const isCall = /^(?:\d+|log_\w+)$/.test(word)
+  return new UsageError(`modelgate log takes no argument ${JSON.stringify(word)}.`, {
+    code: 'too_many_arguments',
+    hint: isCall
+      ? `To see that call: modelgate log show ${word}`
+      : 'To search for a text: modelgate log --grep TEXT',
+  })
+}
+
+/** The log of this machine. */
+export function ownLog(context: Context): LogReader {
+  const folder = stateFolder(context)
+  return openLog(folder === undefined ? undefined : logFolder(folder))
+}
+
+/** What to say of lines that are no calls. */
+export function unreadableLines({ unreadable }: LogReader): string[] {
+  if (unreadable === 0) return []
+  const lines = unreadable === 1 ? '1 line of the log is' : `${unreadable} lines of the log are`
+  return [`${lines} damaged, and left out.`]
+}
+
+/** @throws UsageError, FileError */
+async function showLog(context: Context, options: LogOptions): Promise<void> {
+  const { model, ...others } = options
+  const { since, grep, command } = others
+  const problems = createProblemList()
+  const settings = await problems.check(() => readSettings(context, others))
+  const limit = await problems.check(() => parseLimit(options.limit))
+  const start = await problems.check(() =>
+    since === undefined ? undefined : parseSince('--since', since, context.clock.now()),
+  )
+  problems.throwIfAny()
+  const log = ownLog(context)
+  const filter = { since: start, grep, command, model }
+  // One more than is shown tells whether there are more.
+  const found = listCalls(log, filter, limit! + 1)
+  const calls = found.slice(0, limit)
+  await printCalls(context, options, settings!, calls, unreadableLines(log))
+  if (options.json || options.jsonl || settings!.quiet.value || !context.stdout.isTerminal) return
+  const isFiltered = [since, grep, command, model].some((given) => given !== undefined)
+  const note = noteFor(settings!, { shown: calls.length, hasMore: found.length > calls.length, isFiltered })
+  if (note !== undefined) context.stderr.write(`${note}\n`)
+}
+
+async function printCalls(
+  context: Context,
+  options: LogOptions,
+  settings: Settings,
+  calls: readonly CallSummary[],
+  warnings: readonly string[],
+): Promise<void> {
+  const { stdout, clock } = context
+  const gate = createGate(context)
+  const output = await openOutput(context, options, settings, gate, { result: 'job' })
+  output.event({ type: 'start', version: outputVersion, command: 'log', model: null })
+  for (const call of calls) output.event({ type: 'call-list', call })
+  for (const message of warnings) output.event({ type: 'warning-add', message })
+  if (!options.json && !options.jsonl) {
+    const colours = loadResultStyles(context)
+    await colours.ready
+    const columns = stdout.isTerminal ? stdout.columns : undefined
+    stdout.write(gate.text(logTable(calls, { now: clock.now() / 1000, columns, styles: colours.current })))
+  }
+  await output.end({ version: outputVersion, command: 'log', calls, warnings })
+}
+
+interface Shown {
+  readonly shown: number
+  readonly hasMore: boolean
+  readonly isFiltered: boolean
+}
+
+function noteFor({ history }: Settings, { shown, hasMore, isFiltered }: Shown): string | undefined {
+  if (hasMore) return `There are more: modelgate log -n ${Math.max(shown * 2, defaultLimit)}`
+  if (shown > 0) return undefined
+  if (isFiltered) return 'No call in the log is like that.'
+  return history.value === 'off' ? `No log is kept: history is off (${history.source}).` : 'The log is empty.'
+}
+
+function parseLimit(text: string | undefined): number {
+  if (text === undefined) return defaultLimit
+  if (/^\d{1,9}$/.test(text)) return Number(text) || Number.MAX_SAFE_INTEGER - 1
+  throw new UsageError(`--limit must be a whole number from 0, not ${JSON.stringify(text)}.`)
+}

@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest'
+import type { CallSummary, WholeCall } from '../../src/events/call.ts'
+import { callReport } from '../../src/output/call-report.ts'
+import { logTable } from '../../src/output/log-table.ts'
+import { sampleCallDocument, sampleEvents } from '../support/output-samples.ts'
+
+const now = Date.UTC(2026, 10, 22, 9, 30) / 1000
+const sample: CallSummary = { ...sampleEvents['call-list'].call, exit_code: 0, error: null }
+const long = 'Tell me a long story about a paper boat on the river at night'
+
+const calls: readonly CallSummary[] = [
+  { ...sample, number: 1, command: 'generate', model: 'text-model', prompt: long, files: [] },
+  { ...sample, number: 2, time: '2026-11-22T06:00:00.000Z', exit_code: 7, command: 'image create' },
+  { ...sample, number: 13, time: '2026-11-19T06:00:00.000Z', command: 'video wait', prompt: null },
+  { ...sample, number: 14, command: 'response wait', prompt: null, files: [], model: null },
+]
+
+test.each<[number, string]>([
+  [
+    80,
+    `
+N   AGE     COMMAND        MODEL          OUTCOME  PROMPT
+1   30 min  generate       text-model     ok       Tell me a long story about …
+2   3 h     image create   image-model-a  unknown  A boat
+13  3 d     video wait     image-model-a  ok       boat.png
+14  30 min  response wait                 ok       video_1
+`,
+  ],
+  [
+    60,
+    `
+N   AGE     COMMAND        OUTCOME  PROMPT
+1   30 min  generate       ok       Tell me a long story a…
+2   3 h     image create   unknown  A boat
+13  3 d     video wait     ok       boat.png
+14  30 min  response wait  ok       video_1
+`,
+  ],
+  [
+    40,
+    `
+N   COMMAND        OUTCOME  PROMPT
+1   generate       ok       Tell me a …
+2   image create   unknown  A boat
+13  video wait     ok       boat.png
+14  response wait  ok       video_1
+`,
+  ],
+])('the calls on a terminal of %i columns', (columns, table) => {
+  expect(`\n${logTable(calls, { now, columns })}`).toBe(table)
+  for (const line of table.split('\n')) expect(line.length).toBeLessThanOrEqual(columns)
+})
+
+test('no line is wider than the terminal, whatever is in the prompt', () => {
+  const prompts = [
+    '一二三四五六七八九十'.repeat(9),
+    'שלום עולם '.repeat(20),
+    '👨‍👩‍👧🎈'.repeat(30),
+    '\u001b[31mred\u202e\n'.repeat(20),
+  ]
+  const rows = prompts.map((prompt) => ({ ...sample, prompt }))
+  for (let columns = 1; columns <= 120; columns++) {
+    for (const line of logTable(rows, { now, columns }).trimEnd().split('\n')) {
+      const width = [...line].reduce((sum, character) => sum + (/[ -~]/.test(character) ? 1 : 2), 0)
+      expect(width).toBeLessThanOrEqual(columns)
+      expect(line).not.toMatch(/[\u001b\u202e]/)
+    }
+  }
+})
+
+test('how calls end', () => {
+  const ends: readonly Partial<CallSummary>[] = [
+    { finish_reason: 'stop' },
+    { finish_reason: 'length' },
+    { finish_reason: 'tool_calls' },
+    { created: { job: 'resp_1' }, files: [] },
+    { created: { job: 'video_1' } },
+    { error: { code: 'output_closed', message: '', billed: 'yes' } },
+    ...[4, 5, 9, 11, 130, 99].map((exit_code) => ({ exit_code })),
+  ]
+  const table = logTable(
+    ends.map((end) => ({ ...sample, ...end })),
+    { now, columns: 100 },
+  )
+  const outcomes = table.split('\n').map((line) => line.slice(38, 49).trim())
+  expect(outcomes.slice(1, -1)).toEqual([
+    'ok',
+    'cut',
+    'tool call',
+    'started',
+    'ok',
+    'closed',
+    'rejected',
+    'later',
+    'failed',
+    'running',
+    'stopped',
+    'exit 99',
+  ])
+})
+
+test('scripts get whole ids, times, codes and paths, separated by tabs', () => {
+  const failed = {
+    ...sample,
+    exit_code: 12,
+    error: { code: 'some_images_failed', message: '', billed: 'yes' } as const,
+  }
+  expect(logTable([failed], { now, columns: undefined })).toBe(
+    '1\tlog_0123456789abcdef\t2026-11-22T09:00:00.000Z\timage edit\timage-model-a\t12\tsome_images_failed\t/home/a b/boat.png\tA boat\n',
+  )
+})
+
+const whole: WholeCall = {
+  ...sampleCallDocument.call,
+  arguments: ['image', 'edit', 'A boat'],
+  files: [{ ...sampleCallDocument.call.files[0]!, state: 'changed' }],
+  reply: { text: 'One\n\u001b[31mtwo', is_partial: true },
+}
+
+test('one call, with all that is known of it', () => {
+  expect(callReport({ ...whole, time: new Date(2026, 10, 22, 9).toISOString() }, 60)).toBe(`\
+call        1 (log_0123456789abcdef)
+when        2026-11-22 09:00:00, took 1.2 s
+command     image edit
+typed       modelgate image edit 'A boat'
+folder      /home/a b
+gateway     https://gateway.example
+profile     work
+model       image-model-a
+outcome     partial (exit 12, some_images_failed)
+error       One image failed.
+billed      yes
+request id  req_1
+usage       input_tokens 3
+created     images.count 1, images.size 1024x1024
+jobs        video_1
+sent        /home/a b/in.png, 9 B
+file        /home/a b/boat.png, 1024x1024 png 5 B (changed
+            since)
+
+prompt
+  A boat
+
+request
+  {
+    "prompt": "A boat"
+  }
+
+answer
+  One
+  ␛[31mtwo
+  [not the whole answer]
+`)
+})

@@ -1,0 +1,199 @@
+import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { LogEntry } from '../../../src/files/log/log-entry.ts'
+import { appendEntry, logFolder } from '../../../src/files/log/log-file.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { runMain } from '../../support/run-main.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const day = 86_400_000
+/** Local noon, so that days are the same in every zone. */
+const now = new Date(2026, 10, 22, 12).getTime()
+
+/** A log with these calls, the oldest first, and a program to look at it. */
+async function place(calls: readonly (Partial<LogEntry> & { readonly ago?: number })[]) {
+  const home = temporaryFolder()
+  const state = join(home, '.local/state/modelgate')
+  for (const [at, { ago = 1000, ...call }] of calls.entries()) {
+    const entry: LogEntry = {
+      version: 1,
+      id: `log_${String(at).padStart(16, '0')}`,
+      time: new Date(now - ago).toISOString(),
+      duration_ms: 500,
+      command: 'generate',
+      cwd: home,
+      exit_code: 0,
+      files: [],
+      arguments: ['generate', call.prompt ?? 'Hello'],
+      prompt: 'Hello',
+      ...call,
+    }
+    await appendEntry(logFolder(state), entry, { now: now - ago, clean: (json) => json })
+  }
+  const clock = fakeClock()
+  const overrides = { home, env: { MODELGATE_STATE_DIR: state }, clock: { ...clock, now: () => now } }
+  return {
+    home,
+    folder: logFolder(state),
+    run: (...words: string[]) => runMain(words, overrides),
+    async numbers(...words: string[]) {
+      const { out, err } = await runMain(['log', ...words, '--json'], overrides)
+      if (out === '') throw new Error(err)
+      return (JSON.parse(out) as { calls: { number: number }[] }).calls.map(({ number }) => number)
+    },
+  }
+}
+
+test('the newest calls are listed first, twenty unless more are wanted', async () => {
+  const { numbers } = await place(Array.from({ length: 25 }, () => ({})))
+  expect(await numbers()).toEqual(Array.from({ length: 20 }, (_, at) => at + 1))
+  expect(await numbers('-n', '3')).toEqual([1, 2, 3])
+  expect(await numbers('--limit', '0')).toHaveLength(25)
+})
+
+test('each filter keeps the numbers that the calls have in the whole log', async () => {
+  const { numbers } = await place([
+    { prompt: 'A paper BOAT', command: 'image create', ago: 3 * day },
+    { prompt: 'Hello', reply: { text: 'A boat says "hi"' }, ago: 2 * day },
+    { command: 'image edit', model: 'image-model-a', ago: day },
+    { command: 'video wait', files: [{ path: '/x/boat.mp4', bytes: 1, sha256: 'a', format: 'mp4' }] },
+    { error: { code: 'x', message: 'No boat today.', billed: 'no' }, exit_code: 9 },
+  ])
+  expect(await numbers('--grep', 'boat')).toEqual([1, 2, 4, 5])
+  expect(await numbers('--grep', 'says "HI"')).toEqual([4])
+  expect(await numbers('--grep', 'duration_ms')).toEqual([])
+  expect(await numbers('--command', 'image')).toEqual([3, 5])
+  expect(await numbers('--command', 'image create')).toEqual([5])
+  expect(await numbers('--command', 'imag')).toEqual([])
+  expect(await numbers('-m', 'image-model-a')).toEqual([3])
+  expect(await numbers('--since', '2d')).toEqual([1, 2, 3, 4])
+  expect(await numbers('--since', 'today')).toEqual([1, 2])
+  expect(await numbers('--since', 'yesterday', '--command', 'image')).toEqual([3])
+})
+
+test('without a terminal the rows are for scripts; each event is a line of --jsonl', async () => {
+  const { run } = await place([{ prompt: 'a\tb\nc' }])
+  expect(await run('log')).toMatchObject({
+    code: 0,
+    out: `1\tlog_0000000000000000\t${new Date(now - 1000).toISOString()}\tgenerate\t\t0\t\t\ta b c\n`,
+    err: '',
+  })
+  const lines = (await run('log', '--jsonl')).out.trim().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
+    'start',
+    'call-list',
+    'end',
+  ])
+})
+
+test('damaged lines are told once', async () => {
+  const { run, folder } = await place([{}])
+  appendFileSync(join(folder, '2026-11.jsonl'), 'garbage\ngarbage\n')
+  const { code, err } = await run('log')
+  expect([code, err]).toEqual([0, 'warning: 2 lines of the log are damaged, and left out.\n'])
+})
+
+test.each<[string[], string]>([
+  [['log', '3'], 'modelgate log takes no argument "3".\n  hint: To see that call: modelgate log show 3'],
+  [
+    ['log', 'boat'],
+    'modelgate log takes no argument "boat".\n  hint: To search for a text: modelgate log --grep TEXT',
+  ],
+  [['log', '-n', 'x'], '--limit must be a whole number from 0, not "x".'],
+  [['log', '--since', 'soon'], '--since must be a date or time'],
+  [
+    ['log', 'show', '2'],
+    'There is no call 2 in the log. The log has 1 call.\n  hint: See them with: modelgate log',
+  ],
+  [['log', 'show', '0'], '"0" is neither the number of a call nor its id.'],
+  [['log', 'show', 'last'], '"last" is neither the number of a call nor its id.'],
+  [['log', 'show', 'log_ffff'], 'There is no call log_ffff in the log.'],
+  [
+    ['log', 'clear'],
+    'modelgate log clear asks before it forgets anything, and there is nobody to ask.\n  hint: Add --force.',
+  ],
+  [['log', '--dry-run'], '--dry-run does not apply to log.\n'],
+])('%j is refused', async (words, message) => {
+  const { run } = await place([{}])
+  const { code, err } = await run(...words)
+  expect(code).toBe(2)
+  expect(err).toContain(message)
+})
+
+test('a call is found by its number, its id, or the beginning of that', async () => {
+  const { run } = await place([
+    { id: 'log_aaaa000000000000' },
+    { id: 'log_aabb000000000000', prompt: 'newest' },
+  ])
+  const shown = async (name: string) =>
+    (JSON.parse((await run('log', 'show', name, '--json')).out) as { call: { number: number } }).call.number
+  expect(await shown('1')).toBe(1)
+  expect(await shown('log_aaaa')).toBe(2)
+  expect(await shown('log_aabb000000000000')).toBe(1)
+  expect(JSON.parse((await run('log', 'show', '--json')).out)).toMatchObject({ call: { prompt: 'newest' } })
+})
+
+test('the beginning of several ids is refused', async () => {
+  const { run } = await place([{ id: 'log_aaaa000000000000' }, { id: 'log_aaaa000000000001' }])
+  expect(await run('log', 'show', 'log_aaaa')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('Several calls have ids that begin with log_aaaa.'),
+  })
+})
+
+test('what has become of the files of a call', async () => {
+  const folder = temporaryFolder()
+  const path = (name: string) => join(folder, name)
+  writeFileSync(path('same'), 'hello')
+  writeFileSync(path('other'), 'HELLO')
+  writeFileSync(path('longer'), 'hello!')
+  mkdirSync(path('folder'))
+  const sha256 = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'
+  const names = ['same', 'other', 'longer', 'folder', 'gone']
+  const files = names.map((name) => ({ path: path(name), bytes: 5, sha256, format: 'txt' }))
+  const { run } = await place([{ files }])
+  const { call } = JSON.parse((await run('log', 'show', '--json')).out) as {
+    call: { files: { state: string }[] }
+  }
+  expect(call.files.map(({ state }) => state)).toEqual([
+    'unchanged',
+    'changed',
+    'changed',
+    'changed',
+    'missing',
+  ])
+})
+
+test('calls are forgotten, and nothing else', async () => {
+  const { run, numbers, folder } = await place([{ ago: 3 * day }, { ago: 2 * day }, {}])
+  expect(await run('log', 'clear', '--before', 'yesterday', '--force')).toMatchObject({
+    code: 0,
+    out: '',
+    err: '2 calls forgotten.\n',
+  })
+  expect(await numbers()).toEqual([1])
+  const { out } = await run('log', 'clear', '--force', '--json')
+  expect(JSON.parse(out)).toMatchObject({ command: 'log clear', removed: 1 })
+  expect(readdirSync(folder)).toEqual([])
+  expect((await run('log', 'clear')).err).toBe('There is nothing to forget.\n')
+})
+
+test('on a terminal an empty log says why it is empty', async () => {
+  const home = temporaryFolder()
+  const lookAt = async (env: Record<string, string>, ...words: string[]) =>
+    (await runMain(['log', ...words], { home, env: { HOME: home, ...env }, terminal: true })).err
+  expect(await lookAt({})).toBe('The log is empty.\n')
+  expect(await lookAt({ MODELGATE_HISTORY: 'off' })).toBe(
+    'No log is kept: history is off (environment MODELGATE_HISTORY).\n',
+  )
+  expect(await lookAt({}, '--grep', 'x')).toBe('No call in the log is like that.\n')
+})
+
+test('on a terminal it is told that there is more', async () => {
+  const { home, folder } = await place(Array.from({ length: 21 }, () => ({})))
+  const env = { MODELGATE_STATE_DIR: join(folder, '..') }
+  const { out, err } = await runMain(['log'], { home, env, terminal: true })
+  expect(out.split('\n')).toHaveLength(22)
+  expect(err).toBe('There are more: modelgate log -n 40\n')
+})
