@@ -61,6 +61,9 @@ function checkFiles(paths: readonly string[]): void {
     'package.json',
     'bin/modelgate.js',
     'dist/main.js',
+    'dist/complete.js',
+    'man/modelgate.1',
+    'skills/modelgate/SKILL.md',
     ...readdirSync(join(root, 'completions')).map((name) => `completions/${name}`),
   ]
   assert.deepEqual(
