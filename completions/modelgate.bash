@@ -19,6 +19,7 @@ _modelgate() {
     case "$path/$word" in
       '/generate') path='generate' ;;
       '/respond') path='respond' ;;
+      '/chat') path='chat' ;;
       '/response') path='response' ;;
       '/image') path='image' ;;
       '/video') path='video' ;;
@@ -58,7 +59,7 @@ _modelgate() {
     esac
     case "$word" in
       --) rest=yes ;;
-      -m|--model|-o|--output|--body|--set|--github-output|--stdin-timeout|--max-creates|--max-cost|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--conversation-file|--tool|--render|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--poll-interval|--starting-after|--limit|--state|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--style|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age|--text-model|--image-model|--video-model|--since|--grep|--command|--before)
+      -m|--model|-o|--output|--body|--set|--github-output|--stdin-timeout|--max-creates|--max-cost|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--conversation-file|--tool|--render|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--style|--poll-interval|--starting-after|--limit|--state|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age|--text-model|--image-model|--video-model|--since|--grep|--command|--before)
         ((index++))
         [[ ${COMP_WORDS[index]} == '=' ]] && ((index++))
         ;;
@@ -69,8 +70,8 @@ _modelgate() {
   if [[ -z $rest ]]; then
     case "$path $prev" in
       *' -m'|*' --model'|'init --text-model'|'init --image-model'|'init --video-model'|'log -m'|'log --model') live=models ;;
-      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'generate --conversation-file'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'respond --conversation-file'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file'|'auth login --api-key-file'|'auth login --ca-file'|'auth status --api-key-file'|'auth status --ca-file') files=plain ;;
-      *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'video generate --instances'|'video generate --parameters') files=at ;;
+      *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'generate --conversation-file'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'respond --conversation-file'|'chat --conversation-file'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file'|'auth login --api-key-file'|'auth login --ca-file'|'auth status --api-key-file'|'auth status --ca-file') files=plain ;;
+      *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'chat -s'|'chat --system'|'video generate --instances'|'video generate --parameters') files=at ;;
       *' --set'|*' --github-output'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond --instructions'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --connect-timeout'|'init --base-url'|'init --timeout'|'init --connect-timeout'|'log -n'|'log --limit'|'log --since'|'log --grep'|'log --command'|'log clear --before'|'auth login --timeout'|'auth login --connect-timeout'|'auth status --base-url'|'auth status --timeout'|'auth status --connect-timeout') : ;;
       *' --profile'|'sandbox --profile'|'init --profile'|'auth login --profile'|'auth status --profile'|'auth logout --profile'|'config list --profile'|'config get --profile'|'config set --profile'|'config unset --profile') live=profiles ;;
       *' --retry') words='never safe always' ;;
@@ -90,6 +91,7 @@ _modelgate() {
       'respond --tool-choice') words='none auto required' files=at ;;
       'respond --truncation') words='auto disabled' ;;
       'respond --include') words='code_interpreter_call.outputs computer_call_output.output.image_url file_search_call.results message.input_image.image_url message.output_text.logprobs reasoning.encrypted_content web_search_call.action.sources' ;;
+      'chat --style') words='respond generate' ;;
       'image create --background'|'image edit --background') words='transparent opaque auto' ;;
       'image create --output-format'|'image edit --output-format') words='png jpeg webp' ;;
       'image create --response-format'|'image edit --response-format') words='url b64_json' ;;
@@ -120,6 +122,7 @@ _modelgate() {
     case "$path" in
       'generate') flags="$flags -s --system -a --attach --history --tool-output --schema --safety -c --continue --conversation-file --tool --render --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --response-logprobs --logprobs --response-modalities --thinking-config --include-thoughts --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution" ;;
       'respond') flags="$flags -a --attach --schema --history --tool-output --custom-tool-output --approve --deny -c --continue --conversation-file --tool --render --input --instructions --previous-response-id --conversation --metadata --top-logprobs --temperature --top-p --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --background --max-output-tokens --max-tool-calls --text --text-format --verbosity --tools --tool-choice --prompt --truncation --include --parallel-tool-calls --store --stream --stream-options --include-obfuscation" ;;
+      'chat') flags="$flags --style -c --continue --conversation-file -s --system" ;;
       'response status') flags="$flags --last --wait --exit-status --poll-interval" ;;
       'response wait') flags="$flags --schema --render --last --stream --starting-after --poll-interval" ;;
       'response cancel') flags="$flags --last" ;;
@@ -156,9 +159,10 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond response image video sandbox inspect init log models auth config schema completion help' ;;
+    '') words='generate respond chat response image video sandbox inspect init log models auth config schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
+    'chat') : ;;
     'response') words='status wait cancel list' ;;
     'response status') live=responses ;;
     'response wait') live=responses ;;
@@ -194,7 +198,7 @@ _modelgate() {
     'config schema') : ;;
     'schema') words='output images videos waits jobs models inspections log call clearing help init settings places keys checks events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init log models auth config schema completion help' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect init log models auth config schema completion help' ;;
   esac
   _modelgate_value
 }

@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --conversation-file --tool --render --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --style --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age --text-model --image-model --video-model --since --grep --command --before
+            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --conversation-file --tool --render --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --style --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age --text-model --image-model --video-model --since --grep --command --before
                 set skip yes
             case '-*'
             case '*'
@@ -20,6 +20,8 @@ function __modelgate_path
                         set path 'generate'
                     case '/respond'
                         set path 'respond'
+                    case '/chat'
+                        set path 'chat'
                     case '/response'
                         set path 'response'
                     case '/image'
@@ -127,6 +129,7 @@ end
 complete -c modelgate -f
 complete -c modelgate -n '__modelgate_is ' -a generate -d 'Stream text, content-generation style'
 complete -c modelgate -n '__modelgate_is ' -a respond -d 'Stream text, response-object style'
+complete -c modelgate -n '__modelgate_is ' -a chat -d 'Talk with a model on a terminal'
 complete -c modelgate -n '__modelgate_is ' -a response -d 'Go on with responses that run in the background'
 complete -c modelgate -n '__modelgate_is ' -a image -d 'Create and edit images, into files'
 complete -c modelgate -n '__modelgate_is ' -a video -d 'Make videos: start jobs, wait for them, save them'
@@ -262,6 +265,11 @@ complete -c modelgate -n '__modelgate_is respond' -l stream -d 'send server-sent
 complete -c modelgate -n '__modelgate_is respond' -l stream-options -r -f -a '(__modelgate_at_files)' -d 'stream options; only while streaming'
 complete -c modelgate -n '__modelgate_is respond' -l include-obfuscation -d 'pad events against traffic analysis; or --no-include-obfuscation'
 complete -c modelgate -n '__modelgate_is respond' -a '(__modelgate_at_files)'
+complete -c modelgate -n '__modelgate_is chat' -l style -r -f -a 'respond generate' -d 'respond (default) or generate'
+complete -c modelgate -n '__modelgate_is chat' -s c -l continue -d 'go on with the last exchange of this terminal, else of this folder'
+complete -c modelgate -n '__modelgate_is chat' -l conversation-file -r -F -d 'keep the conversation in a file, to edit, copy and go on with'
+complete -c modelgate -n '__modelgate_is chat' -s s -l system -r -f -a '(__modelgate_at_files)' -d 'instructions as text, or @file'
+complete -c modelgate -n '__modelgate_is chat'
 complete -c modelgate -n '__modelgate_is response' -a status -d 'Look up a background response'
 complete -c modelgate -n '__modelgate_is response' -a wait -d 'Wait for a background response and print its answer'
 complete -c modelgate -n '__modelgate_is response' -a cancel -d 'Stop a background response'
@@ -498,4 +506,4 @@ complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershel
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'
 complete -c modelgate -n '__modelgate_is help' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond response image video inspect init log models auth config schema completion help'
+complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect init log models auth config schema completion help'

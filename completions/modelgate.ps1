@@ -7,6 +7,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         '' = [ordered]@{
             'generate' = 'Stream text, content-generation style'
             'respond' = 'Stream text, response-object style'
+            'chat' = 'Talk with a model on a terminal'
             'response' = 'Go on with responses that run in the background'
             'image' = 'Create and edit images, into files'
             'video' = 'Make videos: start jobs, wait for them, save them'
@@ -183,6 +184,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--stream' = 'send server-sent events (default true, false with --background); or --no-stream'
             '--stream-options' = 'stream options; only while streaming'
             '--include-obfuscation' = 'pad events against traffic analysis; or --no-include-obfuscation'
+        }
+        'chat' = [ordered]@{
+            '--style' = 'respond (default) or generate'
+            '--continue' = 'go on with the last exchange of this terminal, else of this folder'
+            '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
+            '--system' = 'instructions as text, or @file'
         }
         'response' = [ordered]@{
 
@@ -476,6 +483,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'respond --tool-choice' = @('none', 'auto', 'required')
         'respond --truncation' = @('auto', 'disabled')
         'respond --include' = @('code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'file_search_call.results', 'message.input_image.image_url', 'message.output_text.logprobs', 'reasoning.encrypted_content', 'web_search_call.action.sources')
+        'chat --style' = @('respond', 'generate')
         'response wait --render' = @('auto', 'always', 'never')
         'image create --background' = @('transparent', 'opaque', 'auto')
         'image create --output-format' = @('png', 'jpeg', 'webp')
@@ -502,7 +510,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
         'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'response', 'image', 'video', 'inspect', 'init', 'log', 'models', 'auth', 'config', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'inspect', 'init', 'log', 'models', 'auth', 'config', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -531,7 +539,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config set --profile' = 'profiles'
         'config unset --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--style', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model', '--since', '--grep', '--command', '--before')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model', '--since', '--grep', '--command', '--before')
     $withoutCommon = @('sandbox', 'inspect', 'init', 'log', 'log show', 'log clear', 'auth login', 'auth status', 'auth logout', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
 
     $path = ''

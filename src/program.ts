@@ -41,6 +41,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/respond.ts')).registerRespond,
   },
   {
+    name: 'chat',
+    about: 'Talk with a model on a terminal',
+    sends: true,
+    load: async () => (await import('./commands/chat.ts')).registerChat,
+  },
+  {
     name: 'response',
     about: 'Go on with responses that run in the background',
     sends: true,

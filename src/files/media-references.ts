@@ -27,7 +27,7 @@ const mediaFields: ReadonlySet<string> = new Set([
   'encodedVideo',
 ])
 
-/** What is shorter is kept as it is. */
+/** What is shorter, and of no known file, is kept as it is. */
 const minLength = 256
 
 /**
@@ -36,12 +36,13 @@ const minLength = 256
  */
 export function referToMedia<Value>(value: Value, paths: ReadonlyMap<string, string>): Value {
   return replaced(value, (text) => {
-    if (typeof text !== 'string' || text.length < minLength) return undefined
+    if (typeof text !== 'string' || (text.length < minLength && paths.size === 0)) return undefined
     const [, prefix = '', data = ''] = /^(data:[^,]{0,200};base64,)?([\w+/-]+={0,2})$/.exec(text) ?? []
     if (data === '') return undefined
     const content = Buffer.from(data, 'base64')
     const sha256 = createHash('sha256').update(content).digest('hex')
     const path = paths.get(sha256)
+    if (path === undefined && text.length < minLength) return undefined
     return {
       sha256,
       bytes: content.length,

@@ -3,6 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { addCommonOptions } from '../../src/commands/shared/common-options.ts'
 import { main } from '../../src/main.ts'
 import { createProgram, loadCommand } from '../../src/program.ts'
+import { questionTerminal } from '../support/question-terminal.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 import { fakeClock, type FakeClock } from '../support/fake-clock.ts'
 import { maskPng } from '../support/test-images.ts'
@@ -19,6 +20,7 @@ const address = 'https://127.0.0.1:1/a.png'
 const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   generate: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
   respond: [['hi'], [], ['hi', '-o', 'a.txt'], ['--tools', '{', '-a', 'gone']],
+  chat: [['hi']],
   'response status': [[], ['--wait', '-o', 'a.txt'], ['--wait'], ['--exit-status']],
   'response wait': [[], ['-o', 'a.txt'], ['--stream'], ['--starting-after', '3'], ['--schema', '{}']],
   'response cancel': [[]],
@@ -148,7 +150,9 @@ async function ignoredBy(words: string): Promise<string[]> {
   const read = new Set<string>()
   let shown: string[] = []
   for (const call of calls[words]!) {
-    const context = testContext({ cwd, env })
+    const terminal = questionTerminal()
+    terminal.hangUp()
+    const context = testContext({ cwd, env, ...(words === 'chat' && terminal.overrides) })
     const program = createProgram(context)
     const sends = !isLocal(words)
     const job = startsResponse && words !== 'response list' ? ['--last'] : []

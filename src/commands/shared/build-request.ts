@@ -26,6 +26,8 @@ export interface CommandCall<Options extends CommonOptions> {
   /** Only the command's own: the program has options of the same name (`--no-input` beside `--input`). */
   readonly own: Readonly<Record<string, unknown>>
   readonly words: readonly string[]
+  /** The prompt as it is; nothing else is read then. */
+  readonly prompt?: string | undefined
 }
 
 /** A request while it is being built; problems found so far are collected in `problems`. */
@@ -93,7 +95,7 @@ interface BuiltRequest extends Draft {
  * `--body`, the flags of the fields, the prompt, `--set`, the model.
  */
 export async function buildRequest(
-  { context, options, own, words }: CommandCall<CommonOptions>,
+  { context, options, own, words, prompt: given }: CommandCall<CommonOptions>,
   parts: RequestParts,
 ): Promise<BuiltRequest> {
   const { endpoint, model: modelPart, otherForms = {} } = parts
@@ -119,11 +121,11 @@ export async function buildRequest(
     configuredModel(modelPart.kind, options, settings) !== undefined ||
     modelPart.whenLeftOut !== undefined ||
     (modelPart.location === 'body' && (body['model'] !== undefined || isSet(options, 'model')))
-  const isAsked = (words.length === 0 && !hasContent) || !hasModel
+  const isAsked = (words.length === 0 && given === undefined && !hasContent) || !hasModel
   if (isAsked && !problems.any) await check(() => checkBeforeAsking(context, options, settings))
   const takePrompt = problems.any ? checkTextPrompt : readTextPrompt
   const use = { settings, hasContent, joins: parts.joinsInput }
-  const prompt = await check(() => takePrompt(context, words, options, use))
+  const prompt = given ?? (await check(() => takePrompt(context, words, options, use)))
   await check(() => parts.addPrompt(draft, prompt))
   await applySets(options, body, problems)
   const warnings: string[] = []

@@ -58,7 +58,7 @@ export async function continueConversation(
 }
 
 /** @throws as `continueConversation` does */
-async function openSession(
+export async function openSession(
   context: Context,
   options: ConversationOptions,
   settings: Settings,

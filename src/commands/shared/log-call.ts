@@ -30,6 +30,8 @@ import { repeatingWords } from './repeating-words.ts'
 export interface LoggedRequest {
   /** `image create`. */
   readonly command: string
+  /** The command that sends such a request alone, for one that is sent in a chat. */
+  readonly repeatedBy?: string
   /** As asked for; null when the gateway chooses. */
   readonly model: string | null
   /** Left out by commands that only wait for a job. */
@@ -110,7 +112,9 @@ async function entryOf(context: Context, call: EndedCall, isFull: boolean): Prom
   const full: Fields = {
     arguments: words.map((word) => shownWord(call.gate, word)),
     prompt: body && promptOf(body),
-    repeat: body && repeatingWords({ ...request, profile }, body, options),
+    repeat:
+      body &&
+      repeatingWords({ ...request, command: request.repeatedBy ?? request.command, profile }, body, options),
     request: body,
     reply: reply && referToMedia({ ...reply }, new Map()),
   }

@@ -15,7 +15,7 @@ import { claimStandardInput, isStandardInputClaimed } from './standard-input.ts'
 import { isDryRun, type CommonOptions } from './common-options.ts'
 
 /** The gateway for a command's requests, and what must be closed afterwards. */
-interface OpenGateway {
+export interface OpenGateway {
   readonly gateway: Gateway
   /** Redacts all output except results; it knows the key. */
   readonly gate: Gate

@@ -14,7 +14,7 @@ import { createOutput, type OutputOptions } from '../../output/create-output.ts'
 import { isDryRun, originOf, type CommonOptions } from './common-options.ts'
 import type { LoggedRequest } from './log-call.ts'
 import { keyForShell, printRequest, type PrintableContent } from './dry-run.ts'
-import { lineLimit, openGateway, sandboxKey } from './open-gateway.ts'
+import { lineLimit, openGateway, sandboxKey, type OpenGateway } from './open-gateway.ts'
 
 /** What a command runs, and how its output is rendered. */
 interface CommandRun<Document extends OutputDocument> {
@@ -44,16 +44,10 @@ export async function runOperation<Document extends OutputDocument>(
   settings: Settings,
   command: CommandRun<Document>,
 ): Promise<void> {
-  const { streamed, describeRequest, output: describeOutput, operation, gate: ownGate } = command
+  const { streamed, describeRequest, gate: ownGate } = command
   let output: Output | undefined
-  const { gateway, gate, spending, hasSent, close } = await openGateway(
-    context,
-    options,
-    settings,
-    streamed,
-    () => output,
-    ownGate,
-  )
+  const opened = await openGateway(context, options, settings, streamed, () => output, ownGate)
+  const { gateway, gate } = opened
   try {
     if (isDryRun(options)) {
       const { request, content } = describeRequest(gateway)
@@ -63,27 +57,54 @@ export async function runOperation<Document extends OutputDocument>(
       const shellKey = options.sandbox ? sandboxKey : await keyForShell(settings)
       return await printRequest(context, options, { gateway, gate, shellKey }, request, content)
     }
-    const log = beginLog(context, options, settings, { gate, gateway, request: command.logged })
-    const parts = await describeOutput()
-    const renderer = await openOutput(context, options, settings, gate, {
-      ...parts,
-      file: parts.file && log.noting(parts.file),
-    })
-    output = renderer
-    const call: Call = {
+    await performOperation(
       context,
-      gateway,
-      listener: { ...listenerOf(renderer, options), reply: log.takeReply },
-      redactor: gate,
-      rescueFolder: rescueFolder(context),
-      spending,
-      hasSent,
-    }
-    const outcome = await operation(call, gate)
-    await log.end(outcome, hasSent, () => reportOutcome(renderer, options, outcome, hasSent))
+      options,
+      settings,
+      opened,
+      command,
+      (renderer) => void (output = renderer),
+    )
   } finally {
-    await close()
+    await opened.close()
   }
+}
+
+/**
+ * Runs an operation on a gateway that is open: renders its events, reports its outcome, adds the call to the log.
+ * @param onOutput gets the renderer, for what the gateway itself has to tell
+ * @throws AlreadyReported for a failure, which has been reported by then
+ */
+export async function performOperation<Document extends OutputDocument>(
+  context: Context,
+  options: CommonOptions,
+  settings: Settings,
+  { gateway, gate, spending, hasSent }: Omit<OpenGateway, 'close'>,
+  {
+    output: describeOutput,
+    operation,
+    logged,
+  }: Pick<CommandRun<Document>, 'output' | 'operation' | 'logged'>,
+  onOutput: (output: Output) => void,
+): Promise<void> {
+  const log = beginLog(context, options, settings, { gate, gateway, request: logged })
+  const parts = await describeOutput()
+  const output = await openOutput(context, options, settings, gate, {
+    ...parts,
+    file: parts.file && log.noting(parts.file),
+  })
+  onOutput(output)
+  const call: Call = {
+    context,
+    gateway,
+    listener: { ...listenerOf(output, options), reply: log.takeReply },
+    redactor: gate,
+    rescueFolder: rescueFolder(context),
+    spending,
+    hasSent,
+  }
+  const outcome = await operation(call, gate)
+  await log.end(outcome, hasSent, () => reportOutcome(output, options, outcome, hasSent))
 }
 
 /** Gathers what the log keeps of a call that has begun. */

@@ -19,16 +19,19 @@ import {
   type Conversation,
   type PendingCall,
   type Style,
-  type Turn,
 } from './turns.ts'
 
 /** A conversation that goes on, request by request. */
 export interface Session {
   readonly conversation: Conversation
+  /** The line that says what is gone on with; undefined for a new conversation. */
+  readonly announcement: string | undefined
   /** The file that keeps it, if there is one. */
   readonly file: Pick<ConversationFile, 'path'> | undefined
-  /** Takes back the last exchange, to ask once more. @returns what the user had said */
-  takeBack(): readonly Turn[]
+  /** Takes back the last answer, to ask once more. @returns whether there is a question then */
+  dropAnswer(): boolean
+  /** Goes on from another conversation. */
+  replace(conversation: Conversation): void
   /** Other instructions from now on; undefined for none. */
   instruct(system: string | undefined): void
   /**
@@ -98,14 +101,17 @@ export function createSession(
     get conversation() {
       return current
     },
+    get announcement() {
+      return announce(current)
+    },
     file,
-    takeBack() {
-      const at = current.turns.findLastIndex(({ role }) => role === 'assistant')
-      const isLast = at !== -1 && at === current.turns.length - 1
-      const kept = isLast ? current.turns.slice(0, at) : current.turns
-      const start = kept.findLastIndex(({ role }) => role === 'assistant') + 1
-      current = { ...current, turns: kept.slice(0, start) }
-      return kept.slice(start)
+    dropAnswer() {
+      const at = current.turns.findLastIndex(({ role }) => role === 'user')
+      current = { ...current, turns: current.turns.slice(0, at + 1) }
+      return at !== -1
+    },
+    replace(other) {
+      current = other
     },
     instruct(system) {
       current = { ...current, system }
@@ -161,7 +167,7 @@ export function createSession(
           current = {
             ...settingsOf(style, encrypts ? asked : body),
             style,
-            model: model ?? outcome.document?.model ?? undefined,
+            model: model ?? undefined,
             before: before.before,
             turns: [...before.turns, ...turnsOf(style, added), answer],
           }

@@ -91,7 +91,7 @@ function conversationOf(last: LogEntry, calls: () => Iterable<LoggedCall>): Conv
   return {
     ...settingsOf(style, request),
     style,
-    model: stringOf(request['model']) ?? last.model,
+    model: style === 'respond' ? stringOf(request['model']) : last.model,
     turns: links.flatMap(turnsOfEntry),
     before,
   }

@@ -159,13 +159,25 @@ export function answerTurn({ style, reply, isStored, source, isWhole }: Answer):
   if (isWhole) {
     const { content, output } = reply
     const parts = objectsOf(objectOf(content)['parts']).filter(isSentBack)
-    const own = style === 'respond' ? objectsOf(output) : parts.length === 0 ? [] : [{ role: 'model', parts }]
+    const items = isPlain(objectsOf(output)) ? [] : objectsOf(output)
+    const own = style === 'respond' ? items : parts.length === 0 ? [] : [{ role: 'model', parts }]
     const messages = own.length > 0 || text === '' ? own : [plainMessage(style, 'assistant', text)]
     const id = isStored ? stringOf(reply['id']) : undefined
     if (messages.length > 0) return { ...base, messages, text: textOf('assistant', messages), response: id }
   }
   if (text === '') return undefined
   return { ...base, messages: [plainMessage(style, 'assistant', text)], text, isCut: true }
+}
+
+/** Whether items are nothing but text. */
+function isPlain(items: readonly JsonObject[]): boolean {
+  return items.every(({ type, content }) => {
+    const parts = objectsOf(content)
+    return (
+      type === 'message' &&
+      parts.every((part) => part['type'] === 'output_text' && objectsOf(part['annotations']).length === 0)
+    )
+  })
 }
 
 /** Thoughts are shown and not sent back, unless they are signed. */

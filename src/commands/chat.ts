@@ -1,0 +1,57 @@
+import { Option, type Command } from 'commander'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import type { ChatOptions } from './chat/run-chat.ts'
+import { refuseOptions, suggestWords } from './shared/common-options.ts'
+import { continueOption, conversationFileOption } from './shared/conversation.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+
+/** The common options that mean nothing here: a chat has many requests, and shows all of them. */
+const refused: ReadonlySet<string> = new Set(
+  'output force githubOutput json jsonl raw dryRun curl stdin stdinTimeout'.split(' '),
+)
+
+const chatExamples: readonly Example[] = [
+  ['modelgate chat --sandbox', 'try it, nothing configured'],
+  ['modelgate chat -m MODEL "Explain monads"'],
+  ['modelgate chat -c', 'go on with the last exchange of this terminal'],
+  ['modelgate chat --conversation-file talk.yaml', 'keep it in a file'],
+]
+
+/** `modelgate chat`: a conversation on a terminal. */
+export function registerChat(command: Command, context: Context): void {
+  addExamples(command, context, chatExamples)
+  refuseOptions(command, refused)
+  command
+    .argument('[prompt...]', 'the first message')
+    .addOption(
+      suggestWords(new Option('--style <style>', 'respond (default) or generate'), ['respond', 'generate']),
+    )
+    .addOption(continueOption())
+    .addOption(conversationFileOption())
+    .option('-s, --system <text>', 'instructions as text, or @file')
+    .action(async (words: string[], _: unknown, self: Command) => {
+      const options = self.optsWithGlobals<ChatOptions & { style?: string }>()
+      const { style } = options
+      if (style !== undefined && style !== 'respond' && style !== 'generate') {
+        throw new UsageError(`--style ${JSON.stringify(style)} must be respond or generate.`)
+      }
+      requireTerminal(context, options)
+      const { runChat } = await import('./chat/run-chat.ts')
+      await runChat(context, options, style, words.join(' '))
+    })
+}
+
+/** @throws UsageError where nobody could type, so that nothing hangs */
+function requireTerminal({ stdin, stderr }: Context, { input }: ChatOptions): void {
+  if (input && stdin.kind === 'terminal' && stdin.stream !== undefined && stderr.isTerminal) return
+  const missing = !input
+    ? '--no-input forbids it'
+    : stdin.kind === 'terminal'
+      ? 'standard error is none'
+      : 'standard input is none'
+  throw new UsageError(`A chat needs a terminal to type in: ${missing}.`, {
+    code: 'no_terminal',
+    hint: 'In a script or a pipe, go on call by call: modelgate respond -c "…", or with --conversation-file.',
+  })
+}

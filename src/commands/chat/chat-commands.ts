@@ -1,0 +1,111 @@
+import { rescueFolder } from '../../config/paths.ts'
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { UsageError } from '../../errors.ts'
+import type { Usage } from '../../events/text.ts'
+import { shownPath } from '../../files/file-error.ts'
+import { fetchModels } from '../../gateway/model-list.ts'
+import type { Session } from '../../operations/conversation/conversation-session.ts'
+import type { CommonOptions } from '../shared/common-options.ts'
+import type { OpenGateway } from '../shared/open-gateway.ts'
+import { parseTextFlag } from '../shared/request-body.ts'
+import { attachedPath } from './complete-line.ts'
+import { chatCommands, type ChatCommand } from './message.ts'
+
+/** A chat, as its commands see it. */
+export interface Chat {
+  readonly context: Context
+  /** Of all messages from now on. */
+  readonly options: CommonOptions & { conversationFile?: string }
+  readonly settings: Settings
+  readonly session: Session
+  readonly opened: OpenGateway
+  say(line: string): void
+  /** Tokens so far. */
+  readonly usage: { readonly requests: number; readonly input: number; readonly output: number }
+  count(usage: Usage | null): void
+  /** Asks the last message again. */
+  retry(): Promise<void>
+}
+
+/** The longest list of models that is shown. */
+const shownModels = 60
+
+/** @throws ModelgateError for what is wrong with it; the chat goes on */
+export async function runChatCommand(chat: Chat, name: ChatCommand, rest: string): Promise<void> {
+  const { context, options, session, say } = chat
+  switch (name) {
+    case 'help':
+      return help(chat)
+    case 'model':
+      if (rest === '') return await showModels(chat)
+      options.model = rest
+      return say(`From now on: ${rest}.`)
+    case 'system':
+      if (rest === '') return say(session.conversation.system ?? 'There are no instructions.')
+      session.instruct(rest === '-' ? undefined : await parseTextFlag(context, '/system', rest))
+      return say(rest === '-' ? 'From now on without instructions.' : 'From now on with these instructions.')
+    case 'retry':
+      return await chat.retry()
+    case 'new': {
+      if (session.file !== undefined) {
+        throw new UsageError(
+          `${shownPath(session.file.path)} keeps one conversation: /new needs a chat of its own.`,
+        )
+      }
+      session.replace({ ...session.conversation, turns: [], before: undefined })
+      return say('A new conversation.')
+    }
+    case 'save':
+      return await save(chat, rest)
+    case 'usage': {
+      const { requests, input, output } = chat.usage
+      const count = requests === 1 ? '1 request' : `${requests} requests`
+      return say(`${count}, tokens: ${input} in, ${output} out`)
+    }
+    case 'exit':
+  }
+}
+
+function help({ say, context: { stderr } }: Chat): void {
+  const width = Math.max(
+    ...Object.entries(chatCommands).map(([name, { takes }]) => `/${name} ${takes}`.length),
+  )
+  for (const [name, { takes, about }] of Object.entries(chatCommands)) {
+    const line = `${`/${name} ${takes}`.padEnd(width)}  ${about}`
+    say(line.length < stderr.columns ? line : `/${name} ${takes}: ${about}`)
+  }
+  say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is the sign itself.')
+  say('A message goes on in the next line after \\, with Alt-Enter or Ctrl-J, or between """ and """.')
+  say('Ctrl-C stops an answer and keeps what came. Tab completes commands, models and paths.')
+}
+
+async function showModels({ options, session, settings, opened, say }: Chat): Promise<void> {
+  say(options.model ?? session.conversation.model ?? settings.textModel.value ?? 'the model of the gateway')
+  const { models } = await fetchModels(opened.gateway)
+  const ids = models.slice(0, shownModels).map(({ id }) => id)
+  const more = models.length > ids.length ? `, and ${models.length - ids.length} more` : ''
+  if (ids.length > 0) say(`The gateway lists ${ids.join(', ')}${more}.`)
+}
+
+/** A conversation in a file that can go on, or the last answer as it came. */
+async function save({ context, session, say }: Chat, rest: string): Promise<void> {
+  if (rest === '')
+    throw new UsageError('/save needs a file: talk.yaml for the conversation, answer.md for the last answer.')
+  const path = attachedPath(context, rest)
+  const { turns } = session.conversation
+  const last = turns.findLast(({ role }) => role === 'assistant')
+  if (last === undefined) throw new UsageError('There is no answer to save yet.')
+  const isConversation = /\.(?:ya?ml|json)$/i.test(path)
+  const { openTextFile } = await import('../../files/text-file.ts')
+  const file = await openTextFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
+  if (isConversation) {
+    const { newConversationText } = await import('../../operations/conversation/file-text.ts')
+    file.write(newConversationText(/\.json$/i.test(path)).update(session.conversation))
+  } else file.write(last.text.endsWith('\n') ? last.text : `${last.text}\n`)
+  const { rescued, bytes } = await file.commit()
+  if (rescued !== undefined) throw rescued
+  say(
+    `saved ${isConversation ? 'the conversation' : 'the last answer'} in ${shownPath(path)} (${bytes} bytes)`,
+  )
+}
