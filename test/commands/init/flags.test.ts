@@ -28,7 +28,8 @@ async function init(argv: readonly string[], content: ConfigPlaceContent = {}) {
   }
 }
 
-const comment = '# Settings of modelgate. All there are: modelgate config list --all\n'
+const comment =
+  '# yaml-language-server: $schema=./config.schema.json\n# Settings of modelgate. All there are: modelgate config list --all\n'
 
 test('address, key and models go where later calls find them', async () => {
   const sandbox = await runningSandbox()
