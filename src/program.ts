@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
 import { addCommonOptions, refuseCommonOptions, rememberOrigin } from './commands/shared/common-options.ts'
+import { markDashedText, unmarkDashedText } from './commands/shared/dashed-text.ts'
 import {
   addExamples,
   type Example,
@@ -329,31 +330,6 @@ export function createProgram(context: Context): Command {
   addCommands(program, context, commandEntries)
   program.hook('preAction', (_, command) => unmarkDashedText(command))
   return program
-}
-
-/** Stands before dashed text while words are parsed: no argument of a program contains it. */
-const textMark = '\0'
-
-/**
- * A dash and neither a letter nor another dash (`-5 + 3 = ?`, `- milk`) begins no option, but the parser takes it for
- * one.
- */
-function markDashedText(word: string): string {
-  return /^-[^A-Za-z-]/.test(word) ? textMark + word : word
-}
-
-function unmarkDashedText(command: Command): void {
-  const unmark = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(unmark)
-    return typeof value === 'string' && value.startsWith(textMark) ? value.slice(textMark.length) : value
-  }
-  command.args = command.args.map((word) => unmark(word) as string)
-  command.processedArgs = command.processedArgs.map(unmark)
-  for (let owner: Command | null = command; owner !== null; owner = owner.parent) {
-    for (const [name, value] of Object.entries(owner.opts())) {
-      owner.setOptionValueWithSource(name, unmark(value), owner.getOptionValueSource(name))
-    }
-  }
 }
 
 /** Adds commands to the program or a group. The module of a command is loaded when it is called. */
