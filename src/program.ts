@@ -290,7 +290,7 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   const program = createProgram(context)
   rememberOrigin(context, { words: argv })
   try {
-    await program.parseAsync(argv.map(markDashedText), { from: 'user' })
+    await program.parseAsync(markDashedText(argv), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return

@@ -4,14 +4,17 @@ import type { Command } from 'commander'
 const textMark = '\0'
 
 /**
- * A dash and neither a letter nor another dash (`-5 + 3 = ?`, `- milk`) begins no option, but the parser takes it for
- * one.
+ * The words of a command line for the parser. A dash and neither a letter nor another dash (`-5 + 3 = ?`, `- milk`)
+ * begins no option, but the parser takes it for one.
  */
-export function markDashedText(word: string): string {
-  return /^-[^A-Za-z-]/.test(word) ? textMark + word : word
+export function markDashedText(words: readonly string[]): string[] {
+  return words.map((word) => (/^-[^A-Za-z-]/.test(word) ? textMark + word : word))
 }
 
-/** Takes the marks off again, before a command sees its words. */
+/**
+ * Takes the marks off again, before a command sees its words: off the arguments, as they came and as they were
+ * processed, and off the values of its own options and those of all commands above it.
+ */
 export function unmarkDashedText(command: Command): void {
   const unmark = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(unmark)
