@@ -28,6 +28,7 @@ import {
   readTextInputs,
   sendText,
   systemTwice,
+  takeLanguage,
   type TextInputs,
   type TextOptions,
 } from './shared/text-command.ts'
@@ -91,8 +92,8 @@ export function registerGenerate(command: Command, context: Context, send = send
         contentToolNames,
       ),
     )
-    .action(async (words: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<GenerateOptions>()
+    .action(async (given: string[], _: unknown, self: Command) => {
+      const { options, words } = await takeLanguage(self.optsWithGlobals<GenerateOptions>(), given)
       const { settings, request } = await buildGenerateRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })

@@ -26,6 +26,7 @@ import {
   readTextInputs,
   sendText,
   systemTwice,
+  takeLanguage,
   type TextInputs,
   type TextOptions,
 } from './shared/text-command.ts'
@@ -95,8 +96,8 @@ export function registerRespond(command: Command, context: Context, send = sendT
         responseToolNames,
       ),
     )
-    .action(async (words: string[], _: unknown, self: Command) => {
-      const options = self.optsWithGlobals<RespondOptions>()
+    .action(async (given: string[], _: unknown, self: Command) => {
+      const { options, words } = await takeLanguage(self.optsWithGlobals<RespondOptions>(), given)
       const { settings, request } = await buildRespondRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { explainCommon, refuseOptions, strictMeanings } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { addJobOptions, lastOption, pollOption } from './shared/named-job.ts'
-import { addTextOutputOptions } from './shared/text-command.ts'
+import { addTextOutputOptions, takeLanguage } from './shared/text-command.ts'
 import { followUp, refusedByResponses, type ResponseOptions } from './shared/response-command.ts'
 
 const responseWaitExamples: readonly Example[] = [
@@ -21,9 +21,11 @@ export function registerResponseWait(command: Command, context: Context): void {
   command
     .argument('[id]', 'id of a response, or the beginning of it')
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
-    .action((id: string | undefined, _: unknown, self: Command) =>
-      followUp(context, self.optsWithGlobals<ResponseOptions>(), id, 'response wait'),
-    )
+    .action(async (given: string | undefined, _: unknown, self: Command) => {
+      const ids = given === undefined ? [] : [given]
+      const { options, words } = await takeLanguage(self.optsWithGlobals<ResponseOptions>(), ids)
+      await followUp(context, options, words[0], 'response wait')
+    })
   addTextOutputOptions(command)
   addJobOptions(command, [
     lastOption('response'),

@@ -155,6 +155,7 @@ export const textDocument = object({
   command: text<TextCommand>('the command that ran'),
   model: textOrNull('the requested model; where the gateway chose, the one that its reply names'),
   text: text('the text of the first candidate'),
+  extracted: textOrNull('with --extract: the code that it takes out of the text; null where there is none'),
   finish_reason: oneOf(finishReasons, 'why the text ended'),
   tool_calls: list(toolCall.reference, 'tools that the model asks to be called'),
   usage: orNull(usage.reference, 'tokens, where the gateway reports them'),

@@ -158,6 +158,7 @@ export function beginAnswer(
       command,
       model: model ?? usedModel,
       ...result,
+      extracted: null,
       cost: null,
       request_id: requestId,
       files,

@@ -38,6 +38,8 @@ export interface OutputOptions {
   readonly file?: TextFile | undefined
   /** Shows the text as Markdown; undefined where it is printed as it is. */
   readonly markdown?: typeof openRenderer | undefined
+  /** Passes on only the code of the text; undefined where it is the whole text. */
+  readonly extract?: ((other: Output) => Output) | undefined
   /** Redacts everything except the result's own text; by default with the environment's key. */
   readonly gate?: Gate | undefined
   /** The rescue folder for text that cannot be written to standard output. */
@@ -64,7 +66,8 @@ function createPlainOutput(context: Context, options: OutputOptions): Output {
   const mode: OutputMode = options.mode ?? (context.stdout.isTerminal ? 'terminal' : 'plain')
   const gate = options.gate ?? createGate(context)
   const output = createRenderer(context, options, createScreen(context, gate, options.quiet), gate, mode)
-  const kept = keepText(context, output, options, mode)
+  const whole = keepText(context, output, options, mode)
+  const kept = options.extract?.(whole) ?? whole
   return mode === 'raw' ? redactRaw(kept, gate.documents()) : kept
 }
 
@@ -83,7 +86,7 @@ function keepText(
 
 function createRenderer(
   context: Context,
-  { quiet, usage, result, resume, answer, jobs, markdown }: OutputOptions,
+  { quiet, usage, result, resume, answer, jobs, markdown, extract }: OutputOptions,
   screen: Screen,
   gate: Gate,
   mode: OutputMode,
@@ -135,7 +138,10 @@ function createRenderer(
       }
       const columns = () => columnsOf(context)
       const rendered = markdown?.(context, columns, (text) => screen.text(text))
-      const wrap = mode === 'terminal' && rendered === undefined ? createWordWrap(columns) : undefined
+      const wrap =
+        mode === 'terminal' && rendered === undefined && extract === undefined
+          ? createWordWrap(columns)
+          : undefined
       return createTextOutput({ screen, notices, show: showOwn, markdown: rendered, wrap, showReasoning })
     }
   }

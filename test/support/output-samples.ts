@@ -303,6 +303,7 @@ export const sampleDocument: TextDocument = {
   command: 'generate',
   model: 'text-model',
   text: 'Hello',
+  extracted: null,
   finish_reason: 'stop',
   tool_calls: [{ type: 'function', id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }],
   usage: { input_tokens: 3, cached_tokens: 0, output_tokens: 5, reasoning_tokens: null, total_tokens: 8 },

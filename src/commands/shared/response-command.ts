@@ -22,17 +22,16 @@ import { findNamedJob, refuseUnwritten } from './named-job.ts'
 import { parseJsonFileFlag } from './request-body.ts'
 import { learnName, resumeResponse, type JobNames } from './resume-command.ts'
 import { runOperation } from './run-operation.ts'
-import { openOutputFile, openTextOutput } from './text-command.ts'
+import { openOutputFile, openTextOutput, type TextOutputFlags } from './text-command.ts'
 
 /** The options of the commands for one background response. */
-export interface ResponseOptions extends CommonOptions {
+export interface ResponseOptions extends CommonOptions, TextOutputFlags {
   last?: true
   wait?: true
   exitStatus?: true
   stream?: true
   startingAfter?: string
   schema?: string
-  render?: string
   pollInterval?: string
 }
 

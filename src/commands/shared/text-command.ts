@@ -24,11 +24,16 @@ import { answerCommand, learnName, resumeResponse, type JobNames } from './resum
 import { runOperation } from './run-operation.ts'
 import { readStandardInputBytes } from './standard-input.ts'
 
+/** The options of commands that print the text of an answer. */
+export interface TextOutputFlags {
+  render?: string
+  extract?: string | true
+}
+
 /** The options that both text commands have. */
-export interface TextOptions extends CommonOptions {
+export interface TextOptions extends CommonOptions, TextOutputFlags {
   attach?: string[]
   schema?: string
-  render?: string
 }
 
 /** What the flags of both text commands set besides fields of the body. */
@@ -161,15 +166,38 @@ async function prepareBackground(
 export function addTextOutputOptions(command: Command): void {
   const render = new Option('--render <mode>', 'show Markdown: auto (on a terminal), always or never')
   command.addOption(suggestWords(render, ['auto', 'always', 'never']))
+  const extract = '-x, --extract [lang]'
+  command.addOption(
+    new Option(extract, 'print only the first fenced code, of that language').conflicts('raw'),
+  )
+}
+
+/**
+ * The parser takes the word behind `-x` for its language; if it names none, it belongs to the other words of the call.
+ */
+export async function takeLanguage<Options extends TextOutputFlags>(
+  options: Options,
+  words: readonly string[],
+): Promise<{ readonly options: Options; readonly words: string[] }> {
+  const { extract } = options
+  if (typeof extract !== 'string') return { options, words: [...words] }
+  const { knownLanguage } = await import('../../output/markdown/code-language.ts')
+  if (knownLanguage(extract) !== undefined) return { options, words: [...words] }
+  return { options: { ...options, extract: true }, words: [extract, ...words] }
 }
 
 /** The file for the text of an answer, or what shows it as Markdown. */
 export async function openTextOutput(
   context: Context,
-  { json, jsonl, raw }: CommonOptions,
+  { json, jsonl, raw, extract }: CommonOptions & TextOutputFlags,
   { render }: Settings,
   openFile: () => Promise<TextFile | undefined>,
 ): Promise<Partial<OutputOptions>> {
+  if (extract !== undefined) {
+    const { extractCode } = await import('../../output/extract-code.ts')
+    const language = extract === true ? undefined : extract
+    return { file: await openFile(), extract: (other) => extractCode(other, language) }
+  }
   const file = await openFile()
   if (file !== undefined) return { file }
   return { markdown: json || jsonl || raw ? undefined : await loadMarkdown(context, render.value) }

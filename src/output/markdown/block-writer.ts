@@ -1,5 +1,6 @@
 import type { BlockHandler, Container } from './block-handler.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
+import { languageOf } from './code-language.ts'
 import { createInlineLooks, dim, headingLook, type Abilities } from './inline-looks.ts'
 import { parseInline } from './inline-parser.ts'
 import { createInlineStream, type InlineStream } from './inline-stream.ts'
@@ -158,11 +159,6 @@ export function createBlockWriter(
       table = undefined
     },
   }
-}
-
-/** The name of the language that a fence gives: `python`, also of `{.python}` and `python title="a.py"`. */
-export function languageOf(info: string): string {
-  return /^[{.]*([^\s{},:]+)/.exec(info)?.[1] ?? ''
 }
 
 function markerOf(item: Extract<Container, { kind: 'item' }>, depth: number): string {

@@ -1,4 +1,5 @@
 import { StringStream, type StreamParser } from '@codemirror/streamparser'
+import { knownLanguage } from './code-language.ts'
 import type { CellRun } from './table-layout.ts'
 import { plainLook, type Look } from './line-writer.ts'
 
@@ -10,76 +11,58 @@ export interface CodeHighlighter {
 
 type Parser = StreamParser<unknown>
 
-/** Languages by the names that fences give them; each is loaded when it is needed first. */
-const languages: readonly (readonly [names: string, load: () => Promise<Parser>])[] = [
-  [
-    'bash sh shell zsh ksh console shellsession',
-    async () => (await import('@codemirror/legacy-modes/mode/shell')).shell,
-  ],
-  ['c h', async () => (await import('@codemirror/legacy-modes/mode/clike')).c],
-  ['c++ cc cpp cxx hpp', async () => (await import('@codemirror/legacy-modes/mode/clike')).cpp],
-  ['c# cs csharp', async () => (await import('@codemirror/legacy-modes/mode/clike')).csharp],
-  ['clojure clj', async () => (await import('@codemirror/legacy-modes/mode/clojure')).clojure],
-  ['cmake', async () => (await import('@codemirror/legacy-modes/mode/cmake')).cmake],
-  ['css', async () => (await import('@codemirror/legacy-modes/mode/css')).css],
-  ['dart', async () => (await import('@codemirror/legacy-modes/mode/clike')).dart],
-  ['diff patch', async () => (await import('@codemirror/legacy-modes/mode/diff')).diff],
-  ['docker dockerfile', async () => (await import('@codemirror/legacy-modes/mode/dockerfile')).dockerFile],
-  ['erlang erl', async () => (await import('@codemirror/legacy-modes/mode/erlang')).erlang],
-  ['f# fsharp fs', async () => (await import('@codemirror/legacy-modes/mode/mllike')).fSharp],
-  ['go golang', async () => (await import('@codemirror/legacy-modes/mode/go')).go],
-  ['groovy gradle', async () => (await import('@codemirror/legacy-modes/mode/groovy')).groovy],
-  ['haskell hs', async () => (await import('@codemirror/legacy-modes/mode/haskell')).haskell],
-  ['html vue svelte', async () => (await import('@codemirror/legacy-modes/mode/xml')).html],
-  ['http', async () => (await import('@codemirror/legacy-modes/mode/http')).http],
-  [
-    'ini properties conf env dotenv',
-    async () => (await import('@codemirror/legacy-modes/mode/properties')).properties,
-  ],
-  ['java', async () => (await import('@codemirror/legacy-modes/mode/clike')).java],
-  [
-    'javascript js jsx mjs cjs node',
-    async () => (await import('@codemirror/legacy-modes/mode/javascript')).javascript,
-  ],
-  ['json json5 jsonc jsonl', async () => (await import('@codemirror/legacy-modes/mode/javascript')).json],
-  ['julia jl', async () => (await import('@codemirror/legacy-modes/mode/julia')).julia],
-  ['kotlin kt kts', async () => (await import('@codemirror/legacy-modes/mode/clike')).kotlin],
-  ['latex tex', async () => (await import('@codemirror/legacy-modes/mode/stex')).stex],
-  ['less', async () => (await import('@codemirror/legacy-modes/mode/css')).less],
-  ['lua', async () => (await import('@codemirror/legacy-modes/mode/lua')).lua],
-  ['nginx', async () => (await import('@codemirror/legacy-modes/mode/nginx')).nginx],
-  [
-    'objc objective-c objectivec',
-    async () => (await import('@codemirror/legacy-modes/mode/clike')).objectiveC,
-  ],
-  ['ocaml ml', async () => (await import('@codemirror/legacy-modes/mode/mllike')).oCaml],
-  ['perl pl', async () => (await import('@codemirror/legacy-modes/mode/perl')).perl],
-  ['powershell ps1 pwsh', async () => (await import('@codemirror/legacy-modes/mode/powershell')).powerShell],
-  ['proto protobuf', async () => (await import('@codemirror/legacy-modes/mode/protobuf')).protobuf],
-  ['py python python3', async () => (await import('@codemirror/legacy-modes/mode/python')).python],
-  ['r', async () => (await import('@codemirror/legacy-modes/mode/r')).r],
-  ['rb ruby', async () => (await import('@codemirror/legacy-modes/mode/ruby')).ruby],
-  ['rs rust', async () => (await import('@codemirror/legacy-modes/mode/rust')).rust],
-  ['scala', async () => (await import('@codemirror/legacy-modes/mode/clike')).scala],
-  ['scss', async () => (await import('@codemirror/legacy-modes/mode/css')).sCSS],
-  [
-    'sql mysql postgres postgresql psql sqlite',
-    async () => (await import('@codemirror/legacy-modes/mode/sql')).pgSQL,
-  ],
-  ['swift', async () => (await import('@codemirror/legacy-modes/mode/swift')).swift],
-  ['toml', async () => (await import('@codemirror/legacy-modes/mode/toml')).toml],
-  ['ts tsx typescript', async () => (await import('@codemirror/legacy-modes/mode/javascript')).typescript],
-  ['xml svg', async () => (await import('@codemirror/legacy-modes/mode/xml')).xml],
-  ['yaml yml', async () => (await import('@codemirror/legacy-modes/mode/yaml')).yaml],
-]
-
-const byName = new Map(
-  languages.flatMap(([names, load]) => names.split(' ').map((name) => [name, load] as const)),
-)
+/** Languages, by the first of their names (code-language.ts); each is loaded when it is needed first. */
+const parsers: Readonly<Record<string, () => Promise<Parser>>> = {
+  bash: async () => (await import('@codemirror/legacy-modes/mode/shell')).shell,
+  c: async () => (await import('@codemirror/legacy-modes/mode/clike')).c,
+  clojure: async () => (await import('@codemirror/legacy-modes/mode/clojure')).clojure,
+  cmake: async () => (await import('@codemirror/legacy-modes/mode/cmake')).cmake,
+  console: async () => (await import('@codemirror/legacy-modes/mode/shell')).shell,
+  cpp: async () => (await import('@codemirror/legacy-modes/mode/clike')).cpp,
+  csharp: async () => (await import('@codemirror/legacy-modes/mode/clike')).csharp,
+  css: async () => (await import('@codemirror/legacy-modes/mode/css')).css,
+  dart: async () => (await import('@codemirror/legacy-modes/mode/clike')).dart,
+  diff: async () => (await import('@codemirror/legacy-modes/mode/diff')).diff,
+  dockerfile: async () => (await import('@codemirror/legacy-modes/mode/dockerfile')).dockerFile,
+  erlang: async () => (await import('@codemirror/legacy-modes/mode/erlang')).erlang,
+  fsharp: async () => (await import('@codemirror/legacy-modes/mode/mllike')).fSharp,
+  go: async () => (await import('@codemirror/legacy-modes/mode/go')).go,
+  groovy: async () => (await import('@codemirror/legacy-modes/mode/groovy')).groovy,
+  haskell: async () => (await import('@codemirror/legacy-modes/mode/haskell')).haskell,
+  html: async () => (await import('@codemirror/legacy-modes/mode/xml')).html,
+  http: async () => (await import('@codemirror/legacy-modes/mode/http')).http,
+  ini: async () => (await import('@codemirror/legacy-modes/mode/properties')).properties,
+  java: async () => (await import('@codemirror/legacy-modes/mode/clike')).java,
+  javascript: async () => (await import('@codemirror/legacy-modes/mode/javascript')).javascript,
+  json: async () => (await import('@codemirror/legacy-modes/mode/javascript')).json,
+  julia: async () => (await import('@codemirror/legacy-modes/mode/julia')).julia,
+  kotlin: async () => (await import('@codemirror/legacy-modes/mode/clike')).kotlin,
+  latex: async () => (await import('@codemirror/legacy-modes/mode/stex')).stex,
+  less: async () => (await import('@codemirror/legacy-modes/mode/css')).less,
+  lua: async () => (await import('@codemirror/legacy-modes/mode/lua')).lua,
+  nginx: async () => (await import('@codemirror/legacy-modes/mode/nginx')).nginx,
+  objectivec: async () => (await import('@codemirror/legacy-modes/mode/clike')).objectiveC,
+  ocaml: async () => (await import('@codemirror/legacy-modes/mode/mllike')).oCaml,
+  perl: async () => (await import('@codemirror/legacy-modes/mode/perl')).perl,
+  powershell: async () => (await import('@codemirror/legacy-modes/mode/powershell')).powerShell,
+  protobuf: async () => (await import('@codemirror/legacy-modes/mode/protobuf')).protobuf,
+  python: async () => (await import('@codemirror/legacy-modes/mode/python')).python,
+  r: async () => (await import('@codemirror/legacy-modes/mode/r')).r,
+  ruby: async () => (await import('@codemirror/legacy-modes/mode/ruby')).ruby,
+  rust: async () => (await import('@codemirror/legacy-modes/mode/rust')).rust,
+  scala: async () => (await import('@codemirror/legacy-modes/mode/clike')).scala,
+  scss: async () => (await import('@codemirror/legacy-modes/mode/css')).sCSS,
+  sql: async () => (await import('@codemirror/legacy-modes/mode/sql')).pgSQL,
+  swift: async () => (await import('@codemirror/legacy-modes/mode/swift')).swift,
+  toml: async () => (await import('@codemirror/legacy-modes/mode/toml')).toml,
+  typescript: async () => (await import('@codemirror/legacy-modes/mode/javascript')).typescript,
+  xml: async () => (await import('@codemirror/legacy-modes/mode/xml')).xml,
+  yaml: async () => (await import('@codemirror/legacy-modes/mode/yaml')).yaml,
+}
 
 /** Loads a language; undefined for one that is not known, whose code is shown as it is. */
 export async function loadLanguage(name: string): Promise<(() => CodeHighlighter) | undefined> {
-  const load = byName.get(name.toLowerCase())
+  const load = parsers[knownLanguage(name) ?? '']
   if (load === undefined) return undefined
   const parser = await load()
   return () => createHighlighter(parser)

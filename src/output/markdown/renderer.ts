@@ -1,7 +1,8 @@
 import { createBlockParser } from './block-parser.ts'
 import type { BlockHandler } from './block-handler.ts'
-import { createBlockWriter, languageOf } from './block-writer.ts'
+import { createBlockWriter } from './block-writer.ts'
 import type { CodeHighlighter } from './code-highlight.ts'
+import { languageOf } from './code-language.ts'
 import type { Abilities } from './inline-looks.ts'
 import { createLineWriter, plainLook } from './line-writer.ts'
 

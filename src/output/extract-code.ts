@@ -1,0 +1,143 @@
+import { GenerationError } from '../errors.ts'
+import type { OutputDocument, OutputEvent } from '../events/documents.ts'
+import { leadTo, nextCommand } from '../files/next-command.ts'
+import { createGrowingText } from '../growing-text.ts'
+import type { BlockHandler } from './markdown/block-handler.ts'
+import { createBlockParser } from './markdown/block-parser.ts'
+import { isSameLanguage, languageOf } from './markdown/code-language.ts'
+import { isRunning, isTextDocument, type Output } from './output.ts'
+
+/** Takes the first fenced code out of a text that comes in pieces of any length. */
+interface CodeExtractor {
+  /** Whole lines of the code, exactly as they are in the text, without the indentation of blocks around them. */
+  push(text: string): string
+  /** The end of the text: a line of the code that has no line feed. */
+  end(): string
+  /** `open`: the text has ended before its fence. */
+  readonly state: 'none' | 'open' | 'closed'
+}
+
+/** @param isWanted says of the language of a fence whether its code is meant */
+function createCodeExtractor(isWanted: (language: string) => boolean): CodeExtractor {
+  let state: CodeExtractor['state'] = 'none'
+  let isInside = false
+  let line = ''
+  let lines = ''
+  const nothing = () => {}
+  const handler: BlockHandler = {
+    open: nothing,
+    close: nothing,
+    blank: nothing,
+    beginText: nothing,
+    text: nothing,
+    endText: nothing,
+    underline: nothing,
+    beginCode(fence) {
+      isInside = state === 'none' && fence !== undefined && isWanted(languageOf(fence.info))
+      if (isInside) state = 'open'
+    },
+    code(text) {
+      if (!isInside) return
+      line += text
+      if (!text.endsWith('\n')) return
+      lines += line
+      line = ''
+    },
+    endCode(isClosed) {
+      if (isInside && isClosed) state = 'closed'
+      isInside = false
+    },
+    beginHtml: nothing,
+    html: nothing,
+    endHtml: nothing,
+    rule: nothing,
+    definition: nothing,
+    beginTable: nothing,
+    row: nothing,
+    endTable: nothing,
+  }
+  const parser = createBlockParser(handler)
+  const take = () => {
+    const taken = lines
+    lines = ''
+    return taken
+  }
+  return {
+    push(text) {
+      // What follows the code is of no interest.
+      if (state !== 'closed') parser.push(text)
+      return take()
+    },
+    end() {
+      if (state !== 'closed') parser.end()
+      const rest = take() + line
+      line = ''
+      return rest
+    },
+    get state() {
+      return state
+    },
+  }
+}
+
+const showLast = nextCommand(['modelgate', 'log', 'show', '1'])
+/** As much of an answer without code as its error quotes. */
+const maxQuote = 300
+
+/**
+ * Passes on only the code of an answer (`--extract`), for a script that may run it: by whole lines, and where the answer
+ * has no such code, nothing and a failure. Of several candidates it is the first one's.
+ * @param language that of the code; undefined for any
+ */
+export function extractCode(other: Output, language?: string): Output {
+  const extractor = createCodeExtractor((name) => language === undefined || isSameLanguage(name, language))
+  const answer = createGrowingText()
+  const extracted = createGrowingText()
+  const pass = (code: string) => {
+    if (code === '') return
+    extracted.add(code)
+    other.event({ type: 'text-delta', index: 0, text: code })
+  }
+  const withCode = (document: OutputDocument): OutputDocument => {
+    if (!isTextDocument(document) || extractor.state === 'none') return document
+    return { ...document, extracted: extracted.toString() }
+  }
+  return {
+    event(event: OutputEvent) {
+      if (event.type !== 'text-delta') return other.event(event)
+      if (event.index > 0) return
+      if (extractor.state === 'none' && answer.length < maxQuote) answer.add(event.text)
+      pass(extractor.push(event.text))
+    },
+    raw: (text) => other.raw(text),
+    flush: () => other.flush(),
+    async end(document) {
+      if (isRunning(document)) return other.end(document)
+      const rest = extractor.end()
+      if (extractor.state === 'none') throw noCode(answer.toString(), language)
+      const isCut = isTextDocument(document) && document.finish_reason === 'length'
+      if (extractor.state === 'open' && isCut) throw cutCode()
+      pass(rest)
+      await other.end(withCode(document))
+    },
+    // A line that has broken off is not passed on: it may do something else than the whole one.
+    error: (error, partial) => other.error(error, partial && withCode(partial)),
+  }
+}
+
+function noCode(answer: string, language: string | undefined): GenerationError {
+  const what = language === undefined ? 'no fenced code' : `no fenced code in ${language}`
+  const quote = answer.trim().replaceAll(/\s+/g, ' ')
+  const begins = quote === '' ? '' : ` It begins: ${quote.slice(0, maxQuote)}`
+  return new GenerationError('no_code', `The answer has ${what}.${begins}`, {
+    billed: 'yes',
+    ...leadTo('Ask for code in a fenced block. The whole answer, if the log keeps it: ', showLast),
+  })
+}
+
+function cutCode(): GenerationError {
+  return new GenerationError('code_cut', 'The answer was cut by its token limit within the code.', {
+    billed: 'yes',
+    hint: 'Allow more tokens, or ask for less code.',
+  })
+}
