@@ -21,8 +21,11 @@ export function generatedBlocks(program: Command): Readonly<Record<string, strin
 function commandRows(parent: Command, path: string): string[][] {
   return parent.commands.flatMap((command) => {
     const name = `${path} ${command.name()}`
-    if (command.commands.length > 0) return commandRows(command, name)
-    return [[`\`${name} ${command.usage()}\``, command.description()]]
+    const below = commandRows(command, name)
+    // A group does nothing by itself, unless it has options of its own.
+    if (below.length > 0 && command.options.length === 0) return below
+    const usage = below.length === 0 ? command.usage() : command.usage().replace(' [command]', '')
+    return [[`\`${name} ${usage}\``, command.description()], ...below]
   })
 }
 
