@@ -1,47 +1,14 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../../src/context.ts'
-import { fakeClock } from '../../support/fake-clock.ts'
-import { runMain } from '../../support/run-main.ts'
-import { runningSandbox } from '../../support/running-sandbox.ts'
-import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
-import type { TestOverrides } from '../../support/test-context.ts'
-
-/** A machine with a gateway: each call is a process of its own, in a terminal. */
-async function machine(env: Record<string, string> = {}) {
-  const { url } = await runningSandbox()
-  const folder = temporaryFolder()
-  const base = {
-    MODELGATE_BASE_URL: url,
-    MODELGATE_API_KEY: 'some-key-0123',
-    MODELGATE_TEXT_MODEL: 'sandbox-text',
-    MODELGATE_STATE_DIR: join(folder, 'state'),
-    MODELGATE_HISTORY: 'full',
-    ...env,
-  }
-  const run = (words: readonly string[], more: TestOverrides = {}) =>
-    runMain(words, {
-      terminalId: 'one',
-      cwd: folder,
-      // Each call has an id and a time of its own.
-      clock: { ...fakeClock({ random: Math.random }), now: systemClock.now },
-      ...more,
-      env: { ...base, ...more.env },
-    })
-  /** The body that a call would send. */
-  const bodyOf = async (words: readonly string[], more?: TestOverrides) => {
-    const { out, err } = await run([...words, '--dry-run'], more)
-    return { body: (JSON.parse(out) as { body: Record<string, unknown> }).body, err }
-  }
-  return { run, bodyOf, folder }
-}
+import { conversationMachine } from '../../support/conversation-machine.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
 
 const recall = 'And now? sandbox:recall'
 
 describe.each(['generate', 'respond'] as const)('%s', (command) => {
   test('the third turn knows the first', async () => {
-    const { run } = await machine()
+    const { run } = await conversationMachine()
     await run([command, 'My name is Ada'])
     const second = await run([command, '-c', 'I live in York'])
     expect(second.err).toBe('modelgate: continuing "My name is Ada", 1 turn, model sandbox-text\n')
@@ -51,7 +18,7 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
   })
 
   test('two terminals in one folder never mix; a third goes on with the newest of the folder', async () => {
-    const { run } = await machine()
+    const { run } = await conversationMachine()
     await run([command, 'I am one'], { terminalId: 'one' })
     await run([command, 'I am two'], { terminalId: 'two' })
     const one = await run([command, '-c', recall], { terminalId: 'one' })
@@ -63,7 +30,7 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
   })
 
   test('instructions, tools and the model are carried along, and flags change them', async () => {
-    const { run, bodyOf } = await machine()
+    const { run, bodyOf } = await conversationMachine()
     const system = command === 'generate' ? '--system' : '--instructions'
     const tool = command === 'generate' ? 'google_search' : 'web_search'
     await run([
@@ -89,7 +56,7 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
   })
 
   test('a call without an answer is passed over', async () => {
-    const { run } = await machine()
+    const { run } = await conversationMachine()
     await run([command, 'First'])
     expect(await run([command, '-c', 'sandbox:failure sandbox:empty'])).not.toMatchObject({ code: 0 })
     const next = await run([command, '-c', recall])
@@ -97,7 +64,7 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
   })
 
   test('piped text, a file and a schema join it as they do without', async () => {
-    const { run, bodyOf, folder } = await machine()
+    const { run, bodyOf, folder } = await conversationMachine()
     writeFiles(folder, {
       'a.txt': 'some text',
       's.json': '{"type":"object","properties":{"a":{"type":"number"}}}',
@@ -114,7 +81,7 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
   })
 
   test('attached files are sent again from where they are, unless they have changed', async () => {
-    const { run, folder } = await machine()
+    const { run, folder } = await conversationMachine()
     writeFiles(folder, { 'a.txt': 'x'.repeat(400) })
     const other = command === 'generate' ? 'generate' : 'respond'
     await run(
@@ -144,7 +111,7 @@ describe('where there is nothing to go on with, the call ends with a way', () =>
       'the texts of calls are not recorded (history: metadata',
     ],
   ])('%s', async (_, env, reason) => {
-    const { run } = await machine(env)
+    const { run } = await conversationMachine(env)
     if (env['MODELGATE_HISTORY'] !== undefined) await run(['generate', 'First'])
     const { code, err } = await run(['generate', '-c', 'Next'])
     expect(code).toBe(2)
@@ -161,12 +128,12 @@ describe('where there is nothing to go on with, the call ends with a way', () =>
       '--conversation-file and --conversation',
     ],
   ])('%j', async (words, problem) => {
-    const { run } = await machine()
+    const { run } = await conversationMachine()
     expect(await run(words)).toMatchObject({ code: 2, err: expect.stringContaining(problem) as string })
   })
 
   test('a prompt is needed all the same', async () => {
-    const { run } = await machine()
+    const { run } = await conversationMachine()
     await run(['generate', 'First'])
     expect(await run(['generate', '-c'])).toMatchObject({
       code: 2,
@@ -177,7 +144,7 @@ describe('where there is nothing to go on with, the call ends with a way', () =>
 
 describe('respond', () => {
   test('names the response that it goes on from, and sends the instructions again', async () => {
-    const { run, bodyOf } = await machine()
+    const { run, bodyOf } = await conversationMachine()
     await run(['respond', '--instructions', 'Be brief', 'First'])
     const { body } = await bodyOf(['respond', '-c', 'Next'])
     expect(body).toEqual({
@@ -190,7 +157,7 @@ describe('respond', () => {
   })
 
   test('without a store it sends all items, with the reasoning encrypted, and stays without', async () => {
-    const { run, bodyOf } = await machine()
+    const { run, bodyOf } = await conversationMachine()
     await run(['respond', '--no-store', '--reasoning-effort', 'low', 'First'])
     await run(['respond', '-c', 'Second'])
     const { body } = await bodyOf(['respond', '-c', 'Third'])
@@ -215,7 +182,7 @@ describe('respond', () => {
   })
 
   test('--no-store now sends what was stored before', async () => {
-    const { run, bodyOf } = await machine()
+    const { run, bodyOf } = await conversationMachine()
     await run(['respond', 'First'])
     const { body } = await bodyOf(['respond', '-c', '--no-store', 'Second'])
     expect(body).not.toHaveProperty('previous_response_id')
@@ -223,7 +190,7 @@ describe('respond', () => {
   })
 
   test('a response that the gateway no longer has is told, and all is sent instead', async () => {
-    const { run, folder } = await machine()
+    const { run, folder } = await conversationMachine()
     await run(['respond', 'First'])
     const log = join(folder, 'state/log')
     const file = join(log, readdirSync(log)[0]!)
@@ -240,7 +207,7 @@ describe('respond', () => {
   })
 
   test('the calls of an answer wait for their outputs, whose kind is known', async () => {
-    const { run, bodyOf } = await machine()
+    const { run, bodyOf } = await conversationMachine()
     const tools = ['--tool', '{"name":"get_weather"}', '--tool', '{"type":"custom","name":"note"}']
     const { err } = await run(['respond', ...tools, 'Use get_weather and note'])
     const [call, note] = [...err.matchAll(/(call_\w+)=TEXT/g)].map(([, id]) => id!)
@@ -260,7 +227,7 @@ describe('respond', () => {
 
 describe('generate', () => {
   test('signatures go back with their parts', async () => {
-    const { run, bodyOf } = await machine()
+    const { run, bodyOf } = await conversationMachine()
     const declared = '{"functionDeclarations":[{"name":"get_weather"}]}'
     const thinking = ['--generation-config', '{"thinkingConfig":{"includeThoughts":true}}']
     await run(['generate', '--tool', declared, ...thinking, 'Use get_weather'])
@@ -279,7 +246,7 @@ describe('generate', () => {
 
 describe('from one style to the other', () => {
   test('what was said goes over, what cannot is told', async () => {
-    const { run } = await machine()
+    const { run } = await conversationMachine()
     await run(['generate', '--system', 'Be brief', '--tool', 'google_search', 'First'])
     const over = await run(['respond', '-c', recall])
     expect(over.out).toContain('“First”')
@@ -290,7 +257,7 @@ describe('from one style to the other', () => {
   })
 
   test('signatures stay behind, with a word about it', async () => {
-    const { run, bodyOf } = await machine()
+    const { run, bodyOf } = await conversationMachine()
     const declared = '{"functionDeclarations":[{"name":"get_weather"}]}'
     const thinking = ['--generation-config', '{"thinkingConfig":{"includeThoughts":true}}']
     await run(['generate', '--tool', declared, ...thinking, 'Use get_weather'])

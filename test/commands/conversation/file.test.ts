@@ -1,0 +1,264 @@
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../../src/context.ts'
+import { conversationMachine, type Machine } from '../../support/conversation-machine.ts'
+import { fakeClock } from '../../support/fake-clock.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+
+const recall = 'And now? sandbox:recall'
+const talk = ['--conversation-file', 'talk.yaml']
+
+function file({ folder }: Machine, name = 'talk.yaml') {
+  const path = join(folder, name)
+  return {
+    path,
+    get text() {
+      return readFileSync(path, 'utf8')
+    },
+    edit: (change: (text: string) => string) => writeFileSync(path, change(readFileSync(path, 'utf8'))),
+  }
+}
+
+describe.each(['generate', 'respond'] as const)('%s --conversation-file', (command) => {
+  test('creates the file, and goes on with it', async () => {
+    const machine = await conversationMachine({ MODELGATE_HISTORY: 'off' })
+    const { run } = machine
+    const first = await run([command, ...talk, 'My name is Ada'])
+    expect(first).toMatchObject({ code: 0, err: '' })
+    expect(statSync(file(machine).path).mode & 0o777).toBe(0o600)
+    await run([command, ...talk, 'I live in York'])
+    const third = await run([command, ...talk, recall])
+    expect(third.err).toBe('modelgate: continuing "My name is Ada", 2 turns, model sandbox-text\n')
+    expect(third.out).toContain('Before that you said “My name is Ada”, then “I live in York”.')
+    expect(file(machine).text.match(/^ {2}- user/gm)).toHaveLength(3)
+  })
+
+  test('an edited question is what the model is told', async () => {
+    const machine = await conversationMachine()
+    const { run } = machine
+    await run([command, ...talk, 'My name is Ada'])
+    await run([command, ...talk, 'I live in York'])
+    file(machine).edit((text) => text.replace(/(user: (?:\|-\n\s+)?)My name is Ada/, '$1My name is Bea'))
+    const { out } = await run([command, ...talk, recall])
+    expect(out).toContain('“My name is Bea”, then “I live in York”.')
+    expect(out).not.toContain('Ada”, then')
+  })
+
+  test('a copy is a branch', async () => {
+    const machine = await conversationMachine()
+    const { run, folder } = machine
+    await run([command, ...talk, 'First'])
+    copyFileSync(join(folder, 'talk.yaml'), join(folder, 'branch.yaml'))
+    await run([command, ...talk, 'Left'])
+    await run([command, '--conversation-file', 'branch.yaml', 'Right'])
+    expect((await run([command, ...talk, recall])).out).toContain('“First”, then “Left”.')
+    const branch = await run([command, '--conversation-file', 'branch.yaml', recall])
+    expect(branch.out).toContain('“First”, then “Right”.')
+  })
+
+  test('a file that ends with a question is answered without another', async () => {
+    const machine = await conversationMachine()
+    writeFiles(machine.folder, {
+      'talk.yaml': 'turns:\n- user: My name is Ada\n- assistant: Hi\n- user: sandbox:recall me',
+    })
+    const { code, out } = await machine.run([command, ...talk])
+    expect(code).toBe(0)
+    expect(out).toContain('Before that you said “My name is Ada”.')
+    expect(file(machine).text).toMatch(/- user: sandbox:recall me\n {2}- assistant:/)
+  })
+
+  test('attachments by path, also those written by hand', async () => {
+    const machine = await conversationMachine()
+    const { run, bodyOf, folder } = machine
+    writeFiles(folder, { 'a.txt': 'some text', 'sub/b.txt': 'other text' })
+    await run([command, ...talk, '-a', 'a.txt', 'First'])
+    const { text } = file(machine)
+    expect(text).toContain(`file: ${join(folder, 'a.txt')}`)
+    expect(text).not.toContain(Buffer.from('some text').toString('base64'))
+    writeFiles(folder, {
+      'sub/hand.yaml': 'turns:\n- user: What is this?\n  attach: [b.txt]\n- assistant: Text.\n',
+    })
+    const { body } = await bodyOf([command, '--conversation-file', 'sub/hand.yaml', 'And?'])
+    expect(JSON.stringify(body)).toContain(Buffer.from('other text').toString('base64'))
+  })
+
+  test('a dry run writes nothing', async () => {
+    const machine = await conversationMachine()
+    await machine.bodyOf([command, ...talk, 'First'])
+    expect(existsSync(file(machine).path)).toBe(false)
+  })
+
+  test('a refused call leaves the file as it was', async () => {
+    const machine = await conversationMachine()
+    await machine.run([command, ...talk, 'First'])
+    const before = file(machine).text
+    expect((await machine.run([command, ...talk, 'sandbox:empty'])).code).not.toBe(0)
+    expect(file(machine).text).toBe(before)
+  })
+})
+
+describe('a conversation file', () => {
+  test('keeps instructions, which are sent each time, and --system changes them', async () => {
+    const machine = await conversationMachine()
+    const { run, bodyOf } = machine
+    await run(['respond', ...talk, '--instructions', 'Be brief', 'First'])
+    expect(file(machine).text).toContain('system: |-\n  Be brief\n')
+    expect((await bodyOf(['respond', ...talk, 'Next'])).body).toMatchObject({
+      instructions: 'Be brief',
+      input: 'Next',
+      previous_response_id: expect.stringMatching(/^resp_/) as string,
+    })
+    file(machine).edit((text) => text.replace('Be brief', 'Be long'))
+    const { body } = await bodyOf(['respond', ...talk, 'Next'])
+    expect(body).toMatchObject({
+      instructions: 'Be long',
+      previous_response_id: expect.any(String) as string,
+    })
+  })
+
+  test('an edit makes what the gateway has kept another conversation', async () => {
+    const machine = await conversationMachine()
+    const { run, bodyOf } = machine
+    await run(['respond', ...talk, 'First'])
+    await run(['respond', ...talk, 'Second'])
+    file(machine).edit((text) => text.replace('user: First', 'user: Other'))
+    const { body } = await bodyOf(['respond', ...talk, 'Third'])
+    expect(body).not.toHaveProperty('previous_response_id')
+    expect(body['input']).toMatchObject([
+      { role: 'user', content: 'Other' },
+      { role: 'assistant' },
+      { role: 'user', content: 'Second' },
+      { role: 'assistant' },
+      { role: 'user' },
+    ])
+  })
+
+  test('signatures of an edited answer are dropped, with a note', async () => {
+    const machine = await conversationMachine()
+    const { run, bodyOf } = machine
+    const reasoning = ['--no-store', '--reasoning-effort', 'low']
+    await run(['respond', ...talk, ...reasoning, 'First'])
+    expect(JSON.stringify((await bodyOf(['respond', ...talk, 'Next'])).body)).toContain('encrypted_content')
+    file(machine).edit((text) => text.replace('[sandbox] You asked', '[sandbox] They asked'))
+    const { body, err } = await bodyOf(['respond', ...talk, 'Next'])
+    expect(err).toContain('"talk.yaml": Turn 2 was edited, so its encrypted reasoning will not go back.')
+    expect((body['input'] as object[]).map((item) => Object.keys(item))).toEqual([
+      ['role', 'content'],
+      ['role', 'content'],
+      ['role', 'content'],
+    ])
+    expect(body['store']).toBe(false)
+    expect((await run(['respond', ...talk, recall])).code).toBe(0)
+  })
+
+  test('-c starts one with the last exchange of this terminal', async () => {
+    const machine = await conversationMachine()
+    await machine.run(['respond', 'My name is Ada'])
+    const { out } = await machine.run(['respond', '-c', ...talk, recall])
+    expect(out).toContain('“My name is Ada”')
+    expect(file(machine).text).toContain('- user: |-\n      My name is Ada')
+    const again = await machine.run(['respond', '-c', ...talk, 'x'])
+    expect(again).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('has a conversation already') as string,
+    })
+  })
+
+  test('another style goes on with it', async () => {
+    const machine = await conversationMachine()
+    await machine.run(['respond', ...talk, 'My name is Ada'])
+    expect((await machine.run(['generate', ...talk, recall])).out).toContain('“My name is Ada”.')
+    expect((await machine.run(['respond', ...talk, recall])).out).toContain(
+      '“My name is Ada”, then “And now?”.',
+    )
+  })
+
+  test('JSON where its name says so', async () => {
+    const machine = await conversationMachine()
+    await machine.run(['generate', '--conversation-file', 'talk.json', 'My name is Ada'])
+    expect(JSON.parse(file(machine, 'talk.json').text)).toMatchObject({
+      version: 1,
+      style: 'generate',
+      model: 'sandbox-text',
+      turns: [
+        { user: 'My name is Ada' },
+        { assistant: expect.stringContaining('Ada') as string, from: expect.any(String) as string },
+      ],
+    })
+    expect((await machine.run(['generate', '--conversation-file', 'talk.json', recall])).out).toContain(
+      'Ada”.',
+    )
+  })
+
+  test('keeps a part of an answer as what it is', async () => {
+    const machine = await conversationMachine()
+    const { code } = await machine.run(['respond', ...talk, 'sandbox:error sandbox:500-words'])
+    expect(code).not.toBe(0)
+    expect(file(machine).text).toContain('cut: true')
+    const { body } = await machine.bodyOf(['respond', ...talk, 'Go on'])
+    expect(body).not.toHaveProperty('previous_response_id')
+    expect(body['input']).toHaveLength(3)
+  })
+
+  test('what another process has written meanwhile stays, and the answer is kept beside it', async () => {
+    const machine = await conversationMachine()
+    await machine.run(['respond', ...talk, 'First'])
+    // One may have to wait for the other.
+    const waiting = { ...fakeClock(), ...systemClock }
+    const [one, other] = await Promise.all([
+      machine.run(['respond', ...talk, 'Left'], { clock: waiting }),
+      machine.run(['respond', ...talk, 'Right'], { clock: waiting }),
+    ])
+    expect([one.code, other.code].toSorted()).toEqual([0, 10])
+    expect(one.out).toContain('“Left”')
+    expect(other.out).toContain('“Right”')
+    expect(one.err + other.err).toContain(
+      'was changed by someone else meanwhile; the conversation with this exchange is in "talk-2.yaml"',
+    )
+    const texts = [file(machine).text, file(machine, 'talk-2.yaml').text]
+    expect(texts.map((text) => /user: (?:Left|Right)/.test(text))).toEqual([true, true])
+    expect(readdirSync(machine.folder).filter((name) => name.startsWith('.'))).toEqual([])
+  })
+
+  test.runIf(process.getuid?.() !== 0)(
+    'a folder that cannot be written is told before anything is sent',
+    async () => {
+      const machine = await conversationMachine()
+      writeFiles(machine.folder, { 'sub/x': '' })
+      chmodSync(join(machine.folder, 'sub'), 0o500)
+      const { code } = await machine.run(['respond', '--conversation-file', 'sub/talk.yaml', 'First'])
+      expect(code).toBe(10)
+    },
+  )
+
+  test.each([
+    ['missing/talk.yaml', 10, 'missing'],
+    ['.', 10, 'folder'],
+  ])('%s is refused before anything is sent', async (path, code, problem) => {
+    const machine = await conversationMachine()
+    const { out, err, ...rest } = await machine.run(['respond', '--conversation-file', path, 'First'])
+    expect([rest.code, out]).toEqual([code, ''])
+    expect(err).toContain(problem)
+  })
+
+  test('a file that is none is refused with its place', async () => {
+    const machine = await conversationMachine()
+    writeFiles(machine.folder, {
+      'talk.yaml': 'turns:\n  - usr: Hello\n',
+      'bytes.yaml': Buffer.from([0xff, 0xfe, 0]),
+    })
+    const wrong = await machine.run(['respond', ...talk, 'x'])
+    expect(wrong).toMatchObject({ code: 2, out: '' })
+    expect(wrong.err).toContain('talk.yaml:2:5: "usr" is not known here; did you mean "user"?')
+    expect((await machine.run(['respond', '--conversation-file', 'bytes.yaml', 'x'])).code).toBe(2)
+  })
+})
