@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { helpDocument } from '../src/commands/help/help-tree.ts'
 import { projectRoot } from './support/generated-files.ts'
-import { manPage } from './support/man-page.ts'
+import { isCalled, manPage } from './support/man-page.ts'
 import { loadedProgram } from './support/program-tree.ts'
 import { isInstalled } from './support/shell-session.ts'
 
@@ -37,7 +37,7 @@ test.skipIf(!isInstalled('groff'))(
 test('it has every command, option, exit code and variable', async () => {
   const page = readFileSync(path, 'utf8').replaceAll('\\-', '-')
   const { commands, exit_codes, environment } = helpDocument(await loadedProgram())
-  const leaves = commands.filter((command) => command.commands.length === 0)
+  const leaves = commands.filter((command) => command.name !== '' && isCalled(command))
   expect(leaves.filter(({ name }) => !page.includes(`.SS "modelgate ${name}"\n`))).toEqual([])
   const options = commands.flatMap((command) => command.options.filter(({ common }) => !common))
   expect(options.filter(({ flag }) => !page.includes(`\\fB${flag}\\fR`))).toEqual([])

@@ -11,6 +11,7 @@ import type { SettingsDocument } from '../events/setting.ts'
 import { isObject } from '../json.ts'
 import { type CommonOptions, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
+import { settingArgument } from './shared/setting-argument.ts'
 import { printDocument } from './shared/print-document.ts'
 
 const getExamples: readonly Example[] = [
@@ -22,7 +23,7 @@ const getExamples: readonly Example[] = [
 /** `modelgate config get`: the value of one setting, as a call would use it. */
 export function registerConfigGet(command: Command, context: Context): void {
   addExamples(command, context, getExamples)
-  command.argument('<name>', 'a setting, as in the file: base_url')
+  command.addArgument(settingArgument(command))
   takeOptions(command, new Set(['json', 'profile']))
   command.action(async (name: string, _: unknown, self: Command) =>
     getSetting(context, self.optsWithGlobals<CommonOptions>(), name),

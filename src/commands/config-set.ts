@@ -12,6 +12,7 @@ import { ModelgateError, UsageError } from '../errors.ts'
 import { isObject } from '../json.ts'
 import { type CommonOptions, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
+import { settingArgument } from './shared/setting-argument.ts'
 import { homePath, tell } from './shared/print-document.ts'
 
 const setExamples: readonly Example[] = [
@@ -25,7 +26,7 @@ const setExamples: readonly Example[] = [
 export function registerConfigSet(command: Command, context: Context): void {
   addExamples(command, context, setExamples)
   command
-    .argument('<name>', 'a setting, as in the file: base_url')
+    .addArgument(settingArgument(command))
     .argument('<value>', 'a word, a number, true or false; lists with commas or spaces; mappings as JSON')
   takeOptions(command, new Set(['profile']))
   command.action(async (name: string, value: string, _: unknown, self: Command) => {
@@ -46,7 +47,7 @@ const unsetExamples: readonly Example[] = [
 /** `modelgate config unset`: removes one setting from the user's own file. */
 export function registerConfigUnset(command: Command, context: Context): void {
   addExamples(command, context, unsetExamples)
-  command.argument('<name>', 'a setting, as in the file: base_url')
+  command.addArgument(settingArgument(command))
   takeOptions(command, new Set(['profile']))
   command.action(async (name: string, _: unknown, self: Command) => {
     const { profile, quiet } = self.optsWithGlobals<CommonOptions>()

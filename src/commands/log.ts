@@ -11,7 +11,7 @@ import { createGate } from '../output/gate.ts'
 import { logTable } from '../output/log-table.ts'
 import { loadResultStyles } from '../output/screen.ts'
 import { createProblemList } from '../problems.ts'
-import { explainCommon, takeOptions, type CommonOptions } from './shared/common-options.ts'
+import { explainCommon, suggestWords, takeOptions, type CommonOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { readSettings } from './shared/open-gateway.ts'
 import { openOutput } from './shared/run-operation.ts'
@@ -41,7 +41,10 @@ export function registerLog(command: Command, context: Context): void {
     new Option('-n, --limit <number>', `show so many of them; 0 for all (${defaultLimit})`),
     new Option('--since <when>', 'only calls that began then or later: 2h, 3d, yesterday, 2026-11-22'),
     new Option('--grep <text>', 'only calls with this text in prompt, answer, command line or file names'),
-    new Option('--command <name>', 'only calls of this command, or group: "image create", image'),
+    suggestWords(
+      new Option('--command <name>', 'only calls of this command, or group: "image create", image'),
+      ['generate', 'respond', 'chat', 'response', 'image', 'video'],
+    ),
   ]
   addExamples(command, context, logExamples)
   for (const option of own) command.addOption(option)

@@ -6,6 +6,7 @@ import { maxKeyBytes } from '../limits.ts'
 import { ConfigError, ModelgateError } from '../errors.ts'
 import { readInputFile } from '../files/input-file.ts'
 import { shellWord } from '../files/file-error.ts'
+import { leadTo, nextCommand } from '../files/next-command.ts'
 import { isObject } from '../json.ts'
 import { userFilePath } from './find-config-file.ts'
 import type { Level, Setting } from './layers.ts'
@@ -116,9 +117,11 @@ function keyMissing(context: Context, profile: string): ModelgateError {
   return new ModelgateError('key', 'key_missing', `No API key was given${whose}.`, {
     phase: 'config',
     billed: 'no',
-    hint:
-      `Set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in ` +
-      `${userFilePath(context)}. With --sandbox no key is needed.`,
+    ...leadTo(
+      'Store one with ',
+      nextCommand(['modelgate', 'auth', 'login', ...(profile === 'default' ? [] : ['--profile', profile])]),
+      `, set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in ${userFilePath(context)}. With --sandbox no key is needed.`,
+    ),
   })
 }
 

@@ -93,7 +93,7 @@ test('each profile has its own key, and never that of another', async () => {
   expect(place.scrub(await failureOf(() => keyOf(place, { profile: 'lab' })))).toMatchInlineSnapshot(`
     "3 key_missing (config)
     No API key was given for profile "lab".
-    hint: Set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
+    hint: Store one with modelgate auth login --profile lab, set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
   `)
 })
 
@@ -101,7 +101,7 @@ test('without a key the ways to give one are named', async () => {
   expect(await failure({})).toMatchInlineSnapshot(`
     "3 key_missing (config)
     No API key was given.
-    hint: Set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
+    hint: Store one with modelgate auth login, set MODELGATE_API_KEY, pass --api-key-file FILE, or set api_key_file or api_key_command in HOME/.config/modelgate/config.yaml. With --sandbox no key is needed."
   `)
 })
 

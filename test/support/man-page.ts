@@ -25,7 +25,7 @@ export function manPage(document: HelpDocument): string {
       ),
     ]),
     section('EXAMPLES', root.examples.flatMap(exampleLines).slice(1)),
-    section('COMMANDS', others.filter(({ commands: below }) => below.length === 0).flatMap(commandLines)),
+    section('COMMANDS', others.filter(isCalled).flatMap(commandLines)),
     section('OPTIONS OF EVERY COMMAND', [
       text('Those that do not apply to a command are refused by it; its help shows which do.'),
       ...root.options.flatMap((option) => optionLines(option)),
@@ -60,6 +60,9 @@ export function manPage(document: HelpDocument): string {
     '',
   ].join('\n')
 }
+
+/** Not only a name for the commands below it. */
+export const isCalled = ({ commands, options }: HelpCommand) => commands.length === 0 || options.length > 0
 
 function section(heading: string, lines: readonly string[]): string {
   return [`.SH ${heading.includes(' ') ? `"${heading}"` : heading}`, ...lines].join('\n')

@@ -1,4 +1,5 @@
 import type { HelpDocument, HelpOption } from '../../src/events/help-document.ts'
+import { isCalled } from './man-page.ts'
 import { markdownTable } from './markdown-table.ts'
 
 /** The parts of skills/modelgate/SKILL.md that are written by the program itself, by the name in their marker. */
@@ -9,7 +10,7 @@ export function skillBlocks(document: HelpDocument): Readonly<Record<string, str
     commands: markdownTable(
       ['command', 'what it does'],
       commands
-        .filter((command) => command.name !== '' && command.commands.length === 0)
+        .filter((command) => command.name !== '' && isCalled(command))
         .map(({ name, about }) => [`\`modelgate ${name}\``, about]),
     ),
     'exit-codes': markdownTable(

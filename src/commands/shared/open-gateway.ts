@@ -198,12 +198,15 @@ export async function isNotSetUp({ baseUrl, keyLocation }: Settings): Promise<bo
 export function notSetUp(model?: string): UsageError {
   const variables = ['MODELGATE_BASE_URL', 'MODELGATE_API_KEY', ...(model === undefined ? [] : [model])]
   const list = `${variables.slice(0, -1).join(', ')} and ${variables.at(-1)}`
-  return new UsageError('No gateway is set up yet: modelgate init asks for address, key and models.', {
-    code: 'base_url_missing',
-    phase: 'config',
-    hint: `${trySandbox}\nIn a script, set ${list}.`,
-    next: initCommand,
-  })
+  return new UsageError(
+    `No gateway is set up yet: ${initCommand.join(' ')} asks for address, key and models.`,
+    {
+      code: 'base_url_missing',
+      phase: 'config',
+      hint: `${trySandbox}\nIn a script, set ${list}.`,
+      next: initCommand,
+    },
+  )
 }
 
 /** Asks for all that is missing. */
