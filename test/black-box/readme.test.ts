@@ -18,9 +18,11 @@ function blocksOf(heading: string) {
   return codeBlocks(readme.slice(start, end)).map(({ text }) => text)
 }
 
-/** Errors and warnings; that piped text was joined to a prompt is neither. */
+/** Errors and warnings; that text was joined to a prompt, or a conversation goes on, is neither. */
 const complaintsIn = (stderr: string) =>
-  (stderr.match(/^(?:modelgate|warning): .*/gm) ?? []).filter((line) => !line.includes(': Joined '))
+  (stderr.match(/^(?:modelgate|warning): .*/gm) ?? []).filter(
+    (line) => !/: (?:Joined|continuing) /.test(line),
+  )
 
 /** As in a clone: its examples, and a history. */
 const inClone = 'git init -q . && git -c user.name=a -c user.email=a commit -q --allow-empty -m "Begin"\n'

@@ -55,7 +55,7 @@ function callsIn(script: string): string[][] {
 
 const blocks = pages.flatMap((page) =>
   codeBlocks(readPage(page))
-    .filter(({ language }) => shells.has(language))
+    .filter(({ language, text }) => shells.has(language) || (language === '' && /^modelgate /m.test(text)))
     .map((block) => ({ page, ...block })),
 )
 
