@@ -223,16 +223,23 @@ export function formatExamples(examples: readonly Example[], columns: number): s
 
 const prompted = (line: string) => line.replace('$', dim)
 
-/** Breaks between words, never inside quotes. */
+/** Breaks between words, never inside quotes, and between an option and its value only where both are too long. */
 function continued(line: string, columns: number): string {
   const words = line.trimStart().match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? []
+  const parts: string[] = []
+  for (const word of words) {
+    const last = parts.at(-1) ?? ''
+    const isValue = /^--?\w[^ ]*$/.test(last) && !word.startsWith('-')
+    if (isValue && last.length + word.length < columns - 10) parts[parts.length - 1] = `${last} ${word}`
+    else parts.push(word)
+  }
   const lines = ['  ']
-  for (const [index, word] of words.entries()) {
-    const joined = `${lines.at(-1)}${index === 0 ? '' : ' '}${word}`
+  for (const [index, part] of parts.entries()) {
+    const joined = `${lines.at(-1)}${index === 0 ? '' : ' '}${part}`
     // Room for the backslash, except at the very end.
-    const room = index === words.length - 1 ? columns : columns - 2
+    const room = index === parts.length - 1 ? columns : columns - 2
     if (joined.length <= room || index < 2) lines[lines.length - 1] = joined
-    else lines.push(`      ${word}`)
+    else lines.push(`      ${part}`)
   }
   return prompted(lines.join(' \\\n'))
 }

@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest'
+import { runOnScreen } from '../support/screen.ts'
+import { launcher } from './spawn-program.ts'
+
+/** Calls whose text other commands do not change. */
+const calls = [
+  ['image', '--help'],
+  ['response', 'cancel', '--help'],
+  ['help', 'pipelines'],
+] as const
+
+async function show(argv: readonly string[], columns: number, env: Readonly<Record<string, string>> = {}) {
+  const { lines, bytes, exitCode } = await runOnScreen(launcher, argv, { columns, rows: 60, env })
+  expect(exitCode).toBe(0)
+  return { lines, bytes }
+}
+
+describe.each([80, 40])('at %i columns', (columns) => {
+  test.each(calls.map((argv) => [argv.join(' '), argv] as const))('modelgate %s', async (_, argv) => {
+    const { lines, bytes } = await show(argv, columns)
+    expect(`\n${lines.join('\n')}\n`).toMatchSnapshot()
+    // oxlint-disable-next-line no-control-regex -- the colours are what is looked for
+    expect(bytes).toMatch(/\u001b\[1m[A-Z]/)
+    const { lines: plain, bytes: plainBytes } = await show(argv, columns, { NO_COLOR: '1' })
+    expect(plain).toEqual(lines)
+    expect(plainBytes).not.toContain('\u001b[')
+  })
+})
+
+test('headings are bold, flags cyan, what explains an example dim', async () => {
+  const { bytes } = await show(['response', 'cancel', '--help'], 80)
+  expect(bytes).toContain('\u001b[1mUsage:\u001b[22m modelgate response cancel')
+  expect(bytes).toContain('  \u001b[36m--last\u001b[39m ')
+  expect(bytes).toContain('  \u001b[2m$\u001b[22m modelgate response cancel')
+})
+
+test('the overview is one screen of 24 lines', async () => {
+  const { lines } = await show([], 80)
+  expect(lines.length).toBeLessThanOrEqual(24)
+  expect(lines[0]).toBe('One program for a gateway to hosted generative models.')
+})
