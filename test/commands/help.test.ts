@@ -350,7 +350,7 @@ test('an example that is too long goes on in the next line, never inside quotes'
     'Examples:\n  $ modelgate generate -m MODEL "two words" --json  one document\n',
   )
   expect(plain(formatExamples(examples, 32))).toBe(
-    'Examples:\n  # one document\n  $ modelgate generate -m MODEL \\\n      "two words" --json\n',
+    'Examples:\n  # one document\n  $ modelgate generate \\\n      -m MODEL "two words" \\\n      --json\n',
   )
 })
 
