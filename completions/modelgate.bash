@@ -26,6 +26,7 @@ _modelgate() {
       '/sandbox') path='sandbox' ;;
       '/inspect') path='inspect' ;;
       '/init') path='init' ;;
+      '/again') path='again' ;;
       '/log') path='log' ;;
       '/models') path='models' ;;
       '/auth') path='auth' ;;
@@ -138,6 +139,7 @@ _modelgate() {
       'sandbox') flags="--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help" ;;
       'inspect') flags="--json --jsonl -h --help" ;;
       'init') flags="--text-model --image-model --video-model --tour --no-tour --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
+      'again') flags="$flags --no-sandbox" ;;
       'log') flags="-n --limit --since --grep --command -m --model --json --jsonl -h --help" ;;
       'log show') flags="--json --jsonl -h --help" ;;
       'log clear') flags="--before --json --force --jsonl -h --help" ;;
@@ -160,7 +162,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond chat response image video sandbox inspect init log models auth config schema completion help' ;;
+    '') words='generate respond chat response image video sandbox inspect init again log models auth config schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'chat') : ;;
@@ -181,6 +183,7 @@ _modelgate() {
     'sandbox') : ;;
     'inspect') files=plain ;;
     'init') : ;;
+    'again') files=at live=calls ;;
     'log') words='show clear' ;;
     'log show') live=calls ;;
     'log clear') : ;;
@@ -199,7 +202,7 @@ _modelgate() {
     'config schema') : ;;
     'schema') words='output images videos waits jobs models inspections log call clearing help init settings places keys checks events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect init log models auth config schema completion help' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect init again log models auth config schema completion help' ;;
   esac
   _modelgate_value
 }

@@ -1,6 +1,11 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
-import { addCommonOptions, refuseCommonOptions, rememberOrigin } from './commands/shared/common-options.ts'
+import {
+  addCommonOptions,
+  originOf,
+  refuseCommonOptions,
+  rememberOrigin,
+} from './commands/shared/common-options.ts'
 import { markDashedText, unmarkDashedText } from './commands/shared/dashed-text.ts'
 import {
   addExamples,
@@ -158,6 +163,18 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => withRunner((await import('./commands/init.ts')).registerInit),
   },
   {
+    name: 'again',
+    about: 'Send the request of an earlier call once more, changed by flags',
+    sends: true,
+    load: async () => {
+      const { registerAgain } = await import('./commands/again.ts')
+      return (command, context) => {
+        const load: LoadCommand = (other) => loadCommand(other, context)
+        registerAgain(command, context, { run: runProgram, load })
+      }
+    },
+  },
+  {
     name: 'log',
     about: 'Show what was called: prompts, answers, files, usage',
     sends: true,
@@ -288,7 +305,8 @@ const examples: readonly Example[] = [
  */
 export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
   const program = createProgram(context)
-  rememberOrigin(context, { words: argv })
+  // A command that runs others is what was typed.
+  if (originOf(context).words.length === 0) rememberOrigin(context, { words: argv })
   try {
     await program.parseAsync(markDashedText(argv), { from: 'user' })
   } catch (error) {
