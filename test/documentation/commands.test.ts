@@ -28,8 +28,9 @@ done
 read() { [ -z "$(builtin printf %s "$HAS_READ")" ] || return 1; HAS_READ=1; eval "\${!#}=1"; }
 `
 
-/** Without prompts and what a session printed. */
+/** Without prompts and what a session printed; of a workflow the steps that run it. */
 function scriptOf({ language, text }: CodeBlock): string {
+  if (language === 'yaml') return [...text.matchAll(/\brun: (.*)$/gm)].map(([, line]) => line).join('\n')
   if (language !== 'console') return text
   return text
     .split('\n')
@@ -53,11 +54,16 @@ function callsIn(script: string): string[][] {
     .map((call) => call.split('\0').slice(0, -1))
 }
 
-const blocks = pages.flatMap((page) =>
-  codeBlocks(readPage(page))
-    .filter(({ language, text }) => shells.has(language) || (language === '' && /^modelgate /m.test(text)))
-    .map((block) => ({ page, ...block })),
-)
+function hasCommands({ language, text }: CodeBlock): boolean {
+  if (language === 'yaml') return /\brun: .*\bmodelgate /.test(text)
+  return shells.has(language) || (language === '' && /^modelgate /m.test(text))
+}
+
+const workflow = 'examples/workflow.yaml'
+const blocks = pages
+  .flatMap((page) => codeBlocks(readPage(page)).map((block) => ({ page, ...block })))
+  .concat({ page: workflow, language: 'yaml', text: readPage(workflow), line: 1 })
+  .filter(hasCommands)
 
 describe.skipIf(!isInstalled('bash'))('every command line of the pages is one that the program takes', () => {
   // The commands are found and their flags read, and then nothing is done.
