@@ -25,6 +25,7 @@ _modelgate() {
       '/video') path='video' ;;
       '/sandbox') path='sandbox' ;;
       '/inspect') path='inspect' ;;
+      '/usage') path='usage' ;;
       '/init') path='init' ;;
       '/again') path='again' ;;
       '/log') path='log' ;;
@@ -60,7 +61,7 @@ _modelgate() {
     esac
     case "$word" in
       --) rest=yes ;;
-      -m|--model|-o|--output|--body|--set|--github-output|--stdin-timeout|--max-creates|--max-cost|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--conversation-file|--tool|--render|-x|--extract|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--style|--poll-interval|--starting-after|--limit|--state|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age|--text-model|--image-model|--video-model|--since|--grep|--command|--before)
+      -m|--model|-o|--output|--body|--set|--github-output|--stdin-timeout|--max-creates|--max-cost|--base-url|--api-key-file|--profile|--retry|--max-retries|--timeout|--connect-timeout|--first-byte-timeout|--idle-timeout|--progress-timeout|--ca-file|-s|--system|-a|--attach|--history|--tool-output|--schema|--safety|--conversation-file|--tool|--render|-x|--extract|--contents|--tools|--tool-config|--function-calling-mode|--allowed-function-names|--safety-settings|--system-instruction|--generation-config|--temperature|--top-p|--top-k|--max-output-tokens|--stop-sequences|--candidate-count|--seed|--response-mime-type|--response-schema|--response-json-schema|--presence-penalty|--frequency-penalty|--logprobs|--response-modalities|--thinking-config|--thinking-budget|--thinking-level|--image-config|--aspect-ratio|--image-size|--speech-config|--media-resolution|--custom-tool-output|--approve|--deny|--input|--instructions|--previous-response-id|--conversation|--metadata|--top-logprobs|--user|--safety-identifier|--prompt-cache-key|--service-tier|--reasoning|--reasoning-effort|--reasoning-summary|--max-tool-calls|--text|--text-format|--verbosity|--tool-choice|--prompt|--truncation|--include|--stream-options|--style|--poll-interval|--starting-after|--limit|--state|--background|-n|--n|--output-compression|--output-format|--partial-images|--response-format|--moderation|--quality|--size|--preview|--image|--mask|--input-fidelity|--last-frame|--reference|--video|--instances|--parameters|--duration-seconds|--sample-count|--resolution|--negative-prompt|--person-generation|--fps|--compression-quality|--resize-mode|--storage-uri|--pubsub-topic|--port|--faults|--latency|--record|--upstream|--replay|--pace|--max-age|--since|--by|--text-model|--image-model|--video-model|--grep|--command|--before)
         ((index++))
         [[ ${COMP_WORDS[index]} == '=' ]] && ((index++))
         ;;
@@ -73,8 +74,8 @@ _modelgate() {
       *' -m'|*' --model'|'init --text-model'|'init --image-model'|'init --video-model'|'log -m'|'log --model') live=models ;;
       *' -o'|*' --output'|*' --api-key-file'|*' --ca-file'|'generate -a'|'generate --attach'|'generate --history'|'generate --schema'|'generate --conversation-file'|'respond -a'|'respond --attach'|'respond --schema'|'respond --history'|'respond --conversation-file'|'chat --conversation-file'|'response wait --schema'|'image edit --image'|'image edit --mask'|'video generate --image'|'video generate --last-frame'|'video generate --reference'|'video generate --video'|'sandbox --faults'|'sandbox --api-key-file'|'sandbox --ca-file'|'init --api-key-file'|'init --ca-file'|'auth login --api-key-file'|'auth login --ca-file'|'auth status --api-key-file'|'auth status --ca-file') files=plain ;;
       *' --body'|'generate -s'|'generate --system'|'generate --tool-output'|'generate --contents'|'generate --tools'|'generate --tool-config'|'generate --safety-settings'|'generate --system-instruction'|'generate --generation-config'|'generate --response-schema'|'generate --response-json-schema'|'generate --thinking-config'|'generate --image-config'|'generate --speech-config'|'respond --tool-output'|'respond --input'|'respond --conversation'|'respond --metadata'|'respond --reasoning'|'respond --text'|'respond --text-format'|'respond --tools'|'respond --prompt'|'respond --stream-options'|'chat -s'|'chat --system'|'video generate --instances'|'video generate --parameters') files=at ;;
-      *' --set'|*' --github-output'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate -x'|'generate --extract'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond -x'|'respond --extract'|'respond --instructions'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait -x'|'response wait --extract'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --connect-timeout'|'init --base-url'|'init --timeout'|'init --connect-timeout'|'log -n'|'log --limit'|'log --since'|'log --grep'|'log clear --before'|'auth login --timeout'|'auth login --connect-timeout'|'auth status --base-url'|'auth status --timeout'|'auth status --connect-timeout') : ;;
-      *' --profile'|'sandbox --profile'|'init --profile'|'auth login --profile'|'auth status --profile'|'auth logout --profile'|'config list --profile'|'config get --profile'|'config set --profile'|'config unset --profile') live=profiles ;;
+      *' --set'|*' --github-output'|*' --stdin-timeout'|*' --max-creates'|*' --max-cost'|*' --base-url'|*' --max-retries'|*' --timeout'|*' --connect-timeout'|*' --first-byte-timeout'|*' --idle-timeout'|*' --progress-timeout'|'generate --safety'|'generate -x'|'generate --extract'|'generate --allowed-function-names'|'generate --temperature'|'generate --top-p'|'generate --top-k'|'generate --max-output-tokens'|'generate --stop-sequences'|'generate --candidate-count'|'generate --seed'|'generate --presence-penalty'|'generate --frequency-penalty'|'generate --logprobs'|'generate --thinking-budget'|'generate --aspect-ratio'|'generate --image-size'|'respond --custom-tool-output'|'respond --approve'|'respond --deny'|'respond -x'|'respond --extract'|'respond --instructions'|'respond --top-logprobs'|'respond --temperature'|'respond --top-p'|'respond --user'|'respond --safety-identifier'|'respond --prompt-cache-key'|'respond --max-output-tokens'|'respond --max-tool-calls'|'response status --poll-interval'|'response wait -x'|'response wait --extract'|'response wait --starting-after'|'response wait --poll-interval'|'response list --limit'|'response list --state'|'image create -n'|'image create --n'|'image create --output-compression'|'image create --partial-images'|'image create --user'|'image edit -n'|'image edit --n'|'image edit --output-compression'|'image edit --partial-images'|'image edit --user'|'video generate --aspect-ratio'|'video generate --negative-prompt'|'video generate --seed'|'video generate --fps'|'video generate --storage-uri'|'video generate --pubsub-topic'|'video generate --poll-interval'|'video remix --poll-interval'|'video status --poll-interval'|'video wait --poll-interval'|'video list --limit'|'video list --state'|'sandbox --port'|'sandbox --latency'|'sandbox --seed'|'sandbox --record'|'sandbox --upstream'|'sandbox --replay'|'sandbox --max-age'|'sandbox --connect-timeout'|'usage --since'|'init --base-url'|'init --timeout'|'init --connect-timeout'|'log -n'|'log --limit'|'log --since'|'log --grep'|'log clear --before'|'auth login --timeout'|'auth login --connect-timeout'|'auth status --base-url'|'auth status --timeout'|'auth status --connect-timeout') : ;;
+      *' --profile'|'sandbox --profile'|'usage --profile'|'init --profile'|'auth login --profile'|'auth status --profile'|'auth logout --profile'|'config list --profile'|'config get --profile'|'config set --profile'|'config unset --profile') live=profiles ;;
       *' --retry') words='never safe always' ;;
       'generate --tool') words='google_search code_execution url_context google_maps' files=at ;;
       'generate --render'|'respond --render'|'response wait --render') words='auto always never' ;;
@@ -111,6 +112,7 @@ _modelgate() {
       'video generate --compression-quality') words='optimized lossless' ;;
       'video generate --resize-mode') words='pad crop' ;;
       'sandbox --pace') words='fast real' ;;
+      'usage --by') words='model command day' ;;
       'log --command') words='generate respond chat response image video' ;;
       *) prev='' ;;
     esac
@@ -138,6 +140,7 @@ _modelgate() {
       'video list') flags="$flags --limit --state --refresh --prune" ;;
       'sandbox') flags="--port --faults --latency --seed --record --upstream --replay --pace --max-age --strict -q --quiet --api-key-file --profile --connect-timeout --ca-file --allow-http -h --help" ;;
       'inspect') flags="--json --jsonl -h --help" ;;
+      'usage') flags="--since --by --json --profile -h --help" ;;
       'init') flags="--text-model --image-model --video-model --tour --no-tour --test --no-test --completion --no-completion --no-check -y --yes --json --dry-run --base-url --api-key-file --profile --timeout --connect-timeout --ca-file --allow-http -h --help" ;;
       'again') flags="$flags --no-sandbox" ;;
       'log') flags="-n --limit --since --grep --command -m --model --json --jsonl -h --help" ;;
@@ -162,7 +165,7 @@ _modelgate() {
     return
   fi
   case "$path" in
-    '') words='generate respond chat response image video sandbox inspect init again log models auth config schema completion help' ;;
+    '') words='generate respond chat response image video sandbox inspect usage init again log models auth config schema completion help' ;;
     'generate') files=at ;;
     'respond') files=at ;;
     'chat') : ;;
@@ -182,6 +185,7 @@ _modelgate() {
     'video list') : ;;
     'sandbox') : ;;
     'inspect') files=plain ;;
+    'usage') : ;;
     'init') : ;;
     'again') files=at live=calls ;;
     'log') words='show clear' ;;
@@ -200,9 +204,9 @@ _modelgate() {
     'config path') words='user project credentials state log rescued' ;;
     'config edit') : ;;
     'config schema') : ;;
-    'schema') words='output images videos waits jobs models inspections log call clearing help init settings places keys checks events error' ;;
+    'schema') words='output images videos waits jobs models inspections log call clearing usage help init settings places keys checks events error' ;;
     'completion') words='bash zsh fish powershell' ;;
-    'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect init again log models auth config schema completion help' ;;
+    'help') words='exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect usage init again log models auth config schema completion help' ;;
   esac
   _modelgate_value
 }

@@ -11,7 +11,7 @@ function __modelgate_path
             continue
         end
         switch $word
-            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --conversation-file --tool --render -x --extract --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --style --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age --text-model --image-model --video-model --since --grep --command --before
+            case -m --model -o --output --body --set --github-output --stdin-timeout --max-creates --max-cost --base-url --api-key-file --profile --retry --max-retries --timeout --connect-timeout --first-byte-timeout --idle-timeout --progress-timeout --ca-file -s --system -a --attach --history --tool-output --schema --safety --conversation-file --tool --render -x --extract --contents --tools --tool-config --function-calling-mode --allowed-function-names --safety-settings --system-instruction --generation-config --temperature --top-p --top-k --max-output-tokens --stop-sequences --candidate-count --seed --response-mime-type --response-schema --response-json-schema --presence-penalty --frequency-penalty --logprobs --response-modalities --thinking-config --thinking-budget --thinking-level --image-config --aspect-ratio --image-size --speech-config --media-resolution --custom-tool-output --approve --deny --input --instructions --previous-response-id --conversation --metadata --top-logprobs --user --safety-identifier --prompt-cache-key --service-tier --reasoning --reasoning-effort --reasoning-summary --max-tool-calls --text --text-format --verbosity --tool-choice --prompt --truncation --include --stream-options --style --poll-interval --starting-after --limit --state --background -n --n --output-compression --output-format --partial-images --response-format --moderation --quality --size --preview --image --mask --input-fidelity --last-frame --reference --video --instances --parameters --duration-seconds --sample-count --resolution --negative-prompt --person-generation --fps --compression-quality --resize-mode --storage-uri --pubsub-topic --port --faults --latency --record --upstream --replay --pace --max-age --since --by --text-model --image-model --video-model --grep --command --before
                 set skip yes
             case '-*'
             case '*'
@@ -32,6 +32,8 @@ function __modelgate_path
                         set path 'sandbox'
                     case '/inspect'
                         set path 'inspect'
+                    case '/usage'
+                        set path 'usage'
                     case '/init'
                         set path 'init'
                     case '/again'
@@ -110,7 +112,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'sandbox' 'inspect' 'init' 'log' 'log show' 'log clear' 'auth login' 'auth status' 'auth logout' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config edit' 'config schema' 'schema' 'completion' 'help'
+    not contains -- "$path" 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'auth login' 'auth status' 'auth logout' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config edit' 'config schema' 'schema' 'completion' 'help'
 end
 
 # What the program knows of a kind of values, for the command that is called.
@@ -137,6 +139,7 @@ complete -c modelgate -n '__modelgate_is ' -a image -d 'Create and edit images, 
 complete -c modelgate -n '__modelgate_is ' -a video -d 'Make videos: start jobs, wait for them, save them'
 complete -c modelgate -n '__modelgate_is ' -a sandbox -d 'Run the local gateway that obeys the same contract'
 complete -c modelgate -n '__modelgate_is ' -a inspect -d 'Show what a file is, its content credentials, and the call that made it'
+complete -c modelgate -n '__modelgate_is ' -a usage -d 'Add up what was created, and what it cost by your prices'
 complete -c modelgate -n '__modelgate_is ' -a init -d 'Set up gateway, key and models, or look around first'
 complete -c modelgate -n '__modelgate_is ' -a again -d 'Send the request of an earlier call once more, changed by flags'
 complete -c modelgate -n '__modelgate_is ' -a log -d 'Show what was called: prompts, answers, files, usage'
@@ -412,6 +415,11 @@ complete -c modelgate -n '__modelgate_is inspect' -l json -d 'print one JSON doc
 complete -c modelgate -n '__modelgate_is inspect' -l jsonl -d 'print one JSON event a line as things happen'
 complete -c modelgate -n '__modelgate_is inspect' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is inspect' -F
+complete -c modelgate -n '__modelgate_is usage' -l since -r -f -d 'only calls from then on: 2026-11-22, today, 24h, 7d'
+complete -c modelgate -n '__modelgate_is usage' -l by -r -f -a 'model command day' -d 'a row for each model, command, day'
+complete -c modelgate -n '__modelgate_is usage' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is usage' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
+complete -c modelgate -n '__modelgate_is usage' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is init' -l text-model -r -f -a '(__modelgate_live models)' -d 'default model for text; "-" for none'
 complete -c modelgate -n '__modelgate_is init' -l image-model -r -f -a '(__modelgate_live models)' -d 'default model for images; "-" for none'
 complete -c modelgate -n '__modelgate_is init' -l video-model -r -f -a '(__modelgate_live models)' -d 'default model for videos; "-" for none'
@@ -508,10 +516,10 @@ complete -c modelgate -n '__modelgate_is config edit' -s h -l help -d 'show help
 complete -c modelgate -n '__modelgate_is config schema' -l project -d 'of a project file, which has fewer settings'
 complete -c modelgate -n '__modelgate_is config schema' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing help init settings places keys checks events error'
+complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks events error'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershell'
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'
 complete -c modelgate -n '__modelgate_is help' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect init again log models auth config schema completion help'
+complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect usage init again log models auth config schema completion help'

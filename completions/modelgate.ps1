@@ -13,6 +13,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             'video' = 'Make videos: start jobs, wait for them, save them'
             'sandbox' = 'Run the local gateway that obeys the same contract'
             'inspect' = 'Show what a file is, its content credentials, and the call that made it'
+            'usage' = 'Add up what was created, and what it cost by your prices'
             'init' = 'Set up gateway, key and models, or look around first'
             'again' = 'Send the request of an earlier call once more, changed by flags'
             'log' = 'Show what was called: prompts, answers, files, usage'
@@ -345,6 +346,13 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--jsonl' = 'print one JSON event a line as things happen'
             '--help' = 'show help'
         }
+        'usage' = [ordered]@{
+            '--since' = 'only calls from then on: 2026-11-22, today, 24h, 7d'
+            '--by' = 'a row for each model, command, day'
+            '--json' = 'print one JSON document when done'
+            '--profile' = 'named profile of the configuration'
+            '--help' = 'show help'
+        }
         'init' = [ordered]@{
             '--text-model' = 'default model for text; "-" for none'
             '--image-model' = 'default model for images; "-" for none'
@@ -514,14 +522,15 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video generate --compression-quality' = @('optimized', 'lossless')
         'video generate --resize-mode' = @('pad', 'crop')
         'sandbox --pace' = @('fast', 'real')
+        'usage --by' = @('model', 'command', 'day')
         'log --command' = @('generate', 'respond', 'chat', 'response', 'image', 'video')
         'config get' = @('base_url', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'quiet', 'no_stdin', 'render', 'history')
         'config set' = @('base_url', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'quiet', 'no_stdin', 'render', 'history')
         'config unset' = @('base_url', 'profile', 'text_model', 'image_model', 'video_model', 'api_key_file', 'api_key_command', 'trusted_origins', 'connect_timeout', 'first_byte_timeout', 'idle_timeout', 'progress_timeout', 'timeout', 'poll_interval', 'max_retries', 'retry', 'idempotency_honoured', 'ca_file', 'allow_http', 'output_dir', 'families', 'prices', 'quiet', 'no_stdin', 'render', 'history')
         'config path' = @('user', 'project', 'credentials', 'state', 'log', 'rescued')
-        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'events', 'error')
+        'schema' = @('output', 'images', 'videos', 'waits', 'jobs', 'models', 'inspections', 'log', 'call', 'clearing', 'usage', 'help', 'init', 'settings', 'places', 'keys', 'checks', 'events', 'error')
         'completion' = @('bash', 'zsh', 'fish', 'powershell')
-        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'inspect', 'init', 'again', 'log', 'models', 'auth', 'config', 'schema', 'completion', 'help')
+        'help' = @('exit-codes', 'environment', 'formatting', 'money', 'sandbox', 'pipelines', 'generate', 'respond', 'chat', 'response', 'image', 'video', 'inspect', 'usage', 'init', 'again', 'log', 'models', 'auth', 'config', 'schema', 'completion', 'help')
     }
     # What the program is asked for.
     $lives = @{
@@ -535,6 +544,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'video status' = 'videos'
         'video wait' = 'videos'
         'sandbox --profile' = 'profiles'
+        'usage --profile' = 'profiles'
         'init --text-model' = 'models'
         'init --image-model' = 'models'
         'init --video-model' = 'models'
@@ -551,8 +561,8 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config set --profile' = 'profiles'
         'config unset --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--text-model', '--image-model', '--video-model', '--since', '--grep', '--command', '--before')
-    $withoutCommon = @('sandbox', 'inspect', 'init', 'log', 'log show', 'log clear', 'auth login', 'auth status', 'auth logout', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $withoutCommon = @('sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'auth login', 'auth status', 'auth logout', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'schema', 'completion', 'help')
 
     $path = ''
     $previous = ''

@@ -157,6 +157,12 @@ export const commandEntries: readonly CommandEntry[] = [
     load: async () => (await import('./commands/inspect.ts')).registerInspect,
   },
   {
+    name: 'usage',
+    about: 'Add up what was created, and what it cost by your prices',
+    sends: true,
+    load: async () => (await import('./commands/usage.ts')).registerUsage,
+  },
+  {
     name: 'init',
     about: 'Set up gateway, key and models, or look around first',
     sends: true,

@@ -14,6 +14,7 @@ export const schemaNames = [
   'log',
   'call',
   'clearing',
+  'usage',
   'help',
   'init',
   'settings',

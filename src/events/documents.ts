@@ -30,6 +30,7 @@ import { callDocument, logClearDocument, logDefinitions, logDocument, logEvents 
 import { initDocument } from './set-up.ts'
 import { modelDefinitions, modelEvents, modelsDocument } from './model.ts'
 import { placesDocument, settingDefinitions, settingsDocument } from './setting.ts'
+import { usageReportDefinitions, usageReportDocument } from './usage-sums.ts'
 import { jobListDocument, videoDefinitions, videoDocument, videoEvents, videosDocument } from './video.ts'
 
 /** Events of every operation and of the request core. */
@@ -78,6 +79,7 @@ const documents = [
   logDocument,
   callDocument,
   logClearDocument,
+  usageReportDocument,
   initDocument,
   settingsDocument,
   placesDocument,
@@ -116,6 +118,7 @@ const definitions = Object.fromEntries(
     ...costDefinitions,
     ...inspectionDefinitions,
     ...logDefinitions,
+    ...usageReportDefinitions,
     ...settingDefinitions,
     ...checkDefinitions,
     ...helpDefinitions,
@@ -171,6 +174,7 @@ export const outputSchemas = {
   log: published('log', 'The document of --json of log', logDocument),
   call: published('call', 'The document of --json of log show', callDocument),
   clearing: published('clearing', 'The document of --json of log clear', logClearDocument),
+  usage: published('usage', 'The document of --json of the sums of the log', usageReportDocument),
   help: published('help', 'The document of help --json', helpDocument),
   init: published('init', 'The document of --json of init', initDocument),
   settings: published(

@@ -218,6 +218,8 @@ function checkCount(results: ImageResults): void {
  */
 function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateError {
   const { exit, facts } = error
+  // A limit that cannot be checked is no input, and nothing was sent.
+  if (facts.phase === 'config') return error
   if (exit === 'usage' && !hasReplied) return error.amend({ exit: 'io', phase: 'send' })
   const isBillingUnknown = exit === 'io' && facts.billed === undefined
   if (exit !== 'usage' && !(isBillingUnknown && hasReplied)) return error

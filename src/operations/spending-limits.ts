@@ -42,6 +42,7 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
     const subject = model ?? 'the model that the gateway chooses'
     throw new UsageError(`--max-cost cannot be checked: there is no price for this call of ${subject}.`, {
       code: 'price_unknown',
+      phase: 'config',
       hint: `Set prices.${model ?? 'MODEL'} in your configuration file (docs/cost.md), or leave out --max-cost.`,
     })
   }
@@ -83,7 +84,11 @@ function checkCost(
   const other = before.find((entry) => entry.currency !== null && entry.currency !== currency)
   if (other !== undefined) {
     const message = `--max-cost cannot be checked: since ${sinceText} there were costs in ${other.currency} and ${currency}.`
-    throw new UsageError(message, { code: 'several_currencies', hint: `To go on, ${laterTime}` })
+    throw new UsageError(message, {
+      code: 'several_currencies',
+      phase: 'config',
+      hint: `To go on, ${laterTime}`,
+    })
   }
   const spent = before.reduce((sum, entry) => sum + (amountFrom(entry.amount ?? '0') ?? 0n), 0n)
   if (spent + amount > limit) {

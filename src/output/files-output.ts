@@ -74,6 +74,7 @@ export function createJobOutput({ screen, notices, show, clock, what, styles }: 
     async end(document) {
       if (isJob(document) && what === 'id') screen.text(`${print(document.id ?? '')}\n`)
       else if (isJob(document)) await report(document)
+      if (what === 'id') notices.end(document)
       await screen.close()
     },
     async error(error, partial) {

@@ -45,6 +45,10 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--faults', 'none.yaml'],
   ],
   inspect: [['a.png'], ['-']],
+  usage: [
+    ['--since', 'today'],
+    ['--by', 'day'],
+  ],
   init: [['--base-url', 'http://127.0.0.1:1024', '--yes', '--no-check']],
   again: [['--force'], ['1', 'Bye']],
   log: [['--since', '2h', '--grep', 'x', '--command', 'image', '-m', 'x', '-n', '3']],
@@ -127,7 +131,7 @@ async function toEnd(run: Promise<unknown>, clock: FakeClock): Promise<void> {
 }
 
 /** Commands that take no `--sandbox`; those of groups that never send anything, too. */
-const local = new Set(['init', 'sandbox', 'inspect', 'schema', 'completion', 'help'])
+const local = new Set(['init', 'sandbox', 'inspect', 'usage', 'schema', 'completion', 'help'])
 const isLocal = (words: string) => local.has(words) || /^(?:config|auth|log)\b/.test(words)
 
 async function ignoredBy(words: string): Promise<string[]> {

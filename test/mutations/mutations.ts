@@ -54,7 +54,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'sandbox-tools-uncounted',
-    file: 'src/sandbox/generate-content/usage.ts',
+    file: 'src/sandbox/generate-content/token-usage.ts',
     before: `prompt.total + tools + visible + thoughts`,
     after: `prompt.total + visible + thoughts`,
     tests: ['test/sandbox/content-tools.test.ts'],

@@ -234,7 +234,11 @@ function creationIn(
     played.length > 0 && played.every((time) => time !== null)
       ? played.reduce((sum, time) => sum + time, 0)
       : asked
-  return { job: id, ...(total === undefined ? {} : { video_seconds: total }) }
+  return {
+    job: id,
+    ...(total === undefined ? {} : { video_seconds: total }),
+    ...(variant?.size ? { video_size: variant.size } : {}),
+  }
 }
 
 interface SentMedia {

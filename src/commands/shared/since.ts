@@ -63,7 +63,7 @@ export function localMinute(time: number): string {
 }
 
 /** A local day: `2026-11-22`. @param time milliseconds since 1970 */
-function localDay(time: number): string {
+export function localDay(time: number): string {
   const date = new Date(time)
   return `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }

@@ -32,6 +32,8 @@ export interface LoggedCreation {
   readonly images?: { readonly count: number; readonly size?: string; readonly quality?: string }
   /** Of all videos: as they play if they were saved, else as they were asked for; absent if neither is known. */
   readonly video_seconds?: number
+  /** As it was asked for: `720p`, `1280x720`. */
+  readonly video_size?: string
   /** Id of the video, operation or background response. */
   readonly job?: string
 }

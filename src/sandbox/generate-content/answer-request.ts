@@ -33,7 +33,7 @@ import {
 } from './reply-chunks.ts'
 import { rateSafety } from './safety.ts'
 import { blockReasonOf, endingOf, readWishes, type Wishes } from './scenario.ts'
-import { countPrompt, tokenDetails } from './usage.ts'
+import { countPrompt, tokenDetails } from './token-usage.ts'
 
 /** Chunks before generation breaks off in the scenario `error`. */
 const chunksBeforeError = 5

@@ -4,7 +4,7 @@ import type { Pause, Frame } from '../http/reply.ts'
 import { seededHex } from '../seeded-random.ts'
 import type { ToolPart } from './tool-use.ts'
 import { scoresOf, totalScore } from './log-probabilities.ts'
-import { usageOf, type Spent } from './usage.ts'
+import { usageOf, type Spent } from './token-usage.ts'
 
 /** An answer as a candidate. */
 export interface Candidate {

@@ -1,0 +1,79 @@
+import { Option, type Command } from 'commander'
+import { stateFolder } from '../config/paths.ts'
+import { resolveSettings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
+import { usageGroupings, type UsageGrouping } from '../events/usage-sums.ts'
+import { countCalls } from '../files/log/counted-calls.ts'
+import { logFolder } from '../files/log/log-file.ts'
+import { usageReport } from '../operations/usage-report.ts'
+import { usageNotes, usageTable } from '../output/usage-table.ts'
+import { createProblemList } from '../problems.ts'
+import { suggestWords, takeOptions, type CommonOptions } from './shared/common-options.ts'
+import { addExamples, wrap, type Example } from './shared/help-layout.ts'
+import { printDocument, tell } from './shared/print-document.ts'
+import { localDay, parseSince } from './shared/since.ts'
+
+interface UsageOptions extends CommonOptions {
+  since?: string
+  by: string
+}
+
+const usageExamples: readonly Example[] = [
+  ['modelgate usage --since today'],
+  ['modelgate usage --since 30d --by day'],
+  ['modelgate usage --json | jq .total.costs'],
+]
+
+/** `modelgate usage`: what the calls of the log add up to, and what they cost by the user's prices. */
+export function registerUsage(command: Command, context: Context): void {
+  addExamples(command, context, usageExamples)
+  takeOptions(command, new Set(['json', 'profile']))
+  command.option('--since <when>', 'only calls from then on: 2026-11-22, today, 24h, 7d')
+  const by = new Option('--by <what>', `a row for each ${usageGroupings.join(', ')}`).default('model')
+  command.addOption(suggestWords(by, usageGroupings))
+  command.action(async (_: unknown, self: Command) => usage(context, self.optsWithGlobals<UsageOptions>()))
+}
+
+/** @throws UsageError; FileError for a log that cannot be read */
+async function usage(context: Context, options: UsageOptions): Promise<void> {
+  const { clock } = context
+  const { check, throwIfAny } = createProblemList()
+  const settings = await check(() => resolveSettings(context, options))
+  const since = await check(() =>
+    options.since === undefined ? undefined : parseSince('--since', options.since, clock.now()),
+  )
+  const by = await check(() => groupingOf(options.by))
+  throwIfAny()
+  const prices = settings!.prices.value
+  const state = stateFolder(context)
+  const folder = state === undefined ? undefined : logFolder(state)
+  const days = new Map<string, string>()
+  const dayOf = (time: string) => {
+    // All offsets are quarters of an hour.
+    const quarter = `${time.slice(0, 14)}${Math.floor(Number(time.slice(14, 16)) / 15)}`
+    const day = days.get(quarter) ?? localDay(Date.parse(time))
+    days.set(quarter, day)
+    return day
+  }
+  const document = usageReport((add) => countCalls(folder, since ?? 0, add), {
+    by: by!,
+    since,
+    prices,
+    dayOf,
+  })
+  await printDocument(context, options, document, (_, columns) => usageTable(document, columns))
+  if (options.json || settings!.quiet.value) return
+  const isPriced = Object.keys(prices).length > 0
+  const { isTerminal, columns } = context.stderr
+  for (const note of usageNotes(document, isPriced)) {
+    const lines = isTerminal ? wrap(note, columns).split('\n') : [note]
+    for (const line of lines) tell(context, line)
+  }
+}
+
+function groupingOf(text: string): UsageGrouping {
+  const known = usageGroupings.find((grouping) => grouping === text)
+  if (known !== undefined) return known
+  throw new UsageError(`--by must be one of ${usageGroupings.join(', ')}, not ${JSON.stringify(text)}.`)
+}

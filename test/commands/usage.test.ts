@@ -1,0 +1,254 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { UsageDocument } from '../../src/events/usage-sums.ts'
+import { encodeEntry, type LogEntry } from '../../src/files/log/log-entry.ts'
+import { appendEntry, logFolder } from '../../src/files/log/log-file.ts'
+import { fakeClock } from '../support/fake-clock.ts'
+import { runMain } from '../support/run-main.ts'
+import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+
+const now = Date.UTC(2026, 10, 22, 12)
+
+const prices = `prices:
+  writer: { input: 1, cached_input: 0.5, output: 10 }
+  painter: { image: { 1024x1024: { low: 0.01, high: 0.2 }, default: 0.05 } }
+  film: { second: { 720p: 0.1, 1080p: 0.3 } }
+`
+
+let entries = 0
+
+function entry(command: string, model: string | undefined, more: Partial<LogEntry> = {}): LogEntry {
+  return {
+    version: 1,
+    id: `log_${String(++entries).padStart(16, '0')}`,
+    time: '2026-11-22T09:00:00.000Z',
+    duration_ms: 10,
+    command,
+    cwd: '/home/a "b" {c}',
+    exit_code: 0,
+    files: [],
+    ...(model === undefined ? {} : { model }),
+    arguments: ['generate', '"model":"other"'],
+    request: { input: '"usage":{"input_tokens":9}', error: { billed: 'maybe' } },
+    ...more,
+  }
+}
+
+const tokens = (input: number, output: number, cached = 0) => ({
+  usage: {
+    input_tokens: input,
+    cached_tokens: cached,
+    output_tokens: output,
+    reasoning_tokens: null,
+    total_tokens: input + output,
+  },
+})
+
+const failure = (billed: 'no' | 'maybe' | 'yes') => ({
+  exit_code: 7,
+  error: { code: 'outcome_reset', message: 'The "reply": {was} lost.', billed },
+})
+
+/** One of each kind. */
+const calls = [
+  entry('generate', 'writer', tokens(1_000_000, 100_000, 400_000)),
+  entry('respond', 'writer-2026-01-02', tokens(1_000, 1_000)),
+  entry('respond', 'writer', failure('no')),
+  entry('respond', 'writer', failure('maybe')),
+  entry('chat', 'other "x" \\ é', tokens(5, 5)),
+  entry('generate', undefined, tokens(1, 1)),
+  entry('image create', 'painter', { created: { images: { count: 2, size: '1024x1024', quality: 'high' } } }),
+  entry('image edit', 'painter', {
+    created: { images: { count: 1 } },
+    files: [{ path: '/a.png', bytes: 1, sha256: 'ab', format: 'png', width: 512, height: 512 }],
+  }),
+  entry('video generate', 'film', { created: { job: 'op_{1}', video_seconds: 8, video_size: '720p' } }),
+  entry('video remix', 'film', { created: { job: 'video_1' } }),
+  entry('video wait', 'film', { jobs: ['op_{1}'] }),
+  entry('respond', 'writer', { created: { job: 'resp_1' }, time: '2026-11-21T12:00:00.000Z' }),
+  entry('response wait', undefined, { jobs: ['resp_1'], ...tokens(1_000_000, 0) }),
+  entry('response wait', undefined, { jobs: ['resp_1'], ...tokens(1_000_000, 0) }),
+  entry('respond', 'writer', { sandbox: true, ...tokens(1_000_000, 0) }),
+]
+
+async function machine(log: readonly LogEntry[] = calls, config = prices) {
+  const home = temporaryFolder()
+  const state = join(home, 'state')
+  writeFiles(home, { '.config/modelgate/config.yaml': config })
+  for (const one of log) await appendEntry(logFolder(state), one, { now, clean: (json) => json })
+  const run = (argv: readonly string[], screen: { terminal?: boolean; columns?: number } = {}) =>
+    runMain(['usage', ...argv], {
+      home,
+      cwd: home,
+      env: { HOME: home, MODELGATE_STATE_DIR: state },
+      clock: fakeClock({ start: now }),
+      ...screen,
+    })
+  return { state, run }
+}
+
+const documentOf = async (argv: readonly string[], log = calls, config = prices) =>
+  JSON.parse((await (await machine(log, config)).run([...argv, '--json'])).out) as UsageDocument
+
+test('adds up what was created, whatever the log keeps of it', async () => {
+  const { total, sandbox_calls: sandbox } = await documentOf([])
+  expect(total).toEqual({
+    calls: 11,
+    failed: 2,
+    maybe_billed: 1,
+    images: 3,
+    video_seconds: 8,
+    input_tokens: 2_001_006,
+    cached_tokens: 400_000,
+    output_tokens: 101_006,
+    // 600,000 × 1 + 400,000 × 0.5 + 100,000 × 10, 1,000 × 11, 1,000,000 × 1; 2 × 0.2 + 0.05; 8 × 0.1
+    costs: [{ currency: 'USD', amount: 4.061 }],
+    unknown_costs: 4,
+    unknown_reasons: [
+      'the outcome is unknown',
+      'no price for other "x" \\ é',
+      'no price for the model that the gateway chooses',
+      'how long the video plays is not known',
+    ],
+  })
+  expect(sandbox).toBe(1)
+})
+
+test('the facts alone say the same', async () => {
+  const facts = calls.map((call) => {
+    const { arguments: words, request, ...one } = call
+    return words === undefined || request === undefined ? call : one
+  })
+  expect(await documentOf([], facts)).toEqual(await documentOf([]))
+})
+
+test('by model, command or day', async () => {
+  const keys = async (by: string) =>
+    (await documentOf(['--by', by])).rows.map(({ key, calls: count, costs }) => [
+      key,
+      count,
+      costs[0]?.amount,
+    ])
+  expect(await keys('model')).toEqual([
+    ['writer', 4, 2.8],
+    ['film', 2, 0.8],
+    ['painter', 2, 0.45],
+    ['writer-2026-01-02', 1, 0.011],
+    ['other "x" \\ é', 1, undefined],
+    [null, 1, undefined],
+  ])
+  expect(await keys('command')).toEqual([
+    ['generate', 2, 1.8],
+    ['respond', 4, 1.011],
+    ['video generate', 1, 0.8],
+    ['image create', 1, 0.4],
+    ['image edit', 1, 0.05],
+    ['chat', 1, undefined],
+    ['video remix', 1, undefined],
+  ])
+  expect(await keys('day')).toEqual([
+    ['2026-11-21', 1, 1],
+    ['2026-11-22', 10, 3.061],
+  ])
+})
+
+test('--since begins at a time', async () => {
+  expect(await documentOf(['--since', '24h'])).toMatchObject({
+    since: '2026-11-21T12:00:00.000Z',
+    total: { calls: 11 },
+  })
+  expect(await documentOf(['--since', '23h'])).toMatchObject({ total: { calls: 10 } })
+  expect(await documentOf(['--since', '1m'])).toMatchObject({ rows: [], total: { calls: 0, costs: [] } })
+})
+
+test('costs in several currencies are not added', async () => {
+  const config = `${prices}profiles:\n  work:\n    prices: { currency: EUR, film: { second: 1 } }\n`
+  const { total } = await documentOf(['--profile', 'work'], calls, config)
+  expect(total.costs).toEqual([
+    { currency: 'USD', amount: 3.261 },
+    { currency: 'EUR', amount: 8 },
+  ])
+})
+
+test('torn lines and other text are passed over', async () => {
+  const { run, state } = await machine([calls[0]!])
+  const path = join(logFolder(state), '2026-11.jsonl')
+  const line = encodeEntry(calls[1]!)
+  appendFileSync(path, `${line.slice(0, 60)}${line}\n\n{"version":1}\nnot JSON\n${line.slice(0, 120)}`)
+  const { total } = JSON.parse((await run(['--json'])).out) as UsageDocument
+  expect([total.calls, total.output_tokens]).toEqual([2, 101_000])
+})
+
+test('a line may be longer than what is read at once', async () => {
+  const long = entry('generate', 'writer', {
+    ...tokens(1, 1),
+    cwd: 'x'.repeat(1_000_000),
+    prompt: 'y'.repeat(600_000),
+  })
+  expect(await documentOf([], [calls[0]!, long, calls[1]!])).toMatchObject({
+    total: { calls: 3, output_tokens: 101_001 },
+  })
+})
+
+test('a script gets every field, and no heading', async () => {
+  const { run } = await machine()
+  const { out, err, code } = await run(['--by', 'day'])
+  expect(code).toBe(0)
+  expect(out).toBe(
+    '2026-11-21\t1\t0\t0\t0\t0\t1000000\t0\t0\t1 USD\t0\n' +
+      '2026-11-22\t10\t2\t1\t3\t8\t1001006\t400000\t101006\t3.061 USD\t4\n',
+  )
+  expect(err).toBe(
+    '1 call may have been billed: the outcome is unknown.\n' +
+      'The cost of 4 calls is unknown: no price for other "x" \\ é, the model that the gateway chooses; the outcome is unknown; how long the video plays is not known.\n' +
+      'Left out: 1 call of the sandbox, which costs nothing.\n',
+  )
+})
+
+test('a wide terminal gets every column that has something in it', async () => {
+  const { run } = await machine()
+  const { out } = await run([], { terminal: true, columns: 110 })
+  expect(out).toMatchInlineSnapshot(`
+    "MODEL                 CALLS  FAILED  UNCLEAR  IMAGES  SECONDS         IN   CACHED      OUT      ESTIMATE
+    writer                    4       2        1                   2,000,000  400,000  100,000  2.80 USD + ?
+    film                      2                                 8                               0.80 USD + ?
+    painter                   2                        3                                            0.45 USD
+    writer-2026-01-02         1                                        1,000             1,000     0.011 USD
+    other "x" \\ é            1                                            5                 5       unknown
+    the gateway's choice      1                                            1                 1       unknown
+    total                    11       2        1       3        8  2,001,006  400,000  101,006  4.06 USD + ?
+    "
+  `)
+})
+
+test.each([80, 60, 40])('a terminal of %i columns gets what fits', async (columns) => {
+  const { run } = await machine()
+  const { out } = await run([], { terminal: true, columns })
+  expect(out.split('\n').every((line) => line.length <= columns)).toBe(true)
+  expect(out).toMatch(/^MODEL +CALLS .*ESTIMATE\nwriter +4 .*2\.80 USD \+ \?\n/)
+  expect(out).toMatch(/\ntotal +11 .*4\.06 USD \+ \?\n$/)
+})
+
+test('without prices it counts, and says so', async () => {
+  const { run } = await machine([calls[0]!], '')
+  const { out, err } = await run([], { terminal: true, columns: 80 })
+  expect(out).not.toContain('ESTIMATE')
+  expect(err).toContain('Costs are not known: the configuration has no prices (modelgate help money).')
+})
+
+test('an empty log is told as such', async () => {
+  const { run } = await machine([])
+  expect(await run([])).toMatchObject({ code: 0, out: '', err: 'No calls are in the log.\n' })
+  expect(await run(['--since', 'today', '--quiet'])).toMatchObject({ code: 0, out: '', err: '' })
+})
+
+test.each([
+  [['--by', 'week'], '--by must be one of model, command, day, not "week".'],
+  [['--since', 'soon'], '--since must be a date or time'],
+  [['--max-cost', '1'], '--max-cost does not apply to usage'],
+  [['--usage'], '--usage does not apply to usage'],
+])('%j is refused', async (argv, message) => {
+  const { run } = await machine([])
+  expect(await run(argv)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+})

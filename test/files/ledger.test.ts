@@ -1,0 +1,152 @@
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { openLedger, type Ledger, type NewEntry } from '../../src/files/ledger.ts'
+import { failureOf } from '../support/config-place.ts'
+import { fakeClock } from '../support/fake-clock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const noon = Date.UTC(2026, 10, 22, 12)
+const text: NewEntry = { count: 1, of: 'text', model: 'm', amount: null, currency: null }
+const some = (count: number): NewEntry => ({ ...text, count })
+
+function place(start = noon) {
+  const state = join(temporaryFolder(), 'state')
+  let chance = 0
+  // Every id is another one.
+  const random = () => (chance = (chance + 0.618_033_988_75) % 1)
+  const clock = fakeClock({ start, random })
+  const file = join(state, 'ledger/2026-11.jsonl')
+  return { state, clock, file, ledger: openLedger(state, clock) }
+}
+
+const total = (ledger: Ledger, id?: string, since = 0) =>
+  ledger.createdBefore(since, id).reduce((sum, { count }) => sum + count, 0)
+
+test('a creation is a line that only the user may read', async () => {
+  const { ledger, file } = place()
+  const id = await ledger.add(
+    { count: 2, of: 'image', model: 'painter', amount: '0.08', currency: 'USD' },
+    true,
+  )
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+    time: '2026-11-22T12:00:00.000Z',
+    id,
+    count: 2,
+    of: 'image',
+    model: 'painter',
+    amount: '0.08',
+    currency: 'USD',
+  })
+  expect(id).toMatch(/^[0-9a-f]{16}$/)
+  expect([statSync(file).mode & 0o777, statSync(join(file, '..')).mode & 0o777]).toEqual([0o600, 0o700])
+})
+
+test('what stands before an entry counts, what stands behind it does not', async () => {
+  const { ledger } = place()
+  await ledger.add(some(3), false)
+  const own = await ledger.add(some(5), false)
+  await ledger.add(some(7), false)
+  expect(total(ledger, own)).toBe(3)
+  expect(total(ledger)).toBe(15)
+})
+
+test('what is given back no longer counts, wherever that stands; a cost is what was said last', async () => {
+  const { ledger } = place()
+  const first = await ledger.add({ ...some(3), amount: '1', currency: 'USD' }, false)
+  const second = await ledger.add(some(4), false)
+  const own = await ledger.add(some(5), false)
+  await ledger.giveBack(second)
+  await ledger.correct(first, { amount: '0.5', currency: 'USD' })
+  expect(ledger.createdBefore(0, own)).toEqual([{ id: first, count: 3, amount: '0.5', currency: 'USD' }])
+})
+
+test('only what was created since the time counts, over months', async () => {
+  const { ledger, clock, file, state } = place(Date.UTC(2026, 10, 30, 23, 59))
+  await ledger.add(some(1), false)
+  await clock.advance(30_000)
+  await ledger.add(some(2), false)
+  await clock.advance(60_000)
+  const own = await ledger.add(some(4), false)
+  expect(readFileSync(file, 'utf8').split('\n')).toHaveLength(3)
+  expect(total(ledger, own, Date.UTC(2026, 10, 30, 23, 59, 30))).toBe(2)
+  expect(total(ledger, own, Date.UTC(2026, 10, 1))).toBe(3)
+  expect(total(ledger, own, Date.UTC(2026, 11, 1))).toBe(0)
+  // Whoever writes into the earlier file now may have come later: the others' lines are ahead by their clocks alone.
+  const behind = openLedger(state, fakeClock({ start: Date.UTC(2026, 10, 30, 23), random: () => 0.1 }))
+  expect(total(behind, await behind.add(some(1), false))).toBe(7)
+})
+
+test('what a crash has torn is counted as one, and the lines around it as they are', async () => {
+  const { ledger, file } = place()
+  await ledger.add(some(3), false)
+  appendFileSync(file, '{"time":"2026-11-22T12:00:00.000Z","id":"torn","cou')
+  await ledger.add(some(5), false)
+  appendFileSync(file, '\0\0\0\0\n{"time":"2026-11-22T12:00:00.000Z"\n')
+  const own = await ledger.add(some(1), false)
+  expect(total(ledger, own)).toBe(3 + 1 + 5 + 2)
+  const glued = readFileSync(file, 'utf8').replace('"cou\n', '"cou')
+  writeFileSync(file, glued)
+  expect(total(ledger, own)).toBe(3 + 1 + 5 + 2)
+})
+
+test('a torn line of a day that is over does not count', async () => {
+  const { ledger, clock, file } = place()
+  await ledger.add(some(3), false)
+  appendFileSync(file, '{"time":"2026-11-22T12:00:00.000Z","id":"torn","cou')
+  await clock.advance(86_400_000)
+  const own = await ledger.add(some(1), false)
+  expect(total(ledger, own, noon + 3_600_000)).toBe(0)
+})
+
+test('whoever finds its own line gone must not go on', async () => {
+  const { ledger, state, file } = place()
+  const own = await ledger.add(text, false)
+  rmSync(join(file, '..'), { recursive: true })
+  expect(await failureOf(() => ledger.createdBefore(0, own))).toContain('10 ledger_changed')
+  mkdirSync(join(state, 'ledger'))
+  expect(total(ledger)).toBe(0)
+})
+
+test('without a state folder nothing can be counted; to give back is then no failure', async () => {
+  const ledger = openLedger(undefined, fakeClock())
+  expect(await failureOf(() => ledger.add(text, false))).toContain('10 no_state_folder')
+  await ledger.giveBack('x')
+  await ledger.correct('x', { amount: '1', currency: 'USD' })
+})
+
+test('a file where the folder should be is told as such', async () => {
+  const { ledger, state } = place()
+  mkdirSync(state)
+  writeFileSync(join(state, 'ledger'), '')
+  expect(await failureOf(() => ledger.add(text, false))).toMatch(/^10 \w+ \(output\)\n.*cannot be written/)
+})
+
+// Each process appends, looks, and gives back what is too much or was not accepted, in whatever order they get to run.
+test('processes together never exceed a limit, however they are interleaved', async () => {
+  const process = fc.record({ count: fc.integer({ min: 1, max: 4 }), isAccepted: fc.boolean() })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(process, { minLength: 2, maxLength: 8 }),
+      async (schedule, all) => {
+        const { ledger } = place()
+        const limit = 6
+        let created = 0
+        const step = <Value>(action: () => Value | Promise<Value>) =>
+          schedule.schedule(Promise.resolve()).then(action)
+        const runs = all.map(async ({ count, isAccepted }) => {
+          const id = await step(() => ledger.add(some(count), false))
+          const isAdmitted = await step(() => total(ledger, id) + count <= limit)
+          if (isAdmitted && isAccepted) created += count
+          else await step(() => ledger.giveBack(id))
+        })
+        await schedule.waitFor(Promise.all(runs))
+        expect(created).toBeLessThanOrEqual(limit)
+        expect(total(ledger)).toBe(created)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
