@@ -42,7 +42,7 @@ async function showCall(
   for (const message of warnings) output.event({ type: 'warning-add', message })
   if (mode === undefined) {
     const columns = stdout.isTerminal ? stdout.columns : undefined
-    stdout.write(gate.text(callReport(call, columns)))
+    stdout.write(gate.report(callReport(call, columns)))
   }
   await output.end({ version: outputVersion, command: 'log show', call, warnings })
 }

@@ -120,7 +120,7 @@ async function printCalls(
     const colours = loadResultStyles(context)
     await colours.ready
     const columns = stdout.isTerminal ? stdout.columns : undefined
-    stdout.write(gate.text(logTable(calls, { now: clock.now() / 1000, columns, styles: colours.current })))
+    stdout.write(gate.report(logTable(calls, { now: clock.now() / 1000, columns, styles: colours.current })))
   }
   await output.end({ version: outputVersion, command: 'log', calls, warnings })
 }

@@ -123,7 +123,7 @@ function createRenderer(
       // A CI runner interprets some lines as commands, and streamed text could form one.
       const showReasoning = Boolean(stderr.isTerminal) && !quiet && !inCi(env)
       const showOwn = mode === 'terminal' ? sanitise : (text: string) => text
-      const show = (text: string) => showOwn(gate.text(text))
+      const show = (text: string) => showOwn(result === 'job' ? gate.report(text) : gate.text(text))
       if (result === 'files') return createPathsOutput({ screen, notices, show })
       if (result === 'job' || result === 'job-id') {
         const styles = loadResultStyles(context)

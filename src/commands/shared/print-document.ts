@@ -22,7 +22,7 @@ export async function printDocument(
     return await createOutput(context, { mode: 'json', quiet: true, usage: false, gate }).end(document)
   const styles = loadResultStyles(context)
   await styles.ready
-  stdout.write(gate.text(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
+  stdout.write(gate.report(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
   await stdout.drain()
 }
 
