@@ -125,6 +125,8 @@ const formatting: Topic = {
         ['--jsonl', 'one JSON event a line as things happen; the last is end or error'],
         ['--raw', "the gateway's own JSON, untouched"],
         ['--usage', 'the token counts as well, on standard error'],
+        ['--render auto', 'text: Markdown as it is meant on a terminal, as it is in a pipe'],
+        ['-x', 'text: the first fenced code of the answer alone'],
         ['-o FILE', "a file; text is exactly the model's bytes, an extension asks for the format"],
         ['-o DIR/', 'a folder, with names made of the prompt'],
         ['-o -', 'the bytes of one image or video on standard output'],
@@ -165,6 +167,10 @@ const money: Topic = {
         ['--skip-existing', 'images: only those whose files do not exist yet'],
         ['limits', 'checked first: a call outside them ends with exit code 2, unbilled'],
       ],
+    },
+    {
+      heading: 'Limits of your own:',
+      text: `--max-creates is for one call. MODELGATE_MAX_CREATES counts what all calls on this machine create since local midnight, or since MODELGATE_COUNT_SINCE; --max-cost holds their estimated cost, where prices are configured. Where one is reached nothing is sent, and the exit code is ${exitCodes.limit.code}.`,
     },
     {
       heading: 'Never paid for twice:',
