@@ -68,23 +68,18 @@ export function findCall(log: LogReader, name: string): LoggedCall {
       hint: 'See them with: modelgate log',
     })
   }
-  const found: LoggedCall[] = []
-  let last = 0
-  for (const call of log.calls()) {
-    last = call.number
-    const isMeant = number === undefined ? call.facts.id.startsWith(name) : call.number === number
-    if (!isMeant) continue
-    found.push(call)
-    if (number !== undefined || call.facts.id === name || found.length > 1) break
-  }
-  const [call, other] = found
+  const isMeant = (at: number, id: string) => (number === undefined ? id.startsWith(name) : at === number)
+  const found = log.find(isMeant, number === undefined ? 2 : 1)
+  const [call, other] = found.toSorted((one) => (one.facts.id === name ? -1 : 0))
+  if (call !== undefined && (other === undefined || call.facts.id === name)) return call
   if (other !== undefined) {
     throw new UsageError(`Several calls have ids that begin with ${name}.`, {
       code: 'ambiguous_id',
       hint: 'Give more of the id.',
     })
   }
-  if (call !== undefined) return call
+  let last = 0
+  for (const { number: seen } of log.calls()) last = seen
   const counted = last === 0 ? 'The log is empty.' : `The log has ${last === 1 ? '1 call' : `${last} calls`}.`
   throw new UsageError(`There is no call ${name} in the log. ${counted}`, {
     code: 'no_such_call',

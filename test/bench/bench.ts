@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { measureImages } from './images.ts'
 import { measureLatency } from './latency.ts'
+import { measureLog } from './log.ts'
 import { measureLongStreams } from './long-stream.ts'
 import { tableOf, type Measurement } from './measurement.ts'
 import { measureShortReply } from './short-reply.ts'
@@ -23,6 +24,7 @@ await withWorkbench(async (workbench) => {
     ...(await measureLatency(workbench)),
     ...measureImages(workbench),
     measureVideo(workbench),
+    ...measureLog(workbench),
   ]
   console.log(tableOf(measurements))
   if (values.json !== undefined) {

@@ -129,7 +129,7 @@ export interface DecodedLine {
 export function decodeLine(line: Buffer): DecodedLine | undefined {
   const text = () => line.toString()
   const head = line.indexOf(fullPart)
-  const facts = checkedEntry(parsed(head === -1 ? text() : `${line.toString('utf8', 0, head)}}`))
+  const facts = head === -1 ? decodeEntry(text()) : checkedEntry(parsed(`${line.toString('utf8', 0, head)}}`))
   const end = facts === undefined ? '' : endOf(facts.id)
   if (facts !== undefined && line.toString('latin1', line.length - end.length) === end) {
     return { facts, entry: () => decodeEntry(text()) ?? facts, text }
@@ -141,8 +141,21 @@ export function decodeLine(line: Buffer): DecodedLine | undefined {
   return start > 0 ? decodeLine(line.subarray(start)) : undefined
 }
 
+const idStart = '{"version":1,"id":"'.length
+const idLength = 'log_0123456789abcdef'.length
+
+/** The id of an entry, without reading the rest: a whole line ends with the id that it begins with. */
+export function idOfLine(line: Buffer): string | undefined {
+  const id = line.toString('latin1', idStart, idStart + idLength)
+  const end = endOf(id)
+  const isWhole = id.startsWith('log_') && line.toString('latin1', line.length - end.length) === end
+  return isWhole ? id : undefined
+}
+
 function decodeEntry(line: string): LogEntry | undefined {
-  return checkedEntry(parsed(line))
+  const value = parsed(line)
+  if (isObject(value)) delete (value as { end?: unknown }).end
+  return checkedEntry(value)
 }
 
 function parsed(json: string): unknown {
@@ -153,15 +166,23 @@ function parsed(json: string): unknown {
   }
 }
 
+/** The value itself where it is as described, which it nearly always is. */
 function checkedEntry(value: unknown): LogEntry | undefined {
   if (!isObject(value)) return undefined
-  for (const name of required) if (!checks[name]!(value[name])) return undefined
-  const entry: Record<string, unknown> = { duration_ms: 0, cwd: '', exit_code: 0, files: [] }
-  for (const name in checks) {
-    const field = value[name]
-    if (field !== undefined && checks[name]!(field)) entry[name] = field
+  let isAsDescribed = true
+  for (const name in value) {
+    if (checks[name] === undefined || !checks[name](value[name])) isAsDescribed = false
   }
-  return entry as unknown as LogEntry
+  if (isAsDescribed && always.every((name) => value[name] !== undefined)) return value as unknown as LogEntry
+  if (!required.every((name) => checks[name]!(value[name]))) return undefined
+  const known = Object.entries(value).filter(([name, field]) => name !== 'end' && checks[name]?.(field))
+  return {
+    duration_ms: 0,
+    cwd: '',
+    exit_code: 0,
+    files: [],
+    ...Object.fromEntries(known),
+  } as unknown as LogEntry
 }
 
 type Check = (value: unknown) => boolean
@@ -176,11 +197,14 @@ const isFile: Check = (value) =>
   isObject(value) && isText(value['path']) && isNumber(value['bytes']) && isText(value['sha256'])
 const isError: Check = (value) => isObject(value) && isText(value['code']) && isText(value['message'])
 
+const isoTime = /^\d{4}-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/
+
 const required = ['version', 'id', 'time', 'command']
+const always = [...required, 'duration_ms', 'cwd', 'exit_code', 'files']
 const checks: Readonly<Record<string, Check>> = {
   version: isNumber,
   id: isText,
-  time: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+  time: (value) => typeof value === 'string' && isoTime.test(value),
   duration_ms: isNumber,
   command: isText,
   cwd: isText,

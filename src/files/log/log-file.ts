@@ -2,7 +2,14 @@ import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 
 import { join } from 'node:path'
 import { readError, systemCode, writeError } from '../file-error.ts'
 import { appendLine, monthFiles } from '../month-files.ts'
-import { decodeLine, encodeEntry, type DecodedLine, type LogEntry, type LogFacts } from './log-entry.ts'
+import {
+  decodeLine,
+  encodeEntry,
+  idOfLine,
+  type DecodedLine,
+  type LogEntry,
+  type LogFacts,
+} from './log-entry.ts'
 
 /** The log in a state folder: one file a month, `log/2026-11.jsonl`, one entry a line. */
 export function logFolder(stateFolder: string): string {
@@ -37,6 +44,11 @@ export interface LogReader {
    * @throws FileError
    */
   calls(): Generator<LoggedCall, void, undefined>
+  /**
+   * The first calls that are meant: others are counted without being parsed.
+   * @throws FileError
+   */
+  find(isMeant: (number: number, id: string) => boolean, limit: number): LoggedCall[]
   /** The lines so far that are no entries: torn, or of another program. */
   readonly unreadable: number
 }
@@ -54,6 +66,24 @@ export function openLog(folder: string | undefined): LogReader {
   }
   return {
     calls,
+    find(isMeant, limit) {
+      const found: LoggedCall[] = []
+      let number = 1
+      for (const { bytes } of lines(folder)) {
+        const id = idOfLine(bytes)
+        if (id === undefined || isMeant(number, id)) {
+          const decoded = decodeLine(bytes)
+          if (decoded === undefined) {
+            unreadable++
+            continue
+          }
+          if (isMeant(number, decoded.facts.id)) found.push({ number, ...decoded })
+          if (found.length === limit) break
+        }
+        number++
+      }
+      return found
+    },
     get unreadable() {
       return unreadable
     },
