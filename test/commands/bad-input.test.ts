@@ -296,16 +296,16 @@ test('words that only look like something to read are sent', async () => {
 })
 
 test.each([
-  ['generate', ['hi'], ', MODELGATE_API_KEY and MODELGATE_TEXT_MODEL'],
-  ['image create', ['A boat'], ', MODELGATE_API_KEY and MODELGATE_IMAGE_MODEL'],
-  ['video generate', ['A boat'], ', MODELGATE_API_KEY and MODELGATE_VIDEO_MODEL'],
-  ['models', ['--remote'], ' and MODELGATE_API_KEY'],
+  ['generate', ['hi'], ', MODELGATE_API_KEY, MODELGATE_TEXT_MODEL'],
+  ['image create', ['A boat'], ', MODELGATE_API_KEY, MODELGATE_IMAGE_MODEL'],
+  ['video generate', ['A boat'], ', MODELGATE_API_KEY, MODELGATE_VIDEO_MODEL'],
+  ['models', ['--remote'], ', MODELGATE_API_KEY'],
 ])('a newcomer to %s gets three lines with the three ways on', async (command, argv, variables) => {
   const { code, out, err } = await runMain([...command.split(' '), ...argv], { cwd: temporaryFolder() })
   expect({ code, out }).toEqual({ code: 2, out: '' })
-  expect(err).toBe(`modelgate: No gateway is set up yet: modelgate init asks for address, key and models.
+  expect(err).toBe(`modelgate: No gateway is set up yet. Set one up with: modelgate init
   hint: To try it without gateway, key and model, add --sandbox.
-  hint: In a script, set MODELGATE_BASE_URL${variables}.
+  hint: Or set MODELGATE_BASE_URL${variables}.
 `)
 })
 

@@ -81,6 +81,8 @@ function listenForSkip({ stdin }: Context): { readonly signal: AbortSignal; end(
   }
   keys?.setRawMode?.(true)
   keys?.on('data', onKeys)
+  // A question leaves the stream paused.
+  keys?.resume()
   return {
     signal: controller.signal,
     end() {

@@ -197,16 +197,14 @@ export async function isNotSetUp({ baseUrl, keyLocation }: Settings): Promise<bo
  */
 export function notSetUp(model?: string): UsageError {
   const variables = ['MODELGATE_BASE_URL', 'MODELGATE_API_KEY', ...(model === undefined ? [] : [model])]
-  const list = `${variables.slice(0, -1).join(', ')} and ${variables.at(-1)}`
-  return new UsageError(
-    `No gateway is set up yet: ${initCommand.join(' ')} asks for address, key and models.`,
-    {
-      code: 'base_url_missing',
-      phase: 'config',
-      hint: `${trySandbox}\nIn a script, set ${list}.`,
-      next: initCommand,
-    },
-  )
+  // Each line fits a terminal of 80 columns.
+  return new UsageError(`No gateway is set up yet. Set one up with: ${initCommand.join(' ')}`, {
+    code: 'base_url_missing',
+    phase: 'config',
+    hint: `${trySandbox}
+Or set ${variables.join(', ')}.`,
+    next: initCommand,
+  })
 }
 
 /** Asks for all that is missing. */

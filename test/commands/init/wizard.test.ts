@@ -177,10 +177,11 @@ test('the tour shows the commands at work, and leaves nothing behind', async () 
 
 test('Ctrl-C skips the rest of the tour, and not the questions', async () => {
   const type = [
+    { when: 'See first', keys: 'y\r' },
     { when: 'Answer in Markdown"', keys: '\u0003' },
     { when: 'Address of your gateway', keys: '\u0003' },
   ]
-  const { lines, exitCode } = await wizard(type, { env: { NO_COLOR: '1' } }, ['--tour'])
+  const { lines, exitCode } = await wizard(type, { env: { NO_COLOR: '1' } })
   expect(exitCode).toBe(130)
   expect(lines).toContain('Skipped.')
   expect(lines.some((line) => line.includes('image create'))).toBe(false)
