@@ -98,10 +98,13 @@ export async function askSearch<Value>(
   find: (typed: string) => readonly Choice<Value>[],
   present?: Value,
 ): Promise<Value> {
-  const source = (typed: string | undefined) => [...find(typed ?? '')]
-  return answered(
+  let found: readonly Choice<Value>[] = []
+  const source = (typed: string | undefined) => [...(found = find(typed ?? ''))]
+  const answer = answered(
     await ask(context, ({ search }, streams) => search({ message, source, ...presentOf(present) }, streams)),
   )
+  // Keys that come all at once, as from a paste, may choose what was marked before they were typed.
+  return found.some(({ value }) => value === answer) ? answer : (found[0]?.value ?? answer)
 }
 
 function presentOf<Value>(present: Value | undefined): { readonly default?: NoInfer<Value> } {
