@@ -73,7 +73,7 @@ export const bundle: BuildOptions = {
     // so no file of the bundle waits for another that waits for it.
     codeSplitting: {
       groups: [
-        { name: 'start', test: /src\/(program|context)\.ts$|rolldown\/runtime/, priority: 3 },
+        { name: 'start', test: /src\/(program|command-entries|context)\.ts$|rolldown\/runtime/, priority: 3 },
         {
           name: 'request',
           test: /src\/(commands\/shared\/(build-request|run-operation|contract-flags|text-prompt|dry-run)|output\/create-output|gateway\/events\/message-reader|operations\/operation|files\/media-type)\.ts$/,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commandEntries } from '../../src/program.ts'
+import { commandEntries } from '../../src/command-entries.ts'
 import { runMain } from '../support/run-main.ts'
 
 const quietOnes = commandEntries.filter(({ sends }) => sends === undefined).map(({ name }) => name)
