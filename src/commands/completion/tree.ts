@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander'
-import { collect } from '../shared/common-options.ts'
+import { collect, programOf } from '../shared/common-options.ts'
 import type { LiveKind } from './live-values.ts'
 
 /** What can follow an option or be an argument. */
@@ -67,15 +67,16 @@ const helpFlag: Flag = { names: ['-h', '--help'], about: 'show help', repeatable
  */
 export function readTree(command: Command, path = ''): CommandNode {
   const argument = readArguments(command.registeredArguments, liveArguments[path])
+  const common = commonOf(command)
+  const takesCommon = command.parent === null || common.length === visibleCount(programOf(command))
   // Options hidden from the help are not offered either.
-  const takesCommon = command.configureHelp().showGlobalOptions !== false
   const own = command.options.filter(({ hidden }) => !hidden)
   return {
     path,
     about: command.description(),
     children: command.commands.map((child) => readTree(child, `${path} ${child.name()}`.trim())),
     flags: [
-      ...[...own, ...(takesCommon ? [] : supportedBy(command))].map(readFlag),
+      ...[...own, ...(takesCommon ? [] : common)].map(readFlag),
       ...(path === '' || !takesCommon ? [helpFlag] : []),
     ],
     takesCommon,
@@ -88,9 +89,15 @@ export function allNodes(root: CommandNode): CommandNode[] {
   return [root, ...root.children.flatMap(allNodes)]
 }
 
-/** The global options that a command shows although not all apply to it. */
-function supportedBy(command: Command): Option[] {
-  return command.configureHelp().visibleGlobalOptions?.(command) ?? []
+const visibleCount = ({ options }: Command) => options.filter(({ hidden }) => !hidden).length
+
+/** The program's options that a command takes; those of a group are the ones that any command of it takes. */
+function commonOf(command: Command): readonly Option[] {
+  if (command.parent === null) return []
+  const own = command.createHelp().visibleGlobalOptions(command)
+  if (command.commands.length === 0) return own
+  const below = new Set(command.commands.flatMap(commonOf))
+  return own.filter((option) => below.has(option))
 }
 
 function readFlag(option: Option): Flag {

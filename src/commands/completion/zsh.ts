@@ -39,11 +39,15 @@ ${steps(root).join('\n')}
 # Completes what the program knows of a kind of values, for the command that is called.
 _modelgate_live() {
   local line
-  local -a values shown
-  for line in "\${(@f)"$(\${~modelgate_program} __complete $1 \${=modelgate_command} 2>/dev/null </dev/null)"}"; do
-    [[ -n $line ]] || continue
+  local -a lines values shown
+  local -i width=0
+  lines=("\${(@f)"$(\${~modelgate_program} __complete $1 \${=modelgate_command} 2>/dev/null </dev/null)"}")
+  for line in $lines; do
     values+=("\${line%%$'\\t'*}")
-    shown+=("\${line/$'\\t'/  }")
+    ((\${#values[-1]} > width)) && width=\${#values[-1]}
+  done
+  for line in $lines; do
+    shown+=("\${(r:width:)line%%$'\\t'*}  \${line#*$'\\t'}")
   done
   (($#values)) && compadd -V "modelgate-$1" -l -d shown -a values
 }

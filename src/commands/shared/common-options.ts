@@ -214,7 +214,7 @@ function showOptions(command: Command, isShown: (name: string) => boolean): void
   })
 }
 
-function programOf(command: Command): Command {
+export function programOf(command: Command): Command {
   return command.parent === null ? command : programOf(command.parent)
 }
 

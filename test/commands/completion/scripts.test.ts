@@ -57,6 +57,10 @@ const lines: readonly (readonly [string, string])[] = [
   ['modelgate sandbox --dry', 'modelgate sandbox --dry'],
   ['modelgate schema --retr', 'modelgate schema --retr'],
   ['modelgate sandbox --qui', 'modelgate sandbox --quiet '],
+  // Nor those that a command, or every command of a group, refuses.
+  ['modelgate video status --bod', 'modelgate video status --bod'],
+  ['modelgate response --mode', 'modelgate response --mode'],
+  ['modelgate image --mode', 'modelgate image --model '],
   ['modelgate schema --he', 'modelgate schema --help '],
 ]
 
