@@ -111,6 +111,9 @@ function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts:
   const listsFiles = result === 'files' && !isDocument
   const files: string[] = []
   let isWritten = false
+  let canWrite = true
+  /** What was written by the end of the command, without what its failure adds. */
+  let whole: string | undefined
 
   const value = () => {
     if (listsFiles) return files.join('\n')
@@ -120,8 +123,9 @@ function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts:
   const write = () => {
     if (isWritten) return
     const written = value()
+    canWrite = false
     appendOutput(target, name, written)
-    isWritten = true
+    canWrite = isWritten = true
     if (Buffer.byteLength(written) <= maxValueBytes) return
     const message = `The output ${name} is larger than 1 MiB: GitHub may not pass it on to other jobs. -o FILE keeps it.`
     other.event({ type: 'warning-add', message })
@@ -129,7 +133,7 @@ function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts:
   const printInstead = async () => {
     if (isWritten) return
     isWritten = true
-    stdout.write(text())
+    stdout.write(whole ?? text())
     await stdout.drain().catch(() => {})
   }
   return {
@@ -142,12 +146,13 @@ function outputToStep({ stdout }: Pick<Context, 'stdout'>, other: Output, parts:
     flush: () => other.flush(),
     async end(document) {
       await other.end(document)
+      whole = text()
       write()
     },
     async error(error, partial) {
       await other.error(error, partial)
       const isUsable = result !== 'text' && (files.length > 0 || text() !== '')
-      if (isUsable && error.code !== 'write_failed') write()
+      if (isUsable && canWrite) write()
       else await printInstead()
     },
   }

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
@@ -159,14 +159,18 @@ describe('a failure', () => {
     expect(Object.keys(outputsIn(place.file))).toEqual(['images'])
   })
 
-  test.skipIf(process.getuid?.() === 0)('to write it: the text is on standard output', async () => {
+  test.each([
+    ['the text', {}, textDelta('Dear'), 'Dear\n'],
+    ['the paths', { result: 'files' } as const, sampleEvents['image-save'] as OutputEvent, 'a.png\n'],
+  ])('to write it: %s is on standard output', async (_, options, event, told) => {
     const place = step()
-    const output = rendered(place, 'answer')
-    output.event(textDelta('Dear'))
-    chmodSync(place.file, 0o400)
-    await expect(output.end(sampleDocument)).rejects.toThrow('permission denied')
+    const output = rendered(place, 'answer', options)
+    output.event(event)
+    rmSync(place.file)
+    mkdirSync(place.file)
+    await expect(output.end(sampleDocument)).rejects.toThrow('it is a folder')
     await output.error(new GenerationError('failed', 'x'))
-    expect(place.context.stdout.text).toBe('Dear\n')
+    expect(place.context.stdout.text).toBe(told)
   })
 })
 
