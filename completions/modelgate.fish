@@ -46,6 +46,8 @@ function __modelgate_path
                         set path 'auth'
                     case '/config'
                         set path 'config'
+                    case '/doctor'
+                        set path 'doctor'
                     case '/schema'
                         set path 'schema'
                     case '/completion'
@@ -112,7 +114,7 @@ end
 # Whether the options of every command mean something to the one that is called.
 function __modelgate_takes_common
     set -l path (__modelgate_path)
-    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config edit' 'config schema' 'schema' 'completion' 'help'
+    not contains -- "$path" 'chat' 'response' 'response status' 'response wait' 'response cancel' 'response list' 'video status' 'video wait' 'video list' 'sandbox' 'inspect' 'usage' 'init' 'log' 'log show' 'log clear' 'models' 'auth' 'auth login' 'auth status' 'auth logout' 'config' 'config list' 'config get' 'config set' 'config unset' 'config path' 'config edit' 'config schema' 'doctor' 'schema' 'completion' 'help'
 end
 
 # What the program knows of a kind of values, for the command that is called.
@@ -146,6 +148,7 @@ complete -c modelgate -n '__modelgate_is ' -a log -d 'Show what was called: prom
 complete -c modelgate -n '__modelgate_is ' -a models -d 'Show the known models and their limits, or those of the gateway'
 complete -c modelgate -n '__modelgate_is ' -a auth -d 'Store, show and remove the key'
 complete -c modelgate -n '__modelgate_is ' -a config -d 'Show and change the settings'
+complete -c modelgate -n '__modelgate_is ' -a doctor -d 'Find out what is wrong with the set-up, and what to do about it'
 complete -c modelgate -n '__modelgate_is ' -a schema -d 'Print the JSON Schema of the --json and --jsonl output'
 complete -c modelgate -n '__modelgate_is ' -a completion -d 'Print a completion script for bash, zsh, fish or PowerShell'
 complete -c modelgate -n '__modelgate_is ' -a help -d 'Show help for a command or a topic; all of it as data with --json'
@@ -788,6 +791,17 @@ complete -c modelgate -n '__modelgate_is config path' -a 'user project credentia
 complete -c modelgate -n '__modelgate_is config edit' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is config schema' -l project -d 'of a project file, which has fewer settings'
 complete -c modelgate -n '__modelgate_is config schema' -s h -l help -d 'show help'
+complete -c modelgate -n '__modelgate_is doctor' -l json -d 'print one JSON document when done'
+complete -c modelgate -n '__modelgate_is doctor' -l sandbox -d 'use the built-in local gateway: no key, no cost'
+complete -c modelgate -n '__modelgate_is doctor' -l jsonl -d 'print one JSON event a line as things happen'
+complete -c modelgate -n '__modelgate_is doctor' -l base-url -r -f -d 'address of the gateway'
+complete -c modelgate -n '__modelgate_is doctor' -l api-key-file -r -F -d 'file that holds the key'
+complete -c modelgate -n '__modelgate_is doctor' -l profile -r -f -a '(__modelgate_live profiles)' -d 'named profile of the configuration'
+complete -c modelgate -n '__modelgate_is doctor' -l timeout -r -f -d 'limit for the whole request, or for a wait (none)'
+complete -c modelgate -n '__modelgate_is doctor' -l connect-timeout -r -f -d 'limit for connecting (10)'
+complete -c modelgate -n '__modelgate_is doctor' -l ca-file -r -F -d 'certificate authority to trust (PEM)'
+complete -c modelgate -n '__modelgate_is doctor' -l allow-http -d 'allow a clear-text base URL on another host'
+complete -c modelgate -n '__modelgate_is doctor' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -s h -l help -d 'show help'
 complete -c modelgate -n '__modelgate_is schema' -a 'output images videos waits jobs models inspections log call clearing usage help init settings places keys checks events error'
 complete -c modelgate -n '__modelgate_is completion' -s h -l help -d 'show help'
@@ -795,4 +809,4 @@ complete -c modelgate -n '__modelgate_is completion' -a 'bash zsh fish powershel
 complete -c modelgate -n '__modelgate_is help' -l all -d 'every example and every option'
 complete -c modelgate -n '__modelgate_is help' -l json -d 'print one JSON document when done'
 complete -c modelgate -n '__modelgate_is help' -s h -l help -d 'show help'
-complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect usage init again log models auth config schema completion help'
+complete -c modelgate -n '__modelgate_is help' -a 'exit-codes environment formatting money sandbox pipelines generate respond chat response image video inspect usage init again log models auth config doctor schema completion help'

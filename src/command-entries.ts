@@ -273,6 +273,12 @@ export const commandEntries: readonly CommandEntry[] = [
     ],
   },
   {
+    name: 'doctor',
+    about: 'Find out what is wrong with the set-up, and what to do about it',
+    sends: true,
+    load: async () => (await import('./commands/doctor.ts')).registerDoctor,
+  },
+  {
     name: 'schema',
     about: 'Print the JSON Schema of the --json and --jsonl output',
     load: async () => (await import('./commands/schema.ts')).registerSchema,

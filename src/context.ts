@@ -35,6 +35,8 @@ export interface Context {
   readonly cwd: string
   readonly home: string
   readonly platform: NodeJS.Platform
+  /** Of Node, as `26.10.0`. */
+  readonly nodeVersion: string
   readonly clock: Clock
   /** Aborted with an `Interrupted` on a signal, with an `OutputClosed` when standard output is closed. */
   readonly signal: AbortSignal
@@ -141,6 +143,7 @@ export function systemContext(): SystemContext {
     },
     home: safeHome(),
     platform: process.platform,
+    nodeVersion: process.versions.node,
     clock: systemClock,
     signal: controller.signal,
     program: 'modelgate',

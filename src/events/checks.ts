@@ -14,9 +14,6 @@ import {
 
 const verdicts = ['ok', 'warning', 'failed', 'skipped'] as const
 
-/** What became of a check of `doctor`. */
-export type Verdict = (typeof verdicts)[number]
-
 /** One check of `doctor`. */
 export type Check = Infer<typeof check.schema>
 const check = define(

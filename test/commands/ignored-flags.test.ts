@@ -65,6 +65,7 @@ const calls: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'config path': [[]],
   'config edit': [[]],
   'config schema': [[]],
+  doctor: [[]],
   schema: [['events']],
   completion: [['bash']],
   help: [['image']],

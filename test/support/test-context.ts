@@ -41,6 +41,7 @@ export function testContext(overrides: TestOverrides = {}): TestContext {
     cwd: overrides.cwd ?? '/test/project',
     home: overrides.home ?? '/test/home',
     platform: overrides.platform ?? 'linux',
+    nodeVersion: '26.10.0',
     clock: overrides.clock ?? fakeClock(),
     signal: controller.signal,
     program: 'modelgate',

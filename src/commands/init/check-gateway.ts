@@ -69,7 +69,7 @@ function judge(error: ModelgateError): GatewayCheck {
 }
 
 /** The settings with another gateway, one attempt and a time limit. */
-function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
+export function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
   const { timeout, maxRetries } = settings
   const apiKey = { value: key, source: 'init', lastFour: '' }
   return {

@@ -17,13 +17,24 @@ export async function printDocument(
   describe: (styles: Styles, columns: Columns) => string,
   gate: Gate = createGate(context),
 ): Promise<void> {
-  const { stdout } = context
   if (json)
     return await createOutput(context, { mode: 'json', quiet: true, usage: false, gate }).end(document)
+  const print = await createPrinter(context, gate)
+  await print(describe)
+}
+
+/** Prints the result piece by piece, as it is found out. */
+export async function createPrinter(
+  context: Context,
+  gate: Gate,
+): Promise<(describe: (styles: Styles, columns: Columns) => string) => Promise<void>> {
+  const { stdout } = context
   const styles = loadResultStyles(context)
   await styles.ready
-  stdout.write(gate.report(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
-  await stdout.drain()
+  return async (describe) => {
+    stdout.write(gate.report(describe(styles.current!, stdout.isTerminal ? stdout.columns : undefined)))
+    await stdout.drain()
+  }
 }
 
 /** Prints a line that is the result. @throws what `Sink.drain` throws */

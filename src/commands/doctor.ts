@@ -1,0 +1,180 @@
+import { arch } from 'node:os'
+import type { Command } from 'commander'
+import { sandboxFolder } from '../config/paths.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Context } from '../context.ts'
+import { AlreadyReported, ModelgateError } from '../errors.ts'
+import type { Check, ChecksDocument } from '../events/checks.ts'
+import { outputVersion } from '../events/output-schema.ts'
+import { createOutput } from '../output/create-output.ts'
+import { createGate } from '../output/gate.ts'
+import { isProblem } from '../problems.ts'
+import { skipped, type Checkup, type Finding } from './doctor/checkup.ts'
+import {
+  checkAnswer,
+  checkBaseUrl,
+  checkClock,
+  checkKeyAccepted,
+  nothingSeen,
+} from './doctor/gateway-checks.ts'
+import { checkConfiguration, checkNode, checkTerminal } from './doctor/local-checks.ts'
+import { checkConnect, checkDns, checkProxy, checkTls, type Route } from './doctor/network-checks.ts'
+import { checkLine, summaryLine } from './doctor/check-line.ts'
+import { checkState } from './doctor/state-check.ts'
+import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
+import { addExamples, type Example } from './shared/help-layout.ts'
+import { readSettings, sandboxKey } from './shared/open-gateway.ts'
+import { createPrinter, tell } from './shared/print-document.ts'
+
+const doctorExamples: readonly Example[] = [
+  ['modelgate doctor', 'what is wrong, and what to do about it'],
+  ['modelgate doctor --sandbox', 'without a gateway'],
+  ['modelgate doctor --json > report.json', 'for a bug report: no key, no prompt'],
+]
+
+/** The common options that apply. */
+const taken = new Set(
+  'json jsonl sandbox profile baseUrl apiKeyFile caFile allowHttp connectTimeout timeout'.split(' '),
+)
+
+const meanings = {
+  timeout: 'limit for each look at the gateway (10)',
+  sandbox: 'look at the built-in gateway instead',
+}
+
+/** Seconds for each step, so that the whole takes a minute at most. */
+const stepSeconds = 10
+
+/** `modelgate doctor`: looks at everything that a call depends on. Costs nothing, and never fails to end. */
+export function registerDoctor(command: Command, context: Context): void {
+  addExamples(command, context, doctorExamples)
+  explainCommon(command, meanings)
+  takeOptions(command, taken)
+  command.action(async (_: unknown, self: Command) => examine(context, self.optsWithGlobals<CommonOptions>()))
+}
+
+/** @throws AlreadyReported with the exit code of the first check that failed */
+async function examine(context: Context, given: CommonOptions): Promise<void> {
+  const { json, jsonl, sandbox } = given
+  const options = { ...given, timeout: given.timeout ?? String(stepSeconds) }
+  const settings = await usableSettings(context, options)
+  const running = sandbox ? await startOwnSandbox(context, settings) : undefined
+  const gate = createGate(context)
+  // What is asked goes to an address, also where that is the sandbox.
+  const { sandbox: _, ...asked } = options
+  const checkup: Checkup = {
+    context,
+    options: asked,
+    gate,
+    settings,
+    baseUrl: running === undefined ? settings?.baseUrl.value : new URL(running.url),
+    sandboxKey: running === undefined ? undefined : sandboxKey,
+    stepSeconds: settings?.timeout.value ?? stepSeconds,
+  }
+  const mode = jsonl ? 'jsonl' : json ? 'json' : undefined
+  const output = mode && createOutput(context, { mode, quiet: true, usage: false, gate })
+  output?.event({ type: 'start', version: outputVersion, command: 'doctor', model: null })
+  const print = output === undefined ? await createPrinter(context, gate) : undefined
+  const checks: Check[] = []
+  try {
+    for await (const [name, finding] of findings(checkup, given.profile)) {
+      const check = withoutHome(context, { name, ...finding })
+      checks.push(check)
+      output?.event({ type: 'check-end', check })
+      await output?.flush()
+      await print?.((styles, columns) => checkLine(check, styles, columns))
+    }
+  } finally {
+    await running?.close()
+  }
+  const document = documentOf(checks, context)
+  await output?.end(document)
+  if (output === undefined && settings?.quiet.value !== true) tell(context, summaryLine(checks))
+  const failure = checks.find(({ verdict }) => verdict === 'failed')
+  if (failure !== undefined) throw new AlreadyReported(errorOf(failure))
+}
+
+/** The checks in their order; each may depend on what those before it have found. */
+async function* findings(
+  checkup: Checkup,
+  profile: string | undefined,
+): AsyncGenerator<readonly [name: string, finding: Finding]> {
+  const { context } = checkup
+  yield ['Node', checkNode(context)]
+  yield ['terminal', await checkTerminal(context)]
+  yield ['configuration', await checkConfiguration(context, profile)]
+  yield ['state', await checkState(context, checkup.settings)]
+  yield ['base URL', checkBaseUrl(checkup)]
+  const { finding: proxy, route } = checkProxy(checkup)
+  yield ['proxy', proxy]
+  // What lies behind a failure cannot be seen.
+  let blocked =
+    route === undefined
+      ? skipped(proxy.verdict === 'failed' ? 'the proxy cannot be used' : 'there is no base URL')
+      : undefined
+  const after = async (check: (way: Route) => Promise<Finding>, reason: string): Promise<Finding> => {
+    if (blocked !== undefined) return blocked
+    const finding = await check(route!)
+    if (finding.verdict === 'failed') blocked = skipped(reason)
+    return finding
+  }
+  yield ['DNS', await after((way) => checkDns(checkup, way), 'the host was not found')]
+  yield ['connection', await after((way) => checkConnect(checkup, way), 'there is no connection')]
+  // The gateway is asked all the same: it may be trusted for another reason than the one that is known here.
+  yield ['TLS', blocked ?? (await checkTls(checkup, route!))]
+  const { finding: answer, look } =
+    blocked === undefined ? await checkAnswer(checkup) : { finding: blocked, look: nothingSeen }
+  yield ['gateway', answer]
+  yield ['key', await checkKeyAccepted(checkup, look)]
+  yield ['clock', checkClock(look)]
+}
+
+/** Undefined for a configuration with problems. */
+async function usableSettings(context: Context, options: CommonOptions): Promise<Settings | undefined> {
+  try {
+    return await readSettings(context, options)
+  } catch (error) {
+    if (isProblem(error)) return undefined
+    throw error
+  }
+}
+
+async function startOwnSandbox(context: Context, settings: Settings | undefined) {
+  const { startSandbox } = await import('../sandbox/start-sandbox.ts')
+  return await startSandbox({
+    clock: context.clock,
+    latency: 'natural',
+    folder: sandboxFolder(context),
+    ...(settings === undefined ? {} : { families: settings.families.value }),
+  })
+}
+
+/** Nobody's name belongs into a report. */
+function withoutHome({ home, platform }: Context, check: Check): Check {
+  if (home.length < 2) return check
+  const separator = platform === 'win32' ? '\\' : '/'
+  const shorten = (text: string) => text.replaceAll(home + separator, `~${separator}`).replaceAll(home, '~')
+  return {
+    ...check,
+    message: shorten(check.message),
+    remedy: check.remedy === null ? null : shorten(check.remedy),
+  }
+}
+
+function documentOf(checks: readonly Check[], { platform }: Context): ChecksDocument {
+  const has = (verdict: Check['verdict']) => checks.some((check) => check.verdict === verdict)
+  return {
+    version: outputVersion,
+    command: 'doctor',
+    verdict: has('failed') ? 'failed' : has('warning') ? 'warning' : 'ok',
+    program: __VERSION__,
+    platform: `${platform} ${arch()}`,
+    checks,
+  }
+}
+
+function errorOf({ exit_code: code, message }: Check): ModelgateError {
+  const names = { 2: 'usage', 3: 'key', 4: 'rejected', 5: 'later', 6: 'notSent', 10: 'io' } as const
+  const exit = names[code as keyof typeof names] ?? 'contract'
+  return new ModelgateError(exit, 'doctor_failed', message)
+}

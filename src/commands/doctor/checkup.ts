@@ -1,0 +1,62 @@
+import type { Settings } from '../../config/settings.ts'
+import type { Context } from '../../context.ts'
+import { ModelgateError } from '../../errors.ts'
+import type { Check } from '../../events/checks.ts'
+import type { Gate } from '../../output/gate.ts'
+import type { CommonOptions } from '../shared/common-options.ts'
+
+/** What a check found out, without its name. */
+export type Finding = Omit<Check, 'name'>
+
+/** What all checks work with. */
+export interface Checkup {
+  readonly context: Context
+  readonly options: CommonOptions
+  readonly gate: Gate
+  /** Undefined when the configuration has problems, which its own check tells. */
+  readonly settings: Settings | undefined
+  /** The gateway: the one that is configured, or the sandbox; undefined when there is none to look at. */
+  readonly baseUrl: URL | undefined
+  /** The key for the sandbox; undefined for that of the settings. */
+  readonly sandboxKey: string | undefined
+  /** Seconds for each step that asks the network. */
+  readonly stepSeconds: number
+}
+
+/** What is there whenever there is a way to the gateway. */
+export function reachable({ settings, baseUrl }: Checkup): {
+  readonly settings: Settings
+  readonly baseUrl: URL
+} {
+  if (settings === undefined || baseUrl === undefined) throw new Error('there is no base URL')
+  return { settings, baseUrl }
+}
+
+export const ok = (message: string): Finding => ({ verdict: 'ok', message, remedy: null, exit_code: null })
+
+export const skipped = (message: string): Finding => ({
+  verdict: 'skipped',
+  message,
+  remedy: null,
+  exit_code: null,
+})
+
+export const warning = (message: string, remedy: string | null = null): Finding => ({
+  verdict: 'warning',
+  message,
+  remedy,
+  exit_code: null,
+})
+
+export const failed = (exitCode: number, message: string, remedy: string | null = null): Finding => ({
+  verdict: 'failed',
+  message,
+  remedy,
+  exit_code: exitCode,
+})
+
+/** A failure as an error of the program has it: its message, hint and exit code. @throws anything else */
+export function failedBy(error: unknown): Finding {
+  if (!(error instanceof ModelgateError)) throw error
+  return failed(error.exitCode, error.message, error.facts.hint ?? null)
+}

@@ -1,0 +1,148 @@
+import { lastFour } from '../../config/key.ts'
+import { exchange } from '../../gateway/exchange.ts'
+import { ExchangeError } from '../../gateway/exchange-error.ts'
+import { modelListRequest } from '../../gateway/model-list.ts'
+import { wireRequest } from '../../gateway/send-request.ts'
+import { checkGateway, describeCheck, settingsFor, type GatewayCheck } from '../init/check-gateway.ts'
+import { openGateway } from '../shared/open-gateway.ts'
+import { failed, failedBy, ok, reachable, skipped, warning, type Checkup, type Finding } from './checkup.ts'
+
+/** What the first request to the gateway has shown, for the checks after it. */
+export interface FirstLook {
+  readonly check: GatewayCheck | undefined
+  /** How far the gateway's clock is ahead, in milliseconds; undefined when it does not tell. */
+  readonly skewMs: number | undefined
+}
+
+export const nothingSeen: FirstLook = { check: undefined, skewMs: undefined }
+
+/** Whether a base URL is set, and is written as one. */
+export function checkBaseUrl({ settings, baseUrl, sandboxKey }: Checkup): Finding {
+  if (settings === undefined) return skipped('the configuration has problems')
+  if (baseUrl === undefined) {
+    return failed(
+      2,
+      'No base URL is set.',
+      'Run modelgate init, or modelgate config set base_url URL. To try the program without a gateway: modelgate doctor --sandbox',
+    )
+  }
+  const source = sandboxKey === undefined ? settings.baseUrl.source : 'the sandbox'
+  return ok(`${baseUrl.href.replace(/\/$/, '')} (${source})`)
+}
+
+/** Whether the address answers like a gateway, asked without a key. */
+export async function checkAnswer(
+  checkup: Checkup,
+): Promise<{ readonly finding: Finding; readonly look: FirstLook }> {
+  const { settings, baseUrl } = reachable(checkup)
+  const { skewMs, location } = await lookAtHeaders(checkup)
+  if (location !== undefined) {
+    const remedy = `If that is the gateway: modelgate config set base_url ${location}`
+    return { finding: failed(8, `It redirects to ${location}.`, remedy), look: nothingSeen }
+  }
+  const check = await checkGateway({ ...checkup, settings }, { baseUrl })
+  return { finding: judge(check), look: { check, skewMs } }
+}
+
+function judge(check: GatewayCheck): Finding {
+  const text = describeCheck(check, false)
+  switch (check.verdict) {
+    case 'lists':
+    case 'refuses':
+      return ok(text)
+    case 'lists none':
+      return warning(
+        text,
+        'Is the path of the base URL right? Leave out what comes after the host, but a path of the gateway.',
+      )
+    default: {
+      const { exitCode, facts } = check.error
+      const isReply = check.verdict === 'in doubt' && exitCode === 8
+      const remedy = isReply
+        ? 'Is it the address of the gateway, and not of a page or a log-in?'
+        : (facts.hint ?? null)
+      return failed(exitCode, text, remedy)
+    }
+  }
+}
+
+/** The headers of the first reply: the date, and where it redirects to another origin. */
+async function lookAtHeaders(checkup: Checkup): Promise<{ skewMs?: number; location?: string }> {
+  const { context, options, gate } = checkup
+  const { settings, baseUrl } = reachable(checkup)
+  const asked = settingsFor(settings, baseUrl, '')
+  const { gateway, close } = await openGateway(context, options, asked, false, () => undefined, gate)
+  const { clock } = context
+  const sent = clock.now()
+  try {
+    const request = { ...modelListRequest(gateway), isKeyless: true }
+    const reply = await exchange(wireRequest(gateway, request), gateway)
+    reply.close()
+    const date = Date.parse(reply.headers['date'] ?? '')
+    // The gateway wrote the date somewhere between; it has no fractions of a second.
+    const here = (sent + clock.now()) / 2
+    const to = reply.status >= 300 && reply.status < 400 ? reply.headers['location'] : undefined
+    const target = to === undefined ? null : URL.parse(to, baseUrl)
+    return {
+      ...(Number.isNaN(date) ? {} : { skewMs: date + 500 - here }),
+      ...(target === null || target.origin === baseUrl.origin ? {} : { location: target.origin }),
+    }
+  } catch (error) {
+    // The check that follows meets it again, and says what it is.
+    if (error instanceof ExchangeError) return {}
+    throw error
+  } finally {
+    await close()
+  }
+}
+
+/** Which key is used, and whether the gateway accepts it. */
+export async function checkKeyAccepted(checkup: Checkup, { check: open }: FirstLook): Promise<Finding> {
+  const { settings, baseUrl, sandboxKey } = checkup
+  if (settings === undefined) return skipped('the configuration has problems')
+  let key: string
+  let source: string
+  try {
+    const found =
+      sandboxKey === undefined ? await settings.apiKey() : { value: sandboxKey, source: 'the sandbox' }
+    key = found.value
+    source = found.source
+  } catch (error) {
+    const finding = failedBy(error)
+    return finding.exit_code === 3 ? { ...finding, remedy: 'Store one: modelgate auth login' } : finding
+  }
+  checkup.gate.hide(key)
+  const ending = lastFour(key)
+  const what = `${ending === '' ? '' : `…${ending} `}from ${source}`
+  if (baseUrl === undefined || open === undefined) return ok(`${what}; not tried`)
+  if (open.verdict === 'lists')
+    return ok(`${what}; the gateway shows its models to everybody, so it was not tried`)
+  if (open.verdict === 'lists none') return ok(`${what}; only a paid call can try it`)
+  if (open.verdict !== 'refuses') return ok(`${what}; not tried`)
+  const check = await checkGateway({ ...checkup, settings }, { baseUrl, key })
+  if (check.verdict === 'lists') return ok(`${what}; accepted`)
+  if (check.verdict === 'refuses') {
+    return failed(3, `The gateway refuses the key ${what}.`, 'Store another: modelgate auth login')
+  }
+  if (check.verdict === 'lists none') return ok(`${what}; accepted, though the gateway lists no models`)
+  return failed(check.error.exitCode, describeCheck(check, true), check.error.facts.hint ?? null)
+}
+
+const maxSkewMs = 60_000
+
+/** The clock of this machine against that of the gateway: certificates and signed addresses depend on it. */
+export function checkClock({ check, skewMs }: FirstLook): Finding {
+  if (skewMs === undefined) {
+    return skipped(check === undefined ? 'the gateway was not asked' : 'the gateway does not tell the time')
+  }
+  const seconds = Math.trunc(Math.abs(skewMs) / 1000)
+  if (Math.abs(skewMs) <= maxSkewMs) return ok(seconds <= 2 ? 'right' : `${seconds} s off`)
+  const side = skewMs > 0 ? 'behind' : 'ahead of'
+  return warning(`${durationText(seconds)} ${side} the gateway's`, 'Set the clock of this machine, by NTP.')
+}
+
+function durationText(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
+}

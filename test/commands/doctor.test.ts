@@ -1,0 +1,322 @@
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { ChecksDocument } from '../../src/events/checks.ts'
+import { canMakeCertificates, makeCertificate } from '../support/certificate.ts'
+import { configPlace, type ConfigPlace } from '../support/config-place.ts'
+import { fakeClock } from '../support/fake-clock.ts'
+import { closedPort, localServer } from '../support/local-server.ts'
+import { memorySink } from '../support/memory-sink.ts'
+import { runMain } from '../support/run-main.ts'
+import { runningSandbox } from '../support/running-sandbox.ts'
+import { json, text } from '../support/server-replies.ts'
+import type { TestOverrides } from '../support/test-context.ts'
+import { tunnelProxy } from '../gateway/tunnel-proxy.ts'
+
+const key = 'sk-0123456789abcdef'
+const now = Date.parse('2026-11-22T12:00:00Z')
+
+async function run(place: ConfigPlace, words: readonly string[], overrides: TestOverrides = {}) {
+  const all = { home: place.home, cwd: place.project, clock: fakeClock({ start: now }), ...overrides }
+  const { code, out, err } = await runMain(['doctor', ...words], all)
+  return { code, out: place.scrub(out), err: place.scrub(err) }
+}
+
+/** By name, what each check says: `failed: it … → remedy`. */
+async function findings(
+  overrides: TestOverrides = {},
+  place = configPlace(),
+  words: readonly string[] = [],
+): Promise<{ code: number } & Record<string, string | number>> {
+  const { code, out } = await run(place, words, overrides)
+  const rows = out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => line.split('\t'))
+  const said = rows.map(([verdict, name, message, remedy]) => [
+    name!,
+    `${verdict}: ${message}${remedy === '' ? '' : ` → ${remedy}`}`,
+  ])
+  return { code, ...(Object.fromEntries(said) as Record<string, string>) }
+}
+
+const dated = (at: number) => ({ headers: { date: new Date(at).toUTCString() } })
+const models = { object: 'list', data: [{ id: 'm' }] }
+
+test('nothing is configured: it says what to do', async () => {
+  expect(await findings()).toEqual({
+    code: 2,
+    Node: expect.stringMatching(/^ok: 26\.10\.0 on linux /) as string,
+    terminal: 'skipped: no terminal: plain text is printed',
+    configuration: 'ok: no file',
+    state: 'ok: ~/.local/state/modelgate, not there yet',
+    'base URL':
+      'failed: No base URL is set. → Run modelgate init, or modelgate config set base_url URL. To try the program without a gateway: modelgate doctor --sandbox',
+    proxy: 'ok: none',
+    DNS: 'skipped: there is no base URL',
+    connection: 'skipped: there is no base URL',
+    TLS: 'skipped: there is no base URL',
+    gateway: 'skipped: there is no base URL',
+    key: 'failed: No API key was given. → Store one: modelgate auth login',
+    clock: 'skipped: the gateway was not asked',
+  })
+})
+
+test('a gateway that accepts the key', async () => {
+  const { url } = await runningSandbox()
+  const env = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
+  const found = await findings({ env, clock: fakeClock({ start: Date.now() }) })
+  expect(found).toMatchObject({
+    code: 0,
+    'base URL': `ok: ${url} (environment MODELGATE_BASE_URL)`,
+    DNS: 'skipped: 127.0.0.1 is an address',
+    connection: `ok: ${new URL(url).host}, 0 ms`,
+    TLS: 'skipped: clear text, on this machine',
+    gateway: 'ok: it answers and wants a key',
+    key: 'ok: …cdef from environment MODELGATE_API_KEY; accepted',
+    clock: 'ok: right',
+  })
+})
+
+test('the built-in gateway', async () => {
+  const found = await findings({ clock: fakeClock({ start: Date.now() }) }, configPlace(), ['--sandbox'])
+  expect(found).toMatchObject({ code: 0, key: 'ok: from the sandbox; accepted', clock: 'ok: right' })
+})
+
+test('a key that is refused; nothing is created', async () => {
+  const sandbox = await runningSandbox()
+  const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: 'invalid' }
+  const found = await findings({ env })
+  expect(found).toMatchObject({
+    code: 3,
+    key: 'failed: The gateway refuses the key from environment MODELGATE_API_KEY. → Store another: modelgate auth login',
+  })
+  expect(JSON.stringify(found)).not.toContain('invalid from')
+})
+
+test('only GET is asked, without the key at first', async () => {
+  const refused = json({ error: { message: 'no key' } }, { status: 401 })
+  const server = await localServer([[], refused, refused, json(models)])
+  const found = await findings({ env: { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key } })
+  expect(found.code).toBe(0)
+  expect(server.requests.slice(1).map(({ line, headers }) => [line, headers['authorization']])).toEqual([
+    ['GET /v1/models HTTP/1.1', undefined],
+    ['GET /v1/models HTTP/1.1', undefined],
+    ['GET /v1/models HTTP/1.1', `Bearer ${key}`],
+  ])
+})
+
+test.each([
+  [90_000, "warning: 90 s behind the gateway's → Set the clock of this machine, by NTP."],
+  [-86_400_000 * 3, "warning: 3 days ahead of the gateway's → Set the clock of this machine, by NTP."],
+  [20_000, 'ok: 20 s off'],
+])('a clock that is off by %i ms', async (skew, said) => {
+  const reply = json(models, dated(now + skew))
+  const server = await localServer([[], reply, reply])
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
+  expect(await findings({ env })).toMatchObject({
+    clock: said,
+    gateway: 'ok: it lists 1 model',
+    key: expect.stringContaining('shows its models to everybody') as string,
+  })
+})
+
+test('what answers is not a gateway', async () => {
+  const page = text('<html>', { headers: { 'content-type': 'text/html' } })
+  const server = await localServer([[], page, page])
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
+  const found = await findings({ env })
+  expect(found.code).toBe(8)
+  expect(found['gateway']).toMatch(
+    /^failed: it answers, but not as a gateway does: .* → Is it the address of the gateway/,
+  )
+  const moved = await localServer([
+    [],
+    text('', { status: 308, headers: { location: 'https://other.example/v1/models' } }),
+  ])
+  expect(await findings({ env: { ...env, MODELGATE_BASE_URL: moved.url } })).toMatchObject({
+    gateway:
+      'failed: It redirects to https://other.example. → If that is the gateway: modelgate config set base_url https://other.example',
+    key: expect.stringContaining('not tried') as string,
+  })
+})
+
+test('nothing answers, or the host is not known', async () => {
+  const url = `http://127.0.0.1:${await closedPort()}`
+  const dead = { MODELGATE_BASE_URL: url, MODELGATE_API_KEY: key }
+  expect(await findings({ env: dead })).toMatchObject({
+    code: 6,
+    connection: `failed: ${new URL(url).host} cannot be reached (ECONNREFUSED). → Check the base URL (--base-url) and the network; running it again is safe.`,
+    TLS: 'skipped: there is no connection',
+    gateway: 'skipped: there is no connection',
+    key: 'ok: …cdef from environment MODELGATE_API_KEY; not tried',
+    clock: 'skipped: the gateway was not asked',
+  })
+  const unknown = { ...dead, MODELGATE_BASE_URL: 'https://no-such-host.invalid' }
+  const found = await findings({ env: unknown })
+  expect(found['DNS']).toMatch(
+    /^failed: The host no-such-host\.invalid cannot be found \((ENOTFOUND|EAI_AGAIN)\)\./,
+  )
+  expect(found).toMatchObject({ code: 6, connection: 'skipped: the host was not found' })
+})
+
+test('a proxy: which one, whether it is there, and never its password', async () => {
+  const { url: live } = await tunnelProxy()
+  const base = { MODELGATE_BASE_URL: 'https://gateway.test', MODELGATE_API_KEY: key }
+  const port = await closedPort()
+  const dead = await findings({ env: { ...base, HTTPS_PROXY: `http://me:pass-word-1@127.0.0.1:${port}` } })
+  expect(dead).toMatchObject({
+    code: 6,
+    proxy: `ok: http://127.0.0.1:${port}`,
+    connection: `failed: 127.0.0.1:${port} cannot be reached (ECONNREFUSED). → Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.`,
+  })
+  expect(JSON.stringify(dead)).not.toContain('pass-word-1')
+  expect(await findings({ env: { ...base, HTTPS_PROXY: live } })).toMatchObject({
+    connection: `ok: the proxy ${new URL(live).host}, 0 ms`,
+    TLS: 'skipped: through the proxy: the gateway check tells',
+  })
+  expect(await findings({ env: { ...base, HTTPS_PROXY: 'nonsense://x' } })).toMatchObject({
+    code: 6,
+    proxy: expect.stringMatching(/^failed: The address of the proxy is not valid\./) as string,
+    DNS: 'skipped: the proxy cannot be used',
+  })
+  const local = { MODELGATE_BASE_URL: `http://127.0.0.1:${port}`, HTTP_PROXY: live }
+  expect(await findings({ env: local })).toMatchObject({
+    proxy: 'ok: not used: the gateway is on this machine',
+  })
+})
+
+test.each([
+  [
+    'a certificate that signed itself',
+    0,
+    /^failed: The certificate is signed by an authority of its own \(issuer test, DEPTH_ZERO_SELF_SIGNED_CERT\)\. → .*--ca-file FILE/,
+  ],
+  [
+    'a certificate that has expired',
+    5,
+    /^failed: The certificate expired on \d{4}-\d\d-\d\d \(issuer test\)\. → .*renew/,
+  ],
+  [
+    'a certificate of the future',
+    -5,
+    /^failed: The certificate is valid only from \d{4}-\d\d-\d\d on\. → Is the clock/,
+  ],
+])('%s (needs openssl)', { skip: !canMakeCertificates }, async (_, days, said) => {
+  const server = await localServer([[], [], [], []], { tls: makeCertificate(), verify: false })
+  const env = { MODELGATE_BASE_URL: server.url, MODELGATE_API_KEY: key }
+  const found = await findings({ env, clock: fakeClock({ start: Date.now() + days * 86_400_000 }) })
+  expect(found['TLS']).toMatch(said)
+  expect(found.code).toBe(6)
+})
+
+test(
+  'a certificate of an authority that is named (needs openssl)',
+  { skip: !canMakeCertificates },
+  async () => {
+    const [right, wrong] = [makeCertificate(), makeCertificate('DNS:other.test')]
+    const place = configPlace({ files: { 'right.pem': right.cert, 'wrong.pem': wrong.cert } })
+    const refused = json({ error: { message: 'no key' } }, { status: 401 })
+    // A handshake alone may be over before the server counts it.
+    const server = await localServer(Array(8).fill(refused), { tls: right, verify: false })
+    const clock = fakeClock({ start: Date.now() })
+    const envFor = (url: string, ca: string) => ({
+      MODELGATE_BASE_URL: url,
+      MODELGATE_API_KEY: key,
+      MODELGATE_CA_FILE: join(place.home, ca),
+    })
+    const trusted = await findings({ env: envFor(server.url, 'right.pem'), clock }, place)
+    expect(trusted['TLS']).toMatch(/^warning: TLSv1\.3, issuer test, valid until \d{4}-\d\d-\d\d: 1 days → /)
+    const other = await localServer([[], [], [], [], [], []], { tls: wrong, verify: false })
+    const named = await findings({ env: envFor(other.url, 'wrong.pem'), clock }, place)
+    expect(named['TLS']).toBe(
+      'failed: The certificate is not for 127.0.0.1, but for DNS:other.test. → Check the host of the base URL.',
+    )
+    const missing = await findings({ env: envFor(other.url, 'gone.pem'), clock }, place)
+    expect(missing['TLS']).toMatch(/^failed: .*gone\.pem/)
+  },
+)
+
+test('files: a configuration with problems, keys that others can read, a folder that cannot be written', async () => {
+  const broken = configPlace({ user: 'timout: 5\n' })
+  expect(await findings({}, broken)).toMatchObject({
+    code: 2,
+    configuration:
+      'failed: ~/.config/modelgate/config.yaml:1: timout is not a setting. Did you mean timeout?',
+    'base URL': 'skipped: the configuration has problems',
+    key: 'skipped: the configuration has problems',
+  })
+  const open = configPlace({
+    credentials: { profiles: { default: { api_key: key } } },
+    credentialsMode: 0o644,
+    user: 'base_url: http://127.0.0.1:1234\n',
+    project: 'quiet: false\n',
+  })
+  const found = await findings({ env: { MODELGATE_TIMOUT: '5', MODELGATE_XYZZY: '1' } }, open)
+  expect(found['configuration']).toBe(
+    'warning: user file ~/.config/modelgate/config.yaml, project file ~/project/.modelgaterc; ' +
+      'not read: MODELGATE_TIMOUT (did you mean MODELGATE_TIMEOUT?), MODELGATE_XYZZY → See: modelgate help environment',
+  )
+  expect(found['key']).toMatch(
+    /^failed: ~.*credentials\.json: other users can read your keys\. → Run: chmod 600 ~/,
+  )
+})
+
+test('the state folder', { skip: process.getuid?.() === 0 }, async () => {
+  const place = configPlace()
+  const folder = join(place.home, 'state')
+  mkdirSync(folder)
+  chmodSync(folder, 0o500)
+  const env = { MODELGATE_STATE_DIR: folder }
+  expect((await findings({ env }, place))['state']).toMatch(
+    /^failed: "~\/state" cannot be written: permission denied\./,
+  )
+})
+
+test('the state folder: what is in it', async () => {
+  const place = configPlace({
+    files: { 'state/log/2026-11.jsonl': 'x'.repeat(1500), 'state/rescued/a.png': 'x' },
+  })
+  const folder = join(place.home, 'state')
+  const env = { MODELGATE_STATE_DIR: folder }
+  chmodSync(folder, 0o700)
+  const lost = 'warning: ~/state, no jobs running, log of 2 kB; 1 rescued result → See: ls ~/state/rescued'
+  expect((await findings({ env }, place))['state']).toBe(lost)
+  chmodSync(folder, 0o755)
+  expect((await findings({ env }, place))['state']).toMatch(
+    /other users can read it → Run: chmod 700 ~\/state$/,
+  )
+  expect((await findings({ env: {}, home: '' }))['state']).toMatch(/^warning: There is no state folder/)
+})
+
+test('the documents: no key, no home, and the first failure as exit code', async () => {
+  const place = configPlace({ credentials: { profiles: { default: { api_key: key } } } })
+  const { code, out, err } = await run(place, [
+    '--json',
+    '--base-url',
+    `http://127.0.0.1:${await closedPort()}`,
+  ])
+  const document = JSON.parse(out) as ChecksDocument
+  expect({ code, err, verdict: document.verdict }).toEqual({ code: 6, err: '', verdict: 'failed' })
+  expect(
+    document.checks.filter(({ verdict }) => verdict === 'failed').map((check) => check.exit_code),
+  ).toEqual([6])
+  expect(out).not.toContain(key)
+  expect(out).not.toContain('HOME')
+  const lines = (await run(place, ['--jsonl', '--sandbox'])).out.trim().split('\n')
+  const types = lines.map((line) => (JSON.parse(line) as { type: string }).type)
+  expect(types).toEqual(['start', ...Array<string>(12).fill('check-end'), 'end'])
+})
+
+test.each([
+  [80, { NO_COLOR: '1' }],
+  [40, { NO_COLOR: '1' }],
+  [80, {}],
+] as const)('the screen of %i columns %j', async (columns, colours) => {
+  const stdout = memorySink({ isTerminal: true, columns })
+  const stderr = memorySink({ isTerminal: true, columns })
+  const env = { ...colours, LANG: 'C.UTF-8', TERM: 'xterm', MODELGATE_BASE_URL: 'http://127.0.0.1:1234' }
+  const place = configPlace({ user: 'timout: 5\n' })
+  const { out, err } = await run(place, [], { stdout, stderr, env })
+  expect(out.replace(/linux \w+/, 'linux x64') + err).toMatchSnapshot()
+})
