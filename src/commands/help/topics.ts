@@ -37,6 +37,7 @@ const otherVariables: readonly (readonly [names: string, about: string])[] = [
   ['FORCE_HYPERLINK', 'links on a terminal: 1 always, 0 never'],
   ['COLUMNS', 'width of --render always in a pipe'],
   ['VISUAL, EDITOR', 'the editor of config edit'],
+  ['LC_ALL, LC_CTYPE, LANG', 'doctor: whether the terminal speaks UTF-8'],
   ['XDG_CONFIG_HOME', 'where the user file lives'],
   ['XDG_STATE_HOME', 'where job records and rescued results live'],
   ['XDG_CACHE_HOME', 'where compiled code is kept between runs'],
