@@ -68,13 +68,12 @@ export async function runChatCommand(chat: Chat, name: ChatCommand, rest: string
 }
 
 function help({ say, context: { stderr } }: Chat): void {
-  const width = Math.max(
-    ...Object.entries(chatCommands).map(([name, { takes }]) => `/${name} ${takes}`.length),
-  )
-  for (const [name, { takes, about }] of Object.entries(chatCommands)) {
-    const line = `${`/${name} ${takes}`.padEnd(width)}  ${about}`
-    say(line.length < stderr.columns ? line : `/${name} ${takes}: ${about}`)
-  }
+  const entries = Object.entries(chatCommands).map(([name, { takes, about }]) => {
+    return { name: `/${name} ${takes}`.trimEnd(), about }
+  })
+  const width = Math.max(...entries.map(({ name }) => name.length)) + 2
+  const fits = entries.every(({ about }) => width + about.length < stderr.columns)
+  for (const { name, about } of entries) say(fits ? name.padEnd(width) + about : `${name}: ${about}`)
   say('@FILE, @"A FILE" or @URL in a message attaches it; \\@ is the sign itself.')
   say('A message goes on in the next line after \\, with Alt-Enter or Ctrl-J, or between """ and """.')
   say('Ctrl-C stops an answer and keeps what came. Tab completes commands, models and paths.')

@@ -76,6 +76,8 @@ export function openLineEditor(options: EditorOptions): LineEditor {
   let taken: ((message: string | undefined) => void) | undefined
   let onStop: (() => void) | undefined
   let isClosed = false
+  /** While a completion is looked for, what is typed has to wait. */
+  let isPaused = false
   let isNewLine = false
   let held = ''
 
@@ -137,6 +139,11 @@ export function openLineEditor(options: EditorOptions): LineEditor {
     else prompt()
   })
   editor.on('close', leave)
+  editor.on('pause', () => void (isPaused = true))
+  editor.on('resume', () => {
+    isPaused = false
+    queueMicrotask(feedHeld)
+  })
 
   const feed = createKeyReader({
     // At once, unlike a write: what is pasted behind it must not overtake it.
@@ -146,11 +153,17 @@ export function openLineEditor(options: EditorOptions): LineEditor {
   })
   const onData = (chunk: Buffer | string) => {
     const text = decoder.decode(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, { stream: true })
-    if (taken !== undefined) return feed(text, () => taken !== undefined, keepRest)
-    if (text.includes(interruptKey)) {
+    if (isReading()) return feed(text, isReading, keepRest)
+    if (taken === undefined && text.includes(interruptKey)) {
       held = ''
       onStop?.()
     } else held += text
+  }
+  const isReading = () => taken !== undefined && !isPaused
+  const feedHeld = () => {
+    const early = held
+    held = ''
+    if (early !== '') onData(early)
   }
   /** What was typed behind the end of a message belongs to the next one. */
   const keepRest = (rest: string) => void (held += rest)
@@ -167,9 +180,7 @@ export function openLineEditor(options: EditorOptions): LineEditor {
       taken = resolve
       recall((editor as unknown as { history: string[] }).history)
       prompt()
-      const early = held
-      held = ''
-      if (early !== '') onData(early)
+      feedHeld()
       return promise
     },
     hold(stop) {
@@ -220,7 +231,7 @@ function createKeyReader(actions: KeyActions) {
         rest = rest.slice(newLine.length)
         continue
       }
-      const [next = rest] = /^(?:\r|[^\r\n\u001b]+|\u001b[^\r\n\u001b]*)/.exec(rest) ?? []
+      const [next = rest] = /^(?:\r|\t|[^\r\n\t\u001b]+|\u001b[^\r\n\t\u001b]*)/.exec(rest) ?? []
       actions.keys(next)
       rest = rest.slice(next.length)
     }

@@ -7,7 +7,7 @@ export const chatCommands = {
   system: { takes: '[TEXT]', about: 'the instructions, or others from now on; "-" for none' },
   retry: { takes: '', about: 'ask the last message again' },
   new: { takes: '', about: 'begin a new conversation' },
-  save: { takes: 'FILE', about: 'the conversation in a .yaml or .json file, the last answer in any other' },
+  save: { takes: 'FILE', about: 'the conversation (.yaml, .json), or the last answer (any other)' },
   usage: { takes: '', about: 'tokens so far' },
   exit: { takes: '', about: 'leave, as Ctrl-D does' },
 } as const

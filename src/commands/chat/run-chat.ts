@@ -308,7 +308,12 @@ async function answer(
     )
     return undefined
   } catch (error) {
-    const failure = await report(context, error)
+    // The flag is one of the commands; here it is a word of the message.
+    const isAttachment = error instanceof ModelgateError && error.message.startsWith('-a: ')
+    const failure = await report(
+      context,
+      isAttachment ? error.amend({ message: error.message.slice(4) }) : error,
+    )
     context.signal.throwIfAborted()
     return session.conversation === before ? failure : 'kept'
   } finally {

@@ -1,0 +1,329 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { launcher } from '../../black-box/spawn-program.ts'
+import { textStyles } from '../../program/text-styles.ts'
+import { localServer } from '../../support/local-server.ts'
+import { runOnScreen, type ScreenOptions } from '../../support/screen.ts'
+import { json, sse, type ServerReply } from '../../support/server-replies.ts'
+import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
+
+const { delta, end, error } = textStyles.respond
+const says = (text: string) => sse([delta(text), end])
+
+interface Talk extends ScreenOptions {
+  readonly replies?: readonly ServerReply[]
+  readonly words?: readonly string[]
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** A chat on a terminal of its own, driven by keys; what the gateway was sent. */
+async function chat({ replies = [], words = [], files = {}, ...options }: Talk) {
+  const server = await localServer(replies)
+  const home = options.cwd ?? temporaryFolder()
+  writeFiles(home, files)
+  const result = await runOnScreen(
+    launcher,
+    ['chat', '-m', 'some-model', '--base-url', server.url, ...words],
+    {
+      ...options,
+      cwd: home,
+      env: { HOME: home, MODELGATE_API_KEY: 'some-key-0123', NO_COLOR: '1', ...options.env },
+    },
+  )
+  const bodies = server.requests.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>)
+  return { ...result, lines: result.lines.map((line) => line.trimEnd()), bodies, home }
+}
+
+const paste = (text: string) => `\u001b[200~${text}\u001b[201~`
+
+/** Question, paste, a stopped answer, the same once more, a file, the end. */
+const wholeWay: Talk = {
+  replies: [
+    says('The first answer.'),
+    sse([delta('The second answer begins')], { ending: 'stall' }),
+    says('The third answer.'),
+    says('The fourth answer.'),
+  ],
+  files: { 'notes.txt': 'some notes' },
+  type: [
+    { when: '/help', keys: 'Hello\r' },
+    { when: /first answer\.[^]*> /, keys: paste('one\ntwo') },
+    { when: 'two', keys: '\r' },
+    { when: 'second answer', keys: '\u0003' },
+    { when: /Stopped[^]*> /, keys: '/retry\r' },
+    { when: /third answer\.[^]*> /, keys: 'What is @notes.txt?\r' },
+    { when: /fourth answer\.[^]*> /, keys: '/exit\r' },
+  ],
+}
+
+test('a whole talk at 80 columns', async () => {
+  const { lines, exitCode, bodies } = await chat(wholeWay)
+  expect(lines).toEqual([
+    'Chat with some-model (respond). /help lists the commands, Ctrl-D leaves.',
+    '> Hello',
+    'The first answer.',
+    '',
+    '> one',
+    '… two',
+    'The second answer begins',
+    'modelgate: Stopped.',
+    '  The request may have been billed.',
+    '',
+    '> /retry',
+    'The third answer.',
+    '',
+    '> What is @notes.txt?',
+    'The fourth answer.',
+    '',
+    '> /exit',
+  ])
+  expect(exitCode).toBe(0)
+  expect(bodies.map(({ input, previous_response_id: previous }) => [input, previous])).toEqual([
+    ['Hello', undefined],
+    ['one\ntwo', 'resp_1'],
+    [[{ role: 'user', content: 'one\ntwo' }], 'resp_1'],
+    [
+      [
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'input_file',
+              filename: 'notes.txt',
+              file_data: `data:text/plain;base64,${Buffer.from('some notes').toString('base64')}`,
+            },
+            { type: 'input_text', text: 'What is notes.txt?' },
+          ],
+        },
+      ],
+      'resp_1',
+    ],
+  ])
+})
+
+test('the same at 40 columns, in colour', async () => {
+  const { lines, bytes } = await chat({ ...wholeWay, columns: 40, env: { NO_COLOR: '' } })
+  expect(lines).toEqual([
+    'Chat with some-model: /help, Ctrl-D',
+    '> Hello',
+    'The first answer.',
+    '',
+    '> one',
+    '… two',
+    'The second answer begins',
+    'modelgate: Stopped.',
+    '  The request may have been billed.',
+    '',
+    '> /retry',
+    'The third answer.',
+    '',
+    '> What is @notes.txt?',
+    'The fourth answer.',
+    '',
+    '> /exit',
+  ])
+  expect(bytes).toContain('\u001b[36m> \u001b[39m')
+})
+
+test('without colour nothing is coloured', async () => {
+  const { bytes } = await chat({ type: [{ when: '> ', keys: '\u0004' }] })
+  // oxlint-disable-next-line no-control-regex
+  expect(/\u001b\[[\d;]*[1-9]m/.test(bytes)).toBe(false)
+})
+
+describe('a message of several lines', () => {
+  test.each([
+    ['with a backslash', 'one\\\rtwo\r', 'one\ntwo'],
+    ['with Ctrl-J', 'one\ntwo\r', 'one\ntwo'],
+    ['with Alt-Enter', 'one\u001b\rtwo\r', 'one\ntwo'],
+    ['broken in the middle of a line', 'onetwo\u001b[D\u001b[D\u001b[D\n\r', 'one\ntwo'],
+    ['between quotes', '"""\rone\\\r\rtwo"""\r', 'one\\\n\ntwo'],
+    ['pasted, with a tab and an empty line', `${paste('a\tb\r\n\r\nc')}\r`, 'a\tb\n\nc'],
+    ['pasted into a line', `x${paste('a\nb')}y\r`, 'xa\nby'],
+    ['pasted with control characters, which do nothing', `${paste('a\u0003b')}\r`, 'a\u0003b'],
+  ])('%s', async (_, keys, message) => {
+    const { bodies } = await chat({
+      replies: [says('Well.')],
+      type: [
+        { when: '> ', keys },
+        { when: /Well\.[^]*> /, keys: '\u0004' },
+      ],
+    })
+    expect(bodies.map(({ input }) => input)).toEqual([message])
+  })
+})
+
+test('what is typed while an answer comes is the next message', async () => {
+  const { bodies } = await chat({
+    replies: [says('The first answer.'), says('The second answer.')],
+    type: [
+      { when: '> ', keys: 'one\rtwo\r' },
+      { when: /second answer\.[^]*> /, keys: '\u0004' },
+    ],
+  })
+  expect(bodies.map(({ input }) => input)).toEqual(['one', 'two'])
+})
+
+test('what goes wrong with one message does not end the chat', async () => {
+  const { lines, bodies, exitCode } = await chat({
+    replies: [
+      json(error(400, 'bad_thing', 'That is bad.'), { status: 400 }),
+      sse([delta('A beginning')], { ending: 'cut' }),
+      says('The answer.'),
+    ],
+    words: ['--retry', 'never', 'Hello'],
+    type: [
+      { when: /is bad[^]*> /, keys: '/retry\r' },
+      { when: /ended before[^]*> /, keys: '/retry\r' },
+      { when: /The answer\.[^]*> /, keys: '@gone.txt\r' },
+      { when: /gone\.txt"[^]*> /, keys: '\u0004' },
+    ],
+  })
+  expect(exitCode).toBe(0)
+  expect(bodies).toHaveLength(3)
+  const shown = lines.join('\n')
+  expect(shown).toContain('HTTP 400): That is bad.')
+  expect(shown).toContain('A beginning')
+  expect(shown).toContain('The answer.')
+  expect(shown).toContain('modelgate: "gone.txt" cannot be read: it does not exist.')
+})
+
+test('commands', async () => {
+  const home = temporaryFolder()
+  const { lines, bodies } = await chat({
+    cwd: home,
+    rows: 60,
+    replies: [says('The first answer.'), says('The second answer.'), says('The third answer.')],
+    words: ['--system', 'Be brief', 'Hello'],
+    type: [
+      { when: /first answer\.[^]*> /, keys: '/modle x\r' },
+      { when: /mean \/model[^]*> /, keys: '/model other-model\r' },
+      { when: /From now on: other[^]*> /, keys: '/system Be long\r' },
+      { when: /these instructions[^]*> /, keys: '//etc is a folder\r' },
+      { when: /second answer\.[^]*> /, keys: '/save talk.yaml\r' },
+      { when: /saved the conversation[^]*> /, keys: '/save answer.md\r' },
+      { when: /saved the last[^]*> /, keys: '/save answer.md\r' },
+      { when: /already exists[^]*> /, keys: '/usage\r' },
+      { when: /2 requests[^]*> /, keys: '/new\r' },
+      { when: /new conversation[^]*> /, keys: 'Fresh\r' },
+      { when: /third answer\.[^]*> /, keys: '\u0004' },
+    ],
+  })
+  expect(
+    bodies.map(({ model, instructions, input, previous_response_id: id }) => [
+      model,
+      instructions,
+      input,
+      id,
+    ]),
+  ).toEqual([
+    ['some-model', 'Be brief', 'Hello', undefined],
+    ['other-model', 'Be long', '/etc is a folder', 'resp_1'],
+    ['other-model', 'Be long', 'Fresh', undefined],
+  ])
+  expect(lines.join('\n')).toContain(
+    '/modle is no command. Did you mean /model? /help lists them; a text that begins\nwith a slash is sent with //.',
+  )
+  expect(lines.join('\n')).not.toContain('--force')
+  expect(readFileSync(join(home, 'answer.md'), 'utf8')).toBe('The second answer.\n')
+  expect(readFileSync(join(home, 'talk.yaml'), 'utf8')).toContain('- user: |-\n      /etc is a folder')
+})
+
+test.each([80, 40])('the list of commands at %i columns', async (columns) => {
+  const { lines } = await chat({
+    columns,
+    type: [
+      { when: '> ', keys: '/help\r' },
+      { when: /Tab completes[^]*> /, keys: '\u0004' },
+    ],
+  })
+  expect(lines.every((line) => line.length < columns)).toBe(true)
+  expect(lines.join('\n')).toMatchSnapshot()
+})
+
+describe('Tab completes', () => {
+  test.each([
+    ['a command', '/sy\t', '> /system '],
+    ['a path', 'see @no\t', '> see @notes.txt '],
+    ['a path with a space', 'see @my\t', '> see @"my notes.txt" '],
+    ['a folder, which goes on', 'see @su\tin\t', '> see @sub/inner.txt '],
+    ['the file to save in', '/save no\t', '> /save notes.txt'],
+  ])('%s', async (_, keys, line) => {
+    const { screens } = await chat({
+      files: { 'notes.txt': 'x', 'my notes.txt': 'x', 'sub/inner.txt': 'x' },
+      type: [
+        { when: '> ', keys },
+        { when: line.slice(2).trimEnd(), keys: '\u0015\u0004' },
+      ],
+    })
+    expect(screens[1]?.at(-1)?.trimEnd()).toBe(line.trimEnd())
+  })
+})
+
+describe('leaving', () => {
+  test('Ctrl-C throws away what is typed, then says how to leave, then leaves', async () => {
+    const { lines, exitCode } = await chat({
+      type: [
+        { when: '> ', keys: 'thrown away' },
+        { when: 'away', keys: '\u0003' },
+        { when: /away[^]*> /, keys: '\u0003' },
+        { when: /once more[^]*> /, keys: '\u0003' },
+      ],
+    })
+    expect(lines.slice(1)).toEqual(['>', 'Ctrl-D or /exit leaves; Ctrl-C once more does, too.', '>'])
+    expect(exitCode).toBe(0)
+  })
+
+  test('earlier messages are kept for the next chat, for the user alone, and the terminal is given back', async () => {
+    const { home, bytes } = await chat({
+      replies: [says('Well.')],
+      type: [
+        { when: '> ', keys: 'one\ntwo\r' },
+        { when: /Well\.[^]*> /, keys: '\u0004' },
+      ],
+    })
+    expect(bytes.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(bytes.lastIndexOf('\u001b[?2004h'))
+    const path = join(home, '.local/state/modelgate/chat-history')
+    expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['"one\\ntwo"\n', 0o600])
+    const next = await chat({
+      cwd: home,
+      replies: [says('Well.')],
+      type: [
+        { when: '> ', keys: '\u001b[A' },
+        { when: 'one↵two', keys: '\r' },
+        { when: /Well\.[^]*> /, keys: '\u0004' },
+      ],
+    })
+    expect(next.bodies.map(({ input }) => input)).toEqual(['one\ntwo'])
+  })
+
+  test('-c goes on with it on a command line, and in another chat', async () => {
+    const first = await chat({
+      replies: [says('Hello Ada.')],
+      words: ['My name is Ada'],
+      type: [{ when: /Hello Ada\.[^]*> /, keys: '\u0004' }],
+    })
+    const { lines, bodies } = await chat({
+      cwd: first.home,
+      replies: [says('You are Ada.')],
+      words: ['-c'],
+      type: [
+        { when: '> ', keys: 'Who am I?\r' },
+        { when: /You are Ada\.[^]*> /, keys: '\u0004' },
+      ],
+    })
+    expect(lines.slice(0, 2)).toEqual([
+      'Chat with some-model (respond). /help lists the commands, Ctrl-D leaves.',
+      'continuing "My name is Ada", 1 turn, model some-model',
+    ])
+    // To a gateway on another port, which does not have the first answer, all is sent.
+    expect(bodies.map(({ input }) => input)).toEqual([
+      [
+        { role: 'user', content: 'My name is Ada' },
+        { role: 'assistant', content: 'Hello Ada.' },
+        { role: 'user', content: 'Who am I?' },
+      ],
+    ])
+  })
+})
