@@ -26,6 +26,7 @@ export const valueTypes = [
   'boolean',
   'path',
   'url',
+  'path or url',
   'json',
   'text or json',
 ] as const

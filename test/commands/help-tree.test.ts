@@ -85,12 +85,17 @@ describe('help --json', () => {
       '--response-json-schema',
       '--response-mime-type',
     ])
-    expect(optionCalled('generate', '--attach')).toMatchObject({ short: '-a', repeatable: true })
+    expect(optionCalled('generate', '--attach')).toMatchObject({
+      short: '-a',
+      repeatable: true,
+      value: { type: 'path or url' },
+    })
     expect(optionCalled('', '--json').conflicts).toEqual(['--jsonl', '--raw'])
     expect(optionCalled('', '--max-retries')).toMatchObject({
       default: '2',
       settings: [{ name: 'max_retries', environment: 'MODELGATE_MAX_RETRIES' }],
     })
+    expect(optionCalled('video list', '--state').value!.values).toContain('in_progress')
     expect(optionCalled('image create', '--model').settings).toEqual([
       { name: 'image_model', environment: 'MODELGATE_IMAGE_MODEL' },
     ])

@@ -161,6 +161,9 @@ const placeholderTypes: Readonly<Record<string, ValueType>> = {
   url: 'url',
   mode: 'word',
   state: 'word',
+  amount: 'number',
+  'file|url': 'path or url',
+  'file|uri': 'path or url',
   'text|json': 'text or json',
 }
 

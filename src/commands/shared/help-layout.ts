@@ -1,6 +1,7 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
 import { wantsColour, type Context } from '../../context.ts'
 import { groupCommands } from './command-groups.ts'
+import { programOf } from './common-options.ts'
 
 /** A term and its meaning: one line of help, or several on a narrow terminal. */
 type HelpRow = readonly [term: string, about: string]
@@ -85,12 +86,7 @@ function optionsOf(command: Command, help: Help, showsAll: boolean) {
 }
 
 function isCommon(command: Command, option: Option): boolean {
-  const root = command.parent === null ? command : rootOf(command)
-  return root.options.includes(option)
-}
-
-function rootOf(command: Command): Command {
-  return command.parent === null ? command : rootOf(command.parent)
+  return programOf(command).options.includes(option)
 }
 
 /** The words that call a command. */

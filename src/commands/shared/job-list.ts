@@ -13,7 +13,7 @@ import { createGate, type Gate } from '../../output/gate.ts'
 import { roundedDuration } from '../../output/job-progress.ts'
 import { jobTable } from '../../output/job-table.ts'
 import { loadResultStyles } from '../../output/screen.ts'
-import { refuseOptions, type CommonOptions } from './common-options.ts'
+import { refuseOptions, suggestWords, type CommonOptions } from './common-options.ts'
 import { openGateway, readSettings } from './open-gateway.ts'
 import { openOutput } from './run-operation.ts'
 import { createProblemList } from '../../problems.ts'
@@ -53,10 +53,10 @@ export function registerJobList<Family extends AnyJobs>(
   context: Context,
   listing: JobListing<Family>,
 ): void {
-  const states = [...listing.states, 'unknown'].join(', ')
+  const states = [...listing.states, 'unknown']
   addJobOptions(command, [
     new Option('--limit <number>', 'show only the newest so many'),
-    new Option('--state <state>', `show only jobs in this state: ${states}`),
+    suggestWords(new Option('--state <state>', `show only jobs in this state: ${states.join(', ')}`), states),
     new Option('--refresh', 'look up every job that has not ended'),
     new Option('--prune', `forget ${listing.pruned}`),
   ])
