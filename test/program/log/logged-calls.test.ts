@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
@@ -270,6 +278,18 @@ test('a log that cannot be written is one warning, and nothing else', async () =
     `warning: The call is not in the log: "${path}" cannot be written: a part of its path is a file, not a folder. MODELGATE_HISTORY=off keeps no log.\n`,
   ])
   expect((await run(['generate', '-q', '-m', 'sandbox-text', 'Hello'])).err).toBe('')
+})
+
+test.skipIf(!existsSync('/dev/full'))('a full disk is one warning', async () => {
+  const { run, folder } = await place()
+  mkdirSync(folder, { recursive: true })
+  symlinkSync('/dev/full', join(folder, `${new Date().toISOString().slice(0, 7)}.jsonl`))
+  expect(await run(['generate', '-m', 'sandbox-text', 'Hello'])).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(
+      /^warning: The call is not in the log: ".*" cannot be written: there is no space left\. .*\n$/,
+    ),
+  })
 })
 
 test('the key is not in the log, whoever says it', async () => {
