@@ -42,8 +42,15 @@ export interface Ledger {
   createdBefore(since: number, id?: string): readonly LedgerEntry[]
 }
 
-/** @param stateFolder undefined where the machine has none: then nothing can be counted */
-export function openLedger(stateFolder: string | undefined, clock: Clock): Ledger {
+/**
+ * @param stateFolder undefined where the machine has none: then nothing can be counted
+ * @param clean takes secrets out of the JSON: somebody may have given a key in place of a model
+ */
+export function openLedger(
+  stateFolder: string | undefined,
+  clock: Clock,
+  clean: (json: string) => string = (json) => json,
+): Ledger {
   const folder = stateFolder === undefined ? undefined : join(stateFolder, 'ledger')
   const needed = () => {
     if (folder !== undefined) return folder
@@ -54,7 +61,7 @@ export function openLedger(stateFolder: string | undefined, clock: Clock): Ledge
   }
   const append = async (id: string, fields: JsonObject, isSynced = false) => {
     const now = clock.now()
-    const line = JSON.stringify({ time: new Date(now).toISOString(), id, ...fields })
+    const line = clean(JSON.stringify({ time: new Date(now).toISOString(), id, ...fields }))
     await appendLine(needed(), `${line}\n`, { now, isSynced })
   }
   return {

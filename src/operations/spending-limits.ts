@@ -1,8 +1,9 @@
 import { amountFrom, amountText, shownAmount, type Amount } from '../cost/amount.ts'
 import type { Creation } from '../cost/creation.ts'
 import type { KnownCost } from '../cost/estimate.ts'
-import { ModelgateError, UsageError } from '../errors.ts'
+import { ModelgateError, UsageError, type ErrorFacts } from '../errors.ts'
 import type { LedgerEntry } from '../files/ledger.ts'
+import { leadTo, nextCommand } from '../files/next-command.ts'
 
 /** What may be created and spent. */
 export interface SpendingLimits {
@@ -28,7 +29,7 @@ export function checkOwn({ own: limit }: SpendingLimits, own: number, { count, o
   throw reached(
     'creations_limit',
     `--max-creates ${limit} is reached: ${before}this would create ${counted(count, of)}${own === 0 ? '' : ' more'}.`,
-    'Raise --max-creates, or ask for less.',
+    { hint: 'Raise --max-creates, or ask for less.' },
   )
 }
 
@@ -57,28 +58,32 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
  * @throws ModelgateError (exit 15); UsageError for costs in several currencies
  */
 export function checkAll(
-  { all, cost, sinceText }: SpendingLimits,
+  limits: SpendingLimits,
   { count, of }: Creation,
   known: KnownCost | undefined,
   before: readonly LedgerEntry[],
   warn: Warn,
 ): void {
+  const { all, cost, since, sinceText } = limits
   const created = before.reduce((sum, entry) => sum + entry.count, 0)
   if (all !== undefined && created + count > all) {
     throw reached(
       'creations_limit',
       `MODELGATE_MAX_CREATES=${all} is reached: ${created} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
-      'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see: modelgate usage',
+      leadTo(
+        'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
+        usageSince(since),
+      ),
     )
   }
-  if (cost !== undefined && known !== undefined) checkCost(cost, known, before, sinceText, warn)
+  if (cost !== undefined && known !== undefined) checkCost(limits, cost, known, before, warn)
 }
 
 function checkCost(
+  { since, sinceText }: SpendingLimits,
   limit: Amount,
   { amount, currency }: KnownCost,
   before: readonly LedgerEntry[],
-  sinceText: string,
   warn: Warn,
 ): void {
   const other = before.find((entry) => entry.currency !== null && entry.currency !== currency)
@@ -96,7 +101,7 @@ function checkCost(
     throw reached(
       'cost_limit',
       `--max-cost ${amountText(limit)} ${currency} is reached, by estimate: ${parts}.`,
-      `Raise --max-cost, or ${laterTime}`,
+      leadTo('Raise --max-cost, or look at what was spent: ', usageSince(since)),
     )
   }
   const unknown = before.filter((entry) => entry.amount === null).length
@@ -115,12 +120,14 @@ export function cannotCount(error: unknown): unknown {
   return error.amend({ message, phase: 'send', billed: 'no' })
 }
 
-function reached(code: string, message: string, hint: string): ModelgateError {
-  return new ModelgateError('limit', code, `${message} Nothing was sent.`, {
-    phase: 'send',
-    billed: 'no',
-    hint,
-  })
+function reached(code: string, message: string, facts: Pick<ErrorFacts, 'hint' | 'next'>): ModelgateError {
+  const all = { phase: 'send', billed: 'no', ...facts } as const
+  return new ModelgateError('limit', code, `${message} Nothing was sent.`, all)
+}
+
+/** The command that shows what the log has of the same time. */
+function usageSince(since: number) {
+  return nextCommand(['modelgate', 'usage', '--since', new Date(since).toISOString()])
 }
 
 function counted(count: number, of: Creation['of']): string {

@@ -25,6 +25,8 @@ interface SpendingParts {
   readonly isSandbox: boolean
   readonly limits: SpendingLimits | undefined
   warn(message: string): void
+  /** Takes secrets out of the JSON of a line. */
+  clean(json: string): string
 }
 
 /** The last request that was admitted, and its line in the ledger if it has one. */
@@ -37,8 +39,8 @@ interface Admitted {
 
 /** The spending of one command, whatever number of requests it sends. */
 export function createSpending(parts: SpendingParts): Spending {
-  const { clock, stateFolder, prices, isSandbox, limits, warn } = parts
-  const ledger = openLedger(stateFolder, clock)
+  const { clock, stateFolder, prices, isSandbox, limits, warn, clean } = parts
+  const ledger = openLedger(stateFolder, clock, clean)
   const isPriced = Object.keys(prices).length > 0
   // What most calls do not need is loaded by those that have limits or prices.
   const checks = () => import('./spending-limits.ts')

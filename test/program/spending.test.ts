@@ -78,7 +78,7 @@ describe('MODELGATE_MAX_CREATES', () => {
       /^modelgate: MODELGATE_MAX_CREATES=5 is reached: 5 created since \d{4}-\d\d-\d\d 00:00, and this would be 1 text more\. Nothing was sent\.$/m,
     )
     expect(err).toMatch(
-      /hint: Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see: modelgate usage/,
+      /hint: Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: modelgate usage --since \d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/m,
     )
     expect(err).not.toContain('billed')
     expect(creations(sandbox)).toBe(3)
@@ -129,6 +129,13 @@ describe('MODELGATE_MAX_CREATES', () => {
     expect((await call(text(), { MODELGATE_MAX_CREATES: '1' })).code).toBe(15)
   })
 
+  test('a key in place of a model does not reach the ledger', async () => {
+    const { call, lines } = machine(nowhere)
+    const key = 'a-key-of-some-length-0123456789'
+    await call(['respond', '-m', key, 'Hi', '--max-retries', '0'], { MODELGATE_API_KEY: key })
+    expect(lines()[0]).toMatchObject({ count: 1, model: expect.not.stringContaining(key) })
+  })
+
   test('0 forbids everything', async () => {
     const sandbox = await runningSandbox()
     const { call } = machine(sandbox.url)
@@ -140,7 +147,13 @@ describe('MODELGATE_MAX_CREATES', () => {
     const { call } = machine(nowhere)
     const { err } = await call(text('--json'), { MODELGATE_MAX_CREATES: '0' })
     expect(JSON.parse(err)).toMatchObject({
-      error: { code: 'creations_limit', exit_code: 15, billed: 'no', hint: expect.stringContaining('Raise') },
+      error: {
+        code: 'creations_limit',
+        exit_code: 15,
+        billed: 'no',
+        hint: expect.stringContaining('Raise'),
+        next: ['modelgate', 'usage', '--since', expect.stringMatching(/^\d{4}-\d\d-\d\dT/)],
+      },
     })
   })
 

@@ -80,6 +80,7 @@ export async function openGateway(
     isSandbox: options.sandbox === true,
     limits,
     warn: (message) => currentOutput()?.event({ type: 'warning-add', message }),
+    clean: (json) => gate.document(json),
   })
   let hasSent = false
   const gateway: Gateway = {
