@@ -314,7 +314,8 @@ async function answer(
       context,
       isAttachment ? error.amend({ message: error.message.slice(4) }) : error,
     )
-    context.signal.throwIfAborted()
+    // It has been told already.
+    if (context.signal.aborted) throw error
     return session.conversation === before ? failure : 'kept'
   } finally {
     release()
