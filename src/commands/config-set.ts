@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { describeSettings } from '../config/describe-settings.ts'
-import { editUserFile } from '../config/edit-config.ts'
+import { editUserFile, type Change } from '../config/edit-config.ts'
 import { findUserFile } from '../config/find-config-file.ts'
 import { keysOf, parseSettingPath, type SettingPath } from '../config/setting-path.ts'
+import { parseYaml } from '../config/parse-config.ts'
 import { parseValue, type Kind } from '../config/setting-kinds.ts'
 import { settingTable } from '../config/setting-table.ts'
 import { resolveSettings } from '../config/settings.ts'
@@ -20,6 +21,7 @@ const setExamples: readonly Example[] = [
   ['modelgate config set --profile work text_model gpt-5'],
   ['modelgate config set trusted_origins "https://a.example https://b.example"'],
   ['modelgate config set families.my-model image-model-a', 'a part of a mapping'],
+  ['modelgate config set prices.gpt-5.input 1.25 prices.gpt-5.output 10', 'several at once'],
 ]
 
 /** `modelgate config set`: changes one setting in the user's own file. */
@@ -27,15 +29,36 @@ export function registerConfigSet(command: Command, context: Context): void {
   addExamples(command, context, setExamples)
   command
     .addArgument(settingArgument(command))
-    .argument('<value>', 'a word, a number, true or false; lists with commas or spaces; mappings as JSON')
+    .argument(
+      '<value>',
+      'a word, a number, true or false; lists with commas or spaces; mappings as YAML or JSON',
+    )
+    .argument('[more...]', 'further names and values')
   takeOptions(command, new Set(['profile']))
-  command.action(async (name: string, value: string, _: unknown, self: Command) => {
-    const { profile, quiet } = self.optsWithGlobals<CommonOptions>()
-    const path = await inProfile(context, parseSettingPath(name), profile)
-    const given = await checkedValue(context, path, value)
-    const { path: file } = await editUserFile(context, [{ path: keysOf(path), value: given }])
-    if (quiet !== true) await report(context, path, `is set in ${homePath(context, file)}`)
-  })
+  command.action(async (name: string, value: string, more: readonly string[], _: unknown, self: Command) =>
+    setAll(context, self.optsWithGlobals<CommonOptions>(), [name, value, ...more]),
+  )
+}
+
+/** @param words names and values by turns */
+async function setAll(
+  context: Context,
+  { profile, quiet }: CommonOptions,
+  words: readonly string[],
+): Promise<void> {
+  if (words.length % 2 !== 0) {
+    throw new UsageError(`${words.at(-1)} has no value: give names and values by turns.`)
+  }
+  const paths: SettingPath[] = []
+  const changes: Change[] = []
+  for (let at = 0; at < words.length; at += 2) {
+    const path = await inProfile(context, parseSettingPath(words[at]!), profile)
+    paths.push(path)
+    changes.push({ path: keysOf(path), value: await checkedValue(context, path, words[at + 1]!) })
+  }
+  const { path: file } = await editUserFile(context, changes)
+  if (quiet) return
+  for (const path of paths) await report(context, path, `is set in ${homePath(context, file)}`)
 }
 
 const unsetExamples: readonly Example[] = [
@@ -87,7 +110,7 @@ async function inProfile(
 
 /** @throws UsageError for a value that the setting cannot have */
 async function checkedValue(context: Context, path: SettingPath, text: string): Promise<unknown> {
-  const value = valueOf(context, path, text)
+  const value = await valueOf(context, path, text)
   // A part of a mapping is checked with the whole.
   if (path.inner.length > 0) return value
   const { kind, file } = settingTable[path.name]
@@ -100,14 +123,11 @@ async function checkedValue(context: Context, path: SettingPath, text: string): 
 }
 
 /** As the file has it. A path is meant from here, but a file's are read from its folder. */
-function valueOf(context: Context, { name, inner }: SettingPath, text: string): unknown {
+async function valueOf(context: Context, { name, inner }: SettingPath, text: string): Promise<unknown> {
   const { kind, onlyInFiles } = settingTable[name]
   if (inner.length > 0 || onlyInFiles) {
-    try {
-      return JSON.parse(text) as unknown
-    } catch {
-      return text
-    }
+    // Braces and numbers are YAML; any other text is a name.
+    return /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : numberOrText(text)
   }
   const isHome = /^~[\\/]/.test(text)
   return kind.isPath && !isHome && text.trim() !== ''
@@ -140,4 +160,8 @@ async function inUse(context: Context, { name, profile }: SettingPath) {
     tell(context, `warning: ${error.message}`)
     return undefined
   }
+}
+
+function numberOrText(text: string): number | string {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
 }

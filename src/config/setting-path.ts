@@ -1,12 +1,13 @@
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
+import { priceNames } from './model-prices.ts'
 import { quoted } from './quoted.ts'
 import { settingNames, settingTable, type SettingName } from './setting-table.ts'
 
 /** A setting, or a value inside one, as a command names it. */
 export interface SettingPath {
   readonly name: SettingName
-  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`. */
+  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
   readonly inner: readonly string[]
   /** Of `profiles.work.timeout`. */
   readonly profile: string | undefined
@@ -31,12 +32,14 @@ export function parseSettingPath(typed: string): SettingPath {
   if (name === 'profile' && profile !== undefined) {
     throw new UsageError('profile cannot be set in a profile.', { code: 'unknown_setting' })
   }
-  return { name, inner: innerKeys(rest), profile }
+  return { name, inner: innerKeys(name, rest), profile }
 }
 
-/** An id of a model may have dots in it. */
-function innerKeys(rest: readonly string[]): readonly string[] {
-  return rest.length === 0 ? [] : [rest.join('.')]
+/** An id of a model may have dots in it: what it costs begins with the name of a price. */
+function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
+  if (rest.length === 0) return []
+  const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1
+  return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
 }
 
 /** The keys to it in the user's own file. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { environmentRows } from '../../src/commands/help/topics.ts'
+import { flagName, settingNames, settingTable } from '../../src/config/setting-table.ts'
 import { exitCodes } from '../../src/errors.ts'
 import { markdownTable } from './markdown-table.ts'
 
@@ -15,7 +16,30 @@ export function generatedBlocks(program: Command): Readonly<Record<string, strin
       ['variable', 'what it is'],
       environmentRows().map(([names, about]) => [names.replaceAll(/[A-Z][\w=]+/g, '`$&`'), about]),
     ),
+    settings: markdownTable(['setting', 'what it is', 'flag', 'default', 'project file'], settingRows()),
   }
+}
+
+const projectMarks = {
+  'may set': '',
+  'only to a trusted origin': 'trusted origin',
+  'only to lower it': 'lower',
+  never: 'never',
+} as const
+
+/** Names of environment variables follow from those of the settings. */
+function settingRows(): string[][] {
+  return settingNames.map((name) => {
+    const { file, about, flag, default: preset, project } = settingTable[name]
+    const hasDefault = preset !== undefined && typeof preset !== 'object'
+    return [
+      `\`${file}\``,
+      about,
+      flag === undefined ? '' : `\`${flagName(flag)}\``,
+      hasDefault ? `\`${String(preset)}\`` : '',
+      projectMarks[project],
+    ]
+  })
 }
 
 function commandRows(parent: Command, path: string): string[][] {

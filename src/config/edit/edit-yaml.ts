@@ -15,9 +15,12 @@ type Entry = Pair<ParsedNode, ParsedNode | null>
  * @param text valid, one document
  * @returns undefined where a value cannot be changed without changing others (anchors and aliases)
  */
-export async function editYaml(text: string, change: Change): Promise<string | undefined> {
+export async function editYaml(text: string, given: Change): Promise<string | undefined> {
   const yaml = await import('yaml')
   const read = (source: string): unknown => yaml.parse(source, { maxAliasCount: -1 }) ?? {}
+  // Data that was read as YAML has mappings without a prototype, which would be another value.
+  const { path, value } = given
+  const change: Change = { path, value: value === undefined ? undefined : JSON.parse(JSON.stringify(value)) }
   const expected = changedData(read(text), change)
   if (isDeepStrictEqual(read(text), expected)) return text
   for (const edit of [editLines, editDocument]) {
