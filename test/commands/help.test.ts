@@ -194,6 +194,16 @@ test.each([
   expect(err).toContain(`hint: See ${command} --help.`)
 })
 
+test.each([
+  [['vidoe', '--help'], "unknown command 'vidoe' (Did you mean video?)"],
+  [['video', 'wiat', '--help'], "unknown command 'wiat' (Did you mean wait?)"],
+  [['-m', 'x', 'zzzz', '-h'], "unknown command 'zzzz'"],
+])('%j gives no help on something else', async (argv, message) => {
+  const { code, out, err } = await runMain(argv)
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain(`modelgate: ${message}\n`)
+})
+
 test('help names every command', async () => {
   const { out } = await runMain(['--help'])
   for (const { name, about } of commandEntries) {

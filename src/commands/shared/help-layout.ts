@@ -27,6 +27,7 @@ export const helpLayout: HelpConfiguration = {
   // By itself, commander lists its own `help` among the commands of a group.
   visibleCommands: (command) => [...command.commands],
   formatHelp(command: Command, help: Help): string {
+    refuseUnknownCommand(command)
     const width = Math.min(help.helpWidth ?? 80, widest)
     // A command may have an option of that name.
     const showsAll = command.args.includes(allFlag) || command.getOptionValue('all') === true
@@ -70,6 +71,15 @@ export const ownOptionsLayout: HelpConfiguration = { ...helpLayout, showGlobalOp
 
 /** Beside `--help`: all examples, and all options. */
 export const allFlag = '--all'
+
+/** @throws CommanderError where the parser would help with the program instead: `vidoe --help` */
+function refuseUnknownCommand(command: Command): void {
+  const [word] = command.args
+  const takesWords = command.registeredArguments.length > 0 || command.commands.length === 0
+  if (takesWords || word === undefined || word.startsWith('-')) return
+  if (word === 'help' || command.commands.some((child) => child.name() === word)) return
+  command.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' })
+}
 
 const noOptions = { shown: [], hidden: false } as const
 
