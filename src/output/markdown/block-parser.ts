@@ -41,6 +41,8 @@ export function createBlockParser(handler: BlockHandler): BlockParser {
   let tail = ''
   let isOver = false
   let isHeadingBegun = false
+  /** Whether the line is held back to its end. */
+  let takesLine = false
   /** The part of a paragraph's line that has been told, as long as a table may begin in it. */
   let before: string | undefined
 
@@ -111,7 +113,9 @@ export function createBlockParser(handler: BlockHandler): BlockParser {
     } else {
       const line = held
       held = ''
-      structure.decide(line, ending)!()
+      takesLine = false
+      const action = structure.decide(line, ending)
+      if (typeof action === 'function') action()
       // What began in this line ends with it, too.
       if (mode !== 'start') endLine(ending)
     }
@@ -122,8 +126,10 @@ export function createBlockParser(handler: BlockHandler): BlockParser {
     held += character
     const isLimit =
       held.length > (structure.leaf?.kind === 'table' || /^\s*\|/.test(held) ? maxRow : maxStart)
-    const action = isRun && !isLimit ? undefined : structure.decide(held, isLimit ? 'limit' : undefined)
-    if (action === undefined) return
+    if ((isRun || takesLine) && !isLimit) return
+    const action = structure.decide(held, isLimit ? 'limit' : undefined)
+    takesLine = action === 'line'
+    if (action === undefined || action === 'line') return
     held = ''
     action()
   }
@@ -164,6 +170,7 @@ export function createBlockParser(handler: BlockHandler): BlockParser {
 
 /** Where in more of a line the first pipe is that is neither behind a backslash nor in code; -1 if there is none. */
 function firstPipe(before: string, text: string): number {
+  if (!text.includes('|')) return -1
   const start = /^[ \t]*\|/.exec(text)
   if (before === '' && start !== null) return start[0].length - 1
   const line = before + text

@@ -12,7 +12,7 @@ import {
   type Fence,
   type HtmlBlock,
 } from './block-starts.ts'
-import { createLineCursor, type LineCursor } from './line-cursor.ts'
+import { LineCursor } from './line-cursor.ts'
 import { isDefinition } from './link-targets.ts'
 import { delimiterRow, mayBeDelimiterRow, splitRow } from './table-rows.ts'
 
@@ -33,15 +33,19 @@ interface Nested {
 export interface BlockStructure {
   readonly leaf: Leaf | undefined
   /**
-   * What a line does, as far as its beginning says; undefined as long as that is not known.
+   * What a line does, as far as its beginning says; undefined as long as that is not known, and `line` if only the end
+   * of the line will tell.
    * @param ending the end of the line, if it has come; `limit` where no more of it is held back
    */
-  decide(line: string, ending: string | undefined): (() => void) | undefined
+  decide(line: string, ending: string | undefined): Decision
   /** The line that has ended may be the head of a table. */
   offerHead(head: TableHead): void
   closeLeaf(): void
   closeAll(): void
 }
+
+/** What a line does. */
+type Decision = (() => void) | 'line' | undefined
 
 /** A line of a paragraph. */
 export interface TableHead {
@@ -114,9 +118,9 @@ export function createBlockStructure(handler: BlockHandler, content: LineContent
     handler.text(`${rest}\n`)
   }
 
-  const decide = (line: string, ending: string | undefined): (() => void) | undefined => {
+  const decide = (line: string, ending: string | undefined): Decision => {
     const isWhole = ending !== undefined
-    const at = createLineCursor(line)
+    const at = new LineCursor(line)
     let matched = 0
     for (const { container, indent, hasContent } of containers) {
       if (at.isBlank && !isWhole) return undefined
@@ -191,7 +195,7 @@ export function createBlockStructure(handler: BlockHandler, content: LineContent
     ending: string | undefined,
     matched: number,
     inParagraph: boolean,
-  ): (() => void) | undefined => {
+  ): Decision => {
     const isWhole = ending !== undefined
     const opened: (() => void)[] = []
     let interrupts = inParagraph
@@ -238,7 +242,7 @@ export function createBlockStructure(handler: BlockHandler, content: LineContent
         })
       }
       const fence = ending === 'limit' ? false : openingFence(text, isWhole)
-      if (fence === undefined) return undefined
+      if (fence === undefined) return /^(?:`{3}|~{3})/.test(text) ? 'line' : undefined
       if (fence) {
         const { indent } = at
         return begin(() => {
@@ -305,7 +309,7 @@ export function createBlockStructure(handler: BlockHandler, content: LineContent
     opened: readonly (() => void)[],
     inParagraph: boolean,
     begin: (action: () => void) => () => void,
-  ): (() => void) | undefined => {
+  ): Decision => {
     const isWhole = ending !== undefined
     const { text } = at
     if (leaf?.kind === 'paragraph' && opened.length === 0) {
@@ -315,11 +319,11 @@ export function createBlockStructure(handler: BlockHandler, content: LineContent
       }
     }
     if (leaf?.kind === 'table' && opened.length === 0 && matched === containers.length) {
-      if (!isWhole) return undefined
+      if (!isWhole) return 'line'
       if (ending !== 'limit') return () => handler.row(splitRow(text))
     }
     const defines = ending === 'limit' ? false : mayDefine(text, isWhole)
-    if (defines === undefined) return undefined
+    if (defines === undefined) return text.includes(']:') ? 'line' : undefined
     return begin(() => {
       if (defines && isDefinition(text)) {
         handler.definition(text)

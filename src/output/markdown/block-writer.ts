@@ -68,7 +68,7 @@ export function createBlockWriter(
   const cellOf =
     (isHead: boolean) =>
     (source: string): Cell => {
-      const { pieces } = parseInline(source, { before: '', isWhole: true, frontIsText: false, definitions })
+      const { pieces } = parseInline(source, { before: '', isWhole: true, definitions })
       const lines = pieces.map((piece) =>
         /^<br\s*\/?>$/i.test(piece.text) ? { ...piece, text: '\n', style: 0 } : piece,
       )

