@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { systemContext } from '../../src/context.ts'
 import type { OutputEvent } from '../../src/events/documents.ts'
 import { GenerationError, type ModelgateError } from '../../src/errors.ts'
-import { createOutput, type OutputOptions } from '../../src/output/create-output.ts'
+import { createOutput, loadMarkdown, type OutputOptions } from '../../src/output/create-output.ts'
 import { sampleDocument, sampleVideoDocument } from './output-samples.ts'
 
 export type Step =
@@ -24,7 +24,15 @@ const context = systemContext()
 const result = (process.argv[3] ?? 'text') as NonNullable<OutputOptions['result']>
 const resume = (id: string) => `modelgate video wait ${id}`
 const jobs = process.argv[4] === undefined ? {} : { jobs: JSON.parse(process.argv[4]) as string[] }
-const output = createOutput(context, { quiet: false, usage: result === 'text', result, resume, ...jobs })
+const markdown = result === 'text' ? await loadMarkdown(context, 'auto') : undefined
+const output = createOutput(context, {
+  quiet: false,
+  usage: result === 'text',
+  result,
+  resume,
+  markdown: process.env['RENDER'] === undefined ? undefined : markdown,
+  ...jobs,
+})
 const steps = JSON.parse(process.argv[2]!) as Step[]
 const usesKeys = steps.some((step) => step.type === 'key')
 let pressed = 0

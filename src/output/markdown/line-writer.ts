@@ -109,8 +109,12 @@ export function createLineWriter(
     const width = writer.columns
     const row = width === 0 || offset === 0 ? offset! : ((offset! - 1) % width) + 1
     const left = width - row
-    // A space has to fit after the word, for those who copy the line.
-    const isFit = width < minColumns || spaces + wordWidth < left || row <= indented || wordWidth >= width
+    // Where the line goes on, a space has to fit after the word, for those who copy it.
+    const isFit =
+      width < minColumns ||
+      spaces + wordWidth < left + Number(!isSoft()) ||
+      row <= indented ||
+      wordWidth >= width
     if (!isFit && spaces > 0 && (!isSoft() || spaces <= left)) wrap(left, isSoft())
     else if (!isFit && spaces === 0 && isWide(word) && wordWidth > left) {
       // The terminal leaves the last cell of a row empty.
