@@ -22,6 +22,8 @@ export interface QuestionTerminal {
 export function questionTerminal(): QuestionTerminal {
   const keys = new PassThrough()
   const screen = new PassThrough()
+  // As with a real terminal, the end of a question is not its end.
+  screen.end = () => screen
   let shown = ''
   screen.on('data', (chunk: Buffer) => (shown += chunk.toString()))
   return {

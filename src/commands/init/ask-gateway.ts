@@ -6,6 +6,9 @@ import { askChoice, askLine, askSecret, type Choice } from '../shared/questions.
 import { checkGateway, describeCheck, type GatewayCheck } from './check-gateway.ts'
 import { absolute, shortPath, type Session } from './session.ts'
 
+/** Characters of an error below a question. */
+const maxErrorLength = 500
+
 /** A gateway as answered, and what became of the check without a key; undefined where none is wanted. */
 export interface GatewayAnswer {
   readonly baseUrl: URL
@@ -17,10 +20,12 @@ export interface GatewayAnswer {
  * @throws UsageError, ModelgateError for an address that cannot be used, where nobody can be asked
  */
 export async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
-  const { options, settings, asks, context, say } = session
+  const { options, settings, asks, context, gate, say } = session
   const given = options.baseUrl
   const present = given ?? settings.baseUrl.value?.href.replace(/\/$/, '')
   if (!asks || (given !== undefined && (await isGood(session, given)))) return tryOut(session, present!)
+  // The error may quote what the address has answered.
+  const shown = (text: string) => gate.line(text, maxErrorLength)
   let answer: GatewayAnswer | undefined
   let doubtful: string | undefined
   await askLine(context, 'Address of your gateway:', {
@@ -34,13 +39,13 @@ export async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
         return undefined
       } catch (error) {
         if (!(error instanceof ModelgateError)) throw error
-        if (error.exit === 'usage') return messageOf(error)
+        if (error.exit === 'usage') return shown(messageOf(error))
         if (text === doubtful) {
           answer = { baseUrl: normalise(session, text), check: undefined }
           return undefined
         }
         doubtful = text
-        return `${messageOf(error)} Correct it, or press Enter again to keep it.`
+        return shown(`${messageOf(error)} Correct it, or press Enter again to keep it.`)
       }
     },
   })
@@ -92,7 +97,8 @@ function withScheme(text: string): string {
 }
 
 function messageOf({ message, facts: { hint } }: ModelgateError): string {
-  return hint === undefined ? message : `${message} ${hint}`
+  // The address is what the question is about.
+  return hint === undefined || hint.includes('--base-url') ? message : `${message} ${hint}`
 }
 
 /** Where the key is to come from. */
@@ -121,7 +127,9 @@ export async function answerKey(
   reader: KeyReader,
   given: KeyAnswer | undefined,
 ): Promise<{ readonly answer: KeyAnswer; readonly check: GatewayCheck | undefined }> {
-  const { checks, asks, context, gate, say, waitFor } = session
+  const { asks, context, gate, say, waitFor } = session
+  // An address that was kept although nothing answers there is not tried again.
+  const checks = session.checks && open !== undefined
   for (let isFirst = true; ; isFirst = false) {
     const answer = isFirst && given !== undefined ? given : await askKey(session, reader)
     let check: GatewayCheck | undefined

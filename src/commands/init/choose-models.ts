@@ -53,6 +53,9 @@ function idOf(answer: string): string | undefined {
   return id === '' || id === '-' ? undefined : id
 }
 
+/** Longer than any id that is meant to be chosen. */
+const maxIdLength = 200
+
 interface Candidate {
   readonly id: string
   /** Whether it seems to be of the kind that is asked for. */
@@ -60,12 +63,17 @@ interface Candidate {
   readonly about: string
 }
 
+/** Not what could act on the terminal, or look like another. */
+const canBeChosen = (id: string) => id.length <= maxIdLength && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(id)
+
 /** Those that seem to be of the kind come first, otherwise in the gateway's order. */
 function inOrder(kind: ModelKind, listed: readonly ModelEntry[]): Candidate[] {
-  const candidates = listed.map((entry): Candidate => {
-    const guess = kindOf(entry)
-    return { id: entry.id, fits: guess === kind, about: describe(entry, guess) }
-  })
+  const candidates = listed
+    .filter(({ id }) => canBeChosen(id))
+    .map((entry): Candidate => {
+      const guess = kindOf(entry)
+      return { id: entry.id, fits: guess === kind, about: describe(entry, guess) }
+    })
   return [...candidates.filter(({ fits }) => fits), ...candidates.filter(({ fits }) => !fits)]
 }
 

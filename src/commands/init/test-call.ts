@@ -19,8 +19,16 @@ export async function testCall(
   run: RunCommand,
   model: string,
 ): Promise<TestCall> {
-  const profile = settings.profile.value === 'default' ? [] : ['--profile', settings.profile.value]
-  const argv = ['generate', ...profile, '-m', model, '--no-stdin', '--no-input', prompt]
+  const argv = [
+    'generate',
+    '--profile',
+    settings.profile.value,
+    '-m',
+    model,
+    '--no-stdin',
+    '--no-input',
+    prompt,
+  ]
   const answer = collector()
   await say(`$ modelgate generate -m ${model} "${prompt}"`, 'accent')
   const failure = await runCommand(run, argv, { ...context, stdout: answer.sink })

@@ -35,6 +35,8 @@ export async function showTour(context: Context, run: RunCommand, say: Say): Pro
   const skipping = listenForSkip(context)
   const tour: Context = {
     ...context,
+    // Standard output belongs to the report of `init`.
+    stdout: context.stderr,
     cwd: folder,
     env: environment(context, folder),
     signal: AbortSignal.any([context.signal, skipping.signal]),

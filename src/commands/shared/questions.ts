@@ -117,14 +117,14 @@ function answered<Value>(answer: Value | undefined): Value {
   return answer
 }
 
-/** What a library takes as validation: it must not throw. */
+/** What a library takes as validation: it must not throw, and after the end of the question it must not end either. */
 function validation(check: CheckAnswer<string> | undefined, signal: AbortSignal) {
   return async (value: string): Promise<true | string> => {
-    try {
-      return (await check?.(value, signal)) ?? true
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error)
-    }
+    const problem = await check?.(value, signal).catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    )
+    if (signal.aborted) return new Promise(() => {})
+    return problem ?? true
   }
 }
 

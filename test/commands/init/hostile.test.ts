@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { main } from '../../../src/main.ts'
+import { configPlace } from '../../support/config-place.ts'
+import { closedPort, localServer } from '../../support/local-server.ts'
+import { questionTerminal } from '../../support/question-terminal.ts'
+import { json, readAll, stall, text } from '../../support/server-replies.ts'
+import { until as untilSome } from '../../support/until.ts'
+
+const argv = ['init', '--no-tour', '--no-completion', '--no-test', '--image-model', '-', '--video-model', '-']
+const title = '\u001b]0;owned\u0007'
+
+function start(env: Readonly<Record<string, string>> = {}) {
+  const terminal = questionTerminal()
+  const { context } = configPlace({ ...terminal.overrides, env })
+  return { ...terminal, ended: main(argv, context) }
+}
+
+test('what an address answers does not act on the terminal', async () => {
+  const server = await localServer([json({ error: { message: `No. ${title}` } }, { status: 500 })])
+  const { ended, until, press, shown } = start()
+  await until('Address of your gateway')
+  press(`${server.url}\r`)
+  await until('Correct it')
+  press('\x03')
+  expect(await ended).toBe(130)
+  expect(shown()).toContain('No. ␛]0;owned␇')
+  expect(shown()).not.toContain(title)
+})
+
+test('ids that could act on the terminal cannot be chosen', async () => {
+  const list = json({
+    data: [{ id: `bad${title}` }, { id: 'x'.repeat(10_000) }, { id: '\u202ereversed' }, { id: 'good' }],
+  })
+  const server = await localServer([list, list])
+  const env = { MODELGATE_API_KEY: 'some-key', MODELGATE_BASE_URL: server.url }
+  const { ended, until, press, shown } = start(env)
+  await until('Address of your gateway')
+  press('\r')
+  await until('As it is')
+  press('\r')
+  await until('good')
+  press('\r')
+  expect(await ended).toBe(0)
+  expect(shown()).toContain('good')
+  expect(shown()).not.toMatch(/owned|xxxxx|reversed/)
+})
+
+test('an id that comes twice, or none at all, is no trouble', async () => {
+  const server = await localServer([
+    text('{"data":[{"id":"a"},{"id":"a"},{"id":""},{},null]}'),
+    json({ data: [] }),
+  ])
+  const env = { MODELGATE_API_KEY: 'some-key', MODELGATE_BASE_URL: server.url }
+  const { ended, until, press } = start(env)
+  await until('Address of your gateway')
+  press('\r')
+  await until('As it is')
+  press('\r')
+  await until('Model for text (id')
+  press('mine\r')
+  expect(await ended).toBe(0)
+})
+
+test('Ctrl-C leaves while an address that says nothing is tried', async () => {
+  const server = await localServer([[readAll, stall]])
+  const { ended, until, press } = start()
+  await until('Address of your gateway')
+  press(`${server.url}\r`)
+  await untilSome(() => server.isEndless)
+  press('\x03')
+  expect(await ended).toBe(130)
+  await untilSome(() => server.openSockets === 0)
+})
+
+test('an address that is silent can be kept by Enter', async () => {
+  const { ended, until, press } = start({ MODELGATE_API_KEY: 'some-key' })
+  await until('Address of your gateway')
+  press(`127.0.0.1:${await closedPort()}\r`)
+  await until('ECONNREFUSED')
+  press('\r')
+  await until('As it is')
+  press('\r')
+  await until('Model for text (id')
+  press('\x03')
+  expect(await ended).toBe(130)
+})
