@@ -108,6 +108,18 @@ test('login where the gateway cannot tell: the key is stored', async () => {
   expect(err).toContain('warning: environment MODELGATE_API_KEY wins over it at present.\n')
 })
 
+test('login at a gateway that gives the key back does not show it', async () => {
+  const echo = json({ error: { message: `Got ${key}` } }, { status: 418 })
+  const server = await localServer([echo])
+  const { code, err } = await run(configPlace(), 'login', {
+    env: { MODELGATE_BASE_URL: server.url },
+    stdin: key,
+  })
+  expect(code).toBe(0)
+  expect(err).toContain('The key could not be checked: it answers, but not as a gateway does: ')
+  expect(err).not.toContain(key)
+})
+
 test('login on a terminal: the key is not shown, and asked for again until it is good', async () => {
   const { url } = await runningSandbox()
   const terminal = questionTerminal()

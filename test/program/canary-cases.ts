@@ -47,6 +47,11 @@ const groups: readonly [
     ['', '--json', '--jsonl', '--debug'],
     ['none', 'failed'],
   ],
+  [
+    ['auth status --check', 'doctor', 'config list'],
+    ['', '--json'],
+    ['none', 'refused'],
+  ],
 ]
 
 const cases = groups

@@ -1,4 +1,5 @@
 import { lastFour } from '../../config/key.ts'
+import { ModelgateError } from '../../errors.ts'
 import { exchange } from '../../gateway/exchange.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { modelListRequest } from '../../gateway/model-list.ts'
@@ -35,6 +36,7 @@ export async function checkAnswer(
   checkup: Checkup,
 ): Promise<{ readonly finding: Finding; readonly look: FirstLook }> {
   const { settings, baseUrl } = reachable(checkup)
+  await hideKey(checkup)
   const { skewMs, location } = await lookAtHeaders(checkup)
   if (location !== undefined) {
     const remedy = `If that is the gateway: modelgate config set base_url ${location}`
@@ -42,6 +44,17 @@ export async function checkAnswer(
   }
   const check = await checkGateway({ ...checkup, settings }, { baseUrl })
   return { finding: judge(check), look: { check, skewMs } }
+}
+
+/** A gateway that has seen the key before may give it back to a request without it. */
+async function hideKey({ settings, gate, sandboxKey }: Checkup): Promise<void> {
+  if (sandboxKey !== undefined) return
+  try {
+    gate.hide((await settings!.apiKey()).value)
+  } catch (error) {
+    // The check of the key tells.
+    if (!(error instanceof ModelgateError)) throw error
+  }
 }
 
 function judge(check: GatewayCheck): Finding {

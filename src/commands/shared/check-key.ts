@@ -20,10 +20,14 @@ export async function checkKeyAt(
   if (baseUrl === undefined) {
     return { state: 'unknown', message: 'no base URL is set: modelgate config set base_url URL' }
   }
-  const parts = { context, options, settings, gate: createGate(context, [key]) }
+  const gate = createGate(context, [key])
+  const parts = { context, options, settings, gate }
   const check = await checkGateway(parts, { baseUrl, key })
   if (check.verdict === 'refuses') return { state: 'refused', message: `${baseUrl.host} refuses the key` }
-  if (check.verdict !== 'lists') return { state: 'unknown', message: describeCheck(check, true) }
+  if (check.verdict !== 'lists') {
+    // The gateway may give the key back, and the caller's own gate need not know it.
+    return { state: 'unknown', message: gate.text(describeCheck(check, true)) }
+  }
   const open = await checkGateway(parts, { baseUrl })
   return open.verdict === 'lists'
     ? { state: 'unknown', message: `${baseUrl.host} lists its models without a key, too` }
