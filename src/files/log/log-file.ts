@@ -100,12 +100,19 @@ export function callsOfFiles(
   digests: ReadonlySet<string>,
 ): Map<string, LoggedCall> {
   const found = new Map<string, LoggedCall>()
-  if (digests.size === 0) return found
-  for (const call of openLog(folder).calls()) {
-    for (const { sha256 } of call.facts.files) {
-      if (digests.has(sha256) && !found.has(sha256)) found.set(sha256, call)
+  let number = 1
+  for (const { bytes } of digests.size === 0 ? [] : lines(folder)) {
+    // Only lines that name a digest are parsed: most files are of no call.
+    const isNamed = [...digests].some((digest) => !found.has(digest) && bytes.includes(digest))
+    if (isNamed || idOfLine(bytes) === undefined) {
+      const decoded = decodeLine(bytes)
+      if (decoded === undefined) continue
+      for (const { sha256 } of decoded.facts.files) {
+        if (digests.has(sha256) && !found.has(sha256)) found.set(sha256, { number, ...decoded })
+      }
+      if (found.size === digests.size) break
     }
-    if (found.size === digests.size) break
+    number++
   }
   return found
 }
