@@ -49,6 +49,7 @@ end
 # What the program knows of a kind of values, for the command that is called.
 function __modelgate_live
     set -l words (commandline -opc)
+    type -q -- $words[1]; or return
     $words[1] __complete $argv (string split -n ' ' -- (__modelgate_path)) 2>/dev/null </dev/null
 end
 
