@@ -14,6 +14,8 @@ const calls: readonly (readonly string[])[] = [
   ['log', 'show', String(entries)],
   ['again', '1', '--dry-run'],
   ['again', String(entries - 1), '--dry-run'],
+  ['usage'],
+  ['usage', '--by', 'day'],
 ]
 
 /** How long a look into a log of 100,000 calls takes. */
@@ -51,9 +53,9 @@ function entryNumber(at: number): LogEntry {
     duration_ms: 1_290,
     command: 'generate',
     cwd: '/home/someone/project',
+    exit_code: 0,
     origin: 'https://gateway.example',
     model: 'text-model',
-    exit_code: 0,
     request_id: `req_${at}`,
     finish_reason: 'stop',
     usage: { input_tokens: 5, cached_tokens: 0, output_tokens: 57, reasoning_tokens: null, total_tokens: 62 },

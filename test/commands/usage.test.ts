@@ -27,11 +27,11 @@ function entry(command: string, model: string | undefined, more: Partial<LogEntr
     command,
     cwd: '/home/a "b" {c}',
     exit_code: 0,
-    files: [],
     ...(model === undefined ? {} : { model }),
+    ...more,
+    files: more.files ?? [],
     arguments: ['generate', '"model":"other"'],
     request: { input: '"usage":{"input_tokens":9}', error: { billed: 'maybe' } },
-    ...more,
   }
 }
 
