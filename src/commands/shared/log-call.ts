@@ -1,6 +1,4 @@
-import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { stateFolder } from '../../config/paths.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
@@ -8,38 +6,25 @@ import type { Creation } from '../../cost/creation.ts'
 import { AlreadyReported, billedOf, ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import type { SavedFile } from '../../events/text.ts'
-import {
-  newEntryId,
-  type LogEntry,
-  type LoggedCreation,
-  type LoggedFile,
-  type LoggedInput,
-} from '../../files/log/log-entry.ts'
+import { newEntryId, type LogEntry, type LoggedCreation, type LoggedFile } from '../../files/log/log-entry.ts'
 import { appendEntry, logFolder } from '../../files/log/log-file.ts'
-import { referencesIn, referToMedia } from '../../files/media-references.ts'
 import { extensionOf } from '../../files/media-type.ts'
 import type { TextReply } from '../../gateway/stream-text.ts'
-import type { ImageSource } from '../../operations/image-sources.ts'
-import type { Body } from '../../operations/operation.ts'
+import { isDeeperThan, maxJsonDepth, type JsonObject } from '../../json.ts'
 import { promptOf } from '../../operations/request-prompt.ts'
 import type { Gate } from '../../output/gate.ts'
 import { originOf, type CommonOptions } from './common-options.ts'
 import { repeatingWords } from './repeating-words.ts'
+import type { RequestMedia, SentMedia } from './sent-media.ts'
 
 /** What a command tells the log about its request. */
-export interface LoggedRequest {
+export interface LoggedRequest extends RequestMedia {
   /** `image create`. */
   readonly command: string
   /** The command that sends such a request alone, for one that is sent in a chat. */
   readonly repeatedBy?: string
   /** As asked for; null when the gateway chooses. */
   readonly model: string | null
-  /** Left out by commands that only wait for a job. */
-  readonly body?: Body
-  /** The files and URLs that flags name, whose content is in the body. */
-  readonly media?: readonly string[]
-  /** The pictures that are sent beside the body. */
-  readonly sources?: readonly ImageSource[]
   readonly creation?: Creation
   /** The words of the command line behind the command that are in no body: the id of a source. */
   readonly words?: readonly string[]
@@ -84,11 +69,11 @@ export async function logCall(context: Context, call: EndedCall): Promise<void> 
 const maxMessage = 2_000
 
 async function entryOf(context: Context, call: EndedCall, isFull: boolean): Promise<LogEntry> {
-  const { options, settings, request, baseUrl, began, document, reply } = call
+  const { options, settings, request, baseUrl, began, document } = call
   const { clock, terminalId } = context
   const { words, repeats } = originOf(context)
   const error = errorIn(call.thrown)
-  const { body, inputs } = await sentMedia(context, request)
+  const { body, inputs, reply } = await withoutMedia(context, request, call.reply)
   const profile = settings.profile.level === 'default' ? undefined : settings.profile.value
   const fields: Fields = {
     terminal: terminalId,
@@ -116,7 +101,7 @@ async function entryOf(context: Context, call: EndedCall, isFull: boolean): Prom
       body &&
       repeatingWords({ ...request, command: request.repeatedBy ?? request.command, profile }, body, options),
     request: body,
-    reply: reply && referToMedia({ ...reply }, new Map()),
+    reply,
   }
   return {
     version: 1,
@@ -130,6 +115,28 @@ async function entryOf(context: Context, call: EndedCall, isFull: boolean): Prom
     files: filesIn(context, document, call.textFile),
     ...(isFull ? withoutUndefined(full) : {}),
   }
+}
+
+/** Request and reply with references in place of media; what finds them is loaded only where there are any. */
+async function withoutMedia(
+  context: Context,
+  request: LoggedRequest,
+  whole: TextReply | undefined,
+): Promise<SentMedia & { readonly reply: JsonObject | undefined }> {
+  const { body, sources = [] } = request
+  // What is nested too deeply could not be written.
+  const reply = isDeeperThan(whole, maxJsonDepth) ? { text: whole!.text, is_partial: true } : whole
+  if (sources.length === 0 && !mayHoldMedia(body) && !mayHoldMedia(reply)) {
+    return { body, inputs: [], reply: reply && { ...reply } }
+  }
+  const { keptReply, sentMedia } = await import('./sent-media.ts')
+  return { ...(await sentMedia(context, request)), reply: reply && keptReply(reply as TextReply) }
+}
+
+/** Whether a value holds a long text that does not begin with words. */
+function mayHoldMedia(value: unknown): boolean {
+  if (typeof value === 'string') return value.length >= 256 && !/\s/.test(value.slice(0, 256))
+  return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldMedia)
 }
 
 type Fields = { readonly [Name in keyof LogEntry]?: LogEntry[Name] | undefined }
@@ -239,67 +246,4 @@ function creationIn(
     ...(total === undefined ? {} : { video_seconds: total }),
     ...(variant?.size ? { video_size: variant.size } : {}),
   }
-}
-
-interface SentMedia {
-  /** The body with references in place of media. */
-  readonly body: Body | undefined
-  readonly inputs: readonly LoggedInput[]
-}
-
-async function sentMedia(
-  context: Context,
-  { body: sent, media = [], sources = [] }: LoggedRequest,
-): Promise<SentMedia> {
-  const pictures = sources.map(async ({ field, label, bytes, digest }): Promise<LoggedInput> => {
-    return { path: placeOf(context, label), bytes, sha256: await digest(), field }
-  })
-  const beside = await Promise.all(pictures)
-  if (sent === undefined) return { body: undefined, inputs: beside }
-  const anonymous = referToMedia(sent, new Map())
-  const references = referencesIn(anonymous)
-  if (references.length === 0) return { body: anonymous, inputs: beside }
-  const paths = await pathsOf(context, media, references)
-  return {
-    body: referToMedia(sent, paths),
-    inputs: [
-      ...beside,
-      ...references.map(({ sha256, bytes }) => ({ path: paths.get(sha256) ?? '', bytes, sha256 })),
-    ],
-  }
-}
-
-/** A path of this machine is made absolute; standard input and URLs are left. */
-function placeOf(context: Context, name: string): string {
-  if (name === '-' || /^(?:https?|gs|data):/i.test(name)) return name
-  return resolve(workingDirectory(context), /^file:\/\//i.test(name) ? fileURLToPath(name) : name)
-}
-
-/**
- * Which file each of the media came from: by its size; of several of one size, by their order. Whoever reads the file
- * again checks the digest.
- */
-async function pathsOf(
-  context: Context,
-  media: readonly string[],
-  references: readonly { readonly sha256: string; readonly bytes: number }[],
-): Promise<Map<string, string>> {
-  const places = media.map((name) => placeOf(context, name))
-  const found = await Promise.all(
-    places.map(async (place) => ({
-      place,
-      size: await stat(place).then(
-        ({ size }) => size,
-        () => undefined,
-      ),
-    })),
-  )
-  const paths = new Map<string, string>()
-  for (const { sha256, bytes } of references) {
-    if (paths.has(sha256)) continue
-    const at = found.findIndex(({ size }) => size === bytes)
-    if (at !== -1) paths.set(sha256, found.splice(at, 1)[0]!.place)
-    else if (places.includes('-')) paths.set(sha256, '-')
-  }
-  return paths
 }

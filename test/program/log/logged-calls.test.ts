@@ -242,6 +242,17 @@ test('a gateway that breaks off: what came is kept as a part', async () => {
   })
 })
 
+test('of a reply that is nested too deeply to be written only the text is kept', async () => {
+  const { folder, run } = await place()
+  const args = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`
+  const parts = `[{"text":"Hi"},{"functionCall":{"name":"f","args":${args}}}]`
+  const reply = `{"candidates":[{"content":{"role":"model","parts":${parts}},"finishReason":"STOP"}]}`
+  const server = await localServer([sse([`data: ${reply}\n\n`])])
+  await run(['generate', '-m', 'm', '--base-url', server.url, 'Hello'])
+  const [call] = openLog(folder).calls()
+  expect(call?.entry().reply).toEqual({ text: 'Hi', is_partial: true })
+})
+
 test.each<[string, readonly string[]]>([
   ['a dry run', ['generate', '-m', 'm', '--dry-run', 'Hello']],
   ['a mistake', ['generate', '-m', 'm', '--no-such', 'Hello']],
