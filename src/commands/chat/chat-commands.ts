@@ -88,7 +88,7 @@ async function showModels({ options, session, settings, opened, say }: Chat): Pr
 }
 
 /** A conversation in a file that can go on, or the last answer as it came. */
-async function save({ context, session, say }: Chat, rest: string): Promise<void> {
+async function save({ context, session, opened, say }: Chat, rest: string): Promise<void> {
   if (rest === '')
     throw new UsageError('/save needs a file: talk.yaml for the conversation, answer.md for the last answer.')
   const path = attachedPath(context, rest)
@@ -100,7 +100,7 @@ async function save({ context, session, say }: Chat, rest: string): Promise<void
   const file = await openTextFile(context, path, { force: false, rescueFolder: rescueFolder(context) })
   if (isConversation) {
     const { newConversationText } = await import('../../operations/conversation/file-text.ts')
-    file.write(newConversationText(/\.json$/i.test(path)).update(session.conversation))
+    file.write(opened.gate.text(newConversationText(/\.json$/i.test(path)).update(session.conversation)))
   } else file.write(last.text.endsWith('\n') ? last.text : `${last.text}\n`)
   const { rescued, bytes } = await file.commit()
   if (rescued !== undefined) throw rescued

@@ -25,11 +25,21 @@ export function readChatHistory(context: Context): string[] {
   }
 }
 
-/** Keeps messages for the next chat, for the user alone to read. A failure is none of the chat's. */
-export async function saveChatHistory(context: Context, newestFirst: readonly string[]): Promise<void> {
+/**
+ * Keeps messages for the next chat, for the user alone to read, with those of other chats. A failure is none of the
+ * chat's.
+ * @param added the newest first
+ * @param clean takes secrets out
+ */
+export async function saveChatHistory(
+  context: Context,
+  added: readonly string[],
+  clean: (text: string) => string,
+): Promise<void> {
   const path = pathOf(context)
-  if (path === undefined) return
-  const lines = newestFirst.slice(0, kept).filter((message) => message.length <= maxCharacters)
+  if (path === undefined || added.length === 0) return
+  const own = added.filter((message) => message.length <= maxCharacters).map(clean)
+  const lines = [...own, ...readChatHistory(context)].slice(0, kept)
   try {
     mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 })
     const file = await openAtomicFile(context, path, { force: true, mode: 0o600 })

@@ -17,8 +17,8 @@ export interface EditorOptions {
   readonly output: NodeJS.WritableStream
   /** What stands before the first line of a message, and before the others. */
   readonly prompts: readonly [first: string, next: string]
-  /** Earlier messages, the newest first; the editor adds to it. */
-  readonly history: string[]
+  /** Earlier messages, the newest first. */
+  readonly history: readonly string[]
   /** What the end of a line could go on as, and the part of the line that it replaces. */
   complete(line: string): Promise<readonly [found: string[], replaced: string]>
   /** Ctrl-C where there is nothing to throw away. @returns whether the user leaves */
@@ -27,6 +27,8 @@ export interface EditorOptions {
 
 /** Messages that a person types: of one line, or of several. */
 export interface LineEditor {
+  /** The messages so far, the newest first. */
+  readonly added: readonly string[]
   /** The next message; undefined when the user leaves, or the terminal is gone. */
   read(): Promise<string | undefined>
   /**
@@ -54,7 +56,8 @@ const maxHistory = 1_000
 
 /** Opens the terminal for messages: in raw mode, until it is closed. */
 export function openLineEditor(options: EditorOptions): LineEditor {
-  const { input, output, prompts, history, complete, onInterrupt } = options
+  const { input, output, prompts, complete, onInterrupt } = options
+  const added: string[] = []
   const keys = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode: (mode: boolean) => void input.setRawMode?.(mode),
@@ -82,7 +85,8 @@ export function openLineEditor(options: EditorOptions): LineEditor {
   let held = ''
 
   const recall = (list: string[]) => {
-    list.splice(0, list.length, ...history.map((message) => message.replaceAll('\n', lineEnd)))
+    const messages = [...added, ...options.history].slice(0, maxHistory)
+    list.splice(0, list.length, ...messages.map((message) => message.replaceAll('\n', lineEnd)))
   }
   const prompt = () => {
     editor.setPrompt(prompts[lines.isOpen ? 1 : 0])
@@ -92,10 +96,7 @@ export function openLineEditor(options: EditorOptions): LineEditor {
     const take = taken
     taken = undefined
     if (take === undefined) return
-    if (message !== undefined && message.trim() !== '' && history[0] !== message) {
-      history.unshift(message)
-      history.splice(maxHistory)
-    }
+    if (message !== undefined && message.trim() !== '' && added[0] !== message) added.unshift(message)
     take(message)
   }
   const leave = () => {
@@ -174,6 +175,7 @@ export function openLineEditor(options: EditorOptions): LineEditor {
   output.write(bracketed.on)
 
   return {
+    added,
     read() {
       if (isClosed) return Promise.resolve(undefined)
       const { promise, resolve } = Promise.withResolvers<string | undefined>()
@@ -207,17 +209,20 @@ interface KeyActions {
 /** Tells what is pasted, and the keys for a new line, from other keys. */
 function createKeyReader(actions: KeyActions) {
   let pasted: string | undefined
-  /** The beginning of the end of a paste may come alone. */
+  /** The beginning of the mark before a paste, which may come in two pieces. */
+  let begun = ''
   return (text: string, isOpen: () => boolean, keep: (rest: string) => void): void => {
-    for (let rest = text; rest !== '';) {
+    const whole = begun + text
+    begun = ''
+    for (let rest = whole; rest !== '';) {
       if (!isOpen()) return keep(rest)
       if (pasted !== undefined) {
-        const whole = pasted + rest
-        const end = whole.indexOf(pasteEnds)
-        pasted = end === -1 ? whole : undefined
+        const all: string = pasted + rest
+        const end = all.indexOf(pasteEnds)
+        pasted = end === -1 ? all : undefined
         if (end === -1) return
-        actions.paste(whole.slice(0, end))
-        rest = whole.slice(end + pasteEnds.length)
+        actions.paste(all.slice(0, end))
+        rest = all.slice(end + pasteEnds.length)
         continue
       }
       if (rest.startsWith(pasteBegins)) {
@@ -225,6 +230,8 @@ function createKeyReader(actions: KeyActions) {
         rest = rest.slice(pasteBegins.length)
         continue
       }
+      // Escape alone is a key.
+      if (rest.length > 1 && pasteBegins.startsWith(rest)) return void (begun = rest)
       const [newLine] = newLineKeys.exec(rest) ?? []
       if (newLine !== undefined) {
         actions.newLine()

@@ -66,14 +66,11 @@ export async function runChat(
   let output: Output | undefined
   const opened = await openGateway(context, options, settings, true, () => output)
   try {
-    const history = settings.history.value === 'full' ? readChatHistory(context) : []
-    const before = history.length
-    await converse(
-      { context, options, settings, session, style, opened, history, first },
-      (next) => (output = next),
-    )
-    if (settings.history.value === 'full' && history.length !== before)
-      await saveChatHistory(context, history)
+    const isKept = settings.history.value === 'full'
+    const history = isKept ? readChatHistory(context) : []
+    const setup = { context, options, settings, session, style, opened, history, first }
+    const added = await converse(setup, (next) => (output = next))
+    if (isKept) await saveChatHistory(context, added, (text) => opened.gate.text(text))
   } finally {
     await opened.close()
   }
@@ -87,11 +84,12 @@ interface ChatSetup {
   readonly session: Session
   readonly style: Style
   readonly opened: OpenGateway
-  readonly history: string[]
+  readonly history: readonly string[]
   readonly first: string
 }
 
-async function converse(setup: ChatSetup, onOutput: (output: Output) => void): Promise<void> {
+/** @returns the messages, the newest first */
+async function converse(setup: ChatSetup, onOutput: (output: Output) => void): Promise<readonly string[]> {
   const { context, settings, session, style, opened, history, first } = setup
   const { stdin, stderr, signal } = context
   const say = (line: string) => {
@@ -184,6 +182,7 @@ async function converse(setup: ChatSetup, onOutput: (output: Output) => void): P
     editor.close()
     if (!signal.aborted && stderr.stream !== undefined) stderr.write('\n')
   }
+  return editor.added
 }
 
 /** The models that the gateway lists, asked for once; none where it lists none. */

@@ -22,10 +22,11 @@ export interface ConversationFile {
   /**
    * Writes the conversation. What another process has written meanwhile is left alone: then this one goes on in a file
    * of its own beside it.
+   * @param clean takes secrets out
    * @throws FileError `conversation_changed`, which names that file; FileError of a write that failed, with the file in
    *   the rescue folder
    */
-  save(conversation: Conversation): Promise<void>
+  save(conversation: Conversation, clean: (text: string) => string): Promise<void>
 }
 
 /** More than a person reads; media is not in it. */
@@ -65,8 +66,8 @@ export async function openConversationFile(
     },
     conversation: !known ? { ...conversation, style } : conversation,
     notes,
-    async save(next) {
-      const content = text.update(next)
+    async save(next, clean) {
+      const content = clean(text.update(next))
       const release = await lock(context, current)
       try {
         const found = await readText(context, current)

@@ -69,9 +69,10 @@ export interface PreparedRequest {
   instead(error: ModelgateError): Promise<{ readonly body: Body; readonly note: string } | undefined>
   /**
    * Adds what was said and what came of it, and saves it.
+   * @param clean takes secrets out of what is saved
    * @throws FileError when it cannot be saved
    */
-  record(request: SentRequest, outcome: Outcome<TextDocument>): Promise<void>
+  record(request: SentRequest, outcome: Outcome<TextDocument>, clean: (text: string) => string): Promise<void>
 }
 
 interface SentRequest {
@@ -159,7 +160,7 @@ export function createSession(
             'The gateway no longer has the earlier answer, so the whole conversation was sent instead.'
           return { body: again, note }
         },
-        async record(request, outcome) {
+        async record(request, outcome, clean) {
           const { model, body, reply } = request
           const answer = reply && answerTurn(answerOf(style, source, request, outcome))
           if (answer === undefined) return
@@ -171,7 +172,7 @@ export function createSession(
             before: before.before,
             turns: [...before.turns, ...turnsOf(style, added), answer],
           }
-          await file?.save(current)
+          await file?.save(current, clean)
         },
       }
     },

@@ -16,8 +16,10 @@ export interface Portable {
  */
 export function portable(turns: readonly Turn[], style: Style): Portable {
   const dropped = new Set<string>()
+  const calls = createCallIds()
   const chat = turns.flatMap((turn) => {
-    const messages = turn.style === 'respond' ? itemsAsChat(turn, dropped) : contentsAsChat(turn, dropped)
+    const messages =
+      turn.style === 'respond' ? itemsAsChat(turn, dropped) : contentsAsChat(turn, dropped, calls)
     // A turn of which nothing is left would join its neighbours.
     return messages.length > 0 ? messages : [{ role: turn.role, content: '…' }]
   })
@@ -47,25 +49,45 @@ function mediaOfPart(part: JsonObject): JsonObject | undefined {
 
 const imagePart = (url: string) => ({ type: 'image_url', image_url: { url } })
 
-function contentsAsChat({ messages }: Turn, dropped: Set<string>): JsonObject[] {
+/** Ids for calls of content generation that have none: an answer to one names its function, in their order. */
+function createCallIds() {
+  const open = new Map<string, string[]>()
+  let count = 0
+  return {
+    call(id: unknown, name: string): string {
+      const own = stringOf(id) ?? `call_${++count}_${name}`
+      open.set(name, [...(open.get(name) ?? []), own])
+      return own
+    },
+    answer(id: unknown, name: string): string {
+      const [first, ...others] = open.get(name) ?? []
+      open.set(name, others)
+      return stringOf(id) ?? first ?? `call_${++count}_${name}`
+    },
+  }
+}
+
+function contentsAsChat(
+  { messages }: Turn,
+  dropped: Set<string>,
+  ids: ReturnType<typeof createCallIds>,
+): JsonObject[] {
   const chat: JsonObject[] = []
-  const ids = new Map<string, string>()
   for (const { role, parts } of messages) {
     const content: JsonObject[] = []
     const calls: JsonObject[] = []
-    for (const [index, part] of objectsOf(parts).entries()) {
+    for (const part of objectsOf(parts)) {
       const { text, functionCall, functionResponse: answer, thoughtSignature: signature } = part
       if (signature !== undefined) dropped.add('thought signatures')
       const { id, name, args } = objectOf(functionCall)
       if (part['thought'] === true) dropped.add('thoughts')
       else if (typeof text === 'string') content.push({ type: 'text', text })
       else if (typeof name === 'string') {
-        const callId = stringOf(id) ?? `call_${index}_${name}`
-        ids.set(name, callId)
+        const callId = ids.call(id, name)
         calls.push({ id: callId, function: { name, arguments: JSON.stringify(args ?? {}) } })
       } else if (answer !== undefined) {
         const { id: of, name: called = '', response } = objectOf(answer)
-        const callId = stringOf(of) ?? ids.get(String(called)) ?? `call_0_${String(called)}`
+        const callId = ids.answer(of, String(called))
         chat.push({ role: 'tool', tool_call_id: callId, content: JSON.stringify(response ?? {}) })
       } else {
         const medium = mediaOfPart(part)

@@ -182,6 +182,14 @@ describe('a conversation file', () => {
     )
   })
 
+  test('never has the key in it, whatever is said', async () => {
+    const machine = await conversationMachine()
+    await machine.run(['respond', ...talk, 'My key is some-key-0123'])
+    expect(file(machine).text).toContain('My key is')
+    expect(file(machine).text).not.toContain('some-key-0123')
+    expect((await machine.run(['respond', ...talk, recall])).code).toBe(0)
+  })
+
   test('JSON where its name says so', async () => {
     const machine = await conversationMachine()
     await machine.run(['generate', '--conversation-file', 'talk.json', 'My name is Ada'])
