@@ -38,7 +38,7 @@ async function listSettings(
     profile: settings.profile.value,
     settings: described.filter(({ level }) => all || json || level !== 'default'),
   }
-  const shorten = (text: string) => text.replaceAll(/\/[^\s:,]+/g, (path) => homePath(context, path))
+  const shorten = (text: string) => homePath(context, text)
   await printDocument(context, { json }, document, (styles, columns) =>
     settingList(document.settings, columns, styles, shorten),
   )

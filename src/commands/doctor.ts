@@ -24,7 +24,7 @@ import { checkState } from './doctor/state-check.ts'
 import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { readSettings, sandboxKey } from './shared/open-gateway.ts'
-import { createPrinter, tell } from './shared/print-document.ts'
+import { createPrinter, homePath, tell } from './shared/print-document.ts'
 
 const doctorExamples: readonly Example[] = [
   ['modelgate doctor', 'what is wrong, and what to do about it'],
@@ -150,14 +150,12 @@ async function startOwnSandbox(context: Context, settings: Settings | undefined)
 }
 
 /** Nobody's name belongs into a report. */
-function withoutHome({ home, platform }: Context, check: Check): Check {
-  if (home.length < 2) return check
-  const separator = platform === 'win32' ? '\\' : '/'
-  const shorten = (text: string) => text.replaceAll(home + separator, `~${separator}`).replaceAll(home, '~')
+function withoutHome(context: Context, check: Check): Check {
+  const { message, remedy } = check
   return {
     ...check,
-    message: shorten(check.message),
-    remedy: check.remedy === null ? null : shorten(check.remedy),
+    message: homePath(context, message),
+    remedy: remedy === null ? null : homePath(context, remedy),
   }
 }
 

@@ -11,7 +11,7 @@ export function keyReport(
   entries: readonly ProfileKey[],
   styles: Styles,
   columns: Columns,
-  shorten: (path: string) => string,
+  shorten: (text: string) => string,
 ): string {
   if (columns === undefined) {
     return entries
@@ -39,12 +39,12 @@ function block(
   entry: ProfileKey,
   styles: Styles,
   columns: number,
-  shorten: (path: string) => string,
+  shorten: (text: string) => string,
 ): string {
   const { profile, current, base_url: url } = entry
   const head = `${profile}${current ? ' (in use)' : ''}${url === null ? '' : `  ${url}`}`
   const lines = marks(entry).map(([sign, tone, text]) => {
-    const shown = oneLine(text.replaceAll(/\/[^\s:,]+/g, shorten))
+    const shown = oneLine(shorten(text))
     return `  ${styles[tone](sign)} ${wrap(`    ${shown}`, columns, '    ').slice(4)}`
   })
   return [wrap(oneLine(head), columns, '  '), ...lines].map((line) => `${line}\n`).join('')

@@ -48,10 +48,8 @@ export function tell(context: Context, line: string): void {
   context.stderr.write(`${createGate(context).line(line, lineLimit)}\n`)
 }
 
-/** A path as people write it: `~` for the home directory. */
-export function homePath(context: Pick<Context, 'home' | 'platform'>, path: string): string {
-  const { home, platform } = context
+/** A path, or a text with paths in it, as people write it: `~` for the home directory. */
+export function homePath({ home, platform }: Pick<Context, 'home' | 'platform'>, text: string): string {
   const separator = platform === 'win32' ? '\\' : '/'
-  const isInside = home !== '' && home !== separator && path.startsWith(home + separator)
-  return isInside ? `~${path.slice(home.length)}` : path
+  return home.length < 2 ? text : text.replaceAll(home + separator, `~${separator}`)
 }
