@@ -134,6 +134,14 @@ test('the file that is read is the one that is edited, and keeps its mode and it
   expect(readFileSync(join(linked.home, 'dotfiles/config.yaml'), 'utf8')).toBe('timeout: 2\n')
 })
 
+test('a link that leads nowhere stays, and what it leads to is created', async () => {
+  const place = configPlace({ files: { 'dotfiles/x': '', '.config/modelgate/x': '' } })
+  symlinkSync('../../dotfiles/config.yaml', place.userFile)
+  await editUserFile(place.context, [set('timeout', 2)])
+  expect(lstatSync(place.userFile).isSymbolicLink()).toBe(true)
+  expect(readFileSync(join(place.home, 'dotfiles/config.yaml'), 'utf8')).toContain('timeout: 2\n')
+})
+
 test('a new file is for its owner alone, in a folder that is', async () => {
   const place = configPlace({ env: { XDG_CONFIG_HOME: undefined } })
   expect(await editUserFile(place.context, [unset('timeout')])).toMatchObject({ changed: false })

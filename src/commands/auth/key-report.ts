@@ -1,4 +1,5 @@
 import type { ProfileKey } from '../../events/checks.ts'
+import { shellWord } from '../../files/file-error.ts'
 import type { Styles } from '../../output/screen.ts'
 import { oneLine, type Columns } from '../../output/table-cells.ts'
 import { wrap } from '../shared/help-layout.ts'
@@ -51,7 +52,7 @@ function block(
 }
 
 function marks({ profile, source, last_four, problem, warning, check, current }: ProfileKey): Mark[] {
-  const login = `modelgate auth login${current && profile === 'default' ? '' : ` --profile ${profile}`}`
+  const login = `modelgate auth login${current && profile === 'default' ? '' : ` --profile ${shellWord(profile)}`}`
   const key = last_four === null ? 'A key' : `Key …${last_four}`
   const own: Mark =
     problem !== null

@@ -4,6 +4,7 @@ import { createOutput } from '../../output/create-output.ts'
 import { createGate, type Gate } from '../../output/gate.ts'
 import { loadResultStyles, type Styles } from '../../output/screen.ts'
 import type { Columns } from '../../output/table-cells.ts'
+import { wrap } from './help-layout.ts'
 import { lineLimit } from './open-gateway.ts'
 
 /**
@@ -45,7 +46,9 @@ export async function printLine({ stdout }: Context, line: string): Promise<void
 
 /** Tells the user what was done. */
 export function tell(context: Context, line: string): void {
-  context.stderr.write(`${createGate(context).line(line, lineLimit)}\n`)
+  const { stderr } = context
+  const clean = createGate(context).line(line, lineLimit)
+  stderr.write(`${stderr.isTerminal ? wrap(clean, stderr.columns) : clean}\n`)
 }
 
 /** A path, or a text with paths in it, as people write it: `~` for the home directory. */

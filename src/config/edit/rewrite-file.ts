@@ -1,6 +1,6 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { open, stat, unlink } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { sleep, type Context } from '../../context.ts'
 import { FileError } from '../../errors.ts'
 import { readError, shellWord, shownPath, systemCode, writeError } from '../../files/file-error.ts'
@@ -44,7 +44,7 @@ export async function rewriteFile(
     if (after === undefined || (after === before && hasMode(path, mode))) return unchanged
     const created = before === undefined
     // Behind a symbolic link, so that the link stays.
-    const target = created ? path : realpathSync(path)
+    const target = created ? (linkTarget(path) ?? path) : realpathSync(path)
     const ownMode = mode ?? (created ? 0o600 : undefined)
     const options = { force: !created, ...(ownMode === undefined ? {} : { mode: ownMode }) }
     const file = await openAtomicFile(context, target, options)
@@ -57,6 +57,15 @@ export async function rewriteFile(
     return { path, created, changed: true }
   } finally {
     await release()
+  }
+}
+
+/** Where a link leads, also if nothing is there. */
+function linkTarget(path: string): string | undefined {
+  try {
+    return resolve(dirname(path), readlinkSync(path))
+  } catch {
+    return undefined
   }
 }
 
