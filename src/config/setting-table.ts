@@ -74,7 +74,6 @@ export interface SettingFlags {
   readonly retry?: string | undefined
   readonly caFile?: string | undefined
   readonly allowHttp?: boolean | undefined
-  readonly outputDir?: string | undefined
   readonly quiet?: boolean | undefined
   readonly noStdin?: boolean | undefined
   readonly render?: string | undefined
@@ -249,7 +248,6 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
   outputDir: {
     about: 'folder for results without -o',
     kind: path,
-    flag: 'outputDir',
     default: undefined,
     project: 'may set',
   },

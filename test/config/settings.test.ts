@@ -140,7 +140,7 @@ test('a relative path starts at the folder of the file, or where the command was
   expect(settings.apiKeyFile.value).toBe(join(place.home, '.config/modelgate/key'))
   expect(settings.caFile.value).toBe(join(place.home, 'ca.pem'))
   expect(settings.outputDir.value).toBe(join(place.project, 'pictures/new'))
-  expect((await resolveSettings(place.context, { outputDir: 'here' })).outputDir.value).toBe(
+  expect((await resolveSettings(place.context, { caFile: 'here' })).caFile.value).toBe(
     join(place.project, 'here'),
   )
 })
