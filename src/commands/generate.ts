@@ -59,6 +59,7 @@ export const generateExamples: readonly Example[] = [
   ['cat notes.txt | modelgate generate -m MODEL "Summarise"'],
   ['modelgate generate -m MODEL --schema person.json "Invent a person"'],
   ['modelgate generate -m MODEL --history chat.json "And then?"'],
+  ['modelgate generate -m MODEL -x "A script that renames photos" > rename.sh', 'the code alone'],
 ]
 
 /** `modelgate generate`: streamed text, content-generation style (specification, endpoint 1). */

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { measureImages } from './images.ts'
 import { measureLatency } from './latency.ts'
 import { measureLog } from './log.ts'
-import { measureLongStreams } from './long-stream.ts'
+import { measureLongStreams, measureMarkdown } from './long-stream.ts'
 import { tableOf, type Measurement } from './measurement.ts'
 import { measureShortReply } from './short-reply.ts'
 import { measureStartup } from './startup.ts'
@@ -21,6 +21,7 @@ await withWorkbench(async (workbench) => {
     ...measureStartup(workbench),
     measureShortReply(workbench),
     ...measureLongStreams(workbench),
+    await measureMarkdown(workbench),
     ...(await measureLatency(workbench)),
     ...measureImages(workbench),
     measureVideo(workbench),

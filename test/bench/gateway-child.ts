@@ -4,7 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { bigPng } from './big-png.ts'
 import { sendLargeVideo } from './large-video.ts'
-import { contentEvent, longContentStream, longResponseStream, shortContentStream } from './replies.ts'
+import {
+  contentEvent,
+  longContentStream,
+  longResponseStream,
+  markdownContentStream,
+  shortContentStream,
+} from './replies.ts'
 
 /** Between two events of a paced stream. */
 const pauseMs = 20
@@ -14,6 +20,7 @@ const pacedEvents = 100
 const bodies: Readonly<Record<string, Buffer>> = {
   'bench-short': Buffer.from(shortContentStream()),
   'bench-long': Buffer.from(longContentStream()),
+  'bench-markdown': Buffer.from(markdownContentStream()),
   'bench-long-response': Buffer.from(longResponseStream()),
 }
 

@@ -1,7 +1,8 @@
 import type { Measurement } from './measurement.ts'
 import { memory } from './memory.ts'
-import { atLeast } from './ratio.ts'
-import { longText } from './replies.ts'
+import { createMarkdownRenderer } from '../../src/output/markdown/renderer.ts'
+import { atLeast, atMost } from './ratio.ts'
+import { longText, markdownPieces } from './replies.ts'
 import { timeInTurns } from './timing.ts'
 import { baseline, modelgate, type Workbench } from './workbench.ts'
 
@@ -28,4 +29,28 @@ export function measureLongStreams(workbench: Workbench): Measurement[] {
       memory(workbench, `${command}, 100,000 events, most memory`, words, maxMemoryMB),
     ]
   })
+}
+
+/** The same number of events as Markdown, shown and as it is. */
+export async function measureMarkdown(workbench: Workbench): Promise<Measurement> {
+  const words = modelgate('generate', '-m', 'bench-markdown', 'Name rivers')
+  let shown = ''
+  const renderer = createMarkdownRenderer({
+    columns: 80,
+    isTerminal: false,
+    colors: true,
+    hyperlinks: false,
+    write: (text) => void (shown += text),
+  })
+  renderer.push(markdownPieces.join(''))
+  renderer.end()
+  await renderer.settle()
+  const text = markdownPieces.join('')
+  const runs = timeInTurns(
+    workbench,
+    { words: [...words, '--render', 'always'], output: shown },
+    { words, output: text.endsWith('\n') ? text : `${text}\n` },
+    9,
+  )
+  return atMost('generate, 100,000 events as Markdown / as they are', runs, 6)
 }

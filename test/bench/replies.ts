@@ -24,6 +24,36 @@ export function shortContentStream(): string {
   return contentEvent(shortText.slice(0, 7)) + contentEvent(shortText.slice(7), 'STOP')
 }
 
+const markdown = `## A heading with \`code\`
+
+Some **bold words** in a *paragraph* with [a link](https://example.com/page) and snake_case_names.
+
+1. An item with \`code\`
+   - and one within it
+
+| a | b |
+|---|--:|
+| c | 1 |
+
+\`\`\`sh
+echo "a line of code" # and a comment
+\`\`\`
+
+`
+const pieceLength = 4
+
+/** An answer in Markdown, as pieces of a long stream. */
+export const markdownPieces = Array.from({ length: longEvents }, (_, index) => {
+  const at = (index * pieceLength) % (markdown.length * pieceLength)
+  return markdown.repeat(pieceLength).slice(at, at + pieceLength)
+})
+
+export function markdownContentStream(): string {
+  return markdownPieces
+    .map((piece, index) => contentEvent(piece, index === longEvents - 1 ? 'STOP' : undefined))
+    .join('')
+}
+
 export function longContentStream(): string {
   return contentEvent(word).repeat(longEvents - 1) + contentEvent(word, 'STOP')
 }

@@ -21,7 +21,7 @@ const gap = ' │ '
 /** Narrower than this, words are cut so often that a list is easier to read. */
 const minWidth = 8
 /** Cells that a column of text is wider than its first rows need. */
-const maxSlack = 12
+const maxSlack = 6
 const minText = 4
 
 /**
@@ -95,7 +95,7 @@ function withSlack(wished: readonly number[], alignments: readonly Alignment[], 
   const widths = [...wished]
   const wishes = wished.map((width, index) => {
     const isText = alignments[index] === 'left' && width >= minText
-    return { index, isText, cells: isText ? Math.min(maxSlack, Math.ceil(width / 2)) : 2 }
+    return { index, isText, cells: isText ? Math.min(maxSlack, Math.ceil(width / 3)) : 2 }
   })
   wishes.sort((a, b) => Number(b.isText) - Number(a.isText) || a.cells - b.cells)
   let left = spare

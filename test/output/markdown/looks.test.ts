@@ -67,7 +67,7 @@ test.each<[string, string, string]>([
   [
     'columns',
     '|a|b|c|\n|:-|-:|:-:|\n|longer|1|x|\n|y|22|middle|\n',
-    'a         │    b │    c\n──────────┼──────┼─────────\nlonger    │    1 │    x\ny         │   22 │  middle\n',
+    'a        │    b │    c\n─────────┼──────┼─────────\nlonger   │    1 │    x\ny        │   22 │  middle\n',
   ],
   ['a break in a cell', '|a|\n|-|\n|b<br>c|\n', 'a\n───\nb\nc\n'],
   ['the cells that a row lacks', '|a|b|\n|-|-|\n|c|\n', 'a   │ b\n────┼────\nc   │ \n'],

@@ -156,18 +156,18 @@ test('tables at 80, 40 and 20 columns', async () => {
   expect(await screen(corpus.comparison!, 80)).toMatchInlineSnapshot(`
     [
       "Here is how the three compare:",
-      "Language     │ Typing  │ Best for                                        │ Speed",
-      "─────────────┼─────────┼─────────────────────────────────────────────────┼──────",
-      "Python       │ dynamic │ scripts, data science                           │    1x",
-      "Go           │ static  │ servers, command-line tools                     │   40x",
-      "Rust         │ static  │ systems where every cycle and every byte counts │   55x",
-      "TypeScript   │ static  │ web front ends                                  │   12x",
+      "Language    │ Typing  │ Best for                                         │ Speed",
+      "────────────┼─────────┼──────────────────────────────────────────────────┼──────",
+      "Python      │ dynamic │ scripts, data science                            │    1x",
+      "Go          │ static  │ servers, command-line tools                      │   40x",
+      "Rust        │ static  │ systems where every cycle and every byte counts  │   55x",
+      "TypeScript  │ static  │ web front ends                                   │   12x",
       "",
       "In short: C++ Rust for speed, go for ~~~everything~~~ servers.",
       "",
-      "Name     │ Value",
-      "─────────┼─────────",
-      "a | b    │ x | y",
+      "Name    │ Value",
+      "────────┼────────",
+      "a | b   │ x | y",
     ]
   `)
   expect(await screen(corpus.comparison!, 40)).toMatchInlineSnapshot(`
@@ -192,9 +192,9 @@ test('tables at 80, 40 and 20 columns', async () => {
       "In short: C++ Rust for speed, go for    ",
       "~~~everything~~~ servers.",
       "",
-      "Name     │ Value",
-      "─────────┼─────────",
-      "a | b    │ x | y",
+      "Name    │ Value",
+      "────────┼────────",
+      "a | b   │ x | y",
     ]
   `)
   expect(await screen(corpus.comparison!, 20)).toMatchInlineSnapshot(`
@@ -232,9 +232,9 @@ test('tables at 80, 40 and 20 columns', async () => {
       "~~~everything~~~    ",
       "servers.",
       "",
-      "Name     │ Value",
-      "─────────┼─────────",
-      "a | b    │ x | y",
+      "Name    │ Value",
+      "────────┼────────",
+      "a | b   │ x | y",
     ]
   `)
 })
