@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { editUserFile } from '../config/edit-config.ts'
 import { lastFour } from '../config/key.ts'
 import type { Context } from '../context.ts'
 import { FileError, Interrupted } from '../errors.ts'
@@ -88,6 +89,8 @@ async function setUp(context: Context, options: InitOptions, run: RunCommand): P
   const checks = options.check && options.dryRun !== true
   const session: Session = { context, options, asks, checks, settings, gate, say, waitFor }
   if (!asks) await refuseMissing(session)
+  // Nobody should answer questions for a file that cannot be written.
+  if (!options.dryRun) await editUserFile(context, [])
   const { reader, answers, plan } = await underSignal('Nothing was written.', async () => {
     if (await wantsTour(session)) await showTour(context, run, say)
     const reader = await keyReader(session)

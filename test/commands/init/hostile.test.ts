@@ -4,6 +4,7 @@ import { configPlace } from '../../support/config-place.ts'
 import { closedPort, localServer } from '../../support/local-server.ts'
 import { questionTerminal } from '../../support/question-terminal.ts'
 import { json, readAll, stall, text } from '../../support/server-replies.ts'
+import { testContext } from '../../support/test-context.ts'
 import { until as untilSome } from '../../support/until.ts'
 
 const argv = ['init', '--no-tour', '--no-completion', '--no-test', '--image-model', '-', '--video-model', '-']
@@ -83,4 +84,11 @@ test('an address that is silent can be kept by Enter', async () => {
   await until('Model for text (id')
   press('\x03')
   expect(await ended).toBe(130)
+})
+
+test('without a place for the answers nothing is asked', async () => {
+  const terminal = questionTerminal()
+  const context = testContext({ ...terminal.overrides, home: '' })
+  expect(await main(['init'], context)).toBe(2)
+  expect(terminal.shown()).toBe('')
 })
