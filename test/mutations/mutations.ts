@@ -438,4 +438,32 @@ export const mutations: readonly Mutation[] = [
     after: ``,
     tests: ['test/sandbox/hostile.test.ts'],
   },
+  {
+    name: 'completed-control-characters',
+    file: 'src/commands/completion/live-values.ts',
+    before: `isPlain(value) && !seen`,
+    after: `!seen`,
+    tests: ['test/commands/completion/live-values.test.ts'],
+  },
+  {
+    name: 'next-of-another-hint',
+    file: 'src/errors.ts',
+    before: `changed.hint === undefined ? {} : { next: undefined }`,
+    after: `{}`,
+    tests: ['test/program/next-command.test.ts'],
+  },
+  {
+    name: 'same-call-of-a-piped-prompt',
+    file: 'src/commands/shared/run-operation.ts',
+    before: `return isLost ? error : `,
+    after: `return `,
+    tests: ['test/program/next-command.test.ts'],
+  },
+  {
+    name: 'key-in-a-corrected-call',
+    file: 'src/commands/shared/parser-error.ts',
+    before: `/ or |key/`,
+    after: `/ or /`,
+    tests: ['test/program/next-command.test.ts'],
+  },
 ]

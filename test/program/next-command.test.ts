@@ -54,7 +54,7 @@ test.each([
 
 test.each([
   [['generate', '--api-key', 'sk-1', 'x']],
-  [['generate', '--api-key-fiel=sk-1', 'x']],
+  [['generate', '--api-key-fiel', 'sk-1', 'x']],
   [['zzzzzz']],
   [['generate', '--nonsense', 'x']],
   [['generate', '--timeout', 'soon', 'x']],
