@@ -54,9 +54,8 @@ export function registerDoctor(command: Command, context: Context): void {
 }
 
 /** @throws AlreadyReported with the exit code of the first check that failed */
-async function examine(context: Context, given: CommonOptions): Promise<void> {
-  const { json, jsonl, sandbox } = given
-  const options = { ...given, timeout: given.timeout ?? String(stepSeconds) }
+async function examine(context: Context, options: CommonOptions): Promise<void> {
+  const { json, jsonl, sandbox, profile } = options
   const settings = await usableSettings(context, options)
   const running = sandbox ? await startOwnSandbox(context, settings) : undefined
   const gate = createGate(context)
@@ -77,7 +76,7 @@ async function examine(context: Context, given: CommonOptions): Promise<void> {
   const print = output === undefined ? await createPrinter(context, gate) : undefined
   const checks: Check[] = []
   try {
-    for await (const [name, finding] of findings(checkup, given.profile)) {
+    for await (const [name, finding] of findings(checkup, profile)) {
       const check = withoutHome(context, { name, ...finding })
       checks.push(check)
       output?.event({ type: 'check-end', check })
@@ -132,7 +131,9 @@ async function* findings(
 /** Undefined for a configuration with problems. */
 async function usableSettings(context: Context, options: CommonOptions): Promise<Settings | undefined> {
   try {
-    return await readSettings(context, options)
+    const settings = await readSettings(context, options)
+    const { timeout } = settings
+    return { ...settings, timeout: { ...timeout, value: timeout.value ?? stepSeconds } }
   } catch (error) {
     if (isProblem(error)) return undefined
     throw error
