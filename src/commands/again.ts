@@ -61,12 +61,12 @@ async function again(context: Context, self: Command, { run, load }: Tools): Pro
   const target = await targetOf(program, commandWords, load)
   const { flags, words } = split(target, isNamed ? others : self.args)
   if (!isNamed) refuseLateNumber(words)
+  announce(context, options, call)
   const given = [...commonFlags(program), ...flags]
   const request = await requestWith(context, options, call, words)
   const body = await repeatedBody(context, { request }, flags)
   const recorded = recordedFlags(context, options, call, commandWords.length, given)
   const sources = await repeatedSources(call, flags)
-  announce(context, options, call)
   rememberOrigin(context, { words: originOf(context).words, repeats: call.entry.id })
   await run([...commandWords, ...recorded, '--body', JSON.stringify(body), ...sources, ...given], context)
 }

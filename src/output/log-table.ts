@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import type { CallSummary } from '../events/call.ts'
 import { isObject } from '../json.ts'
 import { roundedDuration } from './job-progress.ts'
@@ -132,6 +131,11 @@ function terminalLines(
 
 /** What a call was about: its prompt, else its files or jobs. */
 function subjectOf({ prompt, files, jobs }: CallSummary): string {
-  const words = prompt ?? (files.map(({ path }) => basename(path)).join(' ') || jobs.join(' '))
+  const words = prompt ?? (files.map(({ path }) => nameOf(path)).join(' ') || jobs.join(' '))
   return oneLine(words.slice(0, 4 * maxSubject))
+}
+
+/** The last part of a path of any system: a log may be looked at elsewhere. */
+function nameOf(path: string): string {
+  return path.split(/[/\\]/).at(-1)!
 }

@@ -68,6 +68,11 @@ test('no line is wider than the terminal, whatever is in the prompt', () => {
   }
 })
 
+test('the name of a file with a Windows path', () => {
+  const files = [{ ...sample.files[0]!, path: String.raw`C:\Users\A B\boat.png` }]
+  expect(logTable([{ ...sample, prompt: null, files }], { now, columns: 80 })).toMatch(/ ok {7}boat\.png$/m)
+})
+
 test('how calls end', () => {
   const ends: readonly Partial<CallSummary>[] = [
     { finish_reason: 'stop' },

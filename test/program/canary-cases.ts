@@ -23,6 +23,11 @@ const groups: readonly [
     ['none', 'failed', 'refused'],
   ],
   [
+    ['generate -m some hello', 'log', 'log show', 'again', 'log show 2'],
+    ['', '--json', '--jsonl'],
+    ['none', 'failed', 'refused'],
+  ],
+  [
     [image, edit, `${image} --stream`],
     [
       '',
