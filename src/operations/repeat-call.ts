@@ -155,7 +155,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-/** What stands in a log entry for a call in the sandbox is the sandbox's own model. */
+/** Whether a model is one that only the sandbox has. */
 export function isSandboxModel(model: string): boolean {
   return model.startsWith('sandbox-')
 }

@@ -188,6 +188,14 @@ test('a picture of a video that is replaced need not be there any more', async (
   ])
 })
 
+test('a remix is of the same video', async () => {
+  const { ok, dryRun, sandbox } = await place()
+  await ok('video', 'remix', '-m', 'video-model-remix', '--no-wait', 'video_sandbox_source', 'Make it night')
+  const { url, body } = await dryRun('again', '1', 'Make it day')
+  expect(url).toBe(`${sandbox.url}/v1/videos/video_sandbox_source/remix`)
+  expect(body).toEqual({ model: 'video-model-remix', prompt: 'Make it day' })
+})
+
 test('a job is a new job', async () => {
   const { ok } = await place()
   const first = await ok('respond', '--background', 'Hello')

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { Interrupted } from '../../../src/errors.ts'
 import { systemClock } from '../../../src/context.ts'
 import type { LogEntry } from '../../../src/files/log/log-entry.ts'
 import { openLog } from '../../../src/files/log/log-file.ts'
@@ -17,6 +18,7 @@ import { fakeClock } from '../../support/fake-clock.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
 import { runMain } from '../../support/run-main.ts'
+import { startProgram } from '../start-program.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { json, sse } from '../../support/server-replies.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -238,6 +240,24 @@ test('a gateway that breaks off: what came is kept as a part', async () => {
   expect(entry).toMatchObject({
     exit_code: 7,
     error: { billed: 'maybe' },
+    reply: { text: 'Half of', is_partial: true },
+  })
+})
+
+test('a call that is stopped is in the log, with what had come', async () => {
+  const { folder, home, cwd } = await place()
+  const chunk = '{"candidates":[{"content":{"role":"model","parts":[{"text":"Half of"}]}}]}'
+  const server = await localServer([sse([`data: ${chunk}\n\n`], { ending: 'stall' })])
+  const words = ['generate', '-m', 'm', '--base-url', server.url, 'Hello']
+  const env = { MODELGATE_API_KEY: 'some-key-0123' }
+  const { context, exitCode, until } = startProgram(words, { home, cwd, env })
+  await until(() => context.stdout.text.includes('Half of'))
+  context.abort(new Interrupted('interrupt'))
+  expect(await exitCode).toBe(130)
+  const [call] = openLog(folder).calls()
+  expect(call?.entry()).toMatchObject({
+    exit_code: 130,
+    error: { code: 'interrupted', billed: 'maybe' },
     reply: { text: 'Half of', is_partial: true },
   })
 })
