@@ -34,6 +34,10 @@ export interface Ledger {
   giveBack(id: string): Promise<void>
   /** What it has really cost. Best effort: never throws. */
   correct(id: string, cost: Pick<LedgerEntry, 'amount' | 'currency'>): Promise<void>
+  /** The job that goes on with a creation. Best effort: never throws. */
+  noteJob(id: string, job: string): Promise<void>
+  /** The creation of a job, for a correction of its cost; undefined where none is known. Best effort: never throws. */
+  creationOf(job: string): string | undefined
   /**
    * What was created since a time, and stands before an entry; all of it without one.
    * @param since milliseconds since 1970
@@ -73,8 +77,26 @@ export function openLedger(
     },
     giveBack: (id) => append(id, { given_back: true }).catch(() => {}),
     correct: (id, cost) => append(id, { ...cost }).catch(() => {}),
+    noteJob: (id, job) => append(id, { job }).catch(() => {}),
+    creationOf(job) {
+      try {
+        return findJob(needed(), job)
+      } catch {
+        return undefined
+      }
+    },
     createdBefore: (since, id) => readLedger(needed(), since, id),
   }
+}
+
+function findJob(folder: string, job: string): string | undefined {
+  const named = `"job":${JSON.stringify(job)}`
+  for (const name of monthFiles(folder).toReversed()) {
+    const line = readLines(join(folder, name)).findLast((text) => text.includes(named))
+    const id = line === undefined ? undefined : stringOf(parse(line)?.['id'])
+    if (id !== undefined) return id
+  }
+  return undefined
 }
 
 /** How a line begins, so that those before a time are passed over without being parsed. */
@@ -107,7 +129,9 @@ function readLedger(folder: string, since: number, own: string | undefined): Led
       if (record['given_back'] === true) entries.delete(id)
       else if (id === own && count !== null) isFound = isBehind = true
       else if (count !== null && !isBehind) entries.set(id, { id, count, ...costIn(record) })
-      else if (count === null && entries.has(id)) entries.set(id, { ...entries.get(id)!, ...costIn(record) })
+      else if (stringOf(record['amount']) !== undefined && entries.has(id)) {
+        entries.set(id, { ...entries.get(id)!, ...costIn(record) })
+      }
     }
   }
   if (isFound) return [...entries.values()]

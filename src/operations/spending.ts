@@ -94,9 +94,15 @@ export function createSpending(parts: SpendingParts): Spending {
       if (!isPriced || !('cost' in document)) return document
       const { costOfDocument } = await import('./document-cost.ts')
       const cost = costOfDocument(prices, document, last?.creation)
-      if (cost === undefined) return document
-      if (cost.amount !== null && last?.id !== undefined && cost.amount !== last.known?.amount) {
-        await ledger.correct(last.id, { amount: amountText(cost.amount), currency: cost.currency })
+      const job = 'id' in document && !isSandbox ? document.id : null
+      if (cost === undefined) {
+        if (last?.id !== undefined && job !== null) await ledger.noteJob(last.id, job)
+        return document
+      }
+      // A background answer may have been asked for by another command.
+      const id = last === undefined && job !== null ? ledger.creationOf(job) : last?.id
+      if (cost.amount !== null && id !== undefined && cost.amount !== last?.known?.amount) {
+        await ledger.correct(id, { amount: amountText(cost.amount), currency: cost.currency })
       }
       return { ...document, cost: isSandbox ? freeOfCharge(cost) : described(cost) }
     },

@@ -62,6 +62,16 @@ test('what is given back no longer counts, wherever that stands; a cost is what 
   expect(ledger.createdBefore(0, own)).toEqual([{ id: first, count: 3, amount: '0.5', currency: 'USD' }])
 })
 
+test('a job leads to its creation, and changes nothing of it', async () => {
+  const { ledger } = place()
+  const id = await ledger.add({ ...some(1), amount: '2', currency: 'USD' }, false)
+  await ledger.noteJob(id, 'resp_1')
+  await ledger.add(some(1), false)
+  expect(ledger.creationOf('resp_1')).toBe(id)
+  expect(ledger.creationOf('resp_')).toBeUndefined()
+  expect(ledger.createdBefore(0)[0]).toEqual({ id, count: 1, amount: '2', currency: 'USD' })
+})
+
 test('only what was created since the time counts, over months', async () => {
   const { ledger, clock, file, state } = place(Date.UTC(2026, 10, 30, 23, 59))
   await ledger.add(some(1), false)

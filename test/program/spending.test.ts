@@ -8,6 +8,7 @@ import { runMain } from '../support/run-main.ts'
 import { runningSandbox, type Json } from '../support/running-sandbox.ts'
 import { json, readAll, reset } from '../support/server-replies.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
+import { startProgram } from './start-program.ts'
 import { textStyles } from './text-styles.ts'
 
 const prices = `prices:
@@ -26,21 +27,20 @@ function machine(url: string, config = prices) {
   const home = temporaryFolder()
   writeFiles(home, { '.config/modelgate/config.yaml': config })
   const clock = fakeClock({ start: Date.now(), random: Math.random })
-  const call = (argv: readonly string[], env: Env = {}) =>
-    runMain([...argv], {
-      home,
-      cwd: home,
-      clock,
-      env: { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key', ...env },
-    })
-  const folder = join(home, '.local/state/modelgate/ledger')
-  /** The same for a call that waits, while time goes by. */
+  const settings = (env: Env) => ({
+    home,
+    cwd: home,
+    clock,
+    env: { HOME: home, MODELGATE_BASE_URL: url, MODELGATE_API_KEY: 'key', ...env },
+  })
+  const call = (argv: readonly string[], env: Env = {}) => runMain([...argv], settings(env))
+  /** The same for a call that waits. */
   const waitingCall = async (argv: readonly string[], env: Env = {}) => {
-    let hasEnded = false
-    const run = call(argv, env).finally(() => (hasEnded = true))
-    while (!hasEnded) await clock.advance(20)
-    return run
+    const program = startProgram(argv, settings(env))
+    const code = await program.passWaits()
+    return { code, out: program.context.stdout.text, err: program.context.stderr.text }
   }
+  const folder = join(home, '.local/state/modelgate/ledger')
   return {
     home,
     waitingCall,
@@ -78,7 +78,7 @@ describe('MODELGATE_MAX_CREATES', () => {
       /^modelgate: MODELGATE_MAX_CREATES=5 is reached: 5 created since \d{4}-\d\d-\d\d 00:00, and this would be 1 text more\. Nothing was sent\.$/m,
     )
     expect(err).toMatch(
-      /hint: Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: modelgate usage --since \d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/m,
+      /hint: Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: modelgate usage --since \d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/m,
     )
     expect(err).not.toContain('billed')
     expect(creations(sandbox)).toBe(3)
@@ -298,6 +298,18 @@ describe('--max-cost', () => {
     expect(err).toContain('The estimate for --max-cost leaves out how many tokens will be generated')
     expect(lines().at(-1)).toMatchObject({ amount: '0.0058', currency: 'USD' })
     expect((await call(text('--max-cost', '0.0058'))).code).toBe(15)
+  })
+
+  test('counts what an answer in the background used, when another command fetches it', async () => {
+    const sandbox = await runningSandbox()
+    const { call, waitingCall, lines } = machine(sandbox.url)
+    expect((await call(text('--background', '--max-output-tokens', '100000'))).code).toBe(0)
+    expect((await call(text('--max-cost', '0.9'))).code).toBe(15)
+    const { out } = await waitingCall(['response', 'wait', '--last', '--json'])
+    const { cost } = JSON.parse(out) as Json
+    expect(lines().at(-1)).toMatchObject({ amount: String(cost.amount), currency: 'USD' })
+    expect((await call(text('--max-cost', '0.9'))).code).toBe(0)
+    expect((await call(['response', 'status', '--last', '--json'])).code).toBe(0)
   })
 
   test('an answer that is limited is held against the limit at its longest', async () => {
