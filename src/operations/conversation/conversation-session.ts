@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { UsageError, type ModelgateError } from '../../errors.ts'
 import type { TextDocument } from '../../events/text.ts'
@@ -162,7 +163,7 @@ export function createSession(
         },
         async record(request, outcome, clean) {
           const { model, body, reply } = request
-          const answer = reply && answerTurn(answerOf(style, source, request, outcome))
+          const answer = reply && answerTurn(answerOf(context, style, source, request, outcome))
           if (answer === undefined) return
           const { include: _, ...asked } = body
           current = {
@@ -216,6 +217,7 @@ function adopt(body: Body, fields: Body): void {
 
 /** The answer of a call that has just ended. */
 function answerOf(
+  { cwd }: FileContext,
   style: Style,
   source: string | undefined,
   { body, reply }: SentRequest,
@@ -223,7 +225,7 @@ function answerOf(
 ): Answer {
   const { document } = outcome
   const failure = outcome.kind === 'failed' ? outcome.error : outcome.failure
-  const files = new Map(document?.files.map(({ path, sha256 }) => [sha256, path]))
+  const files = new Map(document?.files.map(({ path, sha256 }) => [sha256, resolve(cwd, path)]))
   return {
     style,
     source,

@@ -182,6 +182,26 @@ describe('a conversation file', () => {
     )
   })
 
+  test('pictures of an answer go back from where they were saved', async () => {
+    const machine = await conversationMachine()
+    const { run, bodyOf, folder } = machine
+    const words = ['--no-store', '--tool', 'image_generation', 'sandbox:image_generation']
+    await run(['respond', ...talk, ...words])
+    const [picture] = readdirSync(folder).filter((name) => name.endsWith('.png'))
+    expect(file(machine).text).toContain(`path: ${join(folder, picture!)}`)
+    const base64 = readFileSync(join(folder, picture!)).toString('base64')
+    expect(file(machine).text).not.toContain(base64.slice(0, 200))
+    for (const call of [
+      ['respond', ...talk, 'Next'],
+      ['respond', '-c', 'Next'],
+    ]) {
+      const { body } = await bodyOf(call)
+      const items = body['input'] as { type?: string; result?: string }[]
+      expect(items.find(({ type }) => type === 'image_generation_call')?.result).toBe(base64)
+    }
+    expect((await run(['respond', '-c', recall])).code).toBe(0)
+  })
+
   test('never has the key in it, whatever is said', async () => {
     const machine = await conversationMachine()
     await machine.run(['respond', ...talk, 'My key is some-key-0123'])
