@@ -13,6 +13,8 @@ export interface KeySource {
 }
 
 export interface EditorOptions {
+  /** Whether the terminal obeys control sequences; a dumb one cannot tell a paste from keys. */
+  readonly marksPastes: boolean
   readonly input: KeySource
   readonly output: NodeJS.WritableStream
   /** What stands before the first line of a message, and before the others. */
@@ -172,7 +174,7 @@ export function openLineEditor(options: EditorOptions): LineEditor {
   input.on('data', onData)
   input.on('end', leave)
   input.resume()
-  output.write(bracketed.on)
+  if (options.marksPastes) output.write(bracketed.on)
 
   return {
     added,
@@ -193,7 +195,7 @@ export function openLineEditor(options: EditorOptions): LineEditor {
     close() {
       input.off('data', onData)
       input.off('end', leave)
-      output.write(bracketed.off)
+      if (options.marksPastes) output.write(bracketed.off)
       editor.close()
       input.pause()
     },

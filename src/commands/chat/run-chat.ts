@@ -103,6 +103,7 @@ async function converse(setup: ChatSetup, onOutput: (output: Output) => void): P
   const accent = styles.current?.accent ?? ((text: string) => text)
   let leaving = false
   const editor = openLineEditor({
+    marksPastes: context.env['TERM'] !== 'dumb',
     input: stdin.stream!,
     output: stderr.stream!,
     prompts: [accent('> '), accent('… ')],

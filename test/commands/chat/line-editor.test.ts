@@ -19,6 +19,7 @@ function editor({
   const output = new PassThrough()
   output.resume()
   const lines = openLineEditor({
+    marksPastes: true,
     input,
     output,
     prompts: ['> ', '… '],
