@@ -93,12 +93,12 @@ async function continueLast(context: Context, settings: Settings): Promise<Conve
   const folder = stateFolder(context)
   if (history.value === 'off' || folder === undefined)
     throw nothing(`no calls are recorded (${history.source})`)
-  const [{ lastExchange }, { logFolder, openLog }] = await Promise.all([
+  const [{ lastExchange }, { callsThatSay, logFolder }] = await Promise.all([
     import('../../operations/conversation/from-log.ts'),
     import('../../files/log/log-file.ts'),
   ])
-  const log = openLog(logFolder(folder))
-  const last = lastExchange(() => log.calls(), { terminal: context.terminalId, cwd: context.cwd })
+  const find = (texts: readonly string[]) => callsThatSay(logFolder(folder), texts)
+  const last = lastExchange(find, { terminal: context.terminalId, cwd: context.cwd })
   if (last.kind === 'found') return last.conversation
   if (last.kind === 'none' && history.value === 'full')
     throw nothing('there is no exchange of this terminal or this folder')

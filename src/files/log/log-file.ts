@@ -91,6 +91,22 @@ export function openLog(folder: string | undefined): LogReader {
 }
 
 /**
+ * The calls in whose lines one of some texts stands, the one that ended last first. No other line is parsed.
+ * @throws FileError
+ */
+export function* callsThatSay(
+  folder: string | undefined,
+  texts: readonly string[],
+): Generator<Omit<LoggedCall, 'number'>, void, undefined> {
+  const escaped = texts.map((text) => JSON.stringify(text).slice(1, -1))
+  for (const { bytes } of lines(folder)) {
+    if (!escaped.some((text) => bytes.includes(text))) continue
+    const decoded = decodeLine(bytes)
+    if (decoded !== undefined) yield decoded
+  }
+}
+
+/**
  * The newest calls that wrote files with these contents, by digest.
  * @param digests SHA-256 in hexadecimal, lower case
  * @throws FileError

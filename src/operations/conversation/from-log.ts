@@ -11,12 +11,8 @@ import {
   type Turn,
 } from './turns.ts'
 
-/** An entry of the log, parsed as far as it is wanted. */
-interface LoggedCall {
-  readonly facts: LogFacts
-  entry(): LogEntry
-  text(): string
-}
+/** Finds the calls in which one of some texts stands, the newest first; read no further than is needed. */
+type FindCalls = (texts: readonly string[]) => Iterable<{ readonly facts: LogFacts; entry(): LogEntry }>
 
 /** Where a conversation may go on. */
 export interface Place {
@@ -43,12 +39,11 @@ const textCommands: ReadonlySet<string> = new Set(['generate', 'respond', 'chat'
 /**
  * The newest exchange of this terminal, or, where there is none, of this folder, with all before it. A call that got no
  * answer is passed over.
- * @param calls begins to read the log, the newest call first; read no further than is needed
  */
-export function lastExchange(calls: () => Iterable<LoggedCall>, { terminal, cwd }: Place): LastExchange {
+export function lastExchange(find: FindCalls, { terminal, cwd }: Place): LastExchange {
   let ofFolder: LogEntry | undefined
   let wasSeen = false
-  for (const { facts, entry } of calls()) {
+  for (const { facts, entry } of find(terminal === undefined ? [cwd] : [terminal, cwd])) {
     if (!textCommands.has(facts.command)) continue
     const isOfTerminal = terminal !== undefined && facts.terminal === terminal
     if (!isOfTerminal && (facts.cwd !== cwd || ofFolder !== undefined)) continue
@@ -57,35 +52,28 @@ export function lastExchange(calls: () => Iterable<LoggedCall>, { terminal, cwd 
       wasSeen ||= whole.request === undefined && whole.exit_code === 0
       continue
     }
-    if (isOfTerminal) return found(whole, 'terminal', calls)
+    if (isOfTerminal) return found(whole, 'terminal', find)
     ofFolder = whole
   }
-  if (ofFolder !== undefined) return found(ofFolder, 'folder', calls)
+  if (ofFolder !== undefined) return found(ofFolder, 'folder', find)
   return { kind: wasSeen ? 'not-recorded' : 'none' }
 }
 
-function found(
-  last: LogEntry,
-  where: 'terminal' | 'folder',
-  calls: () => Iterable<LoggedCall>,
-): LastExchange {
-  return { kind: 'found', conversation: conversationOf(last, calls), in: where, time: last.time }
+function found(last: LogEntry, where: 'terminal' | 'folder', find: FindCalls): LastExchange {
+  return { kind: 'found', conversation: conversationOf(last, find), in: where, time: last.time }
 }
 
-/** @param calls to find the responses in that each other went on from */
-function conversationOf(last: LogEntry, calls: () => Iterable<LoggedCall>): Conversation {
+/** @param find finds the responses that each other went on from */
+function conversationOf(last: LogEntry, find: FindCalls): Conversation {
   const style = styleOf(last)
   const links = [last]
   let before = previousOf(last)
-  if (before !== undefined) {
-    for (const { facts, entry, text } of calls()) {
-      if (facts.time > last.time || !textCommands.has(facts.command) || !text().includes(before)) continue
-      const candidate = entry()
-      if (stringOf(candidate.reply?.['id']) !== before || candidate.request === undefined) continue
-      links.unshift(candidate)
-      before = previousOf(candidate)
-      if (before === undefined) break
-    }
+  while (before !== undefined) {
+    const link = entryOfResponse(before, find)
+    // A log may have been edited so that it has no end.
+    if (link === undefined || links.some(({ id }) => id === link.id)) break
+    links.unshift(link)
+    before = previousOf(link)
   }
   const request = last.request ?? {}
   return {
@@ -95,6 +83,15 @@ function conversationOf(last: LogEntry, calls: () => Iterable<LoggedCall>): Conv
     turns: links.flatMap(turnsOfEntry),
     before,
   }
+}
+
+function entryOfResponse(id: string, find: FindCalls): LogEntry | undefined {
+  for (const { facts, entry } of find([id])) {
+    if (!textCommands.has(facts.command)) continue
+    const whole = entry()
+    if (whole.request !== undefined && stringOf(whole.reply?.['id']) === id) return whole
+  }
+  return undefined
 }
 
 function previousOf({ request }: LogEntry): string | undefined {
