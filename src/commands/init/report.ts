@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts'
+import { shellWord } from '../../files/file-error.ts'
 import type { InitDocument } from '../../events/set-up.ts'
-import { formatRows, headingLine, wrap } from '../shared/help-layout.ts'
-import type { Models } from './choose-models.ts'
+import { formatRows, headingLine, type HelpRow, wrap } from '../shared/help-layout.ts'
 import { shortPath } from './session.ts'
 
 /** The last screen: what has been written where, and what to do next. */
@@ -30,28 +30,19 @@ export function report(
 }
 
 /** Three commands that work with what is configured. */
-function nextCommands(
-  models: Models | InitDocument['models'],
-  profile: string,
-): (readonly [string, string])[] {
-  const own = profile === 'default' ? '' : ` --profile ${profile}`
-  const model = (id: string | null | undefined) => (id ? '' : ' -m MODEL')
-  const text: readonly [string, string] = [
-    `modelgate${own} generate${model(models.text)} "Name three rivers"`,
-    'words as they arrive',
+function nextCommands({ text, image, video }: InitDocument['models'], profile: string): HelpRow[] {
+  const program = profile === 'default' ? 'modelgate' : `modelgate --profile ${shellWord(profile)}`
+  const model = text === null ? ' -m MODEL' : ''
+  const rows: readonly (HelpRow | undefined)[] = [
+    [`${program} generate${model} "Name three rivers"`, 'words as they arrive'],
+    image === null
+      ? undefined
+      : [`${program} image create -o boat.png "A paper boat"`, 'a picture, into a file'],
+    video === null
+      ? undefined
+      : [`${program} video generate -o boat.mp4 "A paper boat"`, 'a video, when it is done'],
+    [`git diff | ${program} respond${model} "Review this"`, 'piped text, then the prompt'],
+    [`${program} chat${model}`, 'a conversation'],
   ]
-  const image: readonly [string, string] = [
-    `modelgate${own} image create${models.image ? '' : ' -m MODEL'} -o boat.png "A paper boat"`,
-    'a picture, into a file',
-  ]
-  const video: readonly [string, string] = [
-    `modelgate${own} video generate -o boat.mp4 "A paper boat"`,
-    'a video, when it is done',
-  ]
-  const review: readonly [string, string] = [
-    `git diff | modelgate${own} respond${model(models.text)} "Review this"`,
-    'piped text, then the prompt',
-  ]
-  const list: readonly [string, string] = ['modelgate models', 'what is known of models']
-  return [text, ...(models.image ? [image] : []), ...(models.video ? [video] : []), review, list].slice(0, 3)
+  return rows.filter((row) => row !== undefined).slice(0, 3)
 }

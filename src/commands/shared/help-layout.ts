@@ -4,7 +4,7 @@ import { groupCommands } from './command-groups.ts'
 import { programOf } from './common-options.ts'
 
 /** A term and its meaning: one line of help, or several on a narrow terminal. */
-type HelpRow = readonly [term: string, about: string]
+export type HelpRow = readonly [term: string, about: string]
 
 /** Longer lines are hard to read, however wide the terminal is. */
 const widest = 100

@@ -47,7 +47,7 @@ test('address, key and models go where later calls find them', async () => {
 Try next:
   modelgate generate "Name three rivers"      words as they arrive
   git diff | modelgate respond "Review this"  piped text, then the prompt
-  modelgate models                            what is known of models
+  modelgate chat                              a conversation
 `)
   expect(err).toMatch(/^ {2}The gateway takes the key; it lists \d+ models\.\n$/)
   expectNoKey('the output', out + err, key)
