@@ -154,7 +154,7 @@ const money: Topic = {
   blocks: [
     {
       heading: 'Sent again, because it cannot have been accepted:',
-      text: `A request whose connection failed before all of it was handed over, and one that was answered with 408, 425, 429, 503 or 529; text also after 500, 502 and 504, as long as nothing has been shown. At most ${defaultMaxRetries} times (--max-retries), with the same Idempotency-Key. --retry never stops that; --retry always repeats what may be billed twice, too.`,
+      text: `A request whose connection failed before all of it was handed over, and one that was answered with 408, 425, 429, 503 or 529; text also after 500, 502 and 504, as long as nothing has been shown. At most ${defaultMaxRetries} times (--max-retries), with the same Idempotency-Key. With --retry never nothing is sent again, with --retry always what may be billed twice, too.`,
     },
     {
       heading: 'Not sent again:',
