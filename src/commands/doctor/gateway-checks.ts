@@ -1,4 +1,7 @@
 import { lastFour } from '../../config/key.ts'
+import { settingTable } from '../../config/setting-table.ts'
+import type { Settings } from '../../config/settings.ts'
+import { shellWord } from '../../files/file-error.ts'
 import { ModelgateError } from '../../errors.ts'
 import { exchange } from '../../gateway/exchange.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
@@ -122,7 +125,7 @@ export async function checkKeyAccepted(checkup: Checkup, { check: open }: FirstL
     source = found.source
   } catch (error) {
     const finding = failedBy(error)
-    return finding.exit_code === 3 ? { ...finding, remedy: 'Store one: modelgate auth login' } : finding
+    return finding.exit_code === 3 ? { ...finding, remedy: `Store one: ${loginOf(settings)}` } : finding
   }
   checkup.gate.hide(key)
   const ending = lastFour(key)
@@ -135,10 +138,15 @@ export async function checkKeyAccepted(checkup: Checkup, { check: open }: FirstL
   const check = await checkGateway({ ...checkup, settings }, { baseUrl, key })
   if (check.verdict === 'lists') return ok(`${what}; accepted`)
   if (check.verdict === 'refuses') {
-    return failed(3, `The gateway refuses the key ${what}.`, 'Store another: modelgate auth login')
+    return failed(3, `The gateway refuses the key ${what}.`, `Store another: ${loginOf(settings)}`)
   }
   if (check.verdict === 'lists none') return ok(`${what}; accepted, though the gateway lists no models`)
   return failed(check.error.exitCode, describeCheck(check, true), check.error.facts.hint ?? null)
+}
+
+function loginOf({ profile: { value } }: Settings): string {
+  const isDefault = value === settingTable.profile.default
+  return `modelgate auth login${isDefault ? '' : ` --profile ${shellWord(value)}`}`
 }
 
 const maxSkewMs = 60_000
