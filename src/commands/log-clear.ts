@@ -35,7 +35,9 @@ async function clear(context: Context, options: ClearOptions): Promise<void> {
   const time = before === undefined ? Infinity : parseSince('--before', before, context.clock.now())
   const count = countBefore(context, time)
   const calls = count === 1 ? '1 call' : `${count} calls`
-  if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) return
+  if (count > 0 && !force && !(await isConfirmed(context, options, `Forget ${calls}?`))) {
+    return void context.stderr.write('Nothing was forgotten.\n')
+  }
   const folder = stateFolder(context)
   const removed = folder === undefined ? 0 : clearLog(logFolder(folder), time)
   const mode = json ? 'json' : jsonl ? 'jsonl' : undefined

@@ -104,7 +104,11 @@ test.runIf(canMakeCertificates)('no warning says that certificates are not check
 
 test('the home directory cannot be written', async () => {
   // Not even by root, as which tests run in containers.
-  expect(await run('modelgate "$@"', { HOME: '/sys' })).toEqual(success)
+  const stderr = expect.stringMatching(
+    /^warning: The call is not in the log: "\/sys\/.*" cannot be written: .* MODELGATE_HISTORY=off keeps no log\.\n$/,
+  ) as string
+  expect(await run('modelgate "$@"', { HOME: '/sys' })).toEqual({ ...success, stderr })
+  expect(await run('modelgate "$@"', { HOME: '/sys', MODELGATE_HISTORY: 'off' })).toEqual(success)
 })
 
 test('there is no home directory', async () => {
