@@ -47,6 +47,7 @@ test('--json is one document that describes every file', async () => {
       existing: false,
     })),
     usage: expect.objectContaining({ output_tokens: 544 }),
+    cost: null,
     request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
     response: expect.objectContaining({
       created: expect.any(Number),
