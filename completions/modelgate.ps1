@@ -103,12 +103,12 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'generate' = [ordered]@{
             '--system' = 'system instruction as text, or @file'
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
+            '--continue' = 'go on with the last exchange of this terminal, else of this folder'
+            '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
             '--history' = 'earlier messages: chat messages or contents as JSON, @file, @- or a file name'
             '--tool-output' = 'what a function that --history calls returned: NAME=JSON or ID=JSON, =@file, =@- (repeatable)'
             '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
             '--safety' = 'safety setting, such as harassment=BLOCK_NONE (repeatable)'
-            '--continue' = 'go on with the last exchange of this terminal, else of this folder'
-            '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
             '--tool' = 'google_search, code_execution, url_context, google_maps, or a function or whole tool: @file, JSON (repeatable)'
             '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--extract' = 'print only the first fenced code, of that language'
@@ -147,14 +147,14 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         }
         'respond' = [ordered]@{
             '--attach' = 'attach a file, a URL, or - for standard input (repeatable)'
+            '--continue' = 'go on with the last exchange of this terminal, else of this folder'
+            '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
             '--schema' = 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked'
             '--history' = 'earlier messages: chat messages or input items as JSON, @file, @- or a file name'
             '--tool-output' = 'what a tool returned: CALL_ID=TEXT, =@file or =@- (repeatable); no prompt needed'
             '--custom-tool-output' = 'the same for a call of a custom tool (repeatable)'
             '--approve' = 'approve the call of a remote tool (repeatable)'
             '--deny' = 'deny the call of a remote tool: ID or ID=REASON (repeatable)'
-            '--continue' = 'go on with the last exchange of this terminal, else of this folder'
-            '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
             '--tool' = 'web_search, web_search_preview, image_generation, code_interpreter, local_shell, file_search:ID[,ID], mcp:LABEL=URL, connector:LABEL=ID, or a function or whole tool: @file, JSON (repeatable)'
             '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--extract' = 'print only the first fenced code, of that language'
@@ -870,7 +870,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'config unset --profile' = 'profiles'
         'doctor --profile' = 'profiles'
     }
-    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--history', '--tool-output', '--schema', '--safety', '--conversation-file', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
+    $takesValue = @('-m', '--model', '-o', '--output', '--body', '--set', '--github-output', '--stdin-timeout', '--max-creates', '--max-cost', '--base-url', '--api-key-file', '--profile', '--retry', '--max-retries', '--timeout', '--connect-timeout', '--first-byte-timeout', '--idle-timeout', '--progress-timeout', '--ca-file', '-s', '--system', '-a', '--attach', '--conversation-file', '--history', '--tool-output', '--schema', '--safety', '--tool', '--render', '-x', '--extract', '--contents', '--tools', '--tool-config', '--function-calling-mode', '--allowed-function-names', '--safety-settings', '--system-instruction', '--generation-config', '--temperature', '--top-p', '--top-k', '--max-output-tokens', '--stop-sequences', '--candidate-count', '--seed', '--response-mime-type', '--response-schema', '--response-json-schema', '--presence-penalty', '--frequency-penalty', '--logprobs', '--response-modalities', '--thinking-config', '--thinking-budget', '--thinking-level', '--image-config', '--aspect-ratio', '--image-size', '--speech-config', '--media-resolution', '--custom-tool-output', '--approve', '--deny', '--input', '--instructions', '--previous-response-id', '--conversation', '--metadata', '--top-logprobs', '--user', '--safety-identifier', '--prompt-cache-key', '--service-tier', '--reasoning', '--reasoning-effort', '--reasoning-summary', '--max-tool-calls', '--text', '--text-format', '--verbosity', '--tool-choice', '--prompt', '--truncation', '--include', '--stream-options', '--style', '--poll-interval', '--starting-after', '--limit', '--state', '--background', '-n', '--n', '--output-compression', '--output-format', '--partial-images', '--response-format', '--moderation', '--quality', '--size', '--preview', '--image', '--mask', '--input-fidelity', '--last-frame', '--reference', '--video', '--instances', '--parameters', '--duration-seconds', '--sample-count', '--resolution', '--negative-prompt', '--person-generation', '--fps', '--compression-quality', '--resize-mode', '--storage-uri', '--pubsub-topic', '--port', '--faults', '--latency', '--record', '--upstream', '--replay', '--pace', '--max-age', '--since', '--by', '--text-model', '--image-model', '--video-model', '--grep', '--command', '--before')
     $withoutCommon = @('chat', 'response', 'response status', 'response wait', 'response cancel', 'response list', 'video status', 'video wait', 'video list', 'sandbox', 'inspect', 'usage', 'init', 'log', 'log show', 'log clear', 'models', 'auth', 'auth login', 'auth status', 'auth logout', 'config', 'config list', 'config get', 'config set', 'config unset', 'config path', 'config edit', 'config schema', 'doctor', 'schema', 'completion', 'help')
 
     $path = ''

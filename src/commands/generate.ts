@@ -58,6 +58,7 @@ export const generateExamples: readonly Example[] = [
   ['modelgate generate -m MODEL -a photo.jpg "What is this?"'],
   ['cat notes.txt | modelgate generate -m MODEL "Summarise"'],
   ['modelgate generate -m MODEL --schema person.json "Invent a person"'],
+  ['modelgate generate -c "And then?"', 'go on with the last exchange'],
   ['modelgate generate -m MODEL --history chat.json "And then?"'],
   ['modelgate generate -m MODEL -x "A script that renames photos" > rename.sh', 'the code alone'],
 ]
@@ -70,6 +71,8 @@ export function registerGenerate(command: Command, context: Context, send = send
     .argument('[prompt...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-s, --system <text>', 'system instruction as text, or @file')
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
+    .addOption(continueOption())
+    .addOption(conversationFileOption())
     .option(
       '--history <json>',
       'earlier messages: chat messages or contents as JSON, @file, @- or a file name',
@@ -85,8 +88,6 @@ export function registerGenerate(command: Command, context: Context, send = send
       'safety setting, such as harassment=BLOCK_NONE (repeatable)',
       collect,
     )
-    .addOption(continueOption())
-    .addOption(conversationFileOption())
     .addOption(
       suggestWords(
         new Option('--tool <tool>', `${contentToolForms} (repeatable)`).argParser(collect),

@@ -65,6 +65,7 @@ export const respondExamples: readonly Example[] = [
   ['git diff | modelgate respond -m MODEL "Review this"'],
   ['modelgate respond -m MODEL --tool web_search "News of today"'],
   ['modelgate respond -m MODEL --schema person.json "Invent a person"'],
+  ['modelgate respond -c "And then?"', 'go on with the last exchange'],
   ['modelgate respond -m MODEL --previous-response-id resp_1 "And then?"'],
 ]
 
@@ -75,6 +76,8 @@ export function registerRespond(command: Command, context: Context, send = sendT
   command
     .argument('[input...]', 'what to ask; "-" or a pipe reads standard input, @file a file')
     .option('-a, --attach <file|url>', 'attach a file, a URL, or - for standard input (repeatable)', collect)
+    .addOption(continueOption())
+    .addOption(conversationFileOption())
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
     .option(
       '--history <json>',
@@ -88,8 +91,6 @@ export function registerRespond(command: Command, context: Context, send = sendT
     .option('--custom-tool-output <call=text>', 'the same for a call of a custom tool (repeatable)', collect)
     .option('--approve <id>', 'approve the call of a remote tool (repeatable)', collect)
     .option('--deny <id>', 'deny the call of a remote tool: ID or ID=REASON (repeatable)', collect)
-    .addOption(continueOption())
-    .addOption(conversationFileOption())
     .addOption(
       suggestWords(
         new Option('--tool <tool>', `${responseToolForms} (repeatable)`).argParser(collect),

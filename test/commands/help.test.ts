@@ -336,6 +336,18 @@ function wordsOf(line: string): string[] {
   return words.map((word) => word.replaceAll('"', ''))
 }
 
+/** An entry of the log, for examples that go on with the last exchange. */
+const exchange = {
+  version: 1,
+  id: 'log_0000000000000000',
+  time: '2026-01-01T00:00:00.000Z',
+  command: 'generate',
+  origin: 'http://127.0.0.1:8080',
+  model: 'MODEL',
+  request: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
+  reply: { text: 'Hello', content: { role: 'model', parts: [{ text: 'Hello' }] } },
+}
+
 test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
   'the example works: %s',
   async (line) => {
@@ -344,9 +356,11 @@ test.each([...generateExamples, ...respondExamples].map(([line]) => line))(
       'photo.jpg': Uint8Array.of(0xff, 0xd8, 0xff, 0xe0),
       'person.json': '{"type":"object"}',
       'chat.json': '[{"role":"user","parts":[{"text":"a"}]}]',
+      'log/2026-01.jsonl': `${JSON.stringify({ ...exchange, cwd })}\n`,
     })
     const stdin = line.includes('|') ? { stdin: 'piped' } : {}
-    const { request } = await wholeCall(wordsOf(line), { cwd, env: configured, ...stdin })
+    const env = { ...configured, MODELGATE_STATE_DIR: cwd, MODELGATE_HISTORY: 'full' }
+    const { request } = await wholeCall(wordsOf(line), { cwd, env, ...stdin })
     expect(request.model).toBe('MODEL')
   },
 )
