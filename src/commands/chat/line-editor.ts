@@ -142,6 +142,13 @@ export function openLineEditor(options: EditorOptions): LineEditor {
     else prompt()
   })
   editor.on('close', leave)
+  // Back from the background (Ctrl-Z, fg): the editor is paused then, and the shell has set the terminal for itself.
+  editor.on('SIGCONT', () => {
+    queueMicrotask(() => {
+      if (options.marksPastes) output.write(bracketed.on)
+      editor.prompt(true)
+    })
+  })
   editor.on('pause', () => void (isPaused = true))
   editor.on('resume', () => {
     isPaused = false

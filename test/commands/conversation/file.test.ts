@@ -187,7 +187,7 @@ describe('a conversation file', () => {
     const { run, bodyOf, folder } = machine
     const words = ['--no-store', '--tool', 'image_generation', 'sandbox:image_generation']
     await run(['respond', ...talk, ...words])
-    const [picture] = readdirSync(folder).filter((name) => name.endsWith('.png'))
+    const picture = readdirSync(folder).find((name) => name.endsWith('.png'))
     expect(file(machine).text).toContain(`path: ${join(folder, picture!)}`)
     const base64 = readFileSync(join(folder, picture!)).toString('base64')
     expect(file(machine).text).not.toContain(base64.slice(0, 200))
