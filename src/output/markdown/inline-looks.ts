@@ -57,24 +57,28 @@ export function createInlineLooks({ colors, hyperlinks }: Abilities, base = ''):
       linkText = ''
       const address = hyperlinks ? linkAddress(link!.url) : undefined
       linkLook = { link: link!, address }
-      return link!.kind === 'image' ? [styled('[image: ', style, link)] : []
+      return link!.kind === 'image' ? [styled('[image', style, link)] : []
     }
     if (mark === 'closing') {
       const closing = link!.kind === 'image' ? [styled(']', style, link)] : []
       return [...closing, ...addressOf(link!)]
     }
     if (mark === 'style' && colors) return []
+    const isAlt = link?.kind === 'image' && linkText === ''
     if (link !== undefined) linkText += text
-    return [styled(text, style, link)]
+    return [styled(isAlt ? `: ${text}` : text, style, link)]
   }
   const styled = (text: string, style: number, link: Link | undefined): CellRun => {
     const look = lookOf(style, link !== undefined)
     const address = link !== undefined && linkLook?.link === link ? linkLook.address : undefined
     return { text, look: address === undefined ? look : { ...look, url: address } }
   }
-  const addressOf = ({ kind, url }: Link): CellRun[] => {
+  const addressOf = (link: Link): CellRun[] => {
+    const { kind, url } = link
+    // A picture in it leads to the picture.
+    const isOuter = linkLook?.link !== link
     const isShown = [url, url.replace(/^(?:mailto:|https?:\/\/)/, '')].includes(linkText.trim())
-    const isHidden = linkLook?.address !== undefined && !isDisguise(linkText, url)
+    const isHidden = linkLook?.address !== undefined && !isDisguise(linkText, url) && !isOuter
     if (url === '' || kind === 'autolink' || isShown || isHidden) return []
     const short = url.length > maxShown ? `${url.slice(0, 60)}…` : url
     return [{ text: ` (${short})`, look: shownLook() }]

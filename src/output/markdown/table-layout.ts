@@ -172,9 +172,13 @@ function wrapCell(cell: Cell, width: number): CellRun[][] {
         if (used + cellsOf(spaces.part) + whole > width) breakLine()
         else put(spaces.part, spaces.look)
       }
-      for (const character of part) {
-        if (used > 0 && used + cellsOf(character) > width) breakLine()
-        put(character, look)
+      // A word that is too long is cut, behind a hyphen or a slash where it has one.
+      for (const piece of whole > width ? part.match(/[^-/]*[-/]+|[^-/]+/g)! : [part]) {
+        if (used > 0 && used + cellsOf(piece) > width) breakLine()
+        for (const character of piece) {
+          if (used > 0 && used + cellsOf(character) > width) breakLine()
+          put(character, look)
+        }
       }
     }
     if (!/^[ \t]/.test(part)) spaces = undefined

@@ -16,6 +16,12 @@ test.each<[string, string, string]>([
   ['styles in a heading', '## a *b*', '<1;35>a<> <1;35;3>b<>\n'],
   ['a link', '[a b](https://c.d/e "f")', '{https://c.d/e}<4>a<>{}{https://c.d/e}<4> b<>{}\n'],
   ['an automatic link', '<https://a.b>', '{https://a.b}<4>https://a.b<>{}\n'],
+  [
+    'a picture that leads somewhere',
+    '[![a](https://b.c)](https://d.e)',
+    '{https://b.c}<4>[image:<>{}{https://b.c}<4> a]<>{}<2> (https://d.e)<>\n',
+  ],
+  ['a picture without words', '![](https://b.c)', '{https://b.c}<4>[image]<>{}\n'],
   ['an image', '![a](https://b.c/d.png)', '{https://b.c/d.png}<4>[image:<>{}{https://b.c/d.png}<4> a]<>{}\n'],
   ['an address that is no page', '[a](javascript:alert)', '<4>a<><2> (javascript:alert)<>\n'],
   ['a place in the same text', '[a](#b)', '<4>a<><2> (#b)<>\n'],
@@ -71,6 +77,11 @@ test.each<[string, string, string]>([
   ],
   ['a break in a cell', '|a|\n|-|\n|b<br>c|\n', 'a\n───\nb\nc\n'],
   ['the cells that a row lacks', '|a|b|\n|-|-|\n|c|\n', 'a   │ b\n────┼────\nc   │ \n'],
+  [
+    'long words',
+    `|a|\n|-|\n|${'x'.repeat(30)}-${'y'.repeat(40)}|\n`,
+    `a\n${'─'.repeat(60)}\n${'x'.repeat(30)}-\n${'y'.repeat(40)}\n`,
+  ],
   ['a head alone', '|a|b|\n|-|-|\n', 'a   │ b\n────┼────\n'],
   ['a head that begins as text', 'Name | b\n-|-\nc|d\n', 'Name   │ b\n───────┼────\nc      │ d\n'],
 ])('a table: %s', async (_, text, output) => {
