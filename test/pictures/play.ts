@@ -12,10 +12,16 @@ const { main, systemContext } = (await import(new URL('dist/main.js', projectRoo
 
 /** 22 November 2026. */
 const start = Date.UTC(2026, 10, 22)
-/** Real milliseconds without any work, after which nothing but time can go on. */
-const quietMs = 12
+/**
+ * Real milliseconds without any work, after which nothing but time can go on; more before a great leap, for work that
+ * nothing tells of, such as compiling WebAssembly.
+ */
+const quietMs = { step: 15, leap: 200 }
+const leapMs = 250
+/** Turns of the event loop without any work: in each of them what has come over a connection is seen. */
+const quietTurns = 10
 /** What is under way outside of this thread. */
-const busyResources = /^(?:FSReq|TCPConnect|Write|Shutdown|GetAddrInfo|Zlib|Worker|Process)/
+const busyResources = /req|connect|write|shutdown|zlib|worker|process/i
 
 interface PendingTimer {
   readonly due: number
@@ -36,30 +42,35 @@ const clock: Clock = {
 }
 
 let lastWork = process.hrtime.bigint()
+let turns = 0
 let ownId = -1
+const noteWork = () => {
+  lastWork = process.hrtime.bigint()
+  turns = 0
+}
 createHook({
   after(id) {
-    if (id !== ownId) lastWork = process.hrtime.bigint()
+    if (id !== ownId) noteWork()
   },
 }).enable()
 
-function isQuiet(): boolean {
+function isQuiet(ms: number): boolean {
   const idleMs = Number(process.hrtime.bigint() - lastWork) / 1e6
-  return idleMs >= quietMs && !process.getActiveResourcesInfo().some((name) => busyResources.test(name))
+  const isBusy = process.getActiveResourcesInfo().some((name) => busyResources.test(name))
+  return turns >= quietTurns && idleMs >= ms && !isBusy
 }
 
 /** Goes to the next timer whenever all else has come to rest. */
 function goOn(): void {
   ownId = executionAsyncId()
-  if (isQuiet()) {
-    const next = [...timers].sort((a, b) => a.due - b.due)[0]
-    if (next !== undefined) {
-      timers.delete(next)
-      elapsed = Math.max(elapsed, next.due)
-      process.stdout.write(timeMark(elapsed))
-      next.callback()
-      lastWork = process.hrtime.bigint()
-    }
+  turns++
+  const next = [...timers].sort((a, b) => a.due - b.due)[0]
+  if (next !== undefined && isQuiet(next.due - elapsed > leapMs ? quietMs.leap : quietMs.step)) {
+    timers.delete(next)
+    elapsed = Math.max(elapsed, next.due)
+    process.stdout.write(timeMark(elapsed))
+    next.callback()
+    noteWork()
   }
   setTimeout(goOn, 1)
 }
