@@ -6,7 +6,7 @@ import { FileError, ModelgateError, UsageError } from '../../errors.ts'
 import { shownPath, systemCode } from '../../files/file-error.ts'
 import { numberedPath } from '../../files/file-name.ts'
 import { decodeText, invalidTextClause, readInputFile } from '../../files/input-file.ts'
-import { openAtomicFile } from '../../files/open-atomic-file.ts'
+import { openAtomicFile, openResultFile } from '../../files/open-atomic-file.ts'
 import { readAttachment } from '../attachments.ts'
 import { newConversationText, readConversationText, type ConversationText } from './file-text.ts'
 import { userMessages, type Attached } from './turn-text.ts'
@@ -52,7 +52,7 @@ export async function openConversationFile(
   if (isWritten) await checkWritable(context, path)
 
   const write = async (target: string, content: string, isNew: boolean) => {
-    const file = await openAtomicFile(context, target, {
+    const file = await openResultFile(context, target, {
       force: !isNew,
       rescueFolder,
       ...(isNew && { mode: 0o600, spareName: (count: number) => basename(numberedPath(path, count)) }),
@@ -70,7 +70,8 @@ export async function openConversationFile(
       const content = clean(text.update(next))
       const release = await lock(context, current)
       try {
-        const found = await readText(context, current)
+        // What cannot be read any more cannot be written either, which is told there.
+        const found = await readText(context, current).catch(() => undefined)
         const isMine = release !== undefined && (found === undefined || digest(found) === digest(known ?? ''))
         const isNew = !isMine || found === undefined
         const { path: written, rescued } = await write(current, content, isNew)

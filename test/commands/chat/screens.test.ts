@@ -57,26 +57,31 @@ const wholeWay: Talk = {
   ],
 }
 
+/** What the screen shows of it, below the title. */
+const shownTalk = [
+  '> Hello',
+  'The first answer.',
+  '',
+  '> one',
+  '… two',
+  'The second answer begins',
+  'modelgate: Stopped.',
+  '  The request may have been billed.',
+  '',
+  '> /retry',
+  'The third answer.',
+  '',
+  '> What is @notes.txt?',
+  'The fourth answer.',
+  '',
+  '> /exit',
+]
+
 test('a whole talk at 80 columns', async () => {
   const { lines, exitCode, bodies } = await chat(wholeWay)
   expect(lines).toEqual([
     'Chat with some-model (respond). /help lists the commands, Ctrl-D leaves.',
-    '> Hello',
-    'The first answer.',
-    '',
-    '> one',
-    '… two',
-    'The second answer begins',
-    'modelgate: Stopped.',
-    '  The request may have been billed.',
-    '',
-    '> /retry',
-    'The third answer.',
-    '',
-    '> What is @notes.txt?',
-    'The fourth answer.',
-    '',
-    '> /exit',
+    ...shownTalk,
   ])
   expect(exitCode).toBe(0)
   expect(bodies.map(({ input, previous_response_id: previous }) => [input, previous])).toEqual([
@@ -104,25 +109,7 @@ test('a whole talk at 80 columns', async () => {
 
 test('the same at 40 columns, in colour', async () => {
   const { lines, bytes } = await chat({ ...wholeWay, columns: 40, env: { NO_COLOR: '' } })
-  expect(lines).toEqual([
-    'Chat with some-model: /help, Ctrl-D',
-    '> Hello',
-    'The first answer.',
-    '',
-    '> one',
-    '… two',
-    'The second answer begins',
-    'modelgate: Stopped.',
-    '  The request may have been billed.',
-    '',
-    '> /retry',
-    'The third answer.',
-    '',
-    '> What is @notes.txt?',
-    'The fourth answer.',
-    '',
-    '> /exit',
-  ])
+  expect(lines).toEqual(['Chat with some-model: /help, Ctrl-D', ...shownTalk])
   expect(bytes).toContain('\u001b[36m> \u001b[39m')
 })
 
