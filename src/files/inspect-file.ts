@@ -8,8 +8,8 @@ import {
   createCredentialFinder,
   type CredentialFinder,
   type FoundStore,
-} from './credentials/find-credentials.ts'
-import { readManifestStore, type ManifestFacts } from './credentials/manifest-store.ts'
+} from './content-credentials/find-credentials.ts'
+import { readManifestStore, type ManifestFacts } from './content-credentials/manifest-store.ts'
 import { readError } from './file-error.ts'
 import { imageInfoHeadBytes, imageKind, readImageInfo, type ImageFacts } from './image-info.ts'
 import { describeInputFile } from './input-file.ts'

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeCbor } from '../../src/files/credentials/cbor.ts'
-import { createCredentialFinder } from '../../src/files/credentials/find-credentials.ts'
-import { readManifestStore } from '../../src/files/credentials/manifest-store.ts'
+import { decodeCbor } from '../../src/files/content-credentials/cbor.ts'
+import { createCredentialFinder } from '../../src/files/content-credentials/find-credentials.ts'
+import { readManifestStore } from '../../src/files/content-credentials/manifest-store.ts'
 import { inspectBytes } from '../../src/files/inspect-file.ts'
 import { sniffMediaType } from '../../src/files/media-type.ts'
 import {
@@ -14,7 +14,7 @@ import {
   manifestStore,
   signedFiles,
   sourceType,
-} from '../support/credential-bytes.ts'
+} from '../support/content-credential-bytes.ts'
 import { gifBytes, jpegBytes, pngBytes, pngChunk, webpBytes } from '../support/image-bytes.ts'
 
 const store = manifestStore()
