@@ -95,7 +95,11 @@ export function registerGenerate(command: Command, context: Context, send = send
       ),
     )
     .action(async (given: string[], _: unknown, self: Command) => {
-      const { options, words } = await takeLanguage(self.optsWithGlobals<GenerateOptions>(), given)
+      const { options, words } = await takeLanguage(
+        self.optsWithGlobals<GenerateOptions>(),
+        given,
+        'generate',
+      )
       const { settings, request } = await buildGenerateRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })

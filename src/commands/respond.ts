@@ -98,7 +98,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
       ),
     )
     .action(async (given: string[], _: unknown, self: Command) => {
-      const { options, words } = await takeLanguage(self.optsWithGlobals<RespondOptions>(), given)
+      const { options, words } = await takeLanguage(self.optsWithGlobals<RespondOptions>(), given, 'respond')
       const { settings, request } = await buildRespondRequest({ context, options, own: self.opts(), words })
       await send(context, options, settings, request)
     })

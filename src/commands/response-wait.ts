@@ -23,7 +23,11 @@ export function registerResponseWait(command: Command, context: Context): void {
     .option('--schema <json>', 'JSON Schema of the answer: JSON, @file or a file name; the answer is checked')
     .action(async (given: string | undefined, _: unknown, self: Command) => {
       const ids = given === undefined ? [] : [given]
-      const { options, words } = await takeLanguage(self.optsWithGlobals<ResponseOptions>(), ids)
+      const { options, words } = await takeLanguage(
+        self.optsWithGlobals<ResponseOptions>(),
+        ids,
+        'response wait',
+      )
       await followUp(context, options, words[0], 'response wait')
     })
   addTextOutputOptions(command)

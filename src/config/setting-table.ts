@@ -106,6 +106,11 @@ export interface SettingRow<Value> extends Row<Value> {
   readonly env: string | undefined
 }
 
+/** Of two values with one name, the stronger source's. */
+function joined(mappings: readonly object[]): object {
+  return Object.assign(Object.create(null), ...mappings.toReversed())
+}
+
 const noPrices: Prices = Object.freeze(Object.create(null) as Prices)
 const noFamilies: ModelFamilies = Object.freeze(Object.create(null) as ModelFamilies)
 
@@ -257,7 +262,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     default: noFamilies,
     project: 'may set',
     onlyInFiles: true,
-    join: (mappings) => Object.assign(Object.create(null), ...mappings.toReversed()) as ModelFamilies,
+    join: (mappings) => joined(mappings) as ModelFamilies,
   },
   prices: {
     about: 'what models cost, for estimates',
@@ -266,7 +271,7 @@ const rows: { readonly [Name in SettingName]: Row<SettingValues[Name]> } = {
     // A low price would defeat --max-cost.
     project: 'never',
     onlyInFiles: true,
-    join: (mappings) => Object.assign(Object.create(null), ...mappings.toReversed()) as Prices,
+    join: (mappings) => joined(mappings) as Prices,
   },
   quiet: {
     about: 'no messages on standard error, except errors',

@@ -174,13 +174,20 @@ export function addTextOutputOptions(command: Command): void {
 
 /**
  * The parser takes the word behind `-x` for its language; if it names none, it belongs to the other words of the call.
+ * @throws UsageError for text in one word with `-x`, which may not have been meant as this option
  */
 export async function takeLanguage<Options extends TextOutputFlags>(
   options: Options,
   words: readonly string[],
+  command: string,
 ): Promise<{ readonly options: Options; readonly words: string[] }> {
   const { extract } = options
   if (typeof extract !== 'string') return { options, words: [...words] }
+  if (/^\s/.test(extract)) {
+    throw new UsageError(`-x takes the name of a language, not ${JSON.stringify(extract)}.`, {
+      hint: `Text that begins with a dash follows "--": modelgate ${command} [options] -- "-text"`,
+    })
+  }
   const { knownLanguage } = await import('../../output/markdown/code-language.ts')
   if (knownLanguage(extract) !== undefined) return { options, words: [...words] }
   return { options: { ...options, extract: true }, words: [extract, ...words] }
