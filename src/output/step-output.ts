@@ -6,6 +6,7 @@ import { UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { writeError } from '../files/file-error.ts'
 import type { TextFile } from '../files/text-file.ts'
+import { collectingSink } from './collecting-sink.ts'
 import type { Output } from './output.ts'
 
 /** An output of a step of GitHub Actions (`$GITHUB_OUTPUT`) that takes the place of standard output. */
@@ -75,22 +76,6 @@ function append(file: string, text: string): void {
   } catch (error) {
     throw writeError(error, file)
   }
-}
-
-/** Keeps what is written. */
-function collectingSink(): { readonly sink: Sink; text(): string } {
-  const chunks: Buffer[] = []
-  const sink: Sink = {
-    isTerminal: false,
-    columns: 80,
-    isClosed: false,
-    write: (chunk) => void chunks.push(Buffer.from(chunk as string)),
-    needsDrain: false,
-    isIdle: true,
-    async drain() {},
-    stream: undefined,
-  }
-  return { sink, text: () => Buffer.concat(chunks).toString('utf8') }
 }
 
 interface OwnParts extends StepParts {

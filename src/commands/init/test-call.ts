@@ -1,5 +1,6 @@
-import type { Context, Sink } from '../../context.ts'
+import type { Context } from '../../context.ts'
 import { exitCodes, type AlreadyReported } from '../../errors.ts'
+import { collectingSink } from '../../output/collecting-sink.ts'
 import { runCommand, type RunCommand, type Session } from './session.ts'
 
 /** As few words as an answer can have. */
@@ -29,34 +30,14 @@ export async function testCall(
     '--no-input',
     prompt,
   ]
-  const answer = collector()
+  // Standard output belongs to the report of `init`.
+  const answer = collectingSink()
   await say(`$ modelgate generate -m ${model} "${prompt}"`, 'accent')
   const failure = await runCommand(run, argv, { ...context, stdout: answer.sink })
   const code = failure?.exitCode ?? 0
   const { meaning, advice } = Object.values(exitCodes).find((exit) => exit.code === code) ?? exitCodes.bug
-  if (code === 0) await say(`  ${gate.line(answer.text.trim(), shownLength)}`)
+  if (code === 0) await say(`  ${gate.line(answer.text().trim(), shownLength)}`)
   const next = advice === '' ? '' : `: ${advice}`
   await say(`  exit code ${code}: ${meaning}${next}`, code === 0 ? 'success' : 'warning')
   return { failure }
-}
-
-/** Standard output belongs to the report of `init`. */
-function collector(): { readonly sink: Context['stdout']; readonly text: string } {
-  const chunks: Buffer[] = []
-  const sink: Sink = {
-    isTerminal: false,
-    columns: 80,
-    isClosed: false,
-    write: (chunk) => void chunks.push(Buffer.from(chunk as string)),
-    needsDrain: false,
-    isIdle: true,
-    drain: async () => {},
-    stream: undefined,
-  }
-  return {
-    sink,
-    get text() {
-      return Buffer.concat(chunks).toString()
-    },
-  }
 }
