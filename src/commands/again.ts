@@ -12,10 +12,9 @@ import {
 import { findCall } from '../operations/read-log.ts'
 import { withPrompt } from '../operations/request-prompt.ts'
 import { createGate } from '../output/gate.ts'
-import { roundedDuration } from '../output/job-progress.ts'
-import type { LoadCommand } from './help.ts'
-import type { RunCommand } from './init/session.ts'
+import { roundedDuration } from '../output/quantities.ts'
 import { ownLog } from './log.ts'
+import type { CommandTools, LoadCommand } from './shared/command-tools.ts'
 import { originOf, rememberOrigin, type CommonOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { readTextPrompt } from './shared/text-prompt.ts'
@@ -32,13 +31,8 @@ const againExamples: readonly Example[] = [
   ['modelgate again 2 --dry-run --curl', 'see what would be sent'],
 ]
 
-interface Tools {
-  readonly run: RunCommand
-  readonly load: LoadCommand
-}
-
 /** `modelgate again`: the recorded request of a call, changed by any flag of its command. */
-export function registerAgain(command: Command, context: Context, tools: Tools): void {
+export function registerAgain(command: Command, context: Context, tools: CommandTools): void {
   addExamples(command, context, againExamples)
   command
     .argument('[number]', 'number of the call in the log, 1 being the newest, or its id (1)')
@@ -51,7 +45,7 @@ export function registerAgain(command: Command, context: Context, tools: Tools):
 }
 
 /** @throws UsageError, FileError before anything is sent; whatever the repeated command throws */
-async function again(context: Context, self: Command, { run, load }: Tools): Promise<void> {
+async function again(context: Context, self: Command, { run, load }: CommandTools): Promise<void> {
   const options = self.optsWithGlobals<AgainOptions>()
   const program = self.parent!
   const [first, ...others] = self.args

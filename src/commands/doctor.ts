@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { sandboxFolder } from '../config/paths.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
-import { AlreadyReported, ModelgateError } from '../errors.ts'
+import { AlreadyReported, exitCodes, ModelgateError, type ExitName } from '../errors.ts'
 import type { Check, ChecksDocument } from '../events/checks.ts'
 import { outputVersion } from '../events/output-schema.ts'
 import { createOutput } from '../output/create-output.ts'
@@ -173,7 +173,7 @@ function documentOf(checks: readonly Check[], { platform }: Context): ChecksDocu
 }
 
 function errorOf({ exit_code: code, message }: Check): ModelgateError {
-  const names = { 2: 'usage', 3: 'key', 4: 'rejected', 5: 'later', 6: 'notSent', 10: 'io' } as const
-  const exit = names[code as keyof typeof names] ?? 'contract'
+  const exits = Object.keys(exitCodes) as ExitName[]
+  const exit = exits.find((name) => exitCodes[name].code === code)!
   return new ModelgateError(exit, 'doctor_failed', message)
 }

@@ -1,7 +1,7 @@
 import type { CallFile, WholeCall } from '../events/call.ts'
 import { shellWord } from '../files/file-error.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
-import { byteText } from './job-progress.ts'
+import { byteText } from './quantities.ts'
 import { sanitise } from './gate.ts'
 import { outcomeOf } from './log-table.ts'
 import { type Columns, oneLine, reportText } from './table-cells.ts'

@@ -2,7 +2,7 @@ import { isFinal } from '../contract/video-state.ts'
 import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
 
-import { roundedDuration } from './job-progress.ts'
+import { roundedDuration } from './quantities.ts'
 import { stateTone, type Styles } from './screen.ts'
 import { gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
 

@@ -1,6 +1,6 @@
 import type { CallSummary } from '../events/call.ts'
 import { isObject } from '../json.ts'
-import { roundedDuration } from './job-progress.ts'
+import { roundedDuration } from './quantities.ts'
 import type { Styles, Tone } from './screen.ts'
 import { type Columns, gap, oneLine, padded, shortened, textWidth } from './table-cells.ts'
 

@@ -107,8 +107,8 @@ test('only GET is asked, without the key at first', async () => {
 })
 
 test.each([
-  [90_000, "warning: 90 s behind the gateway's → Set the clock of this machine, by NTP."],
-  [-86_400_000 * 3, "warning: 3 days ahead of the gateway's → Set the clock of this machine, by NTP."],
+  [85_000, "warning: 85 s behind the gateway's → Set the clock of this machine, by NTP."],
+  [-86_400_000 * 3.5, "warning: 3 d ahead of the gateway's → Set the clock of this machine, by NTP."],
   [20_000, 'ok: 20 s off'],
 ])('a clock that is off by %i ms', async (skew, said) => {
   const reply = json(models, dated(now + skew))
@@ -280,7 +280,7 @@ test('the state folder: what is in it', async () => {
   const folder = join(place.home, 'state')
   const env = { MODELGATE_STATE_DIR: folder }
   chmodSync(folder, 0o700)
-  const lost = 'warning: ~/state, no jobs running, log of 2 kB; 1 rescued result → See: ls ~/state/rescued'
+  const lost = 'warning: ~/state, no jobs running, log of 1.5 kB; 1 rescued result → See: ls ~/state/rescued'
   expect((await findings({ env }, place))['state']).toBe(lost)
   chmodSync(folder, 0o755)
   expect((await findings({ env }, place))['state']).toMatch(

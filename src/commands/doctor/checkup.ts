@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
-import { ModelgateError } from '../../errors.ts'
+import { exitCodes, ModelgateError, type ExitName } from '../../errors.ts'
 import type { Check } from '../../events/checks.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
@@ -48,15 +48,15 @@ export const warning = (message: string, remedy: string | null = null): Finding 
   exit_code: null,
 })
 
-export const failed = (exitCode: number, message: string, remedy: string | null = null): Finding => ({
+export const failed = (exit: ExitName, message: string, remedy: string | null = null): Finding => ({
   verdict: 'failed',
   message,
   remedy,
-  exit_code: exitCode,
+  exit_code: exitCodes[exit].code,
 })
 
 /** A failure as an error of the program has it: its message, hint and exit code. @throws anything else */
 export function failedBy(error: unknown): Finding {
   if (!(error instanceof ModelgateError)) throw error
-  return failed(error.exitCode, error.message, error.facts.hint ?? null)
+  return failed(error.exit, error.message, error.facts.hint ?? null)
 }

@@ -7,6 +7,7 @@ import { exchange } from '../../gateway/exchange.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { modelListRequest } from '../../gateway/model-list.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
+import { roundedDuration } from '../../output/quantities.ts'
 import { checkGateway, describeCheck, settingsFor, type GatewayCheck } from '../init/check-gateway.ts'
 import { openGateway } from '../shared/open-gateway.ts'
 import { failed, failedBy, ok, reachable, skipped, warning, type Checkup, type Finding } from './checkup.ts'
@@ -25,7 +26,7 @@ export function checkBaseUrl({ settings, baseUrl, sandboxKey }: Checkup): Findin
   if (settings === undefined) return skipped('the configuration has problems')
   if (baseUrl === undefined) {
     return failed(
-      2,
+      'usage',
       'No base URL is set.',
       'Run modelgate init, or modelgate config set base_url URL. To try the program without a gateway: modelgate doctor --sandbox',
     )
@@ -43,7 +44,7 @@ export async function checkAnswer(
   const { skewMs, location } = await lookAtHeaders(checkup)
   if (location !== undefined) {
     const remedy = `If that is the gateway: modelgate config set base_url ${location}`
-    return { finding: failed(8, `It redirects to ${location}.`, remedy), look: nothingSeen }
+    return { finding: failed('contract', `It redirects to ${location}.`, remedy), look: nothingSeen }
   }
   const check = await checkGateway({ ...checkup, settings }, { baseUrl })
   return { finding: judge(check), look: { check, skewMs } }
@@ -72,12 +73,12 @@ function judge(check: GatewayCheck): Finding {
         'Is the path of the base URL right? Leave out what comes after the host, but a path of the gateway.',
       )
     default: {
-      const { exitCode, facts } = check.error
-      const isReply = check.verdict === 'in doubt' && exitCode === 8
+      const { exit, facts } = check.error
+      const isReply = check.verdict === 'in doubt' && exit === 'contract'
       const remedy = isReply
         ? 'Is it the address of the gateway, and not of a page or a log-in?'
         : (facts.hint ?? null)
-      return failed(exitCode, text, remedy)
+      return failed(exit, text, remedy)
     }
   }
 }
@@ -138,10 +139,10 @@ export async function checkKeyAccepted(checkup: Checkup, { check: open }: FirstL
   const check = await checkGateway({ ...checkup, settings }, { baseUrl, key })
   if (check.verdict === 'lists') return ok(`${what}; accepted`)
   if (check.verdict === 'refuses') {
-    return failed(3, `The gateway refuses the key ${what}.`, `Store another: ${loginOf(settings)}`)
+    return failed('key', `The gateway refuses the key ${what}.`, `Store another: ${loginOf(settings)}`)
   }
   if (check.verdict === 'lists none') return ok(`${what}; accepted, though the gateway lists no models`)
-  return failed(check.error.exitCode, describeCheck(check, true), check.error.facts.hint ?? null)
+  return failed(check.error.exit, describeCheck(check, true), check.error.facts.hint ?? null)
 }
 
 function loginOf({ profile: { value } }: Settings): string {
@@ -159,11 +160,8 @@ export function checkClock({ check, skewMs }: FirstLook): Finding {
   const seconds = Math.trunc(Math.abs(skewMs) / 1000)
   if (Math.abs(skewMs) <= maxSkewMs) return ok(seconds <= 2 ? 'right' : `${seconds} s off`)
   const side = skewMs > 0 ? 'behind' : 'ahead of'
-  return warning(`${durationText(seconds)} ${side} the gateway's`, 'Set the clock of this machine, by NTP.')
-}
-
-function durationText(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
-  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
+  return warning(
+    `${roundedDuration(seconds)} ${side} the gateway's`,
+    'Set the clock of this machine, by NTP.',
+  )
 }

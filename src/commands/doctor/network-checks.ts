@@ -14,9 +14,6 @@ import { brokenError } from '../../gateway/send-request.ts'
 import { networkOptions, proxiesFrom } from '../shared/open-gateway.ts'
 import { failed, failedBy, ok, reachable, skipped, warning, type Checkup, type Finding } from './checkup.ts'
 
-/** Of the program: not sent. */
-const notSent = 6
-
 /** The way to the gateway, as the checks of it find it out one after the other. */
 export interface Route {
   /** What is connected to: the gateway, or the proxy in front of it. */
@@ -39,7 +36,7 @@ export function checkProxy({ context, baseUrl }: Checkup): { finding: Finding; r
   const target = URL.parse(proxy)
   if (target === null || !/^https?:$/.test(target.protocol)) {
     const remedy = 'Correct HTTPS_PROXY or HTTP_PROXY: http://HOST:PORT'
-    return { finding: failed(notSent, 'The address of the proxy is not valid.', remedy), route: undefined }
+    return { finding: failed('notSent', 'The address of the proxy is not valid.', remedy), route: undefined }
   }
   // Not the whole address: there may be a password in it.
   return { finding: ok(`${target.protocol}//${target.host}`), route: { target, isProxy: true } }
@@ -101,12 +98,12 @@ function judge({ protocol, distrust, certificate }: Handshake, { hostname }: URL
   const from = Date.parse(certificate.valid_from)
   if (distrust === 'CERT_HAS_EXPIRED' || until < now) {
     const remedy = 'Who runs the gateway has to renew it. Is the clock of this machine right?'
-    return failed(notSent, `The certificate expired on ${day} (issuer ${issuer}).`, remedy)
+    return failed('notSent', `The certificate expired on ${day} (issuer ${issuer}).`, remedy)
   }
   if (distrust === 'CERT_NOT_YET_VALID' || from > now) {
     const start = new Date(from).toISOString().slice(0, 10)
     return failed(
-      notSent,
+      'notSent',
       `The certificate is valid only from ${start} on.`,
       'Is the clock of this machine right?',
     )
@@ -114,7 +111,7 @@ function judge({ protocol, distrust, certificate }: Handshake, { hostname }: URL
   if (distrust === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const names = (certificate.subjectaltname ?? nameOf(certificate.subject)).slice(0, 200)
     return failed(
-      notSent,
+      'notSent',
       `The certificate is not for ${hostname}, but for ${names}.`,
       'Check the host of the base URL.',
     )
@@ -126,7 +123,7 @@ function judge({ protocol, distrust, certificate }: Handshake, { hostname }: URL
       : `The issuer of the certificate is not known (${issuer}, ${distrust}).`
     const remedy =
       'If it is yours, name its authority: --ca-file FILE, modelgate config set ca_file FILE, or NODE_EXTRA_CA_CERTS.'
-    return failed(notSent, message, remedy)
+    return failed('notSent', message, remedy)
   }
   const text = `${protocol ?? 'TLS'}, issuer ${issuer}, valid until ${day}`
   const days = Math.floor((until - now) / dayMs)

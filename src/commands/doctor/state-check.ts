@@ -8,10 +8,8 @@ import type { Context } from '../../context.ts'
 import { shellWord, systemCode, writeError } from '../../files/file-error.ts'
 import { openJobStore, openResponseStore } from '../../files/jobs/job-store.ts'
 import { logFolder } from '../../files/log/log-file.ts'
+import { byteText } from '../../output/quantities.ts'
 import { failed, failedBy, ok, warning, type Finding } from './checkup.ts'
-
-/** Of the program: local files. */
-const io = 10
 
 const lowBytes = 200_000_000
 const fullBytes = 1_000_000
@@ -34,13 +32,17 @@ export async function checkState(context: Context, settings: Settings | undefine
   }
   const free = await freeBytes(exists ? folder : await nearestFolder(folder))
   if (free !== undefined && free < fullBytes) {
-    return failed(io, `There is no space left for ${folder}.`, 'Free some space, or set MODELGATE_STATE_DIR.')
+    return failed(
+      'io',
+      `There is no space left for ${folder}.`,
+      'Free some space, or set MODELGATE_STATE_DIR.',
+    )
   }
   if (!exists) return ok(`${folder}, not there yet`)
   const facts = await factsOf(context, folder, settings)
   const text = [folder, ...facts.texts].join(', ')
   if (free !== undefined && free < lowBytes)
-    return warning(`${text}; ${bytesText(free)} left`, 'Free some space.')
+    return warning(`${text}; ${byteText(free)} left`, 'Free some space.')
   const mode = (await stat(folder)).mode & 0o077
   if (mode !== 0 && context.platform !== 'win32') {
     return warning(`${text}; other users can read it`, `Run: chmod 700 ${shellWord(folder)}`)
@@ -72,7 +74,7 @@ async function factsOf(context: Context, folder: string, settings: Settings | un
   const history = settings?.history.value ?? 'full'
   const texts = [
     `${count(running, 'job')} running`,
-    history === 'off' ? 'no log (history: off)' : `log of ${bytesText(logBytes)}`,
+    history === 'off' ? 'no log (history: off)' : `log of ${byteText(logBytes)}`,
     ...lists.flatMap(({ warnings }) =>
       warnings.length === 0 ? [] : [count(warnings.length, 'damaged record')],
     ),
@@ -128,11 +130,4 @@ async function freeBytes(folder: string): Promise<number | undefined> {
 
 function count(number: number, noun: string): string {
   return `${number === 0 ? 'no' : number} ${noun}${number === 1 ? '' : 's'}`
-}
-
-function bytesText(bytes: number): string {
-  if (bytes < 1_000_000) return `${Math.ceil(bytes / 1000)} kB`
-  return bytes < 1_000_000_000
-    ? `${Math.round(bytes / 1_000_000)} MB`
-    : `${(bytes / 1_000_000_000).toFixed(1)} GB`
 }
