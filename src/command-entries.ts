@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { LoadCommand } from './commands/help.ts'
-import type { RunCommand } from './commands/init/session.ts'
+import type { CommandTools } from './commands/shared/command-tools.ts'
 import type { Example } from './commands/shared/help-layout.ts'
 import type { Context } from './context.ts'
 
@@ -14,14 +13,6 @@ export interface CommandEntry {
   load?(tools: CommandTools): Promise<Register>
   readonly examples?: readonly Example[]
   readonly commands?: readonly CommandEntry[]
-}
-
-/** What commands that describe or run others work with. */
-interface CommandTools {
-  /** Loads what another command of the tree consists of. */
-  readonly load: LoadCommand
-  /** Runs another command. */
-  readonly run: RunCommand
 }
 
 type Register = (command: Command, context: Context) => void

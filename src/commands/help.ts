@@ -3,11 +3,9 @@ import type { Context } from '../context.ts'
 import { UsageError } from '../errors.ts'
 import { nearestName } from '../nearest-name.ts'
 import { formatTopic, topics } from './help/topics.ts'
+import type { LoadCommand } from './shared/command-tools.ts'
 import { suggestWords, takeOptions } from './shared/common-options.ts'
 import { addExamples, allFlag, type Example, writeHelp } from './shared/help-layout.ts'
-
-/** Loads a command and all commands below it, for commands that describe others. */
-export type LoadCommand = (command: Command) => Promise<void>
 
 const examples: readonly Example[] = [
   ['modelgate help video wait', 'a command'],

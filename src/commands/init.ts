@@ -12,17 +12,11 @@ import { answerBaseUrl, answerKey, type KeyAnswer, type KeyReader } from './init
 import { answerModel, modelKinds, type ModelKind } from './init/choose-models.ts'
 import { givenKey, keyReader, presentSettings, refuseMissing } from './init/present.ts'
 import { report } from './init/report.ts'
-import {
-  createSay,
-  createWait,
-  shortPath,
-  type InitOptions,
-  type RunCommand,
-  type Session,
-} from './init/session.ts'
+import { createSay, createWait, shortPath, type InitOptions, type Session } from './init/session.ts'
 import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
 import { testCall, type TestCall } from './init/test-call.ts'
 import { showTour } from './init/tour.ts'
+import type { RunCommand } from './shared/command-tools.ts'
 import { explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example, writeHelp } from './shared/help-layout.ts'
 import { askYesNo, canAsk } from './shared/questions.ts'

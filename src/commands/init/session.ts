@@ -6,6 +6,7 @@ import { AlreadyReported, asModelgateError } from '../../errors.ts'
 import { reportError } from '../../output/create-output.ts'
 import type { Gate } from '../../output/gate.ts'
 import type { Screen, Tone } from '../../output/screen.ts'
+import type { RunCommand } from '../shared/command-tools.ts'
 import type { CommonOptions } from '../shared/common-options.ts'
 import { wrap } from '../shared/help-layout.ts'
 
@@ -65,9 +66,6 @@ export function createWait(screen: Screen): WaitFor {
     }
   }
 }
-
-/** Runs another command of the program. @throws whatever it throws, as `main` gets it */
-export type RunCommand = (argv: readonly string[], context: Context) => Promise<void>
 
 /**
  * Runs another command as if it had been typed, and reports its failure.

@@ -1,7 +1,7 @@
-import type { Context } from '../../context.ts'
 import { exitCodes, type AlreadyReported } from '../../errors.ts'
 import { collectingSink } from '../../output/collecting-sink.ts'
-import { runCommand, type RunCommand, type Session } from './session.ts'
+import type { RunCommand } from '../shared/command-tools.ts'
+import { runCommand, type Session } from './session.ts'
 
 /** As few words as an answer can have. */
 const prompt = 'Answer with one word: hello'
