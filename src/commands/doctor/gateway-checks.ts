@@ -8,7 +8,7 @@ import { ExchangeError } from '../../gateway/exchange-error.ts'
 import { modelListRequest } from '../../gateway/model-list.ts'
 import { wireRequest } from '../../gateway/send-request.ts'
 import { roundedDuration } from '../../output/quantities.ts'
-import { checkGateway, describeCheck, settingsFor, type GatewayCheck } from '../init/check-gateway.ts'
+import { checkGateway, describeCheck, settingsFor, type GatewayCheck } from '../shared/check-gateway.ts'
 import { openGateway } from '../shared/open-gateway.ts'
 import { failed, failedBy, ok, reachable, skipped, warning, type Checkup, type Finding } from './checkup.ts'
 

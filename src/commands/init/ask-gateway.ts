@@ -3,7 +3,7 @@ import { checkKey } from '../../config/key.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { isLoopback } from '../../loopback.ts'
 import { askChoice, askLine, askSecret, type Choice } from '../shared/questions.ts'
-import { checkGateway, describeCheck, type GatewayCheck } from './check-gateway.ts'
+import { checkGateway, describeCheck, type GatewayCheck } from '../shared/check-gateway.ts'
 import { absolute, shortPath, type Session } from './session.ts'
 
 /** Characters of an error below a question. */
