@@ -281,6 +281,7 @@ complete -c modelgate -n '__modelgate_is chat' -l style -r -f -a 'respond genera
 complete -c modelgate -n '__modelgate_is chat' -s c -l continue -d 'go on with the last exchange of this terminal, else of this folder'
 complete -c modelgate -n '__modelgate_is chat' -l conversation-file -r -F -d 'keep the conversation in a file, to edit, copy and go on with'
 complete -c modelgate -n '__modelgate_is chat' -s s -l system -r -f -a '(__modelgate_at_files)' -d 'instructions as text, or @file'
+complete -c modelgate -n '__modelgate_is chat' -l render -r -f -a 'auto always never' -d 'show Markdown: auto (on a terminal), always or never'
 complete -c modelgate -n '__modelgate_is chat' -s V -l version -d 'print the version'
 complete -c modelgate -n '__modelgate_is chat' -s m -l model -r -f -a '(__modelgate_live models)' -d 'model to use'
 complete -c modelgate -n '__modelgate_is chat' -l sandbox -d 'use the built-in local gateway: no key, no cost'

@@ -195,6 +195,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
             '--continue' = 'go on with the last exchange of this terminal, else of this folder'
             '--conversation-file' = 'keep the conversation in a file, to edit, copy and go on with'
             '--system' = 'instructions as text, or @file'
+            '--render' = 'show Markdown: auto (on a terminal), always or never'
             '--version' = 'print the version'
             '--model' = 'model to use'
             '--sandbox' = 'use the built-in local gateway: no key, no cost'
@@ -783,6 +784,7 @@ Register-ArgumentCompleter -Native -CommandName modelgate -ScriptBlock {
         'respond --truncation' = @('auto', 'disabled')
         'respond --include' = @('code_interpreter_call.outputs', 'computer_call_output.output.image_url', 'file_search_call.results', 'message.input_image.image_url', 'message.output_text.logprobs', 'reasoning.encrypted_content', 'web_search_call.action.sources')
         'chat --style' = @('respond', 'generate')
+        'chat --render' = @('auto', 'always', 'never')
         'chat --retry' = @('never', 'safe', 'always')
         'response --retry' = @('never', 'safe', 'always')
         'response status --retry' = @('never', 'safe', 'always')

@@ -5,6 +5,7 @@ import type { ChatOptions } from './chat/run-chat.ts'
 import { refuseOptions, suggestWords } from './shared/common-options.ts'
 import { continueOption, conversationFileOption } from './shared/conversation.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
+import { renderOption } from './shared/text-command.ts'
 
 /** The common options that mean nothing here: a chat has many requests, and shows all of them. */
 const refused: ReadonlySet<string> = new Set(
@@ -30,6 +31,7 @@ export function registerChat(command: Command, context: Context): void {
     .addOption(continueOption())
     .addOption(conversationFileOption())
     .option('-s, --system <text>', 'instructions as text, or @file')
+    .addOption(renderOption())
     .action(async (words: string[], _: unknown, self: Command) => {
       const options = self.optsWithGlobals<ChatOptions & { style?: string }>()
       const { style } = options

@@ -19,6 +19,7 @@ import { configuredBaseUrl, openGateway, readSettings, type OpenGateway } from '
 import { parseTextFlag } from '../shared/request-body.ts'
 import { performOperation } from '../shared/run-operation.ts'
 import { claimStandardInput } from '../shared/standard-input.ts'
+import { openTextOutput } from '../shared/text-command.ts'
 import { attachedPath, createCompleter, isFileIn } from './complete-line.ts'
 import { runChatCommand, type Chat } from './chat-commands.ts'
 import { readChatHistory, saveChatHistory } from './history-file.ts'
@@ -297,7 +298,10 @@ async function answer(
       { ...opened, gateway, hasSent: () => hasSent },
       {
         logged: { command: 'chat', repeatedBy: style, model, body, media },
-        output: () => ({ rescue: { folder: rescueFolder(context), name: 'chat.txt' } }),
+        output: async () => ({
+          ...(await openTextOutput(context, options as CommonOptions, settings, async () => undefined)),
+          rescue: { folder: rescueFolder(context), name: 'chat.txt' },
+        }),
         async operation(own) {
           const outcome = await generateText(own, request, plan)
           count(outcome.document?.usage ?? null)

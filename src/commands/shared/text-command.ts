@@ -162,10 +162,14 @@ async function prepareBackground(
   return { gate, run }
 }
 
+export function renderOption(): Option {
+  const render = new Option('--render <mode>', 'show Markdown: auto (on a terminal), always or never')
+  return suggestWords(render, ['auto', 'always', 'never'])
+}
+
 /** Adds the options of commands that print the text of an answer. */
 export function addTextOutputOptions(command: Command): void {
-  const render = new Option('--render <mode>', 'show Markdown: auto (on a terminal), always or never')
-  command.addOption(suggestWords(render, ['auto', 'always', 'never']))
+  command.addOption(renderOption())
   const extract = '-x, --extract [lang]'
   command.addOption(
     new Option(extract, 'print only the first fenced code, of that language').conflicts('raw'),

@@ -107,6 +107,25 @@ test('a whole talk at 80 columns', async () => {
   ])
 })
 
+test.each([
+  { words: [], shown: ['Rivers', '', 'name    │ km', '────────┼────────', 'Rhine   │ 1,233'] },
+  {
+    words: ['--render', 'never'],
+    shown: ['## Rivers', '', '| name | km |', '| --- | --- |', '| Rhine | 1,233 |'],
+  },
+])('an answer as Markdown with $words', async ({ words, shown }) => {
+  const { lines } = await chat({
+    words,
+    env: { NO_COLOR: '', FORCE_COLOR: '1' },
+    replies: [says('## Rivers\n\n| name | km |\n| --- | --- |\n| Rhine | 1,233 |\n')],
+    type: [
+      { when: '/help', keys: 'Hello\r' },
+      { when: /1,233[^]*> /, keys: '/exit\r' },
+    ],
+  })
+  expect(lines.slice(2, -2)).toEqual(shown)
+})
+
 test('the same at 40 columns, in colour', async () => {
   const { lines, bytes } = await chat({ ...wholeWay, columns: 40, env: { NO_COLOR: '' } })
   expect(lines).toEqual(['Chat with some-model: /help, Ctrl-D', ...shownTalk])
