@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import { readInputFile, type SilenceStep } from '../files/input-file.ts'
 import { maxKeyBytes } from '../limits.ts'
-import { presentSettings } from './init/present.ts'
+import { ownSettings } from './shared/own-settings.ts'
 import { checkKeyAt } from './shared/check-gateway.ts'
 import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
@@ -40,7 +40,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
 
 /** @throws UsageError, FileError; ModelgateError `key_refused` (exit 3), nothing is stored then */
 async function logIn(context: Context, options: LoginOptions): Promise<void> {
-  const settings = await presentSettings(context, options)
+  const settings = await ownSettings(context, options)
   const profile = settings.profile.value
   const { key, isChecked } = await newKey(context, options, settings)
   if (!isChecked) await refuseBadKey(context, options, settings, key)

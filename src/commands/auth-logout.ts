@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { removeKey, storedProfiles } from '../config/credentials.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
-import { presentSettings } from './init/present.ts'
+import { ownSettings } from './shared/own-settings.ts'
 import { type CommonOptions, explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { homePath, tell } from './shared/print-document.ts'
@@ -31,7 +31,7 @@ async function logOut(context: Context, options: LogoutOptions): Promise<void> {
   if (options.all && options.profile !== undefined) {
     throw new UsageError('--all is of every profile: leave out --all or --profile.')
   }
-  const settings = await presentSettings(context, options)
+  const settings = await ownSettings(context, options)
   const profiles = options.all ? storedProfiles(context) : [settings.profile.value]
   let removed = 0
   for (const profile of profiles) {
@@ -54,7 +54,7 @@ async function logOut(context: Context, options: LogoutOptions): Promise<void> {
 /** What still supplies a key is not ours to remove. */
 async function tellRest(
   context: Context,
-  settings: Awaited<ReturnType<typeof presentSettings>>,
+  settings: Awaited<ReturnType<typeof ownSettings>>,
 ): Promise<void> {
   try {
     const rest = await settings.keyLocation()

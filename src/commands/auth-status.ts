@@ -1,14 +1,13 @@
 import { statSync } from 'node:fs'
 import { Option, type Command } from 'commander'
 import { storedProfiles } from '../config/credentials.ts'
-import { findUserFile } from '../config/find-config-file.ts'
+import { writtenProfiles } from '../config/find-config-file.ts'
 import type { KeyLocation } from '../config/key.ts'
 import { resolveSettings, type Settings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { AlreadyReported, ModelgateError } from '../errors.ts'
 import type { KeysDocument, ProfileKey } from '../events/checks.ts'
 import { outputVersion } from '../events/output-schema.ts'
-import { isObject } from '../json.ts'
 import { createGate } from '../output/gate.ts'
 import { keyReport } from './auth/key-report.ts'
 import { checkKeyAt } from './shared/check-gateway.ts'
@@ -68,9 +67,7 @@ async function showStatus(context: Context, options: StatusOptions): Promise<voi
 
 /** The one in use first; then those of the user's own file, and those whose keys are stored. */
 async function profileNames(context: Context, current: string): Promise<readonly string[]> {
-  const content = (await findUserFile(context))?.content
-  const profiles = isObject(content) ? content['profiles'] : undefined
-  const written = isObject(profiles) ? Object.keys(profiles) : []
+  const written = Object.keys(await writtenProfiles(context))
   return [...new Set([current, ...written, ...safely(() => storedProfiles(context), [])])]
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { describeSettings } from '../config/describe-settings.ts'
 import { editUserFile, type Change } from '../config/edit-config.ts'
-import { findUserFile } from '../config/find-config-file.ts'
+import { findUserFile, writtenProfiles } from '../config/find-config-file.ts'
 import { keysOf, parseSettingPath, type SettingPath } from '../config/setting-path.ts'
 import { parseYaml } from '../config/parse-config.ts'
 import { parseValue, type Kind } from '../config/setting-kinds.ts'
@@ -10,7 +10,7 @@ import { resolveSettings } from '../config/settings.ts'
 import { absolutePath } from '../config/layers.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
-import { isObject } from '../json.ts'
+import { objectOf } from '../json.ts'
 import { type CommonOptions, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example } from './shared/help-layout.ts'
 import { settingArgument } from './shared/setting-argument.ts'
@@ -87,10 +87,10 @@ export function registerConfigUnset(command: Command, context: Context): void {
 
 /** The keys to what can be removed beside settings: a profile, and what is in the file without being a setting. */
 async function otherKeys(context: Context, name: string): Promise<string[] | undefined> {
-  const content = (await findUserFile(context))?.content
   const keys = name.startsWith('profiles.') ? ['profiles', name.slice('profiles.'.length)] : [name]
-  const owner = keys.length === 1 ? content : isObject(content) ? content['profiles'] : undefined
-  const isThere = isObject(owner) && Object.hasOwn(owner, keys.at(-1)!)
+  const owner =
+    keys.length === 1 ? objectOf((await findUserFile(context))?.content) : await writtenProfiles(context)
+  const isThere = Object.hasOwn(owner, keys.at(-1)!)
   const isSetting = Object.values(settingTable).some(({ file }) => file === name)
   return isThere && !isSetting ? keys : undefined
 }
@@ -103,9 +103,7 @@ async function inProfile(
 ): Promise<SettingPath> {
   if (profile === undefined || path.profile !== undefined) return path
   if (profile !== settingTable.profile.default) return { ...path, profile }
-  const content = (await findUserFile(context))?.content
-  const profiles = isObject(content) ? content['profiles'] : undefined
-  return isObject(profiles) && Object.hasOwn(profiles, profile) ? { ...path, profile } : path
+  return Object.hasOwn(await writtenProfiles(context), profile) ? { ...path, profile } : path
 }
 
 /** @throws UsageError for a value that the setting cannot have */

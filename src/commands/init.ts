@@ -10,7 +10,7 @@ import { createScreen } from '../output/screen.ts'
 import { overridden, planChanges, writeAnswers, type Answers } from './init/apply-answers.ts'
 import { answerBaseUrl, answerKey, type KeyAnswer, type KeyReader } from './init/ask-gateway.ts'
 import { answerModel, modelKinds, type ModelKind } from './init/choose-models.ts'
-import { givenKey, keyReader, presentSettings, refuseMissing } from './init/present.ts'
+import { givenKey, keyReader, refuseMissing } from './init/present.ts'
 import { report } from './init/report.ts'
 import { createSay, createWait, shortPath, type InitOptions, type Session } from './init/session.ts'
 import { addCompletion, completionFor, hasCompletion, isOnPath } from './init/shell-completion.ts'
@@ -20,6 +20,7 @@ import type { RunCommand } from './shared/command-tools.ts'
 import { explainCommon, takeOptions } from './shared/common-options.ts'
 import { addExamples, type Example, writeHelp } from './shared/help-layout.ts'
 import { askYesNo, canAsk } from './shared/questions.ts'
+import { ownSettings } from './shared/own-settings.ts'
 import { openOutput } from './shared/run-operation.ts'
 
 const examples: readonly Example[] = [
@@ -74,7 +75,7 @@ export function registerInit(command: Command, context: Context, run: RunCommand
 
 async function setUp(context: Context, options: InitOptions, run: RunCommand): Promise<void> {
   const gate = createGate(context)
-  const settings = await presentSettings(context, options)
+  const settings = await ownSettings(context, options)
   const asks = !options.yes && context.env['TERM'] !== 'dumb' && canAsk(context, !options.input)
   const isSilent = !asks && settings.quiet.value
   const screen = createScreen(context, gate, !asks)

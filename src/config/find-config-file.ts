@@ -2,7 +2,7 @@ import { constants, accessSync, existsSync, readFileSync, realpathSync, statSync
 import { dirname, join, sep } from 'node:path'
 import type { CosmiconfigResult, Options } from 'cosmiconfig'
 import { ConfigError } from '../errors.ts'
-import { isObject } from '../json.ts'
+import { isObject, objectOf, type JsonObject } from '../json.ts'
 import { parseJson, parseYaml } from './parse-config.ts'
 import { configFolder, homeFolder, type Environment } from './paths.ts'
 
@@ -64,6 +64,11 @@ export function userFilePath(context: Environment): string {
   if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
   const present = userFiles.find((name) => existsSync(join(folder, name)))
   return join(folder, present ?? 'config.yaml')
+}
+
+/** The profiles as the user's own file has them, unchecked. @throws what `findUserFile` throws */
+export async function writtenProfiles(context: Environment): Promise<JsonObject> {
+  return objectOf(objectOf((await findUserFile(context))?.content)['profiles'])
 }
 
 /**

@@ -1,10 +1,10 @@
 import { storeKey } from '../../config/credentials.ts'
 import { editUserFile, type Change } from '../../config/edit-config.ts'
-import { findUserFile, userFilePath } from '../../config/find-config-file.ts'
+import { findUserFile, userFilePath, writtenProfiles } from '../../config/find-config-file.ts'
 import { credentialsPath, locateKey } from '../../config/key.ts'
 import { resolveSettings } from '../../config/settings.ts'
 import { settingTable, type SettingName } from '../../config/setting-table.ts'
-import { isObject } from '../../json.ts'
+import { objectOf, type JsonObject } from '../../json.ts'
 import { isProblem } from '../../problems.ts'
 import type { GatewayCheck } from '../shared/check-gateway.ts'
 import type { GatewayAnswer, KeyAnswer } from './ask-gateway.ts'
@@ -108,20 +108,13 @@ function profileOf({ settings }: Session): string {
 async function sectionPath(session: Session): Promise<readonly string[]> {
   const profile = profileOf(session)
   const isAtTop =
-    profile === settingTable.profile.default && !Object.hasOwn(await readProfiles(session), profile)
+    profile === settingTable.profile.default && !Object.hasOwn(await writtenProfiles(session.context), profile)
   return isAtTop ? [] : ['profiles', profile]
 }
 
-async function readSection(session: Session): Promise<Readonly<Record<string, unknown>>> {
-  let section: unknown = (await findUserFile(session.context))?.content
-  for (const name of await sectionPath(session)) section = isObject(section) ? section[name] : undefined
-  return isObject(section) ? section : {}
-}
-
-async function readProfiles({ context }: Session): Promise<Readonly<Record<string, unknown>>> {
-  const content = (await findUserFile(context))?.content
-  const profiles = isObject(content) ? content['profiles'] : undefined
-  return isObject(profiles) ? profiles : {}
+async function readSection(session: Session): Promise<JsonObject> {
+  const content = objectOf((await findUserFile(session.context))?.content)
+  return (await sectionPath(session)).reduce((section, name) => objectOf(section[name]), content)
 }
 
 /**

@@ -1,41 +1,10 @@
-import { findUserFile } from '../../config/find-config-file.ts'
-import { credentialsPath, findKey, locateKey, profileExists } from '../../config/key.ts'
+import { credentialsPath, findKey } from '../../config/key.ts'
 import { homeFolder } from '../../config/paths.ts'
-import { resolveSettings, type Settings } from '../../config/settings.ts'
-import { settingTable } from '../../config/setting-table.ts'
 import type { Context } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
-import { isObject } from '../../json.ts'
-import type { CommonOptions } from '../shared/common-options.ts'
 import { readStandardInputBytes } from '../shared/standard-input.ts'
 import type { KeyAnswer, KeyReader } from './ask-gateway.ts'
 import { absolute, type Session } from './session.ts'
-
-/**
- * What is configured for the profile that is set up, without the flags that are answers, and without a project file:
- * what is written is the user's own. A profile that does not exist yet has what every profile has.
- * @throws ConfigError listing everything that is wrong
- */
-export async function presentSettings(context: Context, options: CommonOptions): Promise<Settings> {
-  const { caFile, allowHttp, connectTimeout, timeout, quiet } = options
-  const content = (await findUserFile(context))?.content
-  const written = isObject(content) ? content : {}
-  const chosen = options.profile ?? (context.env[settingTable.profile.env!] || written['profile'])
-  const name = typeof chosen === 'string' ? chosen : settingTable.profile.default
-  const isThere =
-    name.trim() === '' ||
-    name === settingTable.profile.default ||
-    (isObject(written['profiles']) && Object.hasOwn(written['profiles'], name)) ||
-    (await profileExists(context, name))
-  const profile = isThere ? name : settingTable.profile.default
-  const settings = await resolveSettings(
-    context,
-    { profile, caFile, allowHttp, connectTimeout, timeout, quiet },
-    { withProject: false },
-  )
-  const own = { ...settings, profile: { ...settings.profile, value: name } }
-  return { ...own, apiKey: () => findKey(context, own), keyLocation: () => locateKey(context, own) }
-}
 
 /**
  * Where nobody can be asked, what has no answer yet is an error.
