@@ -6,13 +6,14 @@ import { UsageError } from '../errors.ts'
 import { usageGroupings, type UsageGrouping } from '../events/usage-sums.ts'
 import { countCalls } from '../files/log/counted-calls.ts'
 import { logFolder } from '../files/log/log-file.ts'
+import { localDay } from '../local-time.ts'
 import { usageReport } from '../operations/usage-report.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
 import { createProblemList } from '../problems.ts'
 import { suggestWords, takeOptions, type CommonOptions } from './shared/common-options.ts'
 import { addExamples, wrap, type Example } from './shared/help-layout.ts'
 import { printDocument, tell } from './shared/print-document.ts'
-import { localDay, parseSince } from './shared/since.ts'
+import { parseSince } from './shared/since.ts'
 
 interface UsageOptions extends CommonOptions {
   since?: string

@@ -1,6 +1,7 @@
 import type { CallFile, WholeCall } from '../events/call.ts'
 import { shellWord } from '../files/file-error.ts'
 import { isObject, objectOf, stringOf } from '../json.ts'
+import { localSecond } from '../local-time.ts'
 import { byteText } from './quantities.ts'
 import { sanitise } from './gate.ts'
 import { outcomeOf } from './log-table.ts'
@@ -59,11 +60,7 @@ function outcomeText(call: WholeCall): string {
 }
 
 function timeText({ time, duration_ms: took }: WholeCall): string {
-  const began = new Date(time)
-  const two = (part: number) => String(part).padStart(2, '0')
-  const date = `${began.getFullYear()}-${two(began.getMonth() + 1)}-${two(began.getDate())}`
-  const clock = [began.getHours(), began.getMinutes(), began.getSeconds()].map(two).join(':')
-  return `${date} ${clock}, took ${took < 10_000 ? `${(took / 1000).toFixed(1)} s` : `${Math.round(took / 1000)} s`}`
+  return `${localSecond(Date.parse(time))}, took ${took < 10_000 ? `${(took / 1000).toFixed(1)} s` : `${Math.round(took / 1000)} s`}`
 }
 
 /** `input_tokens 12, output_tokens 30`: names and numbers, those of objects with the name around them. */

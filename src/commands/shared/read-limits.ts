@@ -1,10 +1,11 @@
 import type { Context } from '../../context.ts'
 import { amountFrom } from '../../cost/amount.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
+import { localMinute, midnight } from '../../local-time.ts'
 import type { SpendingLimits } from '../../operations/spending-limits.ts'
 import { createProblemList } from '../../problems.ts'
 import type { CommonOptions } from './common-options.ts'
-import { localMinute, midnight, parseSince } from './since.ts'
+import { parseSince } from './since.ts'
 
 /**
  * The limits of flags and environment on what is created and spent. Both hold: no flag raises that of the environment.

@@ -1,4 +1,5 @@
 import { UsageError } from '../../errors.ts'
+import { midnight } from '../../local-time.ts'
 
 /** By the first letter of their names. */
 const units: Readonly<Record<string, number>> = {
@@ -50,22 +51,3 @@ function isDate(date: string): boolean {
   const time = Date.parse(`${date}T00:00Z`)
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date)
 }
-
-/** The beginning of a local day. @param time milliseconds since 1970 */
-export function midnight(time: number): number {
-  return new Date(time).setHours(0, 0, 0, 0)
-}
-
-/** A local time for a person: `2026-11-22 09:30`. @param time milliseconds since 1970 */
-export function localMinute(time: number): string {
-  const date = new Date(time)
-  return `${localDay(time)} ${two(date.getHours())}:${two(date.getMinutes())}`
-}
-
-/** A local day: `2026-11-22`. @param time milliseconds since 1970 */
-export function localDay(time: number): string {
-  const date = new Date(time)
-  return `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-}
-
-const two = (number: number) => String(number).padStart(2, '0')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { localDay, localMinute, midnight, parseSince } from '../../../src/commands/shared/since.ts'
+import { parseSince } from '../../../src/commands/shared/since.ts'
 
 /** Sunday, 22 November 2026, 10:30 local time. */
 const now = new Date(2026, 10, 22, 10, 30).getTime()
@@ -41,10 +41,4 @@ test.each([
 
 test('what is still to come is refused', () => {
   expect(() => parseSince('--since', '2026-11-23', now)).toThrow('--since: 2026-11-23 is still to come.')
-})
-
-test('a local day begins at midnight, and times are shown as they are here', () => {
-  expect(midnight(now)).toBe(local(2026, 10, 22))
-  expect(localDay(now)).toBe('2026-11-22')
-  expect(localMinute(local(2026, 0, 2, 3, 4))).toBe('2026-01-02 03:04')
 })
